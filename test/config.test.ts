@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { CommanderError } from 'commander'
-import { type Config, prepareEnvironment, readConfig } from '../src/config.ts'
-import type { GivenSettings } from '../src/settings.ts'
+import { type Config, prepareEnvironment, readConfig } from '../src/app/config.ts'
+import type { GivenSettings } from '../src/app/settings.ts'
 
 const flags: GivenSettings = {
   listen: '127.0.0.1:8080',

@@ -5,8 +5,8 @@ import { manualPage } from '../.ci/deb/manual-page.ts'
 import { settingsFile } from '../.ci/deb/settings-file.ts'
 import { billOfMaterials, INTERFACES } from '../.ci/sbom.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { SETTINGS } from '../src/app/settings.ts'
 import { NOTICES } from '../src/cli/license-texts.ts'
-import { SETTINGS } from '../src/settings.ts'
 
 const ROOT = resolve(import.meta.dir, '..')
 const GITHUB = join(ROOT, '.github')

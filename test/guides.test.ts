@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { SETTINGS } from '../src/app/settings.ts'
+import { commandLine } from '../src/cli/commands/program.ts'
 import { readEvent } from '../src/cli/event-sentence.ts'
-import { commandLine } from '../src/cli/program.ts'
 import { EXAMPLES } from '../src/openapi/examples.ts'
-import { SETTINGS } from '../src/settings.ts'
 import { GUIDE_FILES, GUIDE_TEXT } from './help/guides.ts'
 
 const ROOT = join(import.meta.dir, '..')

@@ -1,4 +1,4 @@
-import { SETTINGS } from '../../src/settings.ts'
+import { SETTINGS } from '../../src/app/settings.ts'
 
 /** Returns the file of settings for systemd: every setting of `serve` in a comment, with its default. */
 export function settingsFile(): string {

@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, SECOND, steadyUs as systemSteadyUs } from '../lib/time.ts'
-import type { PbxStatus } from '../pbx/connection/supervisor.ts'
+import type { PbxStatus } from '../pbx/watch/supervisor.ts'
 import type { Store } from '../store/store.ts'
 import type { Alerts } from './alerts.ts'
 

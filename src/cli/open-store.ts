@@ -1,15 +1,15 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { SETTINGS } from '../app/settings.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import { Fault } from '../lib/fault.ts'
-import type { StorePlace } from '../ops/suggested-commands.ts'
-import { SETTINGS } from '../settings.ts'
 import { openPostgresStore } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { asStoreFault } from '../store/sqlite/engine/store-fault.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import { printError } from './print.ts'
+import type { StorePlace } from './suggested-commands.ts'
 
 /** The flags for the place of the store, on every command that uses it. */
 export type StoreFlags = { readonly data: string; readonly databaseUrl?: string | undefined }

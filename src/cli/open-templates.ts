@@ -1,5 +1,5 @@
+import { startTemplateThread } from '../app/start-template-thread.ts'
 import { createLog } from '../lib/log.ts'
-import { startTemplateThread } from '../start-template-thread.ts'
 import { createTemplateRenderer, type TemplateRenderer } from '../webhooks/templates/renderer.ts'
 
 /** Runs something with a renderer of templates. What is wrong with a template is in its result, not in a log. */

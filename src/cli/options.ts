@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
+import { SETTINGS } from '../app/settings.ts'
 import { wrongUsage } from '../lib/usage.ts'
-import { SETTINGS } from '../settings.ts'
 
 /**
  * Collects the values of a repeatable flag, for `.option(flag, help, list, [])`. In its variable they are separated by

@@ -1,6 +1,6 @@
-import type { Log } from '../lib/log.ts'
-import { MILLISECOND, type NowUs } from '../lib/time.ts'
-import { type ClusterStore, type ClusterView, LeaseLost } from '../store/operations/cluster.ts'
+import { MILLISECOND } from '../lib/time.ts'
+import { LeaseLost } from '../store/operations/cluster.ts'
+import type { LeaseKeeperOptions } from './member.ts'
 import { createMember } from './member.ts'
 import { accountLease, kindOf, MAINTENANCE_LEASE, type Ownership, pbxLease } from './ownership.ts'
 import { newOwnershipListeners } from './ownership-listeners.ts'
@@ -39,25 +39,6 @@ export type LeaseKeeper = Ownership & {
   leave(): Promise<void>
   /** Leaves the cluster: all that it still has is free then. It may be called again. */
   stop(): Promise<void>
-}
-
-export type LeaseKeeperOptions = {
-  readonly cluster: ClusterStore
-  readonly version: string
-  /** The PBXs of the settings. */
-  readonly pbxs: readonly string[]
-  /** Returns whether this node knows a PBX, and so can watch it. */
-  readonly canWatch: (pbx: string) => boolean
-  /** Returns the leases of accounts by those of the PBXs whose calls belong to them: one node should have both. */
-  readonly homes?: () => ReadonlyMap<string, string>
-  /** Returns how far the wall clock of this node is ahead of the database's. */
-  readonly clockAheadUs?: () => number | null
-  readonly log: Log
-  /** A clock that never steps. */
-  readonly elapsedUs: NowUs
-  readonly random?: () => number
-  /** Takes in each view: the database's clock, and when it was asked. */
-  readonly onView?: (view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void
 }
 
 /** Between two heartbeats at most, ±20 %, so that nodes do not stay in step. */

@@ -1,8 +1,9 @@
 import type { Log } from '../lib/log.ts'
+import type { NowUs } from '../lib/time.ts'
 import { SECOND } from '../lib/time.ts'
-import type { LeaseView } from '../store/operations/cluster.ts'
+import type { ClusterStore, ClusterView, LeaseView } from '../store/operations/cluster.ts'
 import { newHandOvers } from './hand-overs.ts'
-import type { LeaseKeeperOptions } from './lease-keeper.ts'
+
 import { type Leases, newLeases, type Plan } from './leases.ts'
 import { kindOf, MAINTENANCE_LEASE } from './ownership.ts'
 import type { EndOfWork } from './ownership-listeners.ts'
@@ -222,4 +223,23 @@ const names = (leases: readonly { readonly name: string }[]) => leases.map(({ na
 
 function logLeases(log: Log, leases: readonly string[], message: string): void {
   if (leases.length > 0) log.info({ leases: leases.slice(0, 20), count: leases.length }, message)
+}
+
+export type LeaseKeeperOptions = {
+  readonly cluster: ClusterStore
+  readonly version: string
+  /** The PBXs of the settings. */
+  readonly pbxs: readonly string[]
+  /** Returns whether this node knows a PBX, and so can watch it. */
+  readonly canWatch: (pbx: string) => boolean
+  /** Returns the leases of accounts by those of the PBXs whose calls belong to them: one node should have both. */
+  readonly homes?: () => ReadonlyMap<string, string>
+  /** Returns how far the wall clock of this node is ahead of the database's. */
+  readonly clockAheadUs?: () => number | null
+  readonly log: Log
+  /** A clock that never steps. */
+  readonly elapsedUs: NowUs
+  readonly random?: () => number
+  /** Takes in each view: the database's clock, and when it was asked. */
+  readonly onView?: (view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void
 }

@@ -205,3 +205,6 @@ const list = (value = '') =>
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean)
+
+/** A PBX with the URL that names it. */
+export type GivenPbx = PbxSource & { readonly url: string }

@@ -9,13 +9,13 @@ import {
   TokenResult,
   UserTypeResource,
 } from '../auth/model.ts'
+import { AnyBody, EventList, ReadEvent } from '../calls/api/event-routes.ts'
+import { CallPage } from '../calls/api/routes.ts'
 import { BODIES, Call, CallQueue, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
-import { AnyBody, EventList, ReadEvent } from '../calls/event-routes.ts'
-import { CallPage } from '../calls/routes.ts'
-import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/model.ts'
+import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/log/model.ts'
 import { Failure, FieldProblem } from '../http/envelope.ts'
 import { EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
-import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/model.ts'
+import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/watch/model.ts'
 import { Link } from '../recordings/routes.ts'
 import {
   EventWithDeliveries,

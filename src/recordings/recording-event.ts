@@ -1,5 +1,5 @@
+import { newEvent, type UrlOf } from '../calls/api/event-records.ts'
 import type { CallEvent, Recording } from '../calls/event.ts'
-import { newEvent, type UrlOf } from '../calls/event-records.ts'
 import { readCallRecord } from '../calls/stored-json.ts'
 import { newUuid } from '../lib/id.ts'
 import { type NowUs, rfc3339 } from '../lib/time.ts'

@@ -1,17 +1,15 @@
 import { resolve } from 'node:path'
 import { type AnyElysia, Elysia } from 'elysia'
 import type { AuthService } from '../auth/service.ts'
+import type { UrlOf } from '../calls/api/event-records.ts'
 import type { CallRecord } from '../calls/event.ts'
-import type { UrlOf } from '../calls/event-records.ts'
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
-import type { Settings } from '../settings.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
-import { type AllowedPlaces, createAllowedPlaces } from './allowed-places.ts'
 import type { Copies } from './copies/copies.ts'
 import { createFolderCopies } from './copies/folder-copies.ts'
 import { createMarkedCopies } from './copies/marked-copies.ts'
@@ -23,20 +21,23 @@ import { makeRecordingEvent } from './recording-event.ts'
 import { createRecordingFiles, type RecordingsPlace } from './recording-files.ts'
 import { startRecordingSaver } from './recording-saver.ts'
 import { recordingLinkRoutes, recordingRoutes } from './routes.ts'
+import { type AllowedPlaces, createAllowedPlaces } from './sources/allowed-places.ts'
 
-type RecordingSettings =
-  | 'publicUrl'
-  | 'recordingLinkMs'
-  | 'recordingMaxBytes'
-  | 'recordingsCopy'
-  | 'recordingsFrom'
-  | 'retentionRecordingsMs'
-  | 'retentionCallsMs'
+/** The settings that concern recordings, as they were read. */
+type RecordingsConfig = {
+  readonly publicUrl: string | undefined
+  readonly recordingLinkMs: number
+  readonly recordingMaxBytes: number
+  readonly recordingsCopy: string | undefined
+  readonly recordingsFrom: readonly string[]
+  readonly retentionRecordingsMs: number | undefined
+  readonly retentionCallsMs: number
+}
 
 export type RecordingsOptions = {
   readonly store: Store
   readonly log: Log
-  readonly config: Pick<Settings, RecordingSettings>
+  readonly config: RecordingsConfig
   readonly pbxs: {
     /** Returns where the recordings of each PBX are now. */
     places(): readonly RecordingsPlace[]

@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
 import { NODE_STATES } from '../cluster/node-state.ts'
-import { Delivery } from '../deliveries/model.ts'
-import { PBX_KINDS, PBX_STATES } from '../pbx/model.ts'
+import { Delivery } from '../deliveries/log/model.ts'
+import { PBX_KINDS, PBX_STATES } from '../pbx/watch/model.ts'
 
 /** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
 

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
-import { openClock } from '../../src/deliveries/clock.ts'
-import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
-import { newEmitter } from '../../src/deliveries/emitter.ts'
+import { openClock } from '../../src/deliveries/policy/clock.ts'
+import { startDispatcher } from '../../src/deliveries/run/dispatcher.ts'
+import { newEmitter } from '../../src/deliveries/run/emitter.ts'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
@@ -105,7 +105,7 @@ export async function benchDrain(): Promise<Row[]> {
   const path = `${folder.path}/hookswitch.db`
   const DELIVERIES = 100_000
   makeBacklog(path, DELIVERIES, receivers.urls, bodyOf(1_024))
-  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  const thread = () => new Worker(new URL('../../src/app/writer.ts', import.meta.url).href)
   const store = openSqliteStore(path, { thread })
   const clock = await openClock({ maintenance: store.maintenance, log: LOG })
   let delivered = 0

@@ -1,9 +1,9 @@
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
-import { openClock } from '../../src/deliveries/clock.ts'
-import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
-import { newEmitter } from '../../src/deliveries/emitter.ts'
-import type { EndedAttempt } from '../../src/deliveries/observer.ts'
+import { openClock } from '../../src/deliveries/policy/clock.ts'
+import { startDispatcher } from '../../src/deliveries/run/dispatcher.ts'
+import { newEmitter } from '../../src/deliveries/run/emitter.ts'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
+import type { EndedAttempt } from '../../src/deliveries/sending/observer.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
@@ -107,7 +107,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
 
 async function newOpenStore(accounts: readonly (readonly string[])[]): Promise<{ db: Store; dispose(): void }> {
   const store = await newStore(accounts)
-  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  const thread = () => new Worker(new URL('../../src/app/writer.ts', import.meta.url).href)
   return { db: openStore(store.path, { thread }), dispose: () => store[Symbol.dispose]() }
 }
 

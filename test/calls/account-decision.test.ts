@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { decideAccount, type TenantFacts } from '../../src/calls/tracker/account-decision.ts'
+import { decideAccount, type TenantFacts } from '../../src/calls/tracker/state/account-decision.ts'
 
 /** There are the accounts Acme and Beta. */
 const accountOf = (value: string) => ['Acme', 'Beta'].find((name) => name.toLowerCase() === value.toLowerCase())

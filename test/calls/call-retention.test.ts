@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { startCallRetention } from '../../src/calls/call-retention.ts'
+import { startCallRetention } from '../../src/calls/ingest/call-retention.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { newEvent } from '../../src/calls/api/event-records.ts'
 import type { CallEvent } from '../../src/calls/event.ts'
-import { newEvent } from '../../src/calls/event-records.ts'
 import type { ChannelSignal, ConnectionSignal, Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import { isAnyMissing } from '../../src/calls/tracker/resync/missing-channels.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'

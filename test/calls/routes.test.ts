@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { callRoutes } from '../../src/calls/routes.ts'
+import { callRoutes } from '../../src/calls/api/routes.ts'
 import type { Direction } from '../../src/lib/call-enums.ts'
 import { rfc3339, SECOND } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'

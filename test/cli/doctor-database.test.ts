@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { diagnoseClock, diagnoseServer } from '../../src/ops/doctor/database.ts'
+import { diagnoseClock, diagnoseServer } from '../../src/cli/doctor/database.ts'
 import type { ServerFacts } from '../../src/store/postgres/engine/server-facts.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'

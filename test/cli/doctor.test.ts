@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { diagnoseClock } from '../../src/cli/doctor/machine.ts'
 import { nowUs } from '../../src/lib/time.ts'
-import { diagnoseClock } from '../../src/ops/doctor/machine.ts'
 import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'

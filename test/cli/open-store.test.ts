@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { diagnoseStore } from '../../src/cli/doctor/store.ts'
 import { requireStore } from '../../src/cli/open-store.ts'
-import { diagnoseStore } from '../../src/ops/doctor/store.ts'
 import { emptyFolder } from '../help/app.ts'
 
 const NOBODY = 65_534

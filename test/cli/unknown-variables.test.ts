@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
+import { commandLine } from '../../src/cli/commands/program.ts'
 import { operatorName } from '../../src/cli/note-act.ts'
 import { nameVariables } from '../../src/cli/options.ts'
-import { commandLine } from '../../src/cli/program.ts'
 import { unknownVariables } from '../../src/cli/unknown-variables.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 

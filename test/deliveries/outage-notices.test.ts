@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
-import { startOutageNotices } from '../../src/deliveries/outage-notices.ts'
 import { createScheduler } from '../../src/deliveries/queue/scheduler.ts'
+import { startOutageNotices } from '../../src/deliveries/run/outage-notices.ts'
 import { createLog } from '../../src/lib/log.ts'
 import type { OutageStore } from '../../src/store/operations/outages.ts'
 import type { WebhookRecord } from '../../src/store/operations/webhooks.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { createTestSender } from '../../src/deliveries/log/test-request.ts'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { createTestSender } from '../../src/deliveries/sending/test-request.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'

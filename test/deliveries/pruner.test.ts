@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { cancelPending } from '../../src/deliveries/expiry.ts'
-import { startPruner } from '../../src/deliveries/pruner.ts'
-import { DELIVERIES_PER_EVENT, type DeliveryState, stateNumber } from '../../src/store/operations/queue.ts'
+import { startPruner } from '../../src/deliveries/log/pruner.ts'
+import { cancelPending } from '../../src/deliveries/run/expiry.ts'
+import { type DeliveryState, stateNumber } from '../../src/store/operations/delivery-state.ts'
+
+import { DELIVERIES_PER_EVENT } from '../../src/store/operations/queue.ts'
 import type { Database } from '../../src/store/sqlite/engine/database.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'

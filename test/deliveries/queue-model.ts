@@ -1,10 +1,10 @@
 import type { Ownership } from '../../src/cluster/ownership.ts'
-import { openClock } from '../../src/deliveries/clock.ts'
-import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
-import { newEmitter } from '../../src/deliveries/emitter.ts'
-import type { Delivery } from '../../src/deliveries/model.ts'
+import type { Delivery } from '../../src/deliveries/log/model.ts'
+import { createDeliveryService } from '../../src/deliveries/log/service.ts'
+import { openClock } from '../../src/deliveries/policy/clock.ts'
+import { startDispatcher } from '../../src/deliveries/run/dispatcher.ts'
+import { newEmitter } from '../../src/deliveries/run/emitter.ts'
 import { type Attempt, newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import type { NewEvent } from '../../src/store/operations/calls.ts'
@@ -56,7 +56,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
   let dead = false
   const never = new Promise<never>(() => {})
   const real = openDatabase(path, {
-    thread: () => new Worker(new URL('../../src/writer.ts', import.meta.url).href),
+    thread: () => new Worker(new URL('../../src/app/writer.ts', import.meta.url).href),
   })
   const db: typeof real = { ...real, commit: (mutation, args) => (dead ? never : real.commit(mutation, args)) }
   const store = storeOver(db)

@@ -5,7 +5,7 @@ import {
   nextStep,
   type Outcome,
   parseRetryAfter,
-} from '../../src/deliveries/retry-policy.ts'
+} from '../../src/deliveries/policy/retry-policy.ts'
 import { SECOND } from '../../src/lib/time.ts'
 
 const NOW = Date.UTC(2026, 10, 20) * 1_000

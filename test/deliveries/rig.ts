@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
-import { openClock } from '../../src/deliveries/clock.ts'
-import { type DispatcherOptions, startDispatcher } from '../../src/deliveries/dispatcher.ts'
-import { newEmitter } from '../../src/deliveries/emitter.ts'
+import { createDeliveryService } from '../../src/deliveries/log/service.ts'
+import { openClock } from '../../src/deliveries/policy/clock.ts'
+import { startDispatcher } from '../../src/deliveries/run/dispatcher.ts'
+import type { DispatcherOptions } from '../../src/deliveries/run/dispatcher-run.ts'
+import { newEmitter } from '../../src/deliveries/run/emitter.ts'
 import { type AttemptOptions, newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { parseAllowList } from '../../src/lib/address-guard.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { type NowUs, nowUs as wallUs } from '../../src/lib/time.ts'
@@ -41,7 +42,7 @@ type RigOptions = Partial<DispatcherOptions> & {
 export async function newRig(options: RigOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-rig-'))
   const path = join(folder, 'hookswitch.db')
-  const writer = options.writer ?? new URL('../../src/writer.ts', import.meta.url)
+  const writer = options.writer ?? new URL('../../src/app/writer.ts', import.meta.url)
   const { thread = () => new Worker(writer.href) } = options
   const store = openStore(path, { thread })
   const emitter = newEmitter()

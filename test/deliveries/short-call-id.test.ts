@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { createDeliveryService } from '../../src/deliveries/log/service.ts'
 import { DELIVERIES_PER_EVENT } from '../../src/store/operations/queue.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'

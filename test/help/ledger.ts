@@ -1,6 +1,6 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { BODIES, type Call, type CallEvent, type Stage } from '../../src/calls/event.ts'
-import type { TrackerState } from '../../src/calls/tracker/state.ts'
+import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import type { EventKind } from '../../src/lib/event-kinds.ts'
 import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 

@@ -3,9 +3,9 @@ import type { Signal } from '../../src/calls/signal.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
 import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
-import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/connection/supervisor.ts'
-import { createEndpoints, type Endpoints, type SavedEndpoints } from '../../src/pbx/endpoints.ts'
+import { createEndpoints, type Endpoints, type SavedEndpoints } from '../../src/pbx/endpoints/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/watch/supervisor.ts'
 
 export const fixture = (name: string): string =>
   join(import.meta.dir, '../fixtures', name.endsWith('.ami') ? 'asterisk' : 'freeswitch', name)

@@ -1,7 +1,7 @@
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
-import type { TrackerState } from '../../src/calls/tracker/state.ts'
+import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import { newTracker, type Tracked, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import type { NewId } from '../../src/lib/id.ts'
 

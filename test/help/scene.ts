@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
-import type { TrackerState } from '../../src/calls/tracker/state.ts'
+import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import { compare } from './expected.ts'
 import { createLedger, leftover } from './ledger.ts'
 

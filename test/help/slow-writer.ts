@@ -1,3 +1,3 @@
 // The writer's thread on a slow disk. The order is what matters: the disk is made slow before the writer listens.
 import './slow-disk.ts'
-import '../../src/writer.ts'
+import '../../src/app/writer.ts'

@@ -1,6 +1,6 @@
 import { createLog } from '../../src/lib/log.ts'
-import { createPbxChanges } from '../../src/pbx/stored/pbx-changes.ts'
-import { openPbxList, type PbxList } from '../../src/pbx/stored/pbx-list.ts'
+import { createPbxChanges } from '../../src/pbx/watch/pbx-changes.ts'
+import { openPbxList, type PbxList } from '../../src/pbx/watch/pbx-list.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** Stores PBXs by their URLs. Returns the list as the service has it. */

@@ -1,4 +1,4 @@
-import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/live/event-stream-decoder.ts'
+import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/event-stream-decoder.ts'
 
 /** Follows the stream of an account until it ends or is dropped. */
 export async function followStream(app: { readonly url: string }, token: string) {

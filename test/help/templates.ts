@@ -1,4 +1,4 @@
-import { startTemplateThread } from '../../src/start-template-thread.ts'
+import { startTemplateThread } from '../../src/app/start-template-thread.ts'
 import { createTemplateRenderer } from '../../src/webhooks/templates/renderer.ts'
 
 const quiet = () => {}

@@ -13,7 +13,8 @@ import {
 import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
 import { presetExample } from '../../src/openapi/catalogs.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
-import { DELIVERY_STATES } from '../../src/store/operations/queue.ts'
+import { DELIVERY_STATES } from '../../src/store/operations/delivery-state.ts'
+
 import { PRESET_NAMES, PRESETS, type PresetName } from '../../src/webhooks/options/body-presets.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 

@@ -6,7 +6,7 @@ import {
   kindOfContext,
   type Seen,
   type Surroundings,
-} from '../../src/pbx/endpoint-classifier.ts'
+} from '../../src/pbx/endpoints/endpoint-classifier.ts'
 
 const NOBODY: Surroundings = {
   settings: { trunks: [], extensions: [] },

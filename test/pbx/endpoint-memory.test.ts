@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
-import { startEndpointMemory } from '../../src/pbx/endpoint-memory.ts'
+import { startEndpointMemory } from '../../src/pbx/watch/endpoint-memory.ts'
 import { emptyFolder } from '../help/app.ts'
 import { openStore } from '../help/store.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { lineOf, summaryOf } from '../../src/pbx/endpoint-summary.ts'
-import type { KnownEndpoint } from '../../src/pbx/endpoints.ts'
+import { lineOf, summaryOf } from '../../src/pbx/endpoints/endpoint-summary.ts'
+import type { KnownEndpoint } from '../../src/pbx/endpoints/endpoints.ts'
 
 const phone = (name: string, more: Partial<KnownEndpoint> = {}): KnownEndpoint => ({
   name,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createEndpoints } from '../../src/pbx/endpoints.ts'
+import { createEndpoints } from '../../src/pbx/endpoints/endpoints.ts'
 
 const NONE = { trunks: [], extensions: [] }
 const caller = (number: string, context = 'any', display = '') => ({ number, context, display })

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { newEvent, newRecordings, savedCall } from '../../src/calls/event-records.ts'
+import { newEvent, newRecordings, savedCall } from '../../src/calls/api/event-records.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 
 const urlOf = () => 'https://calls.example/x'

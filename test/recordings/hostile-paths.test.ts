@@ -2,8 +2,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { mapRecordingPath } from '../../src/recordings/recording-path.ts'
 import { createFolderSource } from '../../src/recordings/sources/folder-source.ts'
+import { mapRecordingPath } from '../../src/recordings/sources/recording-path.ts'
 import { createRandom } from '../help/random.ts'
 
 // A folder of recordings beside one of secrets, with links of every kind between them.

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { mapRecordingPath } from '../../src/recordings/recording-path.ts'
+import { mapRecordingPath } from '../../src/recordings/sources/recording-path.ts'
 
 const MONITOR = '/var/spool/asterisk/monitor'
 

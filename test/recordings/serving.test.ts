@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
-import { callRoutes } from '../../src/calls/routes.ts'
+import { callRoutes } from '../../src/calls/api/routes.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import { SECOND } from '../../src/lib/time.ts'

@@ -45,12 +45,12 @@ test('writes of one turn share a commit; one that throws undoes only itself', as
 })
 
 test('the thread writes as this thread would, and faults come back as faults', async () => {
-  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  const thread = () => new Worker(new URL('../../src/app/writer.ts', import.meta.url).href)
   const db = openDatabase(path, { thread })
   expect(await storeOver(db).accounts.userCreate(user('a@example.com'))).toMatchObject({ id: 1 })
   expect(await storeOver(db).accounts.userCreate(user('a@example.com'))).toBeUndefined()
   const refused = await db.commit(addAccount, 'x').catch((error) => error)
-  expect(refused.message).toContain('src/writer.ts')
+  expect(refused.message).toContain('src/app/writer.ts')
   await db.stop()
 })
 

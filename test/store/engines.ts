@@ -20,7 +20,7 @@ const sqlite: Engine = {
   async open() {
     const folder = emptyFolder()
     const path = join(folder.path, 'hookswitch.db')
-    const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+    const thread = () => new Worker(new URL('../../src/app/writer.ts', import.meta.url).href)
     const store = openSqliteStore(path, { thread })
     const others: Store[] = []
     return {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
-import { createStatusStore } from '../../src/store/postgres/nodes/statuses.ts'
+import { createStatusStore } from '../../src/store/postgres/statuses.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { clusterDatabase } from '../help/cluster-stores.ts'
 import { databaseSource, POSTGRES_MISSING } from '../help/postgres.ts'

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import type { Call } from '../../src/calls/event.ts'
-import type { Delivery } from '../../src/deliveries/model.ts'
+import type { Delivery } from '../../src/deliveries/log/model.ts'
 import {
   type DeliveryFilters,
   matchesFilters,
   newDeliveries,
   updateDeliveries,
-} from '../../src/web/browser/lib/live/delivery-updates.ts'
+} from '../../src/web/browser/lib/delivery-updates.ts'
 
 const CALL_ID = '01a1f900-5c8e-7000-8000-0000deadbeef'
 const delivery = (id: string, change: Partial<Delivery> = {}): Delivery => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/live/event-stream-decoder.ts'
+import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/event-stream-decoder.ts'
 
 const decode = (...chunks: string[]): ServerMessage[] => {
   const messages: ServerMessage[] = []

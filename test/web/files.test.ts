@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { gzipSync } from 'bun'
-import { loadAssets } from '../../src/web/assets.ts'
+import { loadAssets } from '../../src/web/server/assets.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 
 /** Of all scripts as they travel. The issue of a page that grows is that nobody notices. */

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import type { Call, EventBody, Stage } from '../../src/calls/event.ts'
-import type { Delivery } from '../../src/deliveries/model.ts'
+import type { Delivery } from '../../src/deliveries/log/model.ts'
 import {
   applyLiveMessage,
   EMPTY_LIVE_STATE,
   type LiveMessage,
   type LiveState,
-} from '../../src/web/browser/lib/live/live-state.ts'
+} from '../../src/web/browser/lib/live-state.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()

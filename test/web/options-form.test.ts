@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { findFormErrors, formOf, optionsOf } from '../../src/web/browser/lib/webhooks/options-form.ts'
+import { findFormErrors, formOf, optionsOf } from '../../src/web/browser/lib/options-form.ts'
 import type { WebhookOptions } from '../../src/webhooks/options/model.ts'
 
 const DEFAULTS: WebhookOptions = {

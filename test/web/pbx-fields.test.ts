@@ -10,7 +10,7 @@ import {
   pbxSetupOf,
   pbxUrlOf,
   withFreeName,
-} from '../../src/web/browser/lib/pbxs/pbx-fields.ts'
+} from '../../src/web/browser/lib/pbx-fields.ts'
 
 const fields: PbxFields = {
   ...newPbxFields(newPbxSecret((bytes) => bytes.fill(7))),

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createLog } from '../../src/lib/log.ts'
-import { followAllEvents } from '../../src/web/stored-events.ts'
+import { followAllEvents } from '../../src/web/server/stored-events.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
 import { openStore, storeEvents } from '../help/store.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { PbxInfo } from '../../src/pbx/model.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import type { PbxInfo } from '../../src/pbx/watch/model.ts'
 import type { Overview } from '../../src/web/model.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'

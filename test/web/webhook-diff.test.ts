@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Webhook } from '../../src/web/browser/lib/resources.ts'
-import { diffWebhooks, mergeWebhooks, singleChange } from '../../src/web/browser/lib/webhooks/webhook-diff.ts'
+import { diffWebhooks, mergeWebhooks, singleChange } from '../../src/web/browser/lib/webhook-diff.ts'
 import {
   addRow,
   countUrl,
@@ -10,7 +10,7 @@ import {
   markRemoved,
   newDraft,
   rebaseDraft,
-} from '../../src/web/browser/lib/webhooks/webhook-draft.ts'
+} from '../../src/web/browser/lib/webhook-draft.ts'
 
 const hook = (url: string, change: Partial<Webhook> = {}): Webhook => ({
   ...{ url, call_started: true, call_ended: true, call_saved: true, call_transferred: true },

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
+import { startTemplateThread } from '../../src/app/start-template-thread.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
-import { startTemplateThread } from '../../src/start-template-thread.ts'
 import { createTemplateRenderer } from '../../src/webhooks/templates/renderer.ts'
 import { readTemplate } from '../../src/webhooks/templates/template.ts'
 import { hostileTemplate } from '../help/hostile-template.ts'

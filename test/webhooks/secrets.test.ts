@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { startPruner } from '../../src/deliveries/pruner.ts'
+import { startPruner } from '../../src/deliveries/log/pruner.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { createWebhookService, type WebhookService } from '../../src/webhooks/service.ts'
 import { ACCOUNT, LOG, listed } from '../deliveries/rig.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { startTemplateThread } from '../../src/app/start-template-thread.ts'
 import { SECOND } from '../../src/lib/time.ts'
-import { startTemplateThread } from '../../src/start-template-thread.ts'
 import { createTemplateRenderer, type TemplateRendererOptions } from '../../src/webhooks/templates/renderer.ts'
 import { until } from '../help/receiver.ts'
 

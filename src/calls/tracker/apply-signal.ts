@@ -1,12 +1,30 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
-import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './channels.ts'
-import { noteConversation } from './conversations.ts'
-import { noteGroup } from './dials/dial-stages.ts'
-import { endDial, failDial } from './dials/dials.ts'
-import { decideDirectionByCaller, destination } from './direction.ts'
-import { setHold } from './emit/holds.ts'
-import { joinQueue, leaveQueue, noteGoesOn } from './queues.ts'
-import { pauseRecordings, resumeRecordings, setRecordingPath, startRecording, stopRecording } from './recordings.ts'
+import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
+import { resync } from './resync/resync.ts'
+import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
+import { noteGroup } from './rules/dial-stages.ts'
+import { endDial, failDial } from './rules/dials.ts'
+import { decideDirectionByCaller, destination } from './rules/direction.ts'
+import { setHold } from './rules/holds.ts'
+import {
+  enterConference,
+  expectUnseenTransfer,
+  joinDueLinks,
+  joinUnseenLinks,
+  linkCalls,
+} from './rules/linked-calls.ts'
+import { joinPageUnderWay } from './rules/pages.ts'
+import { park, unpark } from './rules/parking.ts'
+import { joinQueue, leaveQueue, noteGoesOn } from './rules/queues.ts'
+import {
+  pauseRecordings,
+  resumeRecordings,
+  setRecordingPath,
+  startRecording,
+  stopRecording,
+} from './rules/recordings.ts'
+import { attendedTransfer, blindTransfer, takeOverCall } from './rules/transfers.ts'
+import { noteConversation } from './state/conversations.ts'
 import {
   callOf,
   channelOf,
@@ -16,22 +34,10 @@ import {
   leaveConference,
   markChanged,
   stageOf,
-} from './registry.ts'
-import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
-import { resync } from './resync/resync.ts'
-import type { Channel, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
-import { noteTenant } from './tenants.ts'
-import {
-  enterConference,
-  expectUnseenTransfer,
-  joinDueLinks,
-  joinUnseenLinks,
-  linkCalls,
-} from './transfers/linked-calls.ts'
-import { joinPageUnderWay } from './transfers/pages.ts'
-import { park, unpark } from './transfers/parking.ts'
-import { attendedTransfer, blindTransfer, takeOverCall } from './transfers/transfers.ts'
+} from './state/registry.ts'
+import type { Channel, TrackerState } from './state/state.ts'
+import { isUp, isVirtual } from './state/state.ts'
+import { noteTenant } from './state/tenants.ts'
 
 /** Changes what is known by one signal. Emits nothing; a signal of a channel that was never seen changes nothing. */
 export function applySignal(state: TrackerState, signal: Signal): void {

@@ -3,11 +3,11 @@ import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from
 import type { Signal } from '../signal.ts'
 import { applySignal } from './apply-signal.ts'
 import { emitDue } from './emit/emit.ts'
-import { callPayload, stagesPayload } from './emit/payload.ts'
 import { limitLive } from './resync/live-limits.ts'
 import type { StoredCall } from './resync/takeover.ts'
-import type { TrackerState } from './state.ts'
-import { newTimers } from './timers.ts'
+import { callPayload, stagesPayload } from './state/payload.ts'
+import type { TrackerState } from './state/state.ts'
+import { newTimers } from './state/timers.ts'
 
 /**
  * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.

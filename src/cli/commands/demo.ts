@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { SETTINGS } from '../../settings.ts'
+import { SETTINGS } from '../../app/settings.ts'
 import type { DemoFlags } from '../demo/demo.ts'
 import { list } from '../options.ts'
 

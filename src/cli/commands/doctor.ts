@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import type { GivenSettings } from '../../app/settings.ts'
 import { Fault } from '../../lib/fault.ts'
 import { harmless, newPaint, type Paint } from '../../lib/terminal-text.ts'
-import type { Diagnosis } from '../../ops/doctor/diagnosis.ts'
-import { diagnose } from '../../ops/doctor/doctor.ts'
-import type { GivenSettings } from '../../settings.ts'
+import type { Diagnosis } from '../doctor/diagnosis.ts'
+import { diagnose } from '../doctor/doctor.ts'
 import { addSettingFlags, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { listenAddress } from '../../app/settings.ts'
 import { Fault } from '../../lib/fault.ts'
-import { listenAddress } from '../../settings.ts'
 import { print } from '../print.ts'
 
 const ANSWER_WITHIN_MS = 2_500

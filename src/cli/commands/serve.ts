@@ -2,15 +2,15 @@ import { fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
 import type { Command } from 'commander'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../app/config.ts'
+import type { GivenSettings } from '../../app/settings.ts'
 import { databaseName } from '../../lib/database-url.ts'
 import { createLog, isJournal, type Log } from '../../lib/log.ts'
 import { standardError, standardOutput } from '../../lib/standard-streams.ts'
-import { addUserLine } from '../../ops/suggested-commands.ts'
-import type { GivenSettings } from '../../settings.ts'
+import { VERSION } from '../../lib/version.ts'
 import { addSettingFlags } from '../options.ts'
+import { addUserLine } from '../suggested-commands.ts'
 import { unknownVariables } from '../unknown-variables.ts'
-import { VERSION } from './version.ts'
 
 const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
@@ -28,7 +28,7 @@ export function serveCommand(program: Command, stopped: () => Promise<void>, end
       logFatalErrors(log, end)
       for (const warning of unknownVariables(command, process.env)) log.warn(warning)
       // The other commands start without it.
-      const { startApp } = await import('../../app.ts')
+      const { startApp } = await import('../../app/app.ts')
       const app = await startApp(config, { log, version: VERSION })
       const startedMs = performance.now()
       const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }

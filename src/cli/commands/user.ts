@@ -6,7 +6,6 @@ import { createPasswords, passwordProblem } from '../../auth/password.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import { dataFlag, type StorePlace } from '../../ops/suggested-commands.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
 import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
@@ -16,6 +15,7 @@ import { placeOf, type StoreFlags, whereItExists, withExistingStore, withStore }
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { print, printError, printJson } from '../print.ts'
+import { dataFlag, type StorePlace } from '../suggested-commands.ts'
 import { printTable } from '../table.ts'
 
 type Flags = StoreFlags & { json?: boolean; email: string }

@@ -1,10 +1,7 @@
 import type { Command } from 'commander'
-import manifest from '../../../package.json' with { type: 'json' }
+import { VERSION } from '../../lib/version.ts'
 import { jsonOption } from '../options.ts'
 import { print } from '../print.ts'
-
-/** The version of package.json. */
-export const VERSION: string = manifest.version
 
 /** Adds `hookswitch version`. */
 export function versionCommand(program: Command): void {

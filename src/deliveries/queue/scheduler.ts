@@ -1,6 +1,6 @@
 import { newFifo } from '../../lib/fifo.ts'
-import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../circuit-breaker.ts'
-import type { Outcome } from '../retry-policy.ts'
+import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../policy/circuit-breaker.ts'
+import type { Outcome } from '../policy/retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
 import { mayBegin as mayBeginAt, noteBegun, setTiming, suspend, type WebhookTiming } from './pace.ts'

@@ -1,5 +1,5 @@
 import { newFifo } from '../../lib/fifo.ts'
-import { type CircuitBreaker, newCircuitBreaker } from '../circuit-breaker.ts'
+import { type CircuitBreaker, newCircuitBreaker } from '../policy/circuit-breaker.ts'
 import {
   hasFirstAttempt,
   insertDelivery,

@@ -1,6 +1,6 @@
 import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
-import { type Outcome, parseRetryAfter } from '../retry-policy.ts'
+import { type Outcome, parseRetryAfter } from '../policy/retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
 import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
 import { createDeadlines } from './deadlines.ts'

@@ -1,17 +1,18 @@
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
-import { stateNumber } from '../../store/operations/queue.ts'
-import type { Observer } from '../observer.ts'
+import { stateNumber } from '../../store/operations/delivery-state.ts'
+
+import { failureOf, maxAgeUsOf, nextStep, type Outcome, statusOf } from '../policy/retry-policy.ts'
 import { endAttempt, endFailedProbe, type LoadedDelivery } from '../queue/delivery.ts'
 import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
 import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
-import type { WebhookCache } from '../queue/webhook-cache.ts'
-import { failureOf, maxAgeUsOf, nextStep, type Outcome, statusOf } from '../retry-policy.ts'
 import { type AbortGroup, newAbortGroup } from './abort-group.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { attemptFor } from './custom-attempt.ts'
+import type { Observer } from './observer.ts'
 import type { OutcomeRecord, OutcomeWriter } from './outcome-writer.ts'
 import { traceparentOf } from './trace-context.ts'
+import type { WebhookCache } from './webhook-cache.ts'
 
 export type SenderOptions = {
   readonly attempt: Attempt

@@ -1,5 +1,5 @@
-import { bareName } from '../endpoint-classifier.ts'
-import { readDialString } from './translator/dial-string.ts'
+import { bareName } from '../endpoints/endpoint-classifier.ts'
+import { readDialString } from './dial-string.ts'
 
 /**
  * Reads from a dialplan which endpoints it dials, and how: a number goes with a dial through a trunk, never with that

@@ -1,25 +1,6 @@
+import type { Follower, Shape } from './events.ts'
 import { SHAPES } from './events.ts'
 import { hashKey } from './frame.ts'
-
-/**
- * How Asterisk prints the events that are read. A caller can end a line, and write some 79 bytes of headers of his
- * own behind it: too few for a whole snapshot of a channel, and never without standing between two headers that
- * Asterisk prints one behind the other.
- */
-export type Shape = {
-  /** The prefixes of the snapshots of channels that are always there, and those that may be. */
-  readonly channels: readonly string[]
-  readonly maybe?: readonly string[]
-  /** Other headers that are always there. */
-  readonly holds?: readonly string[]
-  /**
-   * The header that follows one which a caller can end, beside those of a snapshot, or those that do in different
-   * versions; `null`: none, the event is over.
-   */
-  readonly next?: Readonly<Record<string, Follower>>
-}
-
-type Follower = string | null | readonly string[]
 
 /** The headers of a snapshot of a channel, in the order in which Asterisk prints them. */
 export const SNAPSHOT = [

@@ -1,5 +1,4 @@
 import type { TenantRule } from '../../lib/pbx-url.ts'
-import type { Shape } from './event-shapes.ts'
 
 /**
  * The one list of the events that are wanted of an Asterisk. The login's event classes, the filter, the shapes, and
@@ -170,3 +169,24 @@ const isRow = (peek: Peek): boolean => peek('ActionID') !== ''
 /** Every live event has a Privilege, and one of a channel goes on to its Linkedid. */
 const isCutShort = (peek: Peek): boolean =>
   peek('Privilege') === '' || (peek('Linkedid') === '' && peek('ChannelStateDesc') !== '')
+
+/** The header that follows one in an event, one of several, or `null`: none. */
+export type Follower = string | null | readonly string[]
+
+/**
+ * How Asterisk prints the events that are read. A caller can end a line, and write some 79 bytes of headers of his
+ * own behind it: too few for a whole snapshot of a channel, and never without standing between two headers that
+ * Asterisk prints one behind the other.
+ */
+export type Shape = {
+  /** The prefixes of the snapshots of channels that are always there, and those that may be. */
+  readonly channels: readonly string[]
+  readonly maybe?: readonly string[]
+  /** Other headers that are always there. */
+  readonly holds?: readonly string[]
+  /**
+   * The header that follows one which a caller can end, beside those of a snapshot, or those that do in different
+   * versions; `null`: none, the event is over.
+   */
+  readonly next?: Readonly<Record<string, Follower>>
+}

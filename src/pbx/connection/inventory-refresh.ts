@@ -1,5 +1,5 @@
 import type { Log } from '../../lib/log.ts'
-import type { Endpoints, Inventory } from '../endpoints.ts'
+import type { Endpoints, Inventory } from '../endpoints/endpoints.ts'
 
 /** The configuration as a PBX lists it; `undefined`: it did not answer. `denied`: lists that its user may not read. */
 export type InventoryReply = { readonly inventory: Inventory | undefined; readonly denied: readonly string[] }

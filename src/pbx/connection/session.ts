@@ -1,7 +1,7 @@
 import type { Signal, Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
 import type { NowUs } from '../../lib/time.ts'
-import type { Endpoints } from '../endpoints.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
 import { createEnding, type Ending } from './ending.ts'
 import { type ConnectionParts, createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
 import { createInbox, type Intake } from './inbox.ts'

@@ -168,3 +168,6 @@ function unescapePercent(text: string): string {
     return bytes.toString('utf8', 0, length)
   }
 }
+
+/** Returns the value of a channel variable, `''` if it is absent. */
+export const variableOf = (event: EslEvent, name: string): string => event.get(`variable_${name}`)

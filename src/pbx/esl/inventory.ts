@@ -1,9 +1,9 @@
 import type { InventoryReply } from '../connection/inventory-refresh.ts'
-import type { Configured } from '../endpoint-classifier.ts'
-import type { Inventory } from '../endpoints.ts'
+import type { Configured } from '../endpoints/endpoint-classifier.ts'
+import type { Inventory } from '../endpoints/endpoints.ts'
+import { userOf } from './address.ts'
 import type { Commands } from './commands.ts'
 import { listRows } from './list-rows.ts'
-import { userOf } from './translator/legs.ts'
 
 /**
  * The configuration of a FreeSWITCH: users by their name, gateways by theirs, and the profiles through which others

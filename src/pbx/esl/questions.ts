@@ -3,8 +3,8 @@ import { ANSWER, answerEvent } from './answers.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 import type { EslEvent } from './event.ts'
+import { variableOf } from './event.ts'
 import { variableOfRule } from './tenant-request.ts'
-import { variableOf } from './translator/legs.ts'
 
 /**
  * Asks the FreeSWITCH what its events leave open: the customer of a caller's leg, which a dialplan sets long before an

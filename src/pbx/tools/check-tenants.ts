@@ -1,11 +1,11 @@
 import type { TenantRule } from '../../lib/pbx-url.ts'
 import type { AmiFrame } from '../ami/frame.ts'
-import { addAccountCommand } from '../call-owners.ts'
-import { kindOfContext } from '../endpoint-classifier.ts'
+import { addAccountCommand } from '../connection/call-owners.ts'
+import { kindOfContext } from '../endpoints/endpoint-classifier.ts'
+import { cleanValue } from '../endpoints/sanitize.ts'
 import type { Commands } from '../esl/commands.ts'
 import { listRows } from '../esl/list-rows.ts'
-import { cleanValue } from '../sanitize.ts'
-import type { Finding } from './check.ts'
+import type { Finding } from './finding.ts'
 
 /** The check of a PBX that serves several customers: the values that it shows, and those that name no account. */
 

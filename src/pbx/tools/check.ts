@@ -1,7 +1,7 @@
 import { isLoopbackHost } from '../../lib/loopback-host.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
-import type { AllowedPlaces } from '../../recordings/allowed-places.ts'
 import { checkRecordings } from '../../recordings/check-recordings.ts'
+import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import { type Actions, createActions } from '../ami/actions.ts'
 import { AmiDecoder } from '../ami/decoder.ts'
 import type { EventClass } from '../ami/events.ts'
@@ -12,24 +12,14 @@ import { READ_LINE, WRITE_LINE } from '../ami/manager-conf.ts'
 import type { InventoryReply } from '../connection/inventory-refresh.ts'
 import { addressOf, openSocket } from '../connection/socket.ts'
 import { TIMEOUTS } from '../connection/timeouts.ts'
-import { lineOf, SETTING } from '../endpoint-summary.ts'
-import { createEndpoints } from '../endpoints.ts'
+import { lineOf, SETTING } from '../endpoints/endpoint-summary.ts'
+import { createEndpoints } from '../endpoints/endpoints.ts'
 import { type Commands, createCommands } from '../esl/commands.ts'
 import { EslDecoder } from '../esl/decoder.ts'
 import { QUESTIONS, requestInventory as requestEslInventory } from '../esl/inventory.ts'
 import { logIn as logInToEsl } from '../esl/login.ts'
 import { type AccountOf, amiTenants, eslTenants, judgeTenants } from './check-tenants.ts'
-
-/**
- * `ok`: fine. `missing`: events of calls would be wrong, or absent. `advice`: they could be better, or the set-up
- * safer.
- */
-export type Finding = {
-  readonly level: 'ok' | 'missing' | 'advice'
-  readonly text: string
-  /** The line to write into the configuration of the PBX, if one is enough. */
-  readonly line?: string
-}
+import type { Finding } from './finding.ts'
 
 export type CheckOptions = {
   readonly recordingPath?: string | undefined

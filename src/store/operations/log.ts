@@ -1,5 +1,5 @@
 import type { EventKind } from '../../lib/event-kinds.ts'
-import type { DeliveryState } from './queue.ts'
+import type { DeliveryState } from './delivery-state.ts'
 
 // The log of deliveries and events, as it is read.
 

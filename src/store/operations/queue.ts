@@ -4,14 +4,6 @@ import type { DeliveryFilter } from './log.ts'
 
 // Pending deliveries: which to send next, what became of them, and retries by hand.
 
-/** The states of a delivery, by the number that is stored. */
-export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'cancelled'] as const
-
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
-
-/** Returns the number under which a state is stored. */
-export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state)
-
 /**
  * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a
  * list holds 100 webhooks at most.

@@ -1,4 +1,5 @@
 import { SECOND } from '../../lib/time.ts'
+import { DELIVERY_STATES, stateNumber } from '../operations/delivery-state.ts'
 import {
   type AttemptRow,
   type DeliveryDetail,
@@ -10,7 +11,7 @@ import {
   type LogStore,
   MAX_EVENTS_OF_CALL,
 } from '../operations/log.ts'
-import { DELIVERIES_PER_EVENT, DELIVERY_STATES, stateNumber } from '../operations/queue.ts'
+import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import type { EVENT_READER } from '../sql/event-reader.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'

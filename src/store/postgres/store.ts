@@ -11,10 +11,10 @@ import { type PrepareOptions, prepareDatabase } from './engine/open.ts'
 import { runOperations } from './engine/run-operations.ts'
 import { openEventCommits } from './events.ts'
 import { createLogStore } from './log.ts'
-import { createMaintenanceStore } from './maintenance/maintenance.ts'
-import { createStatusStore } from './nodes/statuses.ts'
+import { createMaintenanceStore } from './maintenance.ts'
 import { openOutcomeCommits } from './outcomes.ts'
 import { createQueueStore } from './queue.ts'
+import { createStatusStore } from './statuses.ts'
 
 export type PostgresOptions = PrepareOptions & {
   /** The key of this process's figures, so that processes do not overwrite each other's. */

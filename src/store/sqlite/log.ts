@@ -1,5 +1,7 @@
 import { collectInSlices } from '../../lib/slices.ts'
 import { SECOND } from '../../lib/time.ts'
+import { DELIVERY_STATES, type DeliveryState, stateNumber } from '../operations/delivery-state.ts'
+
 import {
   type AttemptRow,
   type DeliveryDetail,
@@ -11,13 +13,7 @@ import {
   type LogStore,
   MAX_EVENTS_OF_CALL,
 } from '../operations/log.ts'
-import {
-  DELIVERIES_PER_EVENT,
-  DELIVERY_STATES,
-  type DeliveryState,
-  eventIdOf,
-  stateNumber,
-} from '../operations/queue.ts'
+import { DELIVERIES_PER_EVENT, eventIdOf } from '../operations/queue.ts'
 import type { EVENT_READER } from '../sql/event-reader.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'

@@ -6,7 +6,7 @@ import { type Database, type DatabaseOptions, openDatabase } from './engine/data
 import { runOperations } from './engine/run-operations.ts'
 import { withReadFaults } from './engine/store-fault.ts'
 import { createLogStore } from './log.ts'
-import { createMaintenanceStore } from './maintenance/maintenance.ts'
+import { createMaintenanceStore } from './maintenance.ts'
 import { createQueueStore } from './queue.ts'
 
 /** Puts the operations of a store over its database. */

@@ -2,7 +2,7 @@ import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ErrorMessage } from './components/error-message.tsx'
 import { Toasts } from './components/toast.tsx'
-import type { ApiDocument } from './lib/docs/api-document.ts'
+import type { ApiDocument } from './lib/api-document.ts'
 import { DocsView } from './views/docs/docs-view.tsx'
 
 /** Reads the API document, which this service makes from its own routes. */

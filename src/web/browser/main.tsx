@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Toasts } from './components/toast.tsx'
-import { startConnection } from './lib/live/connection.ts'
+import { startConnection } from './lib/connection.ts'
 import { useObservable } from './lib/observable.ts'
 import { accessToken } from './lib/session.ts'
 import { LoginView } from './views/account/login-view.tsx'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
-import type { Outcome } from '../../../src/deliveries/retry-policy.ts'
 import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 

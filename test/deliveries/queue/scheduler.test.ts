@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
+import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { endAttempt, finishRecording, type LoadedDelivery } from '../../../src/deliveries/queue/delivery.ts'
 import { type AttemptSlot, createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
-import type { Outcome } from '../../../src/deliveries/retry-policy.ts'
 import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
+import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { type AttemptSlot, createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
-import { createSchedulingLoop } from '../../../src/deliveries/queue/scheduling-loop.ts'
-import type { Outcome } from '../../../src/deliveries/retry-policy.ts'
+import { createSchedulingLoop } from '../../../src/deliveries/run/scheduling-loop.ts'
 import { SECOND } from '../../../src/lib/time.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 

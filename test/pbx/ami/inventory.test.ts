@@ -4,7 +4,7 @@ import { createActions } from '../../../src/pbx/ami/actions.ts'
 import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
 import { isWanted } from '../../../src/pbx/ami/events.ts'
 import { LISTS, requestInventory } from '../../../src/pbx/ami/inventory.ts'
-import { createEndpoints } from '../../../src/pbx/endpoints.ts'
+import { createEndpoints } from '../../../src/pbx/endpoints/endpoints.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { actionId, actionName, ami } from '../../help/pbx.ts'
 

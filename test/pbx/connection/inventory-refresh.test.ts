@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { createLog } from '../../../src/lib/log.ts'
 import { createInventoryRefresh, type InventoryReply } from '../../../src/pbx/connection/inventory-refresh.ts'
-import { createEndpoints, type Inventory } from '../../../src/pbx/endpoints.ts'
+import { createEndpoints, type Inventory } from '../../../src/pbx/endpoints/endpoints.ts'
 import { until } from '../../help/receiver.ts'
 
 const log = createLog('silent')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createEndpoints } from '../../../src/pbx/endpoints.ts'
+import { createEndpoints } from '../../../src/pbx/endpoints/endpoints.ts'
 import { createCommands } from '../../../src/pbx/esl/commands.ts'
 import { EslDecoder } from '../../../src/pbx/esl/decoder.ts'
 import { inventoryOf, profilesOf, requestInventory } from '../../../src/pbx/esl/inventory.ts'

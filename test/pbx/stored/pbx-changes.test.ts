@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { Fault } from '../../../src/lib/fault.ts'
-import { createPbxChanges } from '../../../src/pbx/stored/pbx-changes.ts'
-import { createAllowedPlaces } from '../../../src/recordings/allowed-places.ts'
+import { createPbxChanges } from '../../../src/pbx/watch/pbx-changes.ts'
+import { createAllowedPlaces } from '../../../src/recordings/sources/allowed-places.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { emptyFolder } from '../../help/app.ts'
 

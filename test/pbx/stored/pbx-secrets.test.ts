@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { maskPbxUrl, restoreSecrets } from '../../../src/pbx/stored/pbx-secrets.ts'
+import { maskPbxUrl, restoreSecrets } from '../../../src/pbx/watch/pbx-secrets.ts'
 
 describe('the URL of a PBX is shown without its secrets', () => {
   test.each([

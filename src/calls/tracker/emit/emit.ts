@@ -3,14 +3,21 @@ import { type EventKind, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallEvent, CallRecord, EventBody } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
-import { relateToOthers } from '../call-start.ts'
-import { EXPLANATION_US } from '../dials/stage-results.ts'
-import { closeStages, updateStages } from '../dials/stages.ts'
-import { channelsOf, forgetCall } from '../registry.ts'
-import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state.ts'
-import { placeInAccount } from '../tenants.ts'
-import { takeDueHolds } from './holds.ts'
-import { callPayload, keptRecordings, partyPayload, stagePayload, stagesPayload, transferPayload } from './payload.ts'
+import { relateToOthers } from '../rules/call-start.ts'
+import { takeDueHolds } from '../rules/holds.ts'
+import { EXPLANATION_US } from '../rules/stage-results.ts'
+import { closeStages, updateStages } from '../rules/stages.ts'
+import {
+  callPayload,
+  keptRecordings,
+  partyPayload,
+  stagePayload,
+  stagesPayload,
+  transferPayload,
+} from '../state/payload.ts'
+import { channelsOf, forgetCall } from '../state/registry.ts'
+import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
+import { placeInAccount } from '../state/tenants.ts'
 import { isSaveDue, isSettling, isStartDue } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 

@@ -1,11 +1,11 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { CallEvent } from '../../event.ts'
-import { answeredMeanwhile } from '../dials/stage-results.ts'
-import { isFeatureCode } from '../direction.ts'
-import { channelOf, stageOf } from '../registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state.ts'
-import { isUp } from '../state.ts'
-import { handledBy } from './handled-by.ts'
+import { isFeatureCode } from '../rules/direction.ts'
+import { answeredMeanwhile } from '../rules/stage-results.ts'
+import { handledBy } from '../state/handled-by.ts'
+import { channelOf, stageOf } from '../state/registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
+import { isUp } from '../state/state.ts'
 
 /**
  * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is kept for it:

@@ -1,8 +1,8 @@
-import { channelsOf } from '../registry.ts'
-import type { Call, TrackerState } from '../state.ts'
-import { isUp, isVirtual } from '../state.ts'
-import { isResuming } from './holds.ts'
-import { isKept } from './payload.ts'
+import { isResuming } from '../rules/holds.ts'
+import { isKept } from '../state/payload.ts'
+import { channelsOf } from '../state/registry.ts'
+import type { Call, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual } from '../state/state.ts'
 
 /** Returns whether an event of the call is settling whose time may come without another signal of the call. */
 export function isSettling(state: TrackerState, call: Call): boolean {

@@ -1,7 +1,7 @@
 import type { Stage as StageView } from '../../event.ts'
-import { channelOf, dropChannel, stageOf } from '../registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state.ts'
-import { isUp, isVirtual } from '../state.ts'
+import { channelOf, dropChannel, stageOf } from '../state/registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual } from '../state/state.ts'
 
 /**
  * Keeps a call small, however long it lasts and however many dials it has: in memory, in the store and in the bodies

@@ -1,14 +1,13 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
-import { channelsOf, dropChannel, markChanged, talkersWith } from '../registry.ts'
-import type { Call, Channel, TrackerState } from '../state.ts'
-import { isUp } from '../state.ts'
+import { channelsOf, dropChannel, markChanged, talkersWith } from '../state/registry.ts'
+import type { Call, Channel, TrackerState } from '../state/state.ts'
+import { isUp, SECOND_LIST_US } from '../state/state.ts'
 
 /**
  * Channels that a snapshot lacks ended unseen. A snapshot may be older than the last events, so a channel counts as
  * gone only when two lack it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection
  * of the process, and after a restart of the PBX, at once.
  */
-export const SECOND_LIST_US = 1_900_000
 
 /**
  * Closes the calls of an earlier run of the PBX: they ended with it, regardless of any snapshot, and no right to

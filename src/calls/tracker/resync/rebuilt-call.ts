@@ -1,7 +1,7 @@
 import { parseTime } from '../../../lib/time.ts'
 import type { Call as CallBody, EventBody, Party as PartyBody, Stage as StageBody } from '../../event.ts'
-import { newCall } from '../initial-state.ts'
-import type { Call, Party, Stage } from '../state.ts'
+import { newCall } from '../state/initial-state.ts'
+import type { Call, Party, Stage } from '../state/state.ts'
 import type { StoredCall } from './takeover.ts'
 
 /** An event of a call; of one whose call was erased there is no body. */

@@ -1,6 +1,6 @@
-import { newCall, newChannel } from '../initial-state.ts'
-import { addConsultation, addToConference, enterBridge } from '../registry.ts'
-import type { Call, Channel, TrackerState } from '../state.ts'
+import { newCall, newChannel } from '../state/initial-state.ts'
+import { addConsultation, addToConference, enterBridge } from '../state/registry.ts'
+import type { Call, Channel, TrackerState } from '../state/state.ts'
 
 /** Takes over the live calls that an earlier process, or another node, left in the store. */
 

@@ -1,9 +1,10 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
-import { partyFor } from '../dials/dial-origin.ts'
-import { addStage } from '../dials/dial-stages.ts'
-import { noteAnswer } from '../dials/stages.ts'
-import { decideDirectionByCaller, decideDirectionByDial, setDirection } from '../direction.ts'
-import { newChannel, newDial } from '../initial-state.ts'
+import { partyFor } from '../rules/dial-origin.ts'
+import { addStage } from '../rules/dial-stages.ts'
+import { decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
+import { enterConference } from '../rules/linked-calls.ts'
+import { noteAnswer } from '../rules/stages.ts'
+import { newChannel, newDial } from '../state/initial-state.ts'
 import {
   callByLinkedId,
   callOf,
@@ -14,10 +15,9 @@ import {
   markChanged,
   openCall,
   placeInCall,
-} from '../registry.ts'
-import type { Call, Channel, TrackerState } from '../state.ts'
-import { isVirtual } from '../state.ts'
-import { enterConference } from '../transfers/linked-calls.ts'
+} from '../state/registry.ts'
+import type { Call, Channel, TrackerState } from '../state/state.ts'
+import { isVirtual } from '../state/state.ts'
 
 /** Channels and calls that began while nobody listened, as a snapshot has them. */
 

@@ -1,9 +1,9 @@
 import type { SnapshotChannel } from '../../../calls/signal.ts'
-import { bareName, isShortNumber } from '../../endpoint-classifier.ts'
-import { cleanValue } from '../../sanitize.ts'
+import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
+import { cleanValue } from '../../endpoints/sanitize.ts'
+import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, addChannel, displayName, isHelper, tenantIn } from './channels.ts'
-import { endpointOf, readDialString, readDialTargets } from './dial-string.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
 

@@ -1,7 +1,7 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
-import type { Endpoints } from '../../endpoints.ts'
-import { cleanText, cleanValue } from '../../sanitize.ts'
+import type { Endpoints } from '../../endpoints/endpoints.ts'
+import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
 
 /** How MixMonitor records. */

@@ -1,8 +1,8 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
-import { cleanText } from '../../sanitize.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
+import { endpointOf, readDialString } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, extensionChanged, isHelper, type KnownChannel } from './channels.ts'
-import { endpointOf, readDialString } from './dial-string.ts'
 import { resultOfStatus } from './hangup-causes.ts'
 
 // Dial and Queue: the parties that they ring, and the results.

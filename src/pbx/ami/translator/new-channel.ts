@@ -1,7 +1,7 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
+import { endpointOf } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, addChannel, displayName, isHelper, tenantIn, variablesIn } from './channels.ts'
-import { endpointOf } from './dial-string.ts'
 
 /** The state of a channel that calls the PBX. */
 const RING = '4'

@@ -1,8 +1,8 @@
 import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
-import { cleanText } from '../../sanitize.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
+import { endpointOf, readDialString } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import type { AmiContext } from './channels.ts'
-import { endpointOf, readDialString } from './dial-string.ts'
 
 /**
  * Reads ParkedCall: a call is parked by a transfer, by a feature code, or by the dialplan (then the parker is the

@@ -1,8 +1,9 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signal.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
-import { createClockOffset } from '../../clock-offset.ts'
-import { createEndpoints } from '../../endpoints.ts'
-import { cleanText } from '../../sanitize.ts'
+import { createClockOffset } from '../../endpoints/clock-offset.ts'
+import { createEndpoints } from '../../endpoints/endpoints.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
+import { readDialTargets } from '../dial-string.ts'
 import type { CallEvent } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
@@ -16,7 +17,6 @@ import {
   variableSet,
   variablesIn,
 } from './channels.ts'
-import { readDialTargets } from './dial-string.ts'
 import { dialBegin, dialEnd, dialState, dialStatus, ringing } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
 import { newChannel } from './new-channel.ts'

@@ -1,8 +1,10 @@
 import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
-import { isShortNumber, kindOfContext } from '../../endpoint-classifier.ts'
-import { cleanText } from '../../sanitize.ts'
+import { isShortNumber, kindOfContext } from '../../endpoints/endpoint-classifier.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
+import { userOf } from '../address.ts'
 import type { EslEvent } from '../event.ts'
-import { addLeg, customerOf, type EslContext, type Leg, partyBehind, tenantIn, userOf, variableOf } from './legs.ts'
+import { variableOf } from '../event.ts'
+import { addLeg, customerOf, type EslContext, type Leg, partyBehind, tenantIn } from './legs.ts'
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
 

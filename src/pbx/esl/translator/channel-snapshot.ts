@@ -1,11 +1,12 @@
 import type { Endpoint, SnapshotChannel } from '../../../calls/signal.ts'
 import { SECOND } from '../../../lib/time.ts'
-import { kindOfContext } from '../../endpoint-classifier.ts'
-import { cleanValue } from '../../sanitize.ts'
+import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
+import { cleanValue } from '../../endpoints/sanitize.ts'
+import { userOf } from '../address.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRows } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
-import { addLeg, type EslContext, noteQueued, partyBehind, userOf } from './legs.ts'
+import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
 
 type Row = Readonly<ListRow>
 

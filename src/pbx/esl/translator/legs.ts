@@ -1,7 +1,8 @@
 import type { TenantRule } from '../../../lib/pbx-url.ts'
-import type { Endpoints } from '../../endpoints.ts'
-import { cleanValue } from '../../sanitize.ts'
+import type { Endpoints } from '../../endpoints/endpoints.ts'
+import { cleanValue } from '../../endpoints/sanitize.ts'
 import type { EslEvent } from '../event.ts'
+import { variableOf } from '../event.ts'
 
 /** A leg, with the state that is kept of it between events. */
 export type Leg = {
@@ -180,14 +181,8 @@ export function partyBehind(context: EslContext, leg: Leg | undefined): Leg | un
 
 const MAX_NESTING = 16
 
-/** Returns the value of a channel variable, `''` if it is absent. */
-export const variableOf = (event: EslEvent, name: string): string => event.get(`variable_${name}`)
-
 /** Returns the place of an event among all of this FreeSWITCH, 0 if it has none. */
 export const placeOf = (event: EslEvent): number => Number(event.get('Event-Sequence')) || 0
-
-/** Returns the user of an address: `1004` of `1004@default`. */
-export const userOf = (address: string): string => address.split('@')[0] ?? address
 
 /** Returns the value by which a leg shows its customer in an event of it; `null` if it shows none. */
 export function tenantIn({ tenants }: EslContext, event: EslEvent): string | null {

@@ -1,8 +1,9 @@
-import { isShortNumber } from '../../endpoint-classifier.ts'
+import { isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import type { EslEvent } from '../event.ts'
+import { variableOf } from '../event.ts'
 import type { EventOrder, Prerequisite } from './causal-order.ts'
 import { campingFor, sourceOf } from './channel-create.ts'
-import { type EslContext, type Leg, placeOf, variableOf } from './legs.ts'
+import { type EslContext, type Leg, placeOf } from './legs.ts'
 
 // Facts that must be known before an event can be understood.
 

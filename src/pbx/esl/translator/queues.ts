@@ -1,8 +1,9 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
-import { cleanText } from '../../sanitize.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
+import { userOf } from '../address.ts'
 import type { EslEvent } from '../event.ts'
 import { resultOfCause } from './hangup-causes.ts'
-import { type EslContext, noteQueued, userOf } from './legs.ts'
+import { type EslContext, noteQueued } from './legs.ts'
 
 /** mod_callcenter and mod_fifo: callers in queues, and agents that are offered them. */
 

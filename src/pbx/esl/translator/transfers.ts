@@ -1,7 +1,8 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
-import { cleanText } from '../../sanitize.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
 import type { EslEvent } from '../event.ts'
-import { areOfOneCustomer, type EslContext, everLeg, type Leg, partyBehind, variableOf } from './legs.ts'
+import { variableOf } from '../event.ts'
+import { areOfOneCustomer, type EslContext, everLeg, type Leg, partyBehind } from './legs.ts'
 
 // Transfers and pick-ups: FreeSWITCH has no event for them, so that they follow from variables and from legs that meet.
 

@@ -1,30 +1,21 @@
 import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
-import { createClockOffset } from '../../clock-offset.ts'
-import { createEndpoints } from '../../endpoints.ts'
-import { cleanText } from '../../sanitize.ts'
+import { createClockOffset } from '../../endpoints/clock-offset.ts'
+import { createEndpoints } from '../../endpoints/endpoints.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
+import { userOf } from '../address.ts'
 import { ANSWER } from '../answers.ts'
 import type { EslFrame } from '../decoder.ts'
 import type { EslEvent } from '../event.ts'
+import { variableOf } from '../event.ts'
 import type { CallEvent, Subclass } from '../events.ts'
 import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './hangup-causes.ts'
-import {
-  areOfOneCustomer,
-  customerOf,
-  dropLeg,
-  type EslContext,
-  everLeg,
-  type Leg,
-  placeOf,
-  tenantIn,
-  userOf,
-  variableOf,
-} from './legs.ts'
+import { areOfOneCustomer, customerOf, dropLeg, type EslContext, everLeg, type Leg, placeOf, tenantIn } from './legs.ts'
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'

@@ -1,5 +1,6 @@
+import { userOf } from '../../esl/address.ts'
 import type { EslEvent } from '../../esl/decoder.ts'
-import { userOf, variableOf } from '../../esl/translator/legs.ts'
+import { variableOf } from '../../esl/event.ts'
 
 /**
  * Returns what a FreeSWITCH of which a recording shows these events would answer; `undefined`: they show nothing of

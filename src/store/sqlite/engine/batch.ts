@@ -33,7 +33,8 @@ export const isUnwritable = (error: unknown): boolean =>
 export function runBatch(sqlite: Tx, registry: Registry, jobs: readonly Job[]): Reply[] {
   const run = ([name, args]: Job): Reply => {
     const found = registry.get(name)
-    if (found === undefined) throw new Error(`no mutation is called ${name}: is its file registered in src/writer.ts?`)
+    if (found === undefined)
+      throw new Error(`no mutation is called ${name}: is its file registered in src/app/writer.ts?`)
     return { value: found.run(sqlite, args) }
   }
   const all = (one: (job: Job) => Reply): Reply[] => {

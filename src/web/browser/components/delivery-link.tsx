@@ -3,7 +3,7 @@ import type { Delivery } from '../lib/resources.ts'
 import { routeHref } from '../lib/router.ts'
 import { DELIVERY_ICON, DELIVERY_TONE } from './badge.tsx'
 import { Icon } from './icon.tsx'
-import { WebhookLabel } from './text/webhook-label.tsx'
+import { WebhookLabel } from './webhook-label.tsx'
 
 /**
  * Shows one delivery in a few words, as a link to all of it: its state, its webhook, and how long it took or how often

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { errorText, type Query, request, withQuery } from './api.ts'
-import { useReconnected } from './live/connection.ts'
+import { useReconnected } from './connection.ts'
 import type { Page } from './resources.ts'
 
 export type PagedList<T> = {

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../deliveries/model.ts'
+import type { Delivery } from '../../../deliveries/log/model.ts'
 
 export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
 export type { Call, CallRecord, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
@@ -7,8 +7,8 @@ export type {
   DeliveryDetail,
   LoggedAttempt as Attempt,
   Tested as TestResult,
-} from '../../../deliveries/model.ts'
-export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/model.ts'
+} from '../../../deliveries/log/model.ts'
+export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
 export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
 export type {

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { request } from './api.ts'
-import { useReconnected } from './live/connection.ts'
+import { useReconnected } from './connection.ts'
 import { observable, useObservable } from './observable.ts'
 import type { User } from './resources.ts'
 import { accessToken } from './session.ts'

@@ -1,7 +1,8 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName, Logo } from '../components/icon.tsx'
-import { connectionState, overview } from '../lib/live/connection.ts'
+import { ThemeSwitch } from '../components/theme-switch.tsx'
+import { connectionState, overview } from '../lib/connection.ts'
 import { logOut } from '../lib/log-out.ts'
 import { useObservable } from '../lib/observable.ts'
 import { currentRoute, routeHref } from '../lib/router.ts'
@@ -15,7 +16,6 @@ import { LiveView } from './live/live-view.tsx'
 import { ConnectView } from './pbxs/connect-view.tsx'
 import { PbxEdit } from './pbxs/pbx-edit.tsx'
 import { PbxList } from './pbxs/pbx-list.tsx'
-import { ThemeSwitch } from './theme-switch.tsx'
 import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
 type View = { name: string; title: string; icon: IconName; list: () => VNode; detail?: (id: string) => VNode }

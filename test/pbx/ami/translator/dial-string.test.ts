@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { endpointOf, readDialString } from '../../../../src/pbx/ami/translator/dial-string.ts'
+import { endpointOf, readDialString } from '../../../../src/pbx/ami/dial-string.ts'
 
 test.each([
   ['PJSIP/trunk-000000f6', 'PJSIP/trunk'],

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { CredentialFields } from '../../components/form-field.tsx'
 import { Logo } from '../../components/icon.tsx'
+import { ThemeSwitch } from '../../components/theme-switch.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { logInWith, loginNotice } from '../../lib/session.ts'
-import { ThemeSwitch } from '../theme-switch.tsx'
 
 /** Shows the login form. */
 export function LoginView() {

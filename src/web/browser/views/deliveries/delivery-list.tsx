@@ -1,25 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
 import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
 import { DeliveryBadge, EventLabel } from '../../components/badge.tsx'
+import { DeliveryDue } from '../../components/delivery-due.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx'
 import { MoreFilters, SegmentedFilter, SelectFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PagedSection } from '../../components/paged-section.tsx'
-import { DeliveryDue } from '../../components/text/delivery-due.tsx'
-import { WebhookLabel } from '../../components/text/webhook-label.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
+import { liveState, overview, subscribeDeliveries } from '../../lib/connection.ts'
+import { type DeliveryFilters, matchesFilters, newDeliveries, updateDeliveries } from '../../lib/delivery-updates.ts'
 import { localToUtc, pickFilters } from '../../lib/filters.ts'
 import { humanize, pluralize, shortenUrl } from '../../lib/format.ts'
-import { liveState, overview, subscribeDeliveries } from '../../lib/live/connection.ts'
-import {
-  type DeliveryFilters,
-  matchesFilters,
-  newDeliveries,
-  updateDeliveries,
-} from '../../lib/live/delivery-updates.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { type PagedList, usePagedList } from '../../lib/paged-list.ts'
 import type { Delivery } from '../../lib/resources.ts'

@@ -1,6 +1,6 @@
-import { InlineText } from '../../components/text/inline-text.tsx'
-import { type ApiDocument, type Endpoint, type Parameter, resolved } from '../../lib/docs/api-document.ts'
-import { bodySchemaOf } from '../../lib/docs/try-request.ts'
+import { InlineText } from '../../components/inline-text.tsx'
+import { type ApiDocument, type Endpoint, type Parameter, resolved } from '../../lib/api-document.ts'
+import { bodySchemaOf } from '../../lib/try-request.ts'
 import { Limits, SchemaFields, TypeText } from './schema-fields.tsx'
 import { TryRequest } from './try-request.tsx'
 

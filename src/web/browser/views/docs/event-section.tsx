@@ -1,6 +1,6 @@
 import { CodeBlock } from '../../components/code-block.tsx'
-import { InlineText } from '../../components/text/inline-text.tsx'
-import { type ApiDocument, type Operation, resolved } from '../../lib/docs/api-document.ts'
+import { InlineText } from '../../components/inline-text.tsx'
+import { type ApiDocument, type Operation, resolved } from '../../lib/api-document.ts'
 import { SchemaFields } from './schema-fields.tsx'
 
 type EventProps = { name: string; operation: Operation; document: ApiDocument }

@@ -1,6 +1,6 @@
-import { InlineText } from '../../components/text/inline-text.tsx'
-import type { Schema } from '../../lib/docs/api-document.ts'
-import { limitsOf, objectsIn, typeParts } from '../../lib/docs/schema-text.ts'
+import { InlineText } from '../../components/inline-text.tsx'
+import type { Schema } from '../../lib/api-document.ts'
+import { limitsOf, objectsIn, typeParts } from '../../lib/schema-text.ts'
 
 /** Shows the type of a value; the names of schemas lead to them. */
 export function TypeText({ schema }: { schema: Schema }) {

@@ -1,10 +1,10 @@
 import { useId, useState } from 'preact/hooks'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { FormField } from '../../components/form-field.tsx'
-import type { ApiDocument, Endpoint } from '../../lib/docs/api-document.ts'
-import { curlOf, formOf, type RequestForm, send, type TriedResponse } from '../../lib/docs/try-request.ts'
+import type { ApiDocument, Endpoint } from '../../lib/api-document.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { accessToken } from '../../lib/session.ts'
+import { curlOf, formOf, type RequestForm, send, type TriedResponse } from '../../lib/try-request.ts'
 
 /** Shows a form that sends a request to this service, the curl command of the same request, and the response. */
 export function TryRequest({ endpoint, document }: { endpoint: Endpoint; document: ApiDocument }) {

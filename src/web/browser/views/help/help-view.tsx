@@ -3,10 +3,10 @@ import { version } from '../../../../../package.json'
 import { GUIDES, type Guide } from '../../../../docs/guides.ts'
 import { Logo } from '../../components/icon.tsx'
 import { Markdown } from '../../components/markdown.tsx'
+import { ThemeSwitch } from '../../components/theme-switch.tsx'
 import { type GuideSection, searchGuides, sectionsOf } from '../../lib/guide-search.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { currentRoute, routeHref } from '../../lib/router.ts'
-import { ThemeSwitch } from '../theme-switch.tsx'
 
 /** Shows the guides: `#/receive/options` is a section of one. */
 export function HelpView() {

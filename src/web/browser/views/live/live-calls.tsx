@@ -2,10 +2,10 @@ import { CallBadge } from '../../components/badge.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PartyName } from '../../components/party-name.tsx'
 import { formatHangup, formatStageTarget, formatStopwatch, pluralize } from '../../lib/format.ts'
-import type { LiveCallEntry } from '../../lib/live/live-state.ts'
-import { useServerNow } from '../../lib/live/server-clock.ts'
+import type { LiveCallEntry } from '../../lib/live-state.ts'
 import type { Call, Stage } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
+import { useServerNow } from '../../lib/server-clock.ts'
 
 /** More rows than anybody reads; each costs a redraw every second. */
 const MAX_ROWS = 60

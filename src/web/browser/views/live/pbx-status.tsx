@@ -1,8 +1,8 @@
 import { formatDuration } from '../../../../lib/time.ts'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { pluralize } from '../../lib/format.ts'
-import { serverNowMs } from '../../lib/live/server-clock.ts'
 import type { PbxStatus } from '../../lib/resources.ts'
+import { serverNowMs } from '../../lib/server-clock.ts'
 
 const KIND_NAMES = { asterisk: 'Asterisk', freeswitch: 'FreeSWITCH' } as const
 

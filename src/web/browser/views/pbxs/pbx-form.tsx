@@ -4,7 +4,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
 import { type ApiResult, errorText, request } from '../../lib/api.ts'
-import { refreshOverview } from '../../lib/live/connection.ts'
+import { refreshOverview } from '../../lib/connection.ts'
 import {
   findNameError,
   findPortError,
@@ -12,7 +12,7 @@ import {
   type PbxFields,
   type PbxKind,
   pbxUrlOf,
-} from '../../lib/pbxs/pbx-fields.ts'
+} from '../../lib/pbx-fields.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
 
 type PbxFormProps = {

@@ -1,5 +1,5 @@
 import { CodeBlock } from '../../components/code-block.tsx'
-import { type PbxFields, pbxSetupOf } from '../../lib/pbxs/pbx-fields.ts'
+import { type PbxFields, pbxSetupOf } from '../../lib/pbx-fields.ts'
 
 /** Shows what to write into the configuration of the PBX, so that it accepts the connection. */
 export function PbxSetup({ fields }: { fields: PbxFields }) {

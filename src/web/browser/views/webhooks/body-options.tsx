@@ -5,8 +5,8 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { FormField } from '../../components/form-field.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { humanize } from '../../lib/format.ts'
+import { bodyOf, type OptionsForm } from '../../lib/options-form.ts'
 import type { WebhookPreview } from '../../lib/resources.ts'
-import { bodyOf, type OptionsForm } from '../../lib/webhooks/options-form.ts'
 
 /** The names of the presets; the API document describes them. */
 const PRESETS = {

@@ -3,10 +3,10 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { WebhookLabel } from '../../components/text/webhook-label.tsx'
+import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
+import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds } from '../../lib/format.ts'
-import { refreshOverview } from '../../lib/live/connection.ts'
 import type { TestResult } from '../../lib/resources.ts'
 
 /** Sends one signed request, marked as a test, and shows the response. */

@@ -1,7 +1,7 @@
 import { Icon } from '../../components/icon.tsx'
 import { humanize } from '../../lib/format.ts'
 import type { Webhook } from '../../lib/resources.ts'
-import { diffWebhooks, type WebhookChange } from '../../lib/webhooks/webhook-diff.ts'
+import { diffWebhooks, type WebhookChange } from '../../lib/webhook-diff.ts'
 
 function ChangeList({ changes, none }: { changes: readonly WebhookChange[]; none: string }) {
   if (changes.length === 0) return <p class="muted">{none}</p>

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { request, withQuery } from '../../lib/api.ts'
-import { useReconnected } from '../../lib/live/connection.ts'
+import { useReconnected } from '../../lib/connection.ts'
 import type { WebhookMinute } from '../../lib/resources.ts'
 import { LatencyChart, SuccessChart } from '../live/last-hour-charts.tsx'
 

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { formatDuration } from '../../../../lib/time.ts'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request, withQuery } from '../../lib/api.ts'
+import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds, formatPendingCount } from '../../lib/format.ts'
-import { refreshOverview } from '../../lib/live/connection.ts'
-import { serverNowMs } from '../../lib/live/server-clock.ts'
 import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
+import { serverNowMs } from '../../lib/server-clock.ts'
 
 /**
  * Shows whether a webhook is up, its pending deliveries and its last response; one that is down can be tried at once.

@@ -1,9 +1,9 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
+import { SWITCH_TEXTS } from '../../lib/event-switches.ts'
 import { humanize } from '../../lib/format.ts'
 import type { Webhook, WebhookHealth } from '../../lib/resources.ts'
-import { SWITCH_TEXTS } from '../../lib/webhooks/event-switches.ts'
-import { type DraftRow, isSwitchChanged } from '../../lib/webhooks/webhook-draft.ts'
+import { type DraftRow, isSwitchChanged } from '../../lib/webhook-draft.ts'
 import { WebhookCharts } from './webhook-charts.tsx'
 import { WebhookHealthLine } from './webhook-health.tsx'
 

@@ -6,11 +6,11 @@ import { useFirstError } from '../../components/first-error.ts'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { type ApiResult, request, withQuery } from '../../lib/api.ts'
-import { overview, refreshOverview, useReconnected } from '../../lib/live/connection.ts'
+import { overview, refreshOverview, useReconnected } from '../../lib/connection.ts'
 import { observable, useObservable } from '../../lib/observable.ts'
 import type { Webhook } from '../../lib/resources.ts'
 import { accessToken } from '../../lib/session.ts'
-import { mergeWebhooks, sameWebhooks, singleChange } from '../../lib/webhooks/webhook-diff.ts'
+import { mergeWebhooks, sameWebhooks, singleChange } from '../../lib/webhook-diff.ts'
 import {
   addRow,
   countUrl,
@@ -23,7 +23,7 @@ import {
   newDraft,
   rebaseDraft,
   saveDraft,
-} from '../../lib/webhooks/webhook-draft.ts'
+} from '../../lib/webhook-draft.ts'
 import { OptionsDialog } from './options-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { TestDialog } from './test-dialog.tsx'

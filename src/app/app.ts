@@ -1,0 +1,334 @@
+import { Elysia } from 'elysia'
+import { createAlerts } from '../alerts/alerts.ts'
+import { startPbxAlerts } from '../alerts/pbx-alerts.ts'
+import { createAudit } from '../auth/audit.ts'
+import { ensureFirstUser } from '../auth/first-user.ts'
+import { createOperatorLog } from '../auth/operator-log.ts'
+import { authRoutes } from '../auth/routes.ts'
+import { createAuthService } from '../auth/service.ts'
+import { tokenRoutes } from '../auth/token-routes.ts'
+import { createTokenService } from '../auth/token-service.ts'
+import { createEventReader } from '../calls/api/event-reader.ts'
+import { eventRoutes } from '../calls/api/event-routes.ts'
+import { findCallsOfNumber } from '../calls/api/number-search.ts'
+import { callRoutes } from '../calls/api/routes.ts'
+import { startCallRetention } from '../calls/ingest/call-retention.ts'
+import type { Ownership } from '../cluster/ownership.ts'
+import { newAttemptLog } from '../deliveries/log/attempt-log.ts'
+import { startPruner } from '../deliveries/log/pruner.ts'
+import { deliveryRoutes } from '../deliveries/log/routes.ts'
+import { createDeliveryService } from '../deliveries/log/service.ts'
+import { createTestSender } from '../deliveries/log/test-request.ts'
+import { startArrivals } from '../deliveries/run/arrivals.ts'
+import { startDispatcher } from '../deliveries/run/dispatcher.ts'
+import { type Emitter, newEmitter } from '../deliveries/run/emitter.ts'
+import { newAttempt } from '../deliveries/sending/attempt.ts'
+import { combinedObserver } from '../deliveries/sending/observer.ts'
+import { createHostCheck } from '../http/allowed-hosts.ts'
+import { faults } from '../http/fault-handler.ts'
+import { healthRoutes } from '../http/health.ts'
+import { openOpaqueIds } from '../http/opaque-ids.ts'
+import { startServer } from '../http/server.ts'
+import { hasCertificates } from '../lib/certificate-file.ts'
+import type { Log } from '../lib/log.ts'
+import { nowUs } from '../lib/time.ts'
+import { createMetrics } from '../metrics/metrics.ts'
+import { metricsRoutes } from '../metrics/routes.ts'
+import { EXAMPLES } from '../openapi/examples.ts'
+import { openApiRoutes } from '../openapi/routes.ts'
+import { pbxStatusOf } from '../pbx/watch/account-status.ts'
+import { openPbxList, type PbxList } from '../pbx/watch/pbx-list.ts'
+import { createPbxService } from '../pbx/watch/pbx-service.ts'
+import { storePbxSettings } from '../pbx/watch/pbx-settings.ts'
+import { startPbxStates } from '../pbx/watch/pbx-states.ts'
+import { pbxRoutes } from '../pbx/watch/routes.ts'
+import { startWatch } from '../pbx/watch/watch.ts'
+import { openRecordings, type Recordings } from '../recordings/recordings.ts'
+import type { StoredEvent } from '../store/operations/calls.ts'
+import type { Store } from '../store/store.ts'
+import { startAccountState } from '../web/server/account-state.ts'
+import { loadAssets } from '../web/server/assets.ts'
+import { createDeliveryCounts } from '../web/server/delivery-counts.ts'
+import { startStreams, streamRoutes } from '../web/server/event-stream.ts'
+import { createLastHour } from '../web/server/last-hour.ts'
+import { startLastHourSaver } from '../web/server/last-hour-saver.ts'
+import { nodeRoutes } from '../web/server/nodes.ts'
+import { overviewRoutes } from '../web/server/overview.ts'
+import { pageRoutes } from '../web/server/page-routes.ts'
+import { optionsRoutes } from '../webhooks/options/routes.ts'
+import { createOptionsService } from '../webhooks/options/service.ts'
+import { webhookRoutes } from '../webhooks/routes.ts'
+import { createWebhookService } from '../webhooks/service.ts'
+import { createTemplateRenderer, type TemplateRenderer } from '../webhooks/templates/renderer.ts'
+import type { Config } from './config.ts'
+import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
+import { settingsInForce, startServiceNote } from './service-note.ts'
+import { allowListOf } from './settings.ts'
+import { startTemplateThread } from './start-template-thread.ts'
+
+export type App = {
+  url: string
+  /** The PBXs at the start: `office (ami://192.0.2.1:5038)`. */
+  pbxs: string[]
+  /** True when the store has no user yet. */
+  hasNoUser: boolean
+  stop(): Promise<void>
+}
+
+/** PBX events that may be queued, some milliseconds of work: with more, handling them has priority over sending. */
+const MAX_INTAKE_WAITING = 512
+
+/** Log levels at which each attempt is logged. */
+const ATTEMPT_LOG_LEVELS: ReadonlySet<string> = new Set(['trace', 'debug'])
+
+type Stoppable = { stop(): Promise<void> }
+
+type Context = {
+  readonly config: Config
+  readonly log: Log
+  readonly store: Store
+  readonly emitter: Emitter
+  readonly templates: TemplateRenderer
+  readonly ownership: Ownership
+  readonly persistence: Persistence
+  /** All started parts, in the order in which they stop. */
+  readonly started: Stoppable[]
+}
+
+/** Opens, wires and starts the whole service. `stop` undoes it in reverse order and waits for what is in flight. */
+export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
+  const persistence = await openPersistence(config, { log, version })
+  const { store, ownership } = persistence
+  let draining = false
+  const started: Stoppable[] = []
+  const stop = async () => {
+    draining = true
+    await persistence.leave()
+    for (const one of started) await one.stop()
+    await persistence.stop()
+  }
+  try {
+    const { firstUser } = config
+    await againForAWhile(() => storePbxSettings({ store, pbxs: config.pbxs, log }))
+    if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
+    const templates = createTemplateRenderer({ startThread: startTemplateThread, log })
+    const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
+    const access = createAccess(context)
+    const sending = await startSending(context)
+    const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
+    context.emitter.on('foreign', pbxs.update)
+    started.push(pbxs)
+    const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs, log }))
+    const watching = await startWatching(context, { sending, pbxs, recordings })
+    const parts = { access, sending, watching, recordings, pbxs }
+    const root = await createRoot(context, parts, { version, draining: () => draining })
+    // The port stays open until the end: while the other parts stop, requests are answered with 503.
+    const server = startServer(root, config.listen)
+    started.push(server)
+    // Nodes that share a database have no folder: they report to each other in it.
+    if (config.database === undefined) {
+      const { clock, counts, dispatcher } = sending
+      const own = { counts, health: dispatcher.health }
+      const settings = settingsInForce(server.url, config)
+      started.unshift(
+        await startServiceNote({ folder: config.dataPath, settings, own, steadyUs: clock.steadyUs, nowUs }),
+      )
+    }
+    await persistence.join(server.url, {
+      canWatch: (name) => pbxs.entries().some(({ record }) => record.name === name),
+      accounts: () =>
+        new Map(
+          pbxs.sources().flatMap(({ name, tenants, account }) => {
+            const id = tenants === undefined ? pbxs.accounts.get(account ?? '') : undefined
+            return id === undefined ? [] : [[name, id] as const]
+          }),
+        ),
+    })
+    const described = pbxs.sources().map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
+    const users = await againForAWhile(() => store.accounts.userCount())
+    return { url: server.url, pbxs: described, hasNoUser: users === 0, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Creates what decides who may do what: logins, tokens, webhook lists, and the log of it. */
+function createAccess({ config, log, store, emitter, templates, ownership, started }: Context) {
+  const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
+  const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
+  operatorLog.update()
+  const auth = createAuthService({ accounts: store.accounts, note: audit.note })
+  const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
+  const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+  const options = createOptionsService({
+    webhooks: store.webhooks,
+    templates,
+    samples,
+    onChanged: () => emitter.emit('webhooks'),
+  })
+  store.onForeignChange(() => emitter.emit('foreign'))
+  emitter.on('foreign', () => {
+    auth.forget()
+    operatorLog.update()
+  })
+  const eventReader = createEventReader(store)
+  emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
+  emitter.on('foreign', () => eventReader.wake())
+  // Those who wait for events wait for what any node stores.
+  const arrivals = ownership.isShared
+    ? startArrivals({ store: store.log, accountIds: eventReader.accounts, onArrived: eventReader.wake, log })
+    : undefined
+  started.push({ stop: async () => arrivals?.stop() })
+  started.push(eventReader)
+  return { audit, auth, webhooks, options, eventReader }
+}
+
+/** Starts the sending of deliveries, with its measurements and alerts. */
+async function startSending({ config, log, store, emitter, templates, ownership, persistence, started }: Context) {
+  const { clock } = persistence
+  const allow = allowListOf(config.allowNets)
+  const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
+  const lastHour = createLastHour()
+  const counts = createDeliveryCounts({ emitter, lastHour })
+  const metrics = createMetrics()
+  const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
+  // Not created at other levels, because it would cost every attempt some time.
+  const attemptLog = ATTEMPT_LOG_LEVELS.has(config.logLevel) ? [newAttemptLog(log)] : []
+  const intake = { waiting: 0 }
+  const dispatcher = startDispatcher({
+    isIntakeBehind: () => intake.waiting > MAX_INTAKE_WAITING,
+    store,
+    emitter,
+    attempt,
+    templates,
+    log,
+    clock,
+    ownership,
+    drainMs: persistence.drainMs,
+    hints: persistence.cluster?.statuses,
+    scheduleMs: config.retryScheduleMs,
+    observer: combinedObserver(counts.observer, metrics.observer, ...attemptLog),
+    onOutage: (name, state, reason) => alerts.send({ what: 'webhook', state, name, reason }),
+  })
+  const { isShared } = ownership
+  started.push(dispatcher, templates, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
+  return { clock, allow, attempt, lastHour, counts, metrics, alerts, intake, dispatcher }
+}
+
+type Sending = Awaited<ReturnType<typeof startSending>>
+
+/** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
+async function startWatching(context: Context, { sending, pbxs, recordings }: Omit<Parts, 'access' | 'watching'>) {
+  const { config, log, store, emitter, ownership, persistence, started } = context
+  const { clock, intake, alerts } = sending
+  const { maintenance } = store
+  const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
+  const watch = await startWatch({
+    store,
+    ownership,
+    nowUs: persistence.wallUs,
+    intake,
+    pbxs,
+    onStored,
+    recordingUrl: recordings.urlOf,
+    clock,
+    log,
+  })
+  const states = startPbxStates({ watch, store, ownership, steadyUs: clock.steadyUs, log })
+  // First: no new events are produced while the other parts stop.
+  started.unshift(states, watch)
+  const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs, retentionCallsMs: keepMs } = config
+  const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
+  const { disk } = persistence
+  started.push(
+    startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
+    startCallRetention({ maintenance, log, keepMs, mayPrune }),
+    recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
+    startPbxAlerts({ status: watch.status, alerts, store, log }),
+    alerts,
+  )
+  return { watch, states, disk }
+}
+
+type Parts = {
+  readonly access: ReturnType<typeof createAccess>
+  readonly sending: Sending
+  readonly watching: Awaited<ReturnType<typeof startWatching>>
+  readonly recordings: Recordings
+  readonly pbxs: PbxList
+}
+
+/** Creates the HTTP application with all its routes. */
+async function createRoot(
+  { config, log, store, emitter, templates, ownership, persistence, started }: Context,
+  { access, sending, watching, recordings, pbxs: list }: Parts,
+  { version, draining }: { version: string; draining: () => boolean },
+) {
+  const { auth, audit, webhooks, options, eventReader } = access
+  const { metrics, dispatcher, clock, allow, attempt, counts, lastHour } = sending
+  const { watch, states, disk } = watching
+  const { liveCalls, refreshCalls } = watch
+  const watched = { store, emitter, ownership, lastHour, own: { counts, health: dispatcher.health }, log }
+  const state = startAccountState(persistence.cluster?.statuses, watched)
+  const { ownsAccount: isOwner } = ownership
+  metrics.watch({
+    store,
+    dispatcher,
+    disk,
+    node: persistence.cluster?.keeper,
+    pbxs: watch.status,
+    unstored: watch.waiting,
+    steadyUs: clock.steadyUs,
+  })
+  const calls = { liveCalls, refreshCalls }
+  const streams = startStreams({
+    ...state,
+    ...calls,
+    emitter,
+    auth,
+    deliveries: store.log.deliveryGetMany,
+    openIds: openOpaqueIds(store.log),
+  })
+  started.push(streams, state)
+  const deliveries = createDeliveryService({
+    store,
+    templates,
+    onDue: (ids) => emitter.emit('due', ids),
+    isOwner,
+    onCancelled: (ids) => emitter.emit('deliveries', ids),
+    async callsOfNumber(accountId, number) {
+      await refreshCalls()
+      return findCallsOfNumber({ calls: store.calls, liveCalls }, accountId, number)
+    },
+    steadyUs: clock.steadyUs,
+  })
+  const pbxs = createPbxService({ store, list, states, canRead: hasCertificates, allowed: recordings.allowed })
+  // The name that the service listens at is printed as its URL.
+  const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })
+  const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })
+  return root
+    .use(faults({ log, routes: () => root.routes, draining, isHostAllowed }))
+    .use(healthRoutes(store.maintenance, disk.nearlyFull))
+    .use(metricsRoutes(config.metricsToken, metrics))
+    .use(authRoutes(auth, audit.clientOf))
+    .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
+    .use(webhookRoutes({ auth, webhooks, allow, audit }))
+    .use(optionsRoutes({ auth, options, audit }))
+    .use(pbxRoutes({ auth, pbxs, audit }))
+    .use(callRoutes(auth, store.calls, recordings.addUrls))
+    .use(recordings.routes(auth))
+    .use(eventRoutes(auth, eventReader))
+    .use(overviewRoutes(auth, { ...state, ...calls, store, pbxs: pbxStatusOf(watch, pbxs), steadyUs: clock.steadyUs }))
+    .use(nodeRoutes(auth, persistence.cluster))
+    .use(streamRoutes(auth, streams))
+    .use(pageRoutes(await loadAssets()))
+    .use(
+      deliveryRoutes(
+        auth,
+        deliveries,
+        createTestSender({ store, attempt, templates, reserve: dispatcher.reserve, isOwner }),
+      ),
+    )
+    .use(openApiRoutes(() => root.routes, version))
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import type { DatabaseSource } from '../lib/database-url.ts'
+import { type NodeStores, openNodeStores, type PostgresOptions } from '../store/postgres/store.ts'
+import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
+import { lockFolder } from '../store/sqlite/engine/folder-lock.ts'
+import { openSqliteStore } from '../store/sqlite/store.ts'
+import type { Store } from '../store/store.ts'
+
+/** At the start, the server of a database has so much time to come up. */
+const DATABASE_WITHIN_MS = 30_000
+
+type Place = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
+
+/**
+ * Opens the store of a service. A folder is this process's alone, until it is released; in a database its figures are
+ * those of `node`. `thread` makes the thread that writes the file, so that a slow disk does not block the event loop.
+ * @throws Fault `unavailable` when it cannot be used.
+ */
+export async function openServiceStore(
+  {
+    dataPath,
+    database,
+    node,
+    onWaiting,
+    onMigrated,
+  }: Place & Pick<PostgresOptions, 'node' | 'onWaiting' | 'onMigrated'>,
+  thread: () => Worker,
+): Promise<{ store: Store; release(): void; nodeStores?: NodeStores }> {
+  if (database !== undefined) {
+    const nodeStores = await openNodeStores(database, {
+      node,
+      withinMs: DATABASE_WITHIN_MS,
+      onWaiting,
+      onMigrated,
+      onSilence: onWaiting,
+    })
+    return { store: nodeStores.store, release: () => undefined, nodeStores }
+  }
+  makeFolder(dataPath)
+  const lock = lockFolder(join(dataPath, 'lock'))
+  try {
+    return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread }), release: lock.release }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}

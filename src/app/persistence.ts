@@ -1,0 +1,186 @@
+import { hostname } from 'node:os'
+import { newClockSkew } from '../cluster/clock-skew.ts'
+import { newDatabaseClock } from '../cluster/database-clock.ts'
+import { createLeaseKeeper, type LeaseKeeper } from '../cluster/lease-keeper.ts'
+import { accountLease, OWNS_EVERYTHING, type Ownership, pbxLease } from '../cluster/ownership.ts'
+import { type Clock, openClock } from '../deliveries/policy/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { type NowUs, nowUs, steadyUs } from '../lib/time.ts'
+import type { ClusterStore } from '../store/operations/cluster.ts'
+import type { StatusStore } from '../store/operations/statuses.ts'
+import { databaseFaultKind } from '../store/postgres/engine/store-fault.ts'
+import type { NodeStores } from '../store/postgres/store.ts'
+import { type DiskWatch, NO_DISK, startDiskWatch } from '../store/sqlite/engine/disk-space.ts'
+import type { Store } from '../store/store.ts'
+import type { Config } from './config.ts'
+import { openServiceStore } from './open-store.ts'
+
+/** The store with all that depends on which one it is: a SQLite file of one node, or a Postgres database of several. */
+export type Persistence = {
+  readonly store: Store
+  readonly ownership: Ownership
+  /** The clock on which retries are due. */
+  readonly clock: Clock
+  /** The wall clock of events: all nodes have the same, within a second. */
+  readonly wallUs: NowUs
+  readonly disk: DiskWatch
+  /** The cluster, if there is one. */
+  readonly cluster:
+    | { readonly store: ClusterStore; readonly keeper: LeaseKeeper; readonly statuses: StatusStore; nodeId(): string }
+    | undefined
+  /**
+   * How long attempts may take to end when this node stops: then they are aborted, and another node sends them.
+   * `undefined`: there is no other node, so they end by themselves or by their own time limit.
+   */
+  readonly drainMs: number | undefined
+  /**
+   * Begins to own: this node answers at this URL. Resolves when it may be given what another
+   * node leaves, or after some seconds in which the database did not answer.
+   */
+  join(url: string, pbxs: NodePbxs): Promise<void>
+  /** Leaves all that this node owns to others, each as soon as the work for it has ended. */
+  leave(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** What a node knows of the PBXs. */
+type NodePbxs = {
+  readonly canWatch: (pbx: string) => boolean
+  /** Returns the account that a PBX belongs to, of those that belong to one, by the PBX's name. */
+  readonly accounts: () => ReadonlyMap<string, number>
+}
+
+type Options = { readonly log: Log; readonly version: string }
+
+const DRAIN_MS = 1_000
+/** The start of a node waits no longer for its first heartbeat. */
+const JOINS_WITHIN_MS = 5_000
+
+/**
+ * Opens the store that the settings name.
+ * @throws Fault when it cannot be used; its message is one sentence with what to do.
+ */
+export async function openPersistence(config: Config, options: Options): Promise<Persistence> {
+  const { dataPath, database } = config
+  // Written by a thread of its own, a file on a slow disk does not block the event loop.
+  const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
+  const { store, release, nodeStores } = await openServiceStore(
+    {
+      ...{ dataPath, database, node: `${hostname()} ${process.pid}` },
+      onWaiting: (message) => options.log.warn(message),
+      onMigrated: ({ from, to }) =>
+        options.log.info({ from, to }, from === 0 ? 'created the tables of the database' : 'migrated the database'),
+    },
+    thread,
+  )
+  const close = async () => {
+    await store.stop()
+    release()
+  }
+  try {
+    return nodeStores === undefined
+      ? await openAlone(config, { store, close, log: options.log })
+      : await openAmongOthers(nodeStores, config, { close, ...options })
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+type Opened = { readonly store: Store; readonly close: () => Promise<void> }
+
+async function openAlone({ dataPath }: Config, { store, close, log }: Opened & { log: Log }): Promise<Persistence> {
+  const clock = await openClock({ maintenance: store.maintenance, log })
+  const disk = startDiskWatch({ folder: dataPath, log })
+  return {
+    store,
+    ownership: OWNS_EVERYTHING,
+    clock,
+    wallUs: nowUs,
+    disk,
+    cluster: undefined,
+    drainMs: undefined,
+    async join() {},
+    async leave() {},
+    async stop() {
+      await disk.stop()
+      await close()
+    },
+  }
+}
+
+async function openAmongOthers(
+  nodeStores: NodeStores,
+  config: Config,
+  { close, log, version }: Pick<Opened, 'close'> & Options,
+): Promise<Persistence> {
+  const { store, cluster: clusterStore, statuses } = nodeStores
+  const first = await againForAWhile(async () => {
+    const sentUs = steadyUs()
+    return { sentUs, databaseUs: await clusterStore.clockGet(), nowUs: steadyUs() }
+  })
+  const clock = newDatabaseClock(steadyUs, first)
+  let known: NodePbxs = { canWatch: () => false, accounts: () => new Map() }
+  const skew = newClockSkew(nowUs, log)
+  const keeper = createLeaseKeeper({
+    cluster: clusterStore,
+    version,
+    pbxs: config.pbxs.map(({ name }) => name),
+    canWatch: (pbx) => known.canWatch(pbx),
+    homes: () => new Map(Array.from(known.accounts(), ([pbx, id]) => [pbxLease(pbx), accountLease(id)])),
+    clockAheadUs: skew.aheadUs,
+    log,
+    elapsedUs: steadyUs,
+    onView(view, at) {
+      clock.measured(view.databaseUs, at)
+      skew.measured(view.databaseUs, at)
+    },
+  })
+  const unlisten = nodeStores.onReplaced(keeper.databaseReplaced)
+  return {
+    store,
+    ownership: keeper,
+    clock,
+    wallUs: skew.nowUs,
+    disk: NO_DISK,
+    cluster: { store: clusterStore, keeper, statuses, nodeId: keeper.nodeId },
+    drainMs: DRAIN_MS,
+    async join(url, pbxs) {
+      known = pbxs
+      await Promise.race([keeper.join(addressOf(url)), Bun.sleep(JOINS_WITHIN_MS)])
+    },
+    leave: keeper.leave,
+    async stop() {
+      unlisten()
+      await keeper.stop()
+      await nodeStores.stop()
+      await close()
+    },
+  }
+}
+
+/** How long a database that goes away while this starts is waited for. */
+const BACK_WITHIN_MS = 30_000
+const AGAIN_MS = 250
+
+/** Runs a step of the start, and repeats it while the database does not answer: it may go away at any moment. */
+export async function againForAWhile<Result>(step: () => Promise<Result>): Promise<Result> {
+  const untilMs = steadyUs() / 1_000 + BACK_WITHIN_MS
+  for (;;) {
+    try {
+      return await step()
+    } catch (error) {
+      const kind = databaseFaultKind(error)
+      const mayCome = kind === 'unreachable' || kind === 'slow'
+      if (!mayCome || steadyUs() / 1_000 > untilMs) throw error
+      await Bun.sleep(AGAIN_MS)
+    }
+  }
+}
+
+/** Returns the URL as people find the node by it: a node that listens everywhere is named by its machine. */
+function addressOf(url: string): string {
+  const address = new URL(url)
+  if (address.hostname === '0.0.0.0' || address.hostname === '[::]') address.hostname = hostname()
+  return address.origin
+}

@@ -1,0 +1,155 @@
+import { rmSync } from 'node:fs'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { t } from 'elysia'
+import { startPeriodic } from '../lib/periodic.ts'
+import { type NowUs, rfc3339 } from '../lib/time.ts'
+import { FILE_MODE } from '../store/sqlite/engine/data-folder.ts'
+import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
+import type { OwnStatuses } from '../web/server/webhook-statuses.ts'
+import type { Config } from './config.ts'
+
+// A service with a folder of its own leaves a note in it, `service.json`: the settings in force, and which webhooks are
+// down. The commands on the same machine read it. It has no secret, and nothing in it has to survive the process.
+
+const textOrNull = t.Union([t.String(), t.Null()])
+
+/** The settings of a running service that other commands need. */
+export const SettingsInForce = t.Object({
+  url: t.String(),
+  allowNets: t.Array(t.String()),
+  /** Without its user and password. */
+  proxy: textOrNull,
+  recordingsFrom: t.Array(t.String()),
+  recordingsCopy: textOrNull,
+})
+export type SettingsInForce = typeof SettingsInForce.static
+
+/** A webhook that is down, since when, and why as its last attempt has it. */
+export const DownWebhook = t.Object({
+  webhookId: Type.Integer(),
+  since: t.String({ format: 'date-time', default: undefined }),
+  error: t.String(),
+})
+export type DownWebhook = typeof DownWebhook.static
+
+const Note = t.Object({
+  pid: Type.Integer(),
+  host: t.String(),
+  settings: SettingsInForce,
+  down: t.Array(DownWebhook),
+})
+
+/** Commands show a change within a second. */
+const CHECK_MS = 500
+/** At most this many webhooks, to keep the file small. */
+const MAX_DOWN = 1_000
+
+const pathIn = (folder: string) => join(folder, 'service.json')
+
+/** Returns the settings of a service that others may read. */
+export function settingsInForce(url: string, config: Config): SettingsInForce {
+  const { allowNets, proxy, recordingsFrom, recordingsCopy } = config
+  return {
+    url,
+    allowNets: [...allowNets],
+    proxy: proxy === undefined ? null : withoutUser(proxy),
+    recordingsFrom: recordingsFrom.map(withoutUser),
+    recordingsCopy: recordingsCopy ?? null,
+  }
+}
+
+const withoutUser = (url: string): string => url.replace(/^(\w+:\/\/)[^/?#]*@/, '$1***@')
+
+type Options = {
+  readonly folder: string
+  readonly settings: SettingsInForce
+  readonly own: OwnStatuses
+  /** The clock of the circuit breakers. */
+  readonly steadyUs: NowUs
+  readonly nowUs: NowUs
+}
+
+/** Writes the note of this service, and keeps it up to date. Resolves when it is there; `stop` deletes it. */
+export async function startServiceNote(options: Options): Promise<{ stop(): Promise<void> }> {
+  const { folder, settings, own, steadyUs, nowUs } = options
+  const path = pathIn(folder)
+  const sinceTexts = new Map<number, { readonly sinceUs: number; readonly text: string }>()
+  let written: string | undefined
+
+  /** Both clocks are read once for each outage, so that its start does not waver. */
+  function sinceOf(webhookId: number, sinceUs: number): string {
+    const known = sinceTexts.get(webhookId)
+    if (known?.sinceUs === sinceUs) return known.text
+    const text = rfc3339(Math.round(nowUs() - steadyUs() + sinceUs))
+    sinceTexts.set(webhookId, { sinceUs, text })
+    return text
+  }
+  function downWebhooks(): DownWebhook[] {
+    const down: DownWebhook[] = []
+    for (const { webhookId } of own.counts.known()) {
+      const { downSinceUs } = own.health(webhookId)
+      if (downSinceUs === null) sinceTexts.delete(webhookId)
+      else if (down.length < MAX_DOWN)
+        down.push({ webhookId, since: sinceOf(webhookId, downSinceUs), error: lastErrorOf(own.counts.last(webhookId)) })
+    }
+    return down
+  }
+  async function update(): Promise<void> {
+    const text = JSON.stringify({ pid: process.pid, host: hostname(), settings, down: downWebhooks() })
+    if (text === written) return
+    try {
+      await writeFile(`${path}.new`, text, { mode: FILE_MODE })
+      await rename(`${path}.new`, path)
+      written = text
+    } catch {
+      // A disk that is full. No note is better than an old one, and the commands work without it.
+      written = undefined
+      remove()
+    }
+  }
+  function remove(): void {
+    for (const one of [path, `${path}.new`]) removeIfPossible(one)
+  }
+  await update()
+  const periodic = startPeriodic(CHECK_MS, update)
+  return {
+    async stop() {
+      await periodic.stop()
+      remove()
+    },
+  }
+}
+
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // The folder cannot be written now: whoever reads the note compares it with the lock.
+  }
+}
+
+type Last = ReturnType<OwnStatuses['counts']['last']>
+
+/** Returns why the last attempt of a webhook failed. */
+export const lastErrorOf = (last: Last): string =>
+  last?.error ?? (last === null || last.status === null ? 'it does not answer' : `it answers ${last.status}`)
+
+/** Returns the note of the service that runs on a folder; `undefined` if none runs there, or none is known. */
+export async function readServiceNote(
+  folder: string,
+): Promise<Pick<typeof Note.static, 'settings' | 'down'> | undefined> {
+  try {
+    const holder = holderOf(join(folder, 'lock'))
+    if (holder === undefined) return undefined
+    const note: unknown = JSON.parse(await readFile(pathIn(folder), 'utf8'))
+    // A process that was killed leaves its own behind.
+    const isHolders = Value.Check(Note, note) && holder.startsWith(`process ${note.pid} on ${note.host}, `)
+    return isHolders ? note : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,331 @@
+import { resolve } from 'node:path'
+import ipaddr from 'ipaddr.js'
+import { type AllowList, parseAllowList } from '../lib/address-guard.ts'
+import { type DatabaseSource, parseDatabaseUrl } from '../lib/database-url.ts'
+import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
+import type { GivenPbx } from '../lib/pbx-url.ts'
+import { parsePbxUrl } from '../lib/pbx-url.ts'
+import { parseDuration } from '../lib/time.ts'
+import { wrongUsage } from '../lib/usage.ts'
+
+/** The raw value of a flag or its variable: a text, several texts, or `true` for a switch. */
+type Given = string | readonly string[] | boolean | undefined
+
+/** Checks that depend on the machine. */
+export type Surroundings = { readonly canRead: (path: string) => boolean }
+
+/** A PBX of the settings, with its URL as it was given. */
+
+type Setting = {
+  /** The declaration for the command line: `--pbx <url>`; without an argument it is a switch. */
+  readonly flag: string
+  /** One line, the same in the help and in README.md. */
+  readonly description: string
+  /** A list is repeatable. */
+  readonly default?: string | readonly string[]
+  /** Returns the checked value. @throws CommanderError (exit code 2) that names the setting and the fix. */
+  read(given: Given, surroundings: Surroundings): unknown
+}
+
+const text = (given: Given): string => (typeof given === 'string' ? given : '')
+const texts = (given: Given): readonly string[] => (Array.isArray(given) ? given : [])
+const required =
+  <Value>(read: (text: string) => Value) =>
+  (given: Given): Value =>
+    read(text(given))
+const optional =
+  <Value>(read: (text: string) => Value) =>
+  (given: Given): Value | undefined =>
+    given === undefined ? undefined : read(text(given))
+
+/**
+ * The settings of the service, in the order of the help. The flags of `serve` and `doctor`, their variables, the
+ * Config, the help and the table in README.md are derived from this list.
+ */
+export const SETTINGS = {
+  listen: {
+    flag: '--listen <address>',
+    description: 'address and port of the API and the web page',
+    default: '127.0.0.1:8080',
+    read: required((given) => listenAddress(given)),
+  },
+  dataPath: {
+    flag: '--data <folder>',
+    description: 'the folder of the store (hookswitch.db)',
+    default: './data',
+    read: required((given) => given),
+  },
+  database: {
+    flag: '--database-url <url>',
+    description: 'a Postgres database in place of --data, for several nodes: postgres://user:password@host/database',
+    read: (given: Given, { canRead }: Surroundings) =>
+      given === undefined ? undefined : database(text(given), canRead),
+  },
+  pbxs: {
+    flag: '--pbx <url>',
+    description: 'a PBX to watch: ami://user:secret@host, amis://…, esl://:password@host',
+    default: [],
+    read: (given: Given, { canRead }: Surroundings) => pbxSources(texts(given), canRead),
+  },
+  allowNets: {
+    flag: '--allow-net <net>',
+    description: 'networks that webhooks may reach besides the internet: private, loopback, or a network',
+    default: [],
+    read: (given: Given) => {
+      allowListOf(texts(given))
+      return texts(given)
+    },
+  },
+  trustProxies: {
+    flag: '--trust-proxy <net>',
+    description: 'a reverse proxy whose X-Forwarded-For header is trusted',
+    default: [],
+    read: (given: Given) => texts(given).map(trustedNet),
+  },
+  proxy: {
+    flag: '--proxy <url>',
+    description: 'an egress proxy for webhooks; it then has to refuse internal addresses',
+    read: optional((given) => httpUrl('--proxy', given)),
+  },
+  metricsToken: {
+    flag: '--metrics-token <token>',
+    description: 'serve /metrics to clients with this token (at least 16 characters)',
+    read: optional((given) => metricsToken(given)),
+  },
+  retryScheduleMs: {
+    flag: '--retry-schedule <durations>',
+    description: 'the pauses between the attempts of a delivery',
+    default: '5s,30s,2m,10m,30m,1h,2h,4h,8h,16h',
+    read: required((given) => durations('--retry-schedule', given)),
+  },
+  retentionMs: {
+    flag: '--retention <duration>',
+    description: 'how long delivered deliveries and their events are kept',
+    default: '30d',
+    read: required((given) => duration('--retention', given)),
+  },
+  retentionFailedMs: {
+    flag: '--retention-failed <duration>',
+    description: 'how long failed and cancelled deliveries are kept',
+    default: '90d',
+    read: required((given) => duration('--retention-failed', given)),
+  },
+  retentionCallsMs: {
+    flag: '--retention-calls <duration>',
+    description: 'how long call records are kept',
+    default: '90d',
+    read: required((given) => duration('--retention-calls', given)),
+  },
+  publicUrl: {
+    flag: '--public-url <url>',
+    description: 'the URL at which others reach this service; events then have links to recordings',
+    // Links with it have to fit into bodies.
+    read: optional((given) => httpUrl('--public-url', given, 300)),
+  },
+  hosts: {
+    flag: '--host <name>',
+    description: 'a further name of this service, besides addresses, localhost and that of --public-url',
+    default: [],
+    read: (given: Given) => texts(given).map(hostName),
+  },
+  recordingLinkMs: {
+    flag: '--recording-link <duration>',
+    description: 'how long a link to a recording is valid',
+    default: '7d',
+    read: required((given) => duration('--recording-link', given)),
+  },
+  recordingsFrom: {
+    flag: '--recordings-from <place>',
+    description: 'a folder or URL from which PBXs that are added over the API may have their recordings',
+    default: [],
+    read: (given: Given) => texts(given).map(recordingsPlace),
+  },
+  recordingsCopy: {
+    flag: '--recordings-copy <place>',
+    description: 'where recordings are copied to after the end of a call: a folder, or s3://bucket/prefix',
+    read: optional((given) => copyPlace(given)),
+  },
+  retentionRecordingsMs: {
+    flag: '--retention-recordings <duration>',
+    description: 'how long copies of recordings are kept; without it as long as call records',
+    read: optional((given) => duration('--retention-recordings', given)),
+  },
+  recordingMaxBytes: {
+    flag: '--recording-max <size>',
+    description: 'larger recordings are neither sent nor copied',
+    default: '512MB',
+    read: required((given) => byteCount('--recording-max', given)),
+  },
+  logLevel: {
+    flag: '--log-level <level>',
+    description: `${LOG_LEVELS.join(', ')}; debug logs each attempt`,
+    default: 'info',
+    read: required((given) => logLevel(given)),
+  },
+  logMaskNumbers: {
+    flag: '--log-mask-numbers',
+    description: 'mask phone numbers in the log, except their last two digits',
+    read: (given: Given) => given === true,
+  },
+  alertUrl: {
+    flag: '--alert-url <url>',
+    description: 'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, and when it is up again',
+    read: optional((given) => httpUrl('--alert-url', given)),
+  },
+} as const satisfies Readonly<Record<string, Setting>>
+
+/** The values of all settings, checked. */
+export type Settings = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]['read']> }
+
+/** The raw values from the command line, by attribute name: `retryFailed` for `--retry-failed`. */
+export type GivenSettings = Readonly<Record<string, Given>>
+
+/** Returns the name of a flag: `allow-net` for `--allow-net <net>`. */
+const longNameOf = (flag: string): string => flag.replace(/^--/, '').replace(/ .*$/, '')
+const attributeOf = (flag: string): string =>
+  longNameOf(flag).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Reads all settings. @throws CommanderError (exit code 2) with the first wrong setting and what to do. */
+export function readSettings(given: GivenSettings, surroundings: Surroundings): Settings {
+  const all: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
+  const values = all.map(([name, setting]) => [name, setting.read(given[attributeOf(setting.flag)], surroundings)])
+  // fromEntries loses the type of each value: it is that of its own reader.
+  return Object.fromEntries(values) as Settings
+}
+
+/** Makes an error that names a setting by its flag and its variable. */
+function wrong(flag: string, problem: string) {
+  const variable = `HOOKSWITCH_${longNameOf(flag).replaceAll('-', '_').toUpperCase()}`
+  return wrongUsage(`${flag} (${variable}) ${problem}`)
+}
+
+const MIN_METRICS_TOKEN_CHARACTERS = 16
+
+function metricsToken(given: string): string {
+  if ([...given].length >= MIN_METRICS_TOKEN_CHARACTERS) return given
+  throw wrong(
+    '--metrics-token',
+    `is too easy to guess: use at least ${MIN_METRICS_TOKEN_CHARACTERS} characters (openssl rand -hex 16 makes a token)`,
+  )
+}
+
+function logLevel(given: string): LogLevel {
+  const found = LOG_LEVELS.find((level) => level === given)
+  if (found === undefined)
+    throw wrong('--log-level', `is ${JSON.stringify(given)}: give one of ${LOG_LEVELS.join(', ')}`)
+  return found
+}
+
+function duration(flag: string, given: string): number {
+  const ms = parseDuration(given)
+  if (ms === undefined || ms === 0)
+    throw wrong(flag, `has ${JSON.stringify(given)}: give a duration like 5s, 2m, 1h or 30d`)
+  return ms
+}
+
+function copyPlace(given: string): string {
+  if (/^s3:/i.test(given) ? /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/i.test(given) : !/^\w+:\/\//.test(given))
+    return given
+  throw wrong('--recordings-copy', `is ${JSON.stringify(given)}: give a folder, or s3://bucket/prefix`)
+}
+
+/** Returns a place in the form that PBX URLs have: a whole path, or a URL that ends with a slash. */
+function recordingsPlace(given: string): string {
+  if (!/^\w+:\/\//.test(given)) return resolve(given)
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  const isPlain =
+    url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+  if (!isPlain || !/^https?:$/.test(url.protocol))
+    throw wrong('--recordings-from', `has ${JSON.stringify(given)}: give a folder, or a URL like https://host/monitor/`)
+  return url.pathname.endsWith('/') ? url.href : `${url.href}/`
+}
+
+const UNITS: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 }
+
+function byteCount(flag: string, given: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,6})(KB|MB|GB)$/i.exec(given) ?? []
+  const bytes = Number(digits) * (UNITS[unit.toUpperCase()] ?? 0)
+  if (bytes === 0) throw wrong(flag, `has ${JSON.stringify(given)}: give a size like 512MB or 2GB`)
+  return bytes
+}
+
+function durations(flag: string, given: string): number[] {
+  const parts = given.split(/[\s,]+/).filter(Boolean)
+  if (parts.length === 0) throw wrong(flag, 'is empty: give durations like 5s,30s,2m')
+  return parts.map((part) => duration(flag, part))
+}
+
+/**
+ * Parses `127.0.0.1:8080`, `[::1]:8080` or `localhost:0`.
+ * @throws CommanderError (exit code 2) that names the setting.
+ */
+export function listenAddress(given: string, setting = '--listen (HOOKSWITCH_LISTEN)'): { host: string; port: number } {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(given)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  if (host === undefined || !(port <= 65535))
+    throw wrongUsage(`${setting} is ${JSON.stringify(given)}: give it as 127.0.0.1:8080 or [::1]:8080`)
+  return { host, port }
+}
+
+/** Returns the networks of `--allow-net`. @throws CommanderError (exit code 2) with the first wrong one. */
+export function allowListOf(nets: readonly string[]): AllowList {
+  const parsed = parseAllowList(nets)
+  if ('allow' in parsed) return parsed.allow
+  throw wrong(
+    '--allow-net',
+    `has ${JSON.stringify(parsed.wrong)}: give private, loopback, or a network like 10.0.0.0/8`,
+  )
+}
+
+function trustedNet(given: string): string {
+  if (ipaddr.isValidCIDR(given)) return given
+  if (ipaddr.isValid(given)) return `${given}/${given.includes(':') ? 128 : 32}`
+  throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: give a network like 10.0.0.0/8, or an address`)
+}
+
+function hostName(given: string): string {
+  const parsed = URL.canParse(`http://${given}`) ? new URL(`http://${given}`) : undefined
+  // The host alone: no port, path or user.
+  if (parsed !== undefined && parsed.hostname !== '' && parsed.href === `http://${parsed.hostname}/`)
+    return parsed.hostname
+  throw wrong('--host', `has ${JSON.stringify(given)}: give a host name like hookswitch.internal, without a port`)
+}
+
+/** Returns a text that is an http: or https: URL. @throws CommanderError (exit code 2) that names the flag. */
+export function httpUrl(flag: string, given: string, maxLength = 2_048): string {
+  if (!/^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : ''))
+    throw wrong(flag, 'must be a URL that begins with http:// or https://')
+  if (given.length > maxLength) throw wrong(flag, `must have at most ${maxLength} characters`)
+  return given
+}
+
+function database(url: string, canRead: Surroundings['canRead']): DatabaseSource {
+  const parsed = parseDatabaseUrl(url)
+  if ('wrong' in parsed) throw wrong('--database-url', parsed.wrong)
+  const { caFile } = parsed.database
+  if (caFile !== undefined && !canRead(caFile))
+    throw wrong('--database-url', `has sslrootcert=${caFile}, which cannot be read: name a file of certificates`)
+  return parsed.database
+}
+
+function pbxSources(urls: readonly string[], canRead: Surroundings['canRead']): GivenPbx[] {
+  const named = new Map<string, GivenPbx>()
+  urls.forEach((url, index) => {
+    const parsed = parsePbxUrl(url)
+    if ('wrong' in parsed) throw wrong('--pbx', `number ${index + 1} ${parsed.wrong}`)
+    const { name, caFile } = parsed.pbx
+    if (caFile !== undefined && !canRead(caFile))
+      throw wrong(
+        '--pbx',
+        `number ${index + 1} has ca=${caFile}, which cannot be read: give a readable file of certificates`,
+      )
+    if (named.has(name))
+      throw wrong(
+        '--pbx',
+        `number ${index + 1} has the same name as another one (${name}): add ?name= to give it its own`,
+      )
+    named.set(name, { ...parsed.pbx, url })
+  })
+  return [...named.values()]
+}

@@ -1,0 +1,5 @@
+import { serveTemplates } from '../webhooks/templates/thread.ts'
+
+declare const self: Worker
+
+serveTemplates(self)

@@ -1,0 +1,102 @@
+import type { AccountBatch, CallBatch, NewEvent, SavedCall } from '../../store/operations/calls.ts'
+import type { RecordingRecord, RecordingRef } from '../../store/operations/recordings.ts'
+import type { CallEvent, CallRecord, EventBody } from '../event.ts'
+import { factsOf } from '../event-facts.ts'
+import type { Changes } from '../tracker/tracker.ts'
+
+// Events, calls and recordings as they are stored.
+
+/** Makes the link to a recording that goes out; `null` where there can be none. */
+export type UrlOf = (ref: RecordingRef) => string | null
+
+type BatchSource = {
+  readonly pbx: string
+  /** Returns the id of an account that has calls of the PBX. */
+  readonly accountIdOf: (account: string) => number | undefined
+  readonly urlOf: UrlOf | undefined
+  readonly nowUs: number
+  readonly nowSteadyUs: number
+}
+
+/** Returns events and changes of live calls as one batch; each account's part has the events of its calls. */
+export function callBatch(events: readonly CallEvent[], changes: Changes, source: BatchSource): CallBatch {
+  const { pbx, accountIdOf, urlOf, nowUs, nowSteadyUs } = source
+  const eventsOf = Map.groupBy(events, ({ body }) => body.data.account)
+  const mergedOf = Map.groupBy(changes.merged, ({ account }) => account)
+  const parts: AccountBatch[] = []
+  const recordings: RecordingRecord[] = []
+  for (const account of new Set([...eventsOf.keys(), ...mergedOf.keys()])) {
+    const own = eventsOf.get(account) ?? []
+    const merged = mergedOf.get(account) ?? []
+    const accountId = accountIdOf(account)
+    if (accountId === undefined) throw new Error(`the account ${account} of a call is not known`)
+    parts.push({
+      accountId,
+      events: own.map((event) => newEvent(event, urlOf)),
+      saved: [...merged.map(({ record }) => savedRecord(record, nowUs)), ...own.flatMap(savedCall)],
+    })
+    // Without links the files of the PBX cannot be read: nothing is awaited of them.
+    if (urlOf !== undefined) recordings.push(...own.flatMap((event) => newRecordings(event, accountId)))
+  }
+  const live = changes.changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
+  return { pbx, parts, live, removed: changes.removed, recordings, nowSteadyUs }
+}
+
+/** Returns an event as it is stored. With `urlOf` its recordings have links. */
+export function newEvent(event: CallEvent, urlOf?: UrlOf): NewEvent {
+  return {
+    uuid: event.id,
+    callId: event.callId,
+    name: event.name,
+    sequence: event.sequence,
+    atUs: event.atUs,
+    body: JSON.stringify(urlOf === undefined ? event.body : withUrls(event.body, urlOf)),
+    facts: factsOf(event),
+  }
+}
+
+function withUrls(body: EventBody, urlOf: UrlOf): EventBody {
+  const { data } = body
+  if (data.name !== 'call_saved') return body
+  const recordings = data.recordings.map((one) => ({
+    ...one,
+    url: urlOf({ callId: data.call.id, recordingId: one.id }),
+  }))
+  return { ...body, data: { ...data, recordings } }
+}
+
+/** Returns the record of the call that an event saves, if it saves one. */
+export function savedCall(event: CallEvent): SavedCall[] {
+  const { data } = event.body
+  if (data.name !== 'call_saved') return []
+  const { call, stages, recordings } = data
+  return [savedRecord({ call, stages, recordings }, event.atUs)]
+}
+
+/** Returns the record of a call as it is stored. */
+function savedRecord(record: CallRecord, savedUs: number): SavedCall {
+  const { id, direction, from, to } = record.call
+  return { id, savedUs, direction, fromNumber: from.number, toNumber: to.number, record: JSON.stringify(record) }
+}
+
+/**
+ * Returns the recordings of the call that an event saves, as far as their paths are known: their files are awaited now.
+ */
+export function newRecordings({ body: { data }, atUs, sequence }: CallEvent, accountId: number): RecordingRecord[] {
+  if (data.name !== 'call_saved') return []
+  return data.recordings.flatMap(({ id, path }) =>
+    path === null
+      ? []
+      : {
+          callId: data.call.id,
+          id,
+          accountId,
+          pbx: data.pbx,
+          path,
+          state: 'pending' as const,
+          sinceUs: atUs,
+          sequence,
+          ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+        },
+  )
+}

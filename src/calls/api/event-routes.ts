@@ -1,0 +1,136 @@
+import { Type } from '@sinclair/typebox'
+import { Elysia, t } from 'elysia'
+import { guard, requireSession } from '../../auth/guard.ts'
+import type { AuthService } from '../../auth/service.ts'
+import { accepts } from '../../http/accepts.ts'
+import { responses } from '../../http/envelope.ts'
+import { asks } from '../../http/query.ts'
+import { EVENT_NAMES } from '../../lib/event-kinds.ts'
+import { Fault } from '../../lib/fault.ts'
+import { rfc3339 } from '../../lib/time.ts'
+import type { EventItem } from '../../store/operations/log.ts'
+import { BODIES } from '../event.ts'
+import type { EventPage, EventReader, EventsGone } from './event-reader.ts'
+
+const PAGE_SIZE = 100
+const MAX_PAGE_SIZE = 1_000
+const MAX_WAIT_S = 30
+/** The server's idle timeout must not cut off one that waits. */
+const MARGIN_S = 30
+
+/** A body of any kind of event. */
+export const AnyBody = t.Union(Object.values(BODIES), { description: 'The body of its requests, as an object' })
+
+/** An event as it is read back. */
+export const ReadEvent = t.Object({
+  id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
+  event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
+  call_id: t.String({ description: 'The id of the call' }),
+  sequence: Type.Integer({ minimum: 1, description: 'The place among the events of its call' }),
+  created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
+  body: AnyBody,
+})
+
+export const EventList = t.Object({
+  items: t.Array(ReadEvent),
+  next_cursor: t.String({
+    description: 'Where to go on, as `after`. It is always there, and moves on also where a filter matched nothing',
+  }),
+})
+
+const Query = t.Object({
+  after: t.Optional(
+    t.String({
+      maxLength: 200,
+      description: '`next_cursor` of the page before; `now`: from now on; left out: from the oldest event that is kept',
+    }),
+  ),
+  limit: t.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_PAGE_SIZE,
+      default: PAGE_SIZE,
+      description: 'How many events at most; there may be fewer, and yet more behind them',
+    }),
+  ),
+  wait: t.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_WAIT_S,
+      default: 0,
+      description: 'How many seconds to wait for an event when there is none',
+    }),
+  ),
+  event: t.Optional(
+    t.Array(t.UnionEnum(EVENT_NAMES, { default: undefined }), { description: 'Only these kinds; repeatable' }),
+  ),
+  call_id: t.Optional(t.String({ maxLength: 64, description: 'Only the events of this call' })),
+})
+
+const DESCRIPTION =
+  'For receivers that were away, that cannot be called from outside, or that want to check. Keep `next_cursor` once you have handled ' +
+  'a page, and send it as `after`: no event is ever skipped, since none appears before a cursor that was given out. Events are kept ' +
+  'for the time of `--retention`; those of erased calls are omitted. 410: events after the cursor were deleted, or the store was ' +
+  'restored from a backup that lacks what the cursor has seen.'
+
+/** Creates `GET /event`: the account's events in the order in which they were stored. */
+export function eventRoutes(auth: AuthService, events: EventReader) {
+  return new Elysia({ name: 'events', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/event',
+      async ({ accountId, bearer, query, request, server, set }) => {
+        const { after, limit = PAGE_SIZE, wait = 0, event, call_id } = query
+        if (wait > 0) server?.timeout(request, wait + MARGIN_S)
+        const revoked = new AbortController()
+        const unwatch = auth.onRevoked(bearer ?? '', () => revoked.abort())
+        const page = await events
+          .read(accountId, {
+            after,
+            limit,
+            waitMs: wait * 1_000,
+            names: event,
+            callId: call_id,
+            signal: AbortSignal.any([request.signal, revoked.signal]),
+          })
+          .finally(unwatch)
+        // Who logged out while it waited gets nothing that came then.
+        if (revoked.signal.aborted) await requireSession(auth, bearer)
+        if ('gone' in page) throw gone(page)
+        set.headers['content-type'] = 'application/json'
+        return new Response(textOf(page))
+      },
+      {
+        ...asks(Query, 'refused'),
+        response: responses(EventList, 'unauthenticated', 'gone', 'invalid', 'too_many_requests'),
+        detail: {
+          summary: 'The events of the account, in the order in which they were stored',
+          description: DESCRIPTION,
+          tags: ['Calls'],
+          security: [{ bearer: [] }],
+        },
+      },
+    )
+}
+
+const GONE = {
+  deleted: 'Events after this cursor were deleted.',
+  'other history': 'The store has lost what this cursor has seen: a backup was restored, or a standby took over.',
+} as const
+
+const gone = ({ gone, oldestCursor }: EventsGone) =>
+  new Fault('gone', `${GONE[gone]} The oldest cursor that can be read from is ${oldestCursor}`)
+
+/**
+ * The bodies are stored as the JSON that they are: reading and writing them again would cost more than all the rest.
+ */
+function textOf({ items, nextCursor }: EventPage): string {
+  const result = `{"items":[${items.map(itemText).join(',')}],"next_cursor":"${nextCursor}"}`
+  return `{"status":"success","code":200,"result":${result},"message":"These are the events."}`
+}
+
+function itemText({ uuid, name, callId, sequence, atUs, body }: EventItem): string {
+  const head = { id: uuid, event: name, call_id: callId, sequence, created_at: rfc3339(atUs) }
+  return `${JSON.stringify(head).slice(0, -1)},"body":${body}}`
+}

@@ -1,0 +1,29 @@
+import { setImmediate } from 'node:timers/promises'
+import type { CallStore } from '../../store/operations/calls.ts'
+import type { Call } from '../event.ts'
+
+type Dependencies = {
+  readonly calls: CallStore
+  readonly liveCalls: (accountId: number) => Iterable<{ readonly call: Call }>
+}
+
+/** Of a trunk's own number there are more than anybody reads. */
+const MAX_CALLS = 1_000
+/** Live calls are made as they are asked for: so many take a millisecond or two, then others have their turn. */
+const LIVE_AT_ONCE = 100
+
+/**
+ * Returns the ids of an account's calls from or to a number, at most 1,000: those that are up, and the newest saved
+ * ones.
+ */
+export async function findCallsOfNumber(deps: Dependencies, accountId: number, number: string): Promise<string[]> {
+  const live: string[] = []
+  let count = 0
+  for (const { call } of deps.liveCalls(accountId)) {
+    if (call.from.number === number || call.to.number === number) live.push(call.id)
+    count += 1
+    if (count % LIVE_AT_ONCE === 0) await setImmediate()
+  }
+  const saved = await deps.calls.callListIdsOfNumber({ accountId, number, limit: MAX_CALLS })
+  return [...live, ...saved].slice(0, MAX_CALLS)
+}

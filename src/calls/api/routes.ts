@@ -1,0 +1,88 @@
+import { Type } from '@sinclair/typebox'
+import { Elysia, t } from 'elysia'
+import { guard } from '../../auth/guard.ts'
+import type { AuthService } from '../../auth/service.ts'
+import { accepts } from '../../http/accepts.ts'
+import { responses, success } from '../../http/envelope.ts'
+import { MAX_PAGE_SIZE, PAGE_SIZE, readCursor, writeCursor } from '../../http/paging.ts'
+import { asks } from '../../http/query.ts'
+import { DIRECTIONS } from '../../lib/call-enums.ts'
+import { Fault } from '../../lib/fault.ts'
+import { parseTime } from '../../lib/time.ts'
+import type { CallFilter } from '../../store/operations/calls.ts'
+import type { Store } from '../../store/store.ts'
+import { Call, CallRecord } from '../event.ts'
+import { readCallRecord } from '../stored-json.ts'
+
+const about = { tags: ['Calls'], security: [{ bearer: [] }] }
+
+export const CallPage = t.Object({ items: t.Array(Call), next_cursor: t.Union([t.String(), t.Null()]) })
+
+const time = (what: string) => t.Optional(t.String({ format: 'date-time', description: what }))
+
+const Query = t.Object({
+  direction: t.Optional(t.UnionEnum(DIRECTIONS, { default: undefined })),
+  number: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'whom the call was from or to' })),
+  since: time('saved at this time (RFC 3339) or later'),
+  until: time('saved before this time (RFC 3339)'),
+  limit: t.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
+  cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
+})
+
+/** Returns the record of a call with the links to its recordings. */
+export type AddUrls = (record: CallRecord) => Promise<CallRecord>
+
+/** Creates the routes for the call records of the account, ordered by the time when they were saved. */
+export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: AddUrls = async (record) => record) {
+  return new Elysia({ name: 'calls', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/call',
+      async ({ accountId, query }) => success(await page(calls, accountId, query), 'These are the calls.'),
+      {
+        ...asks(Query),
+        response: responses(CallPage, 'unauthenticated', 'invalid'),
+        detail: { summary: 'The records of calls, newest first', ...about },
+      },
+    )
+    .get(
+      '/call/:id',
+      async ({ accountId, params }) => {
+        const record = await calls.callGet(accountId, params.id)
+        if (record === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
+        return success(await addUrls(readCallRecord(record)), 'This is the record of the call.')
+      },
+      {
+        response: responses(CallRecord, 'unauthenticated', 'not_found'),
+        detail: { summary: 'The record of one call: the call, its stages and recordings', ...about },
+      },
+    )
+}
+
+async function page(
+  calls: Store['calls'],
+  accountId: number,
+  query: typeof Query.static,
+): Promise<typeof CallPage.static> {
+  const limit = query.limit ?? PAGE_SIZE
+  const filter: CallFilter = {
+    ...(query.direction === undefined ? {} : { direction: query.direction }),
+    ...(query.number === undefined ? {} : { number: query.number }),
+    sinceUs: query.since === undefined ? undefined : parseTime(query.since),
+    untilUs: query.until === undefined ? undefined : parseTime(query.until),
+  }
+  const rows = await calls.callList({ accountId, filter, limit: limit + 1, after: positionOf(query.cursor) })
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return {
+    items: shown.map((row) => readCallRecord(row.record).call),
+    next_cursor: last === undefined ? null : writeCursor([last.savedUs, last.id]),
+  }
+}
+
+function positionOf(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [savedUs, id] = readCursor(cursor, ['number', 'string'])
+  return { savedUs: Number(savedUs), id: String(id) }
+}

@@ -1,0 +1,202 @@
+import type { Ownership } from '../../cluster/ownership.ts'
+import type { Clock } from '../../deliveries/policy/clock.ts'
+import { type NewId, newUuid } from '../../lib/id.ts'
+import type { Log } from '../../lib/log.ts'
+import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
+import { type CallBatch, type PlacedEvent, type StoredEvent, storedEventsOf } from '../../store/operations/calls.ts'
+import type { Store } from '../../store/store.ts'
+import { callBatch, type UrlOf } from '../api/event-records.ts'
+import type { CallEvent } from '../event.ts'
+import type { Signal } from '../signal.ts'
+import { MAX_LIVE_CALLS } from '../tracker/resync/live-limits.ts'
+import { isAnyMissing } from '../tracker/resync/missing-channels.ts'
+import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
+import { createBatchWriter } from './batch-writer.ts'
+import { createLiveTracker } from './live-tracker.ts'
+import { type CallOwners, openTracker } from './open-tracker.ts'
+
+/** The tracker of one PBX, with the way of its events to the store. */
+export type Ingest = {
+  /**
+   * Feeds signals to the tracker; events are stored in the background. Returns `false` if the queue is full: the
+   * signals were dropped.
+   */
+  feed(signals: readonly Signal[]): boolean
+  /** Returns the number of events that were emitted and are not on disk yet. */
+  readonly pendingEvents: () => number
+  /** The calls of an account that are up, each made as it is asked for. */
+  readonly liveCalls: (accountId: number) => Iterable<LiveCall>
+  /** Returns how many calls are up, for each account that has some. */
+  readonly liveCallCounts: () => ReadonlyMap<number, number>
+  /** Returns whether a channel that was up lacked in the last snapshot: the next one decides. */
+  readonly isAnyMissing: () => boolean
+  /** Calls that are not saved yet. */
+  readonly open: () => number
+  /** Calls that were ended as `unknown` because too many were up. */
+  readonly endedEarly: () => number
+  /** Stores what is left and stops. */
+  stop(): Promise<void>
+}
+
+export type IngestOptions = CallOwners & {
+  readonly calls: Store['calls']
+  /** The events of the calls that are taken over. */
+  readonly history: Pick<Store['log'], 'eventListOfCall'>
+  readonly ownership: Ownership
+  readonly pbx: string
+  /** The country in which numbers are dialled (`UZ`): they have an E.164 form then. */
+  readonly country?: string | undefined
+  readonly onStored: (stored: readonly StoredEvent[]) => void
+  /** Called when signals are accepted again: a snapshot of the PBX is needed. */
+  readonly onMissed: () => void
+  /** Called when a signal made the tracker fail and was left out: a snapshot of the PBX is needed. */
+  readonly onFault: () => void
+  /** Called with the values of calls that began and are nobody's: they name no account, or are `null`. */
+  readonly onWithoutAccount?: (tenants: readonly (string | null)[]) => void
+  /** Makes the link to a recording, or `null`. Without it the files of the PBX cannot be read. */
+  readonly urlOf?: UrlOf | undefined
+  readonly log: Log
+  /** Events that wait for the store at the most. */
+  readonly maxPending?: number
+  readonly newId?: NewId
+  readonly nowUs?: NowUs
+  /** The steady clock of calls and deliveries: settling must not take longer when the wall clock is set. */
+  readonly clock: Clock
+}
+
+/**
+ * Some 6 KB each, so some 240 MB: while the store cannot be written this much waits in memory, then signals are turned
+ * away and asked for later.
+ */
+const MAX_PENDING = 40_000
+const ENDED_EARLY_LOG_MS = 60_000
+/** Changes of a live call that come with no event (a channel more, a hold) are stored that soon. */
+const IDLE_FLUSH_MS = 1_000
+
+/** Takes over the live calls of a PBX that the store has, and starts to track it. */
+export async function startIngest(options: IngestOptions): Promise<Ingest> {
+  const { pbx, log, newId = newUuid, nowUs = wallUs, maxPending = MAX_PENDING } = options
+  const { steadyUs } = options.clock
+  const { state, accountIdOf, takenOver, liveCallsOf, countLiveCalls } = await openTracker({ ...options, newId })
+  const source = { pbx, accountIdOf, urlOf: options.urlOf }
+  const writer = createBatchWriter(options)
+  const outbox = createOutbox({
+    batchOf(events) {
+      const changes = takeChanges(state)
+      if (changes.withoutAccount.length > 0) options.onWithoutAccount?.(changes.withoutAccount)
+      return callBatch(events, changes, { ...source, nowUs: nowUs(), nowSteadyUs: steadyUs() })
+    },
+    store: writer.store,
+    onStored,
+  })
+  const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents: outbox.add })
+  const idleFlush = setInterval(() => {
+    if (hasChanges(state)) outbox.flush()
+  }, IDLE_FLUSH_MS)
+  let areSignalsMissed = false
+  let endedEarlyLoggedMs = Number.NEGATIVE_INFINITY
+
+  function onStored(stored: readonly StoredEvent[]): void {
+    try {
+      options.onStored(stored)
+    } catch (error) {
+      // They are on disk: to store them again would send all of them twice.
+      log.error(
+        { pbx, events: stored.length, err: error },
+        'events are stored, but passing them on failed: they are delivered with the next poll',
+      )
+    }
+    if (!areSignalsMissed || outbox.size() >= maxPending) return
+    areSignalsMissed = false
+    options.onMissed()
+  }
+
+  /** At most once in a while: a PBX that never ends a call goes on with it. */
+  function reportEndedEarly(): void {
+    const atMs = performance.now()
+    if (atMs - endedEarlyLoggedMs < ENDED_EARLY_LOG_MS) return
+    endedEarlyLoggedMs = atMs
+    log.error(
+      { pbx, ended: state.endedEarly },
+      `more than ${MAX_LIVE_CALLS} calls are up on this PBX, or as many channels as that many calls have: the oldest are ended as unknown; check whether it reports the ends of calls`,
+    )
+  }
+
+  if (takenOver > 0) {
+    log.info({ pbx, calls: takenOver }, 'live calls were taken over')
+    // Events that became due while no process ran must not wait for the PBX.
+    tracker.tick()
+  }
+  return {
+    feed(signals) {
+      if (outbox.size() < maxPending) {
+        const before = state.endedEarly
+        tracker.apply(signals)
+        if (state.endedEarly > before) reportEndedEarly()
+        return true
+      }
+      if (!areSignalsMissed)
+        log.error(
+          { pbx, pending: outbox.size() },
+          'the store is behind: new PBX events are dropped; live calls are compared with the PBX later',
+        )
+      areSignalsMissed = true
+      return false
+    },
+    pendingEvents: outbox.size,
+    liveCalls: liveCallsOf,
+    liveCallCounts: countLiveCalls,
+    isAnyMissing: () => isAnyMissing(state),
+    open: () => state.calls.size,
+    endedEarly: () => state.endedEarly,
+    async stop() {
+      tracker.stop()
+      writer.stop()
+      clearInterval(idleFlush)
+      await outbox.drained()
+      if (hasChanges(state)) await outbox.flush()
+    },
+  }
+}
+
+type OutboxOptions = {
+  /** Makes the batch of events, with all that has changed since the last one. */
+  readonly batchOf: (events: readonly CallEvent[]) => CallBatch
+  readonly store: (batch: CallBatch) => Promise<PlacedEvent[] | undefined>
+  readonly onStored: (stored: readonly StoredEvent[]) => void
+}
+
+/** Stores events in batches, one after the other: those that come while one is written go into the next. */
+function createOutbox({ batchOf, store, onStored }: OutboxOptions) {
+  let events: CallEvent[] = []
+  let writing: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    const batch = batchOf(events)
+    events = []
+    const placed = await store(batch)
+    if (placed !== undefined) onStored(storedEventsOf(batch, placed))
+  }
+  function flush(): Promise<void> {
+    writing ??= write().finally(() => {
+      writing = undefined
+      if (events.length > 0) flush()
+    })
+    return writing
+  }
+
+  return {
+    /** Returns how many events are in no batch yet. */
+    size: () => events.length,
+    add(more: readonly CallEvent[]): void {
+      events.push(...more)
+      flush()
+    },
+    /** Stores a batch, without an event too; while one is written, nothing. */
+    flush,
+    /** Resolves when no event is left. */
+    async drained(): Promise<void> {
+      while (writing !== undefined) await writing
+    },
+  }
+}

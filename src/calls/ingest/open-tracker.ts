@@ -1,0 +1,119 @@
+import type { NewId } from '../../lib/id.ts'
+import type { Log } from '../../lib/log.ts'
+import type { LiveCallAccount } from '../../store/operations/calls.ts'
+import { ERASED_START, MAX_EVENTS_OF_CALL } from '../../store/operations/log.ts'
+import type { Store } from '../../store/store.ts'
+import { createToE164 } from '../e164.ts'
+import { readEventBody } from '../stored-json.ts'
+import { rebuildCall } from '../tracker/resync/rebuilt-call.ts'
+import { readLiveCall, type StoredCall, takeOverLiveCalls } from '../tracker/resync/takeover.ts'
+import { type LiveCall, liveCalls, newTracker } from '../tracker/tracker.ts'
+import type { AccountDirectory } from './account-directory.ts'
+
+/** The accounts that own the calls of a PBX. */
+export type CallOwners = {
+  /** The account of its calls; of a PBX with `tenants` of those that show no customer, `null`: nobody's. */
+  readonly account: string | null
+  readonly accountId: number | null
+  /** It serves several accounts, which are found by the values of channels. */
+  readonly tenants?:
+    | { readonly accounts: Pick<AccountDirectory, 'get' | 'spellingOf'>; readonly isOnEveryChannel: boolean }
+    | undefined
+}
+
+export type TrackerSource = CallOwners & {
+  readonly calls: Pick<Store['calls'], 'liveCallList' | 'liveCallListAccounts'>
+  /**
+   * The events from which a live call is rebuilt that cannot be read, so that it ends. `undefined`: this only shows
+   * calls, and leaves it out.
+   */
+  readonly history: Pick<Store['log'], 'eventListOfCall'> | undefined
+  readonly pbx: string
+  readonly country?: Parameters<typeof createToE164>[0] | undefined
+  readonly log: Log
+  readonly newId: NewId
+}
+
+/** Returns a tracker with the live calls that the store has of a PBX. @throws Fault `unavailable`. */
+export async function openTracker(source: TrackerSource) {
+  const { calls, history, pbx, account, accountId, tenants, country, log, newId } = source
+  const state = {
+    ...newTracker(pbx, account, newId),
+    toE164: createToE164(country ?? null),
+    tenants:
+      tenants === undefined
+        ? null
+        : { accountOf: tenants.accounts.spellingOf, isOnEveryChannel: tenants.isOnEveryChannel },
+  }
+  const rows = await calls.liveCallList(pbx)
+  const owners = await calls.liveCallListAccounts(pbx)
+  /** Accounts of calls that were up before: they stay theirs, whosever the PBX's calls are now. */
+  const earlier = new Map(owners.map((owner) => [owner.account, owner.accountId]))
+  const accountOf = new Map(owners.map((owner) => [owner.callId, owner.account]))
+  /** A call of which nothing was emitted yet may be of any of several accounts: it was stored with its own. */
+  const accountOfCall = ({ id, account: own }: StoredCall['call']): string | null =>
+    accountOf.get(id) ?? tenants?.accounts.spellingOf(own ?? '') ?? account
+  const stored: StoredCall[] = []
+  for (const row of rows) {
+    const call = readStored(row.state)
+    if (!(call instanceof Error)) stored.push({ ...call, call: { ...call.call, account: accountOfCall(call.call) } })
+    else if (history !== undefined) {
+      const owner = owners.find(({ callId }) => callId === row.id)
+      const rebuilt = owner === undefined ? undefined : await rebuild(history, owner)
+      log.error({ pbx, call: row.id, account: owner?.account, err: call }, rebuilt === undefined ? FORGOTTEN : ENDED)
+      if (rebuilt === undefined) state.removed.add(row.id)
+      else stored.push(rebuilt)
+    }
+  }
+  takeOverLiveCalls(state, stored)
+  /** Returns the id of an account that has calls on the PBX. */
+  const accountIdOf = (name: string): number | undefined => {
+    if (name === account && accountId !== null) return accountId
+    return earlier.get(name) ?? tenants?.accounts.get(name)
+  }
+  return {
+    state,
+    accountIdOf,
+    /** How many live calls the store had. */
+    takenOver: rows.length,
+    /** Returns the live calls of an account, each made as it is asked for. */
+    liveCallsOf: (id: number): Iterable<LiveCall> => liveCalls(state, (name) => accountIdOf(name) === id),
+    /** Returns how many calls are up, for each account that has some. */
+    countLiveCalls(): ReadonlyMap<number, number> {
+      const counts = new Map<number, number>()
+      for (const call of state.calls.values()) {
+        const id = call.account === null ? undefined : accountIdOf(call.account)
+        if (id !== undefined && call.emitted && !call.ended) counts.set(id, (counts.get(id) ?? 0) + 1)
+      }
+      return counts
+    },
+  }
+}
+
+const ENDED = 'a live call in the store cannot be read: it is ended as unknown, by what its events show of it'
+const FORGOTTEN = 'a live call in the store cannot be read, and no event of it is there: it is forgotten'
+
+/** Returns a stored call, or why it cannot be taken over: that is tried with a tracker of its own. */
+function readStored(json: string): StoredCall | Error {
+  try {
+    takeOverLiveCalls(newTracker('', null, String), [readLiveCall(json)])
+    // Read again: a tracker changes what it took over.
+    return readLiveCall(json)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** Rebuilds a live call; `undefined` if not all of its events are known, whose numbers it has to continue. */
+async function rebuild(
+  history: NonNullable<TrackerSource['history']>,
+  { callId, accountId, account }: LiveCallAccount,
+): Promise<StoredCall | undefined> {
+  const events = await history.eventListOfCall(accountId, callId)
+  if (events.length === 0 || events.length === MAX_EVENTS_OF_CALL) return undefined
+  const past = events.map(({ name, sequence, body }) => ({
+    ...{ name, sequence },
+    body: body.startsWith(ERASED_START) ? undefined : readEventBody(body),
+  }))
+  return rebuildCall(callId, account, past)
+}

@@ -1,0 +1,160 @@
+import type { At, ChannelSignal, End } from '../../signal.ts'
+import { newChannel } from '../state/initial-state.ts'
+import {
+  callByLinkedId,
+  callOf,
+  channelOf,
+  claimLinkedId,
+  consultationsOf,
+  dropChannel,
+  leaveBridge,
+  leaveConference,
+  markChanged,
+  openCall,
+  placeInCall,
+} from '../state/registry.ts'
+import type { Channel, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual } from '../state/state.ts'
+import { noteExtension } from '../state/tenants.ts'
+import { startWith } from './call-start.ts'
+import { beginDial } from './dials.ts'
+import { unpark } from './parking.ts'
+import { endRecordings } from './recordings.ts'
+
+/** Channels come and go, and with them calls. */
+
+/** An end that came before its channel is kept that long. */
+const EARLY_END_US = 5_000_000
+
+/** Adds a channel, and begins a call if it belongs to none; returns the channel, which may be known already. */
+export function addChannel(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'channel' }>): Channel {
+  const known = state.channels.get(signal.id)
+  if (known !== undefined) return known
+  const channel = newChannel(signal.id, signal.endpoint)
+  channel.linkedId = signal.linkedId
+  if (state.tenants !== null) channel.tenant = signal.tenant || null
+  channel.dialledNumber = signal.dialledNumber
+  channel.shown = signal.shown
+  channel.originated = signal.originated
+  state.channels.set(channel.id, channel)
+  noteExtension(state, channel)
+  const call = callByLinkedId(state, signal.linkedId)
+  if (call !== undefined && !call.ended) placeInCall(state, channel, call)
+  else if (signal.linkedId !== null) beginCall(state, signal, channel, signal.linkedId)
+  // A leg that is of no call yet ends when it is known who dialled it.
+  if (channel.callId !== null) applyEarlyEnd(state, channel)
+  return channel
+}
+
+/** A channel that belongs to no call yet begins one; a virtual one begins what may become one. */
+function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: string): void {
+  const call = openCall(state, linkedId, at.atUs, at.atUs)
+  claimLinkedId(state, call, linkedId)
+  placeInCall(state, channel, call)
+  if (isVirtual(channel)) return
+  call.root = channel.id
+  startWith(state, call, channel, at.arrivedUs)
+}
+
+/** Corrects a channel that was taken for originated, and the call that it began. */
+export function callIn(state: TrackerState, at: At, channel: Channel): void {
+  if (!channel.originated || channel.upUs !== null) return
+  channel.originated = false
+  const call = callOf(state, channel)
+  if (call !== undefined && call.root === channel.id && !call.emitted) startWith(state, call, channel, at.arrivedUs)
+}
+
+/** The end of a channel may come before its beginning. */
+function applyEarlyEnd(state: TrackerState, channel: Channel): void {
+  const tombstone = state.earlyEnds.get(channel.id)
+  if (tombstone === undefined) return
+  state.earlyEnds.delete(channel.id)
+  if (state.nowUs - tombstone.arrivedUs >= EARLY_END_US) return
+  hangup(state, tombstone, channel.id, tombstone.end)
+}
+
+/** Forgets ends whose channels did not come in time. */
+export function purgeEarlyEnds(state: TrackerState): void {
+  for (const [id, tombstone] of state.earlyEnds) {
+    if (state.nowUs - tombstone.arrivedUs < EARLY_END_US) break
+    state.earlyEnds.delete(id)
+  }
+}
+
+/**
+ * Begins a dial, of a channel that may not be known yet; a dial of an unknown caller begins a call that is `partial`.
+ */
+export function applyDialBegin(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
+  const known = channelOf(state, signal.dest)
+  const dest =
+    known ??
+    addChannel(state, {
+      ...signal,
+      kind: 'channel',
+      id: signal.dest,
+      linkedId: null,
+      dialledNumber: null,
+      originated: signal.source === null,
+    })
+  noteExtension(state, { endpoint: signal.endpoint, tenant: dest.tenant })
+  beginDial(state, signal, signal, dest)
+  if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)
+  applyEarlyEnd(state, dest)
+}
+
+function beginUnseen(
+  state: TrackerState,
+  signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>,
+  dest: Channel,
+): void {
+  // The caller was never seen: the call began before this connection.
+  beginCall(state, signal, dest, signal.source ?? dest.id)
+  const call = callOf(state, dest)
+  if (call !== undefined) call.partial = signal.source !== null
+}
+
+/** Joins two virtual channels to a pair, where both are known. */
+export function pairHalves(state: TrackerState, oneId: string, twoId: string): void {
+  const one = channelOf(state, oneId)
+  const two = channelOf(state, twoId)
+  if (one === undefined || two === undefined || one === two) return
+  one.pair = two.id
+  one.half = 1
+  two.pair = one.id
+  two.half = 2
+  const call = callOf(state, one)
+  if (call !== undefined && two.callId === null) placeInCall(state, two, call)
+  markChanged(state, callOf(state, one))
+  markChanged(state, callOf(state, two))
+}
+
+/**
+ * Ends a channel, and takes it out of its bridge and conference. The end of a channel that is not known yet is kept for
+ * it.
+ */
+export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: number }, id: string, end: End): void {
+  const channel = channelOf(state, id)
+  if (channel === undefined) {
+    purgeEarlyEnds(state)
+    // The latest is the last: they are forgotten in this order.
+    state.earlyEnds.delete(id)
+    state.earlyEnds.set(id, { atUs: at.atUs, arrivedUs: at.arrivedUs, end })
+    return
+  }
+  if (!isUp(channel)) return
+  channel.goneUs = at.atUs
+  channel.goneArrivedUs = at.arrivedUs
+  channel.end = end
+  leaveBridge(state, channel)
+  leaveConference(state, channel)
+  state.onHold.delete(id)
+  unpark(state, channel)
+  const call = callOf(state, channel)
+  if (call === undefined) {
+    dropChannel(state, channel)
+    return
+  }
+  endRecordings(state, channel, at.atUs)
+  markChanged(state, call)
+  for (const other of consultationsOf(state, id)) markChanged(state, other)
+}

@@ -1,0 +1,33 @@
+import { addConsultation, channelOf, consultationsOf, openCall, placeInCall } from '../state/registry.ts'
+import type { Call, Channel, Party, TrackerState } from '../state/state.ts'
+import { ANONYMOUS, partyOf, partyOfNumber } from '../state/state.ts'
+import { setAccount } from '../state/tenants.ts'
+
+/**
+ * The other side of a consultation: the half through which it goes, the number that was dialled, and the party that is
+ * rung, if one is.
+ */
+type Asked = {
+  readonly through: Channel | null
+  readonly to: { readonly dialled: string | null; readonly party: Party | null }
+  readonly startedUs: number | null
+}
+
+/** Returns the call of its own in which a party of `first` asks another party. */
+export function consultation(state: TrackerState, party: Channel, first: Call, asked: Asked): Call {
+  const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
+  if (asking !== undefined) return asking
+  const call = openCall(state, first.pbxId, asked.startedUs, asked.startedUs ?? state.atUs)
+  addConsultation(state, call, party.id)
+  call.parentId = first.id
+  if (first.accountDueUs === null) setAccount(state, call, first)
+  call.from = partyOf(party.endpoint)
+  call.root = null
+  const { dialled, party: rung } = asked.to
+  const isRung = rung !== null && (dialled === null || dialled === rung.number)
+  call.to = isRung ? rung : dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+  for (const half of [asked.through, channelOf(state, asked.through?.pair ?? null)]) {
+    if (half !== undefined && half !== null) placeInCall(state, half, call)
+  }
+  return call
+}

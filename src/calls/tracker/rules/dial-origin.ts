@@ -1,0 +1,62 @@
+import { realPartyOf } from '../state/conversations.ts'
+import { newDial } from '../state/initial-state.ts'
+import { callOf, channelOf, heardBy } from '../state/registry.ts'
+import type { Channel, Dial, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual } from '../state/state.ts'
+
+/** The origin of a dial: the party that it is made for, through any number of virtual halves. */
+
+/** The origin of a dial: a party, nobody (the PBX originates it), or not known yet. */
+type Origin =
+  | { kind: 'party'; channel: Channel; consulting: boolean; through: Channel | null }
+  | { kind: 'nobody' }
+  | { kind: 'unknown' }
+
+const MAX_NESTING = 16
+
+/**
+ * Returns the party for whom a channel is where it is: itself, or who is behind it where it is virtual; none during a
+ * consultation.
+ */
+export function partyFor(state: TrackerState, channel: Channel): Channel | undefined {
+  const origin = originOf(state, newDial(channel.id, null, state.nowUs))
+  return origin.kind === 'party' && !origin.consulting ? origin.channel : undefined
+}
+
+/** Returns the origin of a dial, following its sources through virtual halves. */
+export function originOf(state: TrackerState, dial: Dial): Origin {
+  if (dial.source === null) return { kind: 'nobody' }
+  let source = channelOf(state, dial.source)
+  let through: Channel | null = null
+  for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
+    if (!isVirtual(source)) {
+      // The party that dialled the halves may have transferred the call: then they represent the party that is before
+      // them now.
+      const now = isUp(source) || through === null ? source : (realPartyOf(state, through) ?? source)
+      return { kind: 'party', channel: now, consulting: false, through }
+    }
+    through ??= source
+    if (source.half === 1) {
+      // Click-to-call through a virtual channel: its first half goes on as the agent who answered behind the second.
+      const agent = answeredBehind(state, source)
+      return agent === undefined ? { kind: 'unknown' } : { kind: 'party', channel: agent, consulting: false, through }
+    }
+    const one = channelOf(state, source.pair)
+    if (one === undefined) return { kind: 'unknown' }
+    if (one.dial !== null) {
+      if (one.dial.source === null) return { kind: 'nobody' }
+      source = channelOf(state, one.dial.source)
+      continue
+    }
+    const talker = heardBy(state, one).find((party) => callOf(state, party) !== undefined)
+    return talker === undefined
+      ? { kind: 'unknown' }
+      : { kind: 'party', channel: talker, consulting: !source.adopted, through: source }
+  }
+  return { kind: 'unknown' }
+}
+
+function answeredBehind(state: TrackerState, one: Channel): Channel | undefined {
+  const party = realPartyOf(state, one)
+  return party?.dial === null || (party?.dial.answeredUs ?? null) !== null ? party : undefined
+}

@@ -1,0 +1,238 @@
+import type { StageResult } from '../../../lib/call-enums.ts'
+import { callOf, channelOf, markChanged, stageOf } from '../state/registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
+import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
+import { decideDirectionByDial, destination } from './direction.ts'
+
+/** The stages of dials, and the groups and queues that they belong to. */
+
+/** Gives a dial its stage: a new one, or that of another device of the same party. */
+export function assignStage(
+  state: TrackerState,
+  call: Call | undefined,
+  dest: Channel,
+  party: Channel | null,
+  own: boolean,
+): void {
+  const dial = dest.dial
+  if (call === undefined || dial === null) return
+  const sourceId = party?.id ?? null
+  const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
+  const target = dest.endpoint.number
+  // Another of its devices, as long as one rings; what is dialled after that is another attempt, though the first may
+  // not be over yet.
+  const same = call.stages.find(
+    (stage) =>
+      stage.kind === kind &&
+      stage.target === target &&
+      stage.source === sourceId &&
+      isOpen(stage) &&
+      !stage.answered &&
+      legsRinging(state, stage),
+  )
+  const stage =
+    same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
+  stage.own = own
+  if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
+  dial.stageId = stage.id
+  call.hungUpBy = null
+  if (same === undefined && party !== null) findParent(state, call, stage, party)
+  if (!own) decideDirectionByDial(state, call, dest, party)
+  markChanged(state, call)
+}
+
+/** Returns whether a stage has not ended yet. */
+export const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
+
+/** Adds a stage to a call and returns it; `attempt` counts those of the same target. */
+export function addStage(
+  state: TrackerState,
+  call: Call,
+  of: {
+    kind: Stage['kind']
+    target: string | null
+    source: string | null
+    name: string | null
+    startedUs: number | null
+  },
+): Stage {
+  const before = call.stages
+    .filter((stage) => stage.kind === of.kind && stage.target === of.target)
+    .reduce((last, stage) => Math.max(last, stage.attempt), 0)
+  const stage: Stage = {
+    id: state.newId(of.startedUs ?? state.atUs),
+    parentId: null,
+    kind: of.kind,
+    target: of.target,
+    name: of.name,
+    attempt: before + 1,
+    startedUs: of.startedUs,
+    rangUs: null,
+    answeredUs: null,
+    enteredUs: null,
+    endedUs: null,
+    result: null,
+    forwardedTo: null,
+    legs: [],
+    source: of.source,
+    sinceUs: null,
+    shownBy: null,
+    dialler: null,
+    rang: false,
+    answered: false,
+    ended: false,
+    settlingSinceUs: null,
+    overUs: null,
+    emitted: { started: false, answered: false, ended: false },
+    own: false,
+  }
+  call.stages.push(stage)
+  return stage
+}
+
+/** Ends a stage with its result. */
+export function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
+  stage.ended = true
+  stage.endedUs = atUs
+  // A party that did not answer was not answered, regardless of the PBX's report.
+  stage.result = result === 'answered' && isPartyStage(stage) && !stage.answered ? 'other' : result
+}
+
+/** The queue that rings this party, or the group: others that the same caller rings at the same time. */
+function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
+  const diallers = diallersOf(state, stage)
+  const queue = openQueue(call, party, diallers)
+  if (queue !== undefined && diallers.some(({ byQueue }) => byQueue !== false)) {
+    stage.parentId = queue.id
+    return
+  }
+  const shown = shownGroup(state, call, stage)
+  if (shown !== undefined) {
+    stage.parentId = shown.id
+    return
+  }
+  const siblings = call.stages.filter(
+    (other) =>
+      other.id !== stage.id &&
+      isPartyStage(other) &&
+      other.source === party.id &&
+      !other.answered &&
+      legsRinging(state, other) &&
+      stageOf(call, other.parentId)?.kind !== 'queue' &&
+      isSamePlace(outermost(state, other), outermost(state, stage)),
+  )
+  if (siblings.length === 0) return
+  const groups = siblings.map((sibling) => stageOf(call, sibling.parentId))
+  const group =
+    groups.find((one) => one !== undefined && !one.ended) ?? addGroup(state, call, party, [...siblings, stage])
+  for (const member of [...siblings, stage]) member.parentId = group.id
+}
+
+/** Notes that the extension at which a channel is rings a group; what it rings already becomes a member. */
+export function noteGroup(state: TrackerState, channel: Channel, place: string): void {
+  channel.group = place
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  for (const stage of call.stages) {
+    if (!isPartyStage(stage) || stage.emitted.ended) continue
+    const parent = stageOf(call, stage.parentId)
+    if (parent?.kind === 'queue' || (parent !== undefined && parent.shownBy !== null)) continue
+    const group = shownGroup(state, call, stage)
+    if (group === undefined) continue
+    stage.parentId = group.id
+    if (parent !== undefined) call.stages = call.stages.filter((one) => one !== parent)
+  }
+}
+
+/** Returns the group that the PBX shows to ring a stage: the innermost, in the groups around it. */
+function shownGroup(state: TrackerState, call: Call, stage: Stage): Stage | undefined {
+  const groups = diallersOf(state, stage).flatMap(({ id, place }) => {
+    const channel = channelOf(state, id)
+    const isThere = channel?.group != null && (place ?? channel.dialledNumber) === channel.group
+    return isThere ? groupOf(state, call, channel, stage.startedUs) : []
+  })
+  groups.forEach((group, at) => {
+    const around = groups[at + 1]
+    if (around !== undefined && around !== group) group.parentId = around.id
+  })
+  return groups[0]
+}
+
+/** Returns the group that the PBX shows to be rung for a channel, `[]` if it shows none. */
+export function groupOf(state: TrackerState, call: Call, channel: Channel, startedUs: number | null): Stage[] {
+  const { group: target } = channel
+  if (target === null) return []
+  const open = call.stages.find((one) => one.shownBy === channel.id && one.target === target && !one.ended)
+  if (open !== undefined) return [open]
+  const source = isVirtual(channel) ? partyBehindOf(state, channel) : channel.id
+  const group = addStage(state, call, { kind: 'group', target, source, name: null, startedUs })
+  group.shownBy = channel.id
+  return [group]
+}
+
+const partyBehindOf = (state: TrackerState, half: Channel): string | null =>
+  channelOf(state, half.pair)?.dial?.source ?? half.id
+
+/**
+ * A group is named after the place in the dialplan that rings all of its members, however many virtual halves are
+ * before it.
+ */
+function addGroup(state: TrackerState, call: Call, party: Channel, members: readonly Stage[]): Stage {
+  const [first = [], ...others] = members.map((member) => diallersOf(state, member))
+  const common = first.find((one) => others.every((chain) => chain.some((other) => isSamePlace(one, other))))
+  const dialler = channelOf(state, common?.id ?? null) ?? party
+  const place = common?.place ?? null
+  const group = addStage(state, call, {
+    kind: 'group',
+    target: place ?? destination(dialler.dialledNumber) ?? destination(party.dialledNumber) ?? call.to.number,
+    source: party.id,
+    name: null,
+    startedUs: members[0]?.startedUs ?? null,
+  })
+  // A place that came with the dial is not changed by the dialler's way through the dialplan.
+  group.dialler = place === null ? dialler.id : null
+  return group
+}
+
+const MAX_NESTING = 16
+
+/** A channel that dialled, and the dialplan extension it dialled from, if that was reported. */
+type Dialler = { readonly id: string; readonly place: string | null; readonly byQueue: boolean | null }
+
+const isSamePlace = (one: Dialler | undefined, other: Dialler | undefined): boolean =>
+  one?.id === other?.id && (one?.place == null || other?.place == null || one.place === other.place)
+
+/** The channels that dialled a stage, from the nearest to the party that all of it is for. */
+function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
+  const diallers: Dialler[] = []
+  let channel = channelOf(state, stage.legs[0] ?? null)
+  while (channel !== undefined && diallers.length < MAX_NESTING) {
+    const source = channelOf(state, channel.dial?.source ?? null)
+    if (source === undefined) return diallers
+    diallers.push({ id: source.id, place: channel.dial?.place ?? null, byQueue: channel.dial?.byQueue ?? null })
+    channel = isVirtual(source) ? channelOf(state, source.pair) : undefined
+  }
+  return diallers
+}
+
+const outermost = (state: TrackerState, stage: Stage): Dialler | undefined => diallersOf(state, stage).at(-1)
+
+/**
+ * Returns the queue in which this party still waits: it makes the dials from now on. Of a queue in a queue it is the
+ * one whose channel is the nearest of the `diallers`, else the outer one.
+ */
+export function openQueue(call: Call, party: Channel, diallers: readonly { id: string }[] = []): Stage | undefined {
+  const open = call.queues.filter((one) => {
+    const stage = stageOf(call, one.stageId)
+    return one.leftUs === null && one.answeredUs === null && stage?.ended === false && stage.source === party.id
+  })
+  const nearest = diallers.map(({ id }) => open.find((one) => one.channel === id)).find((one) => one !== undefined)
+  return stageOf(call, (nearest ?? open[0])?.stageId ?? null)
+}
+
+function legsRinging(state: TrackerState, stage: Stage): boolean {
+  return stage.legs.some((id) => {
+    const leg = channelOf(state, id)
+    return leg !== undefined && isUp(leg) && leg.dial?.endedUs === null
+  })
+}

@@ -1,0 +1,176 @@
+import type { StageResult } from '../../../lib/call-enums.ts'
+import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
+import { newDial } from '../state/initial-state.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, markChanged, placeInCall } from '../state/registry.ts'
+import type { Channel, TrackerState } from '../state/state.ts'
+import { isVirtual, partyOf } from '../state/state.ts'
+import { consultation } from './consultations.ts'
+import { originOf, partyFor } from './dial-origin.ts'
+import { addStage, assignStage, groupOf, openQueue } from './dial-stages.ts'
+import { beginCallOfNobody, beginClickToCall, decideDirectionByDial, destination } from './direction.ts'
+import { noteGoesOn } from './queues.ts'
+import { placeRecall } from './transfer-recall.ts'
+
+/**
+ * Dials, from their begin to their end. A dial is one attempt at one channel; a stage is what people see of it: one for
+ * each party, however many devices ring and however many virtual halves stand between the caller and the phone.
+ */
+
+/**
+ * A dial from a channel that talks with a party is a consultation, unless the conversation is over within this time.
+ */
+export const CONSULTATION_SETTLING_US = 150_000
+
+/** Notes a dial on the channel that is rung, and places it if its origin is known. A channel is dialled once. */
+export function beginDial(
+  state: TrackerState,
+  at: At,
+  signal: Pick<
+    Extract<ChannelSignal, { kind: 'dial_begin' }>,
+    'source' | 'endpoint' | 'shown' | 'place' | 'byQueue' | 'forConference'
+  >,
+  dest: Channel,
+): void {
+  if (dest.dial !== null && dest.dial.beganUs !== null) return
+  const { source, endpoint, shown } = signal
+  if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
+  dest.shown = shown
+  dest.dial = newDial(source, at.atUs, at.arrivedUs)
+  // A phone may ring before Asterisk reports that it was dialled.
+  if (dest.rangUs !== null) dest.dial.rangUs = at.atUs
+  dest.dial.place = destination(signal.place ?? null)
+  dest.dial.byQueue = signal.byQueue ?? null
+  dest.dial.forConference = signal.forConference === true
+  const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
+  if (call !== undefined && source !== null) noteGoesOn(call, source)
+  if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)
+  markChanged(state, call)
+  placeDial(state, dest)
+}
+
+/** Gives a dial its call and its stage, as soon as it is known for whom it is made. */
+export function placeDial(state: TrackerState, dest: Channel): void {
+  const dial = dest.dial
+  if (dial === null || dial.stageId !== null || isVirtual(dest)) return
+  const origin = originOf(state, dial)
+  const waitedUs = state.nowUs - dial.beganArrivedUs
+  if (origin.kind === 'unknown') {
+    if (waitedUs < CONSULTATION_SETTLING_US) return
+    const call = callOf(state, dest)
+    // A half that the PBX originated rings the party: nobody is behind it.
+    if (call !== undefined && call.root === null && call.direction === null) beginCallOfNobody(call, dest)
+    assignStage(state, call, dest, null, false)
+    return
+  }
+  if (origin.kind === 'nobody') {
+    if (!placeRecall(state, dest)) placeOriginated(state, dest)
+    return
+  }
+  const party = origin.channel
+  const first = callOf(state, party)
+  if (first === undefined) return
+  const busy = origin.consulting || (party.spoke && heardBy(state, party).some((other) => other.id !== dest.id))
+  if (busy && !origin.consulting && waitedUs < CONSULTATION_SETTLING_US) return
+  const to = { dialled: origin.through?.dialledNumber ?? null, party: partyOf(dest.endpoint) }
+  const asked = { through: origin.through, to, startedUs: dial.beganUs }
+  const call = busy ? consultation(state, party, first, asked) : first
+  placeInCall(state, dest, call)
+  assignStage(state, call, dest, party, false)
+}
+
+/**
+ * The start of a call whose agent is rung, and shown only the agent's own number, waits that long for the dial that
+ * shows whom the agent calls.
+ */
+const SHOWN_LATER_US = 5_000_000
+
+/** The PBX rings a party by itself, for no call that there was. */
+function placeOriginated(state: TrackerState, dest: Channel): void {
+  const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
+  if (call === undefined) return
+  placeInCall(state, dest, call)
+  const root = channelOf(state, call.root)
+  if (root !== undefined && root !== dest) {
+    const isTwin = root.dial !== null && root.dial.source === null && root.endpoint.number === dest.endpoint.number
+    // Several phones that are rung for the agent: who answers calls.
+    const isRival = call.clickToCall && !call.customerFirst && root.dial?.source === null && root.upUs === null
+    const isOwn = (isTwin || isRival) && dest.endpoint.kind === 'extension'
+    assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
+    return
+  }
+  if (dest.dial?.forConference === true) {
+    beginCallOfNobody(call, dest)
+    assignStage(state, call, dest, null, false)
+    return
+  }
+  if (isPaged(state, dest)) {
+    beginCallOfNobody(call, dest)
+    call.paged = true
+    call.startDueUs = state.nowUs + PAGE_US
+    assignStage(state, call, dest, null, false)
+    return
+  }
+  const isAgent = dest.endpoint.kind === 'extension'
+  call.clickToCall = true
+  call.root ??= dest.id
+  if (!isAgent) call.customerFirst = true
+  beginClickToCall(call, dest)
+  if (call.to.number === null) call.startDueUs = state.nowUs + SHOWN_LATER_US
+  assignStage(state, call, dest, null, isAgent)
+}
+
+/** The phone of a page, which the PBX rings by itself, waits that long for the conference that shows who pages. */
+const PAGE_US = 5_000_000
+
+/** Returns whether a phone is rung for a page: from a place like `PAGE101`, as FreePBX calls it. */
+function isPaged(state: TrackerState, { endpoint, dial }: Channel): boolean {
+  const half = channelOf(state, dial?.source ?? null)
+  if (half === undefined || !isVirtual(half) || endpoint.number === null) return false
+  return half.dialledNumber === `PAGE${endpoint.number}`
+}
+
+/** Notes the end of a dial: an answer, or the first result that was reported. */
+export function endDial(
+  state: TrackerState,
+  at: At,
+  dest: Channel,
+  result: StageResult,
+  forwardedTo: string | null,
+): void {
+  const dial = dest.dial
+  if (dial === null) return
+  if (result === 'answered') {
+    if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = at.atUs
+  } else if (dial.endedUs === null && dial.answeredUs === null) {
+    // app_queue ends each dial twice: the first one has the reason.
+    dial.endedUs = at.atUs
+    dial.result = result
+    dial.forwardedTo = forwardedTo
+  }
+  markChanged(state, callOf(state, dest))
+}
+
+/** Ends a dial for which the PBX made no channel: only its end is emitted. */
+export function failDial(state: TrackerState, at: At, source: Channel, endpoint: Endpoint, result: StageResult): void {
+  const call = callOf(state, source)
+  if (call === undefined) return
+  const party = partyFor(state, source)
+  const stage = addStage(state, call, {
+    kind: endpoint.kind === 'external' ? 'external' : 'user',
+    target: endpoint.number,
+    source: party?.id ?? null,
+    name: endpoint.name,
+    startedUs: at.atUs,
+  })
+  stage.ended = true
+  stage.endedUs = at.atUs
+  stage.result = result === 'answered' ? 'other' : result
+  if (party !== undefined) {
+    const [shown] = groupOf(state, call, source, at.atUs)
+    const group = shown ?? call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
+    stage.parentId = openQueue(call, party)?.id ?? group?.id ?? null
+    const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }
+    decideDirectionByDial(state, call, dest, party)
+  }
+  markChanged(state, call)
+}

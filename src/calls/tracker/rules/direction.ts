@@ -1,0 +1,164 @@
+import type { Direction } from '../../../lib/call-enums.ts'
+import { callOf, channelOf } from '../state/registry.ts'
+import type { Call, Channel, Party, TrackerState } from '../state/state.ts'
+import { ANONYMOUS, isPartyStage, isVirtual, partyOf, partyOfNumber } from '../state/state.ts'
+
+/** The direction of a call, its caller and its called party. */
+
+/**
+ * Returns whether a number may be one of the PBX's own, where nothing better is known: digits, at most six, or a
+ * feature code.
+ */
+export const isInternalNumber = (number: string): boolean => /^\d{1,6}$/.test(number) || isFeatureCode(number)
+
+/** Returns whether a number may be a pick-up, a retrieval or another service of the PBX. */
+export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
+
+/** Not destinations but places in a dialplan (Asterisk's s, i, t, h, failed). */
+const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
+
+/** Returns the number that was dialled; `null` if it is a place in a dialplan. */
+export const destination = (dialled: string | null): string | null =>
+  dialled === null || isPlace(dialled) ? null : dialled
+
+/** Sets the direction of a call. Once it was emitted, only that of an originated call changes, when it dials. */
+export function setDirection(call: Call, direction: Direction): void {
+  if (!call.emitted || (call.clickToCall && call.direction !== 'inbound')) call.direction = direction
+}
+
+/**
+ * Decides the direction by the first channel of a call: for good if it came in by a trunk, as a guess until a dial if
+ * it is an extension's.
+ */
+export function decideDirectionByCaller(call: Call, root: Channel): void {
+  const dialled = destination(root.dialledNumber)
+  // An originated channel shows its purpose when it is dialled.
+  if (root.originated) return
+  call.from = partyOf(root.endpoint)
+  if (root.endpoint.kind === 'external') {
+    setDirection(call, 'inbound')
+    call.directionKnown = true
+    call.did = dialled
+    call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+    return
+  }
+  setDirection(call, dialled === null || isInternalNumber(dialled) ? 'internal' : 'outbound')
+  call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+}
+
+/**
+ * Begins a call in which the PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside
+ * party.
+ */
+export function beginClickToCall(call: Call, root: Channel): void {
+  if (isVirtual(root) || call.directionKnown || call.emitted) return
+  call.clickToCall = true
+  const other = shownTo(root)
+  if (root.endpoint.kind === 'external') {
+    setDirection(call, 'outbound')
+    call.from = other
+    call.to = partyOf(root.endpoint)
+    return
+  }
+  setDirection(call, other.number !== null && isInternalNumber(other.number) ? 'internal' : 'outbound')
+  call.from = partyOf(root.endpoint)
+  call.to = other
+}
+
+/** Returns the party by the number that is shown to the one who is rung, unless it is that party's own. */
+function shownTo(rung: Channel | undefined): Party {
+  const shown = rung?.shown ?? null
+  return shown === null || shown === rung?.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
+}
+
+/** Begins a call in which the PBX calls a party by itself, into a conference or to an announcement: nobody called. */
+export function beginCallOfNobody(call: Call, dest: Channel): void {
+  call.root = null
+  setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
+  call.to = partyOf(dest.endpoint)
+  call.directionKnown = true
+}
+
+/**
+ * Decides the direction by a dial. Of a call that was emitted the called party is still open, and the direction too if
+ * it was originated.
+ */
+export function decideDirectionByDial(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
+  if (call.customerFirst) {
+    nameAgent(state, call)
+    return
+  }
+  if (call.directionKnown) return
+  if (call.emitted && !call.clickToCall) {
+    if (party?.id !== call.root) return
+    const dialled = call.to.number
+    if (call.direction === 'outbound' && dest.endpoint.kind === 'external') call.to = partyOf(dest.endpoint)
+    else if (call.direction === 'internal' && isByFeatureCode(dialled, dest)) call.to = partyOf(dest.endpoint)
+    call.directionKnown = true
+    return
+  }
+  if (call.consultedBy !== null) {
+    setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
+    if (call.direction === 'outbound') call.to = partyOf(dest.endpoint)
+    call.directionKnown = true
+    return
+  }
+  if (party === null) return
+  // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
+  const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
+  if (callOf(state, dialler) !== call) return
+  const dialled = call.clickToCall
+    ? destination(dialler.dialledNumber)
+    : (call.to.number ?? destination(dialler.dialledNumber))
+  if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
+    setDirection(call, 'outbound')
+    call.to = partyOf(dest.endpoint)
+  } else {
+    setDirection(call, 'internal')
+    const number = dialled ?? dest.endpoint.number
+    if (number !== null) {
+      const isParty = number === dest.endpoint.number || isByFeatureCode(number, dest)
+      call.to = isParty ? partyOf(dest.endpoint) : partyOfNumber(number)
+    }
+  }
+  call.directionKnown = true
+}
+
+/** A feature code with the number of a phone behind it (an intercom) calls that phone. */
+function isByFeatureCode(dialled: string | null, { endpoint: { kind, number } }: Channel): boolean {
+  return (
+    dialled !== null && isFeatureCode(dialled) && kind === 'extension' && number !== null && dialled.endsWith(number)
+  )
+}
+
+/**
+ * Names the caller of a call that began with its outside party: the agent who answered first, else the one who is
+ * rung; the number shown while there is none, or several are.
+ */
+export function nameAgent(state: TrackerState, call: Call): void {
+  if (!call.customerFirst) return
+  const agents = call.stages.filter((stage) => isPartyStage(stage) && stage.source !== null)
+  const [first] = agents
+    .filter(({ answered }) => answered)
+    .toSorted((a, b) => (a.answeredUs ?? 0) - (b.answeredUs ?? 0))
+  const open = agents.filter(({ ended }) => !ended)
+  const [rung, ...others] = open.length > 0 ? open : agents.slice(-1)
+  // Before it rings it may turn out to be the first of several.
+  const isOne = others.length === 0 && rung?.parentId === null && (rung.rang || rung.ended)
+  const agent = first ?? (isOne ? rung : undefined)
+  const leg = channelOf(
+    state,
+    agent?.legs.find((id) => (channelOf(state, id)?.dial?.answeredUs ?? null) !== null) ?? agent?.legs[0] ?? null,
+  )
+  if (leg !== undefined) call.from = partyOf(leg.endpoint)
+  else call.from = shownTo(channelOf(state, call.root))
+}
+
+/** An extension was called and forwards to the outside: the call stays internal. */
+function isForward(dest: Channel, dialled: string | null, party: Channel): boolean {
+  const sent = dest.endpoint.number
+  if (dialled === null || sent === null) return false
+  return (
+    dest.dial?.source !== party.id && isInternalNumber(dialled) && !dialled.endsWith(sent) && !sent.endsWith(dialled)
+  )
+}

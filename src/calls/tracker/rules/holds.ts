@@ -1,0 +1,79 @@
+import type { At } from '../../signal.ts'
+import { callOf, channelOf, markChanged, stageOf } from '../state/registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual, SECOND_LIST_US } from '../state/state.ts'
+
+/** Parties that put the other one on hold, and take it off hold again. */
+
+/**
+ * A resume is settling for that long: a PBX takes a call off hold also when its phone transfers it or hangs up, which
+ * nobody pressed resume for.
+ */
+const RESUME_SETTLING_US = 300_000
+
+/** A PBX takes a call off hold and hangs up at the same moment; nobody presses resume and hangs up as fast. */
+const HANGING_UP_US = 100_000
+
+/** Notes that a party pressed hold or resume; what it had pressed before is no news. */
+export function setHold(state: TrackerState, channel: Channel, { onHold, atUs, arrivedUs }: At & Hold): void {
+  const isNews = channel.onHold !== onHold
+  const call = isNews && !isVirtual(channel) ? callOf(state, channel) : undefined
+  if (call !== undefined) call.holds = [...call.holds, { channel: channel.id, onHold, atUs, arrivedUs }]
+  channel.onHold = onHold
+  channel.holdDoubtUs = null
+  if (onHold && isUp(channel)) state.onHold.add(channel.id)
+  else state.onHold.delete(channel.id)
+}
+
+type Hold = { readonly onHold: boolean }
+
+/**
+ * Compares a hold with a snapshot. A snapshot may be older than the last events: so what it shows is believed when a
+ * second one shows it, and no hold or resume was reported in between.
+ */
+export function compareHold(state: TrackerState, at: At, channel: Channel, onHold: boolean): void {
+  if (onHold === channel.onHold || !isUp(channel)) channel.holdDoubtUs = null
+  else if (channel.holdDoubtUs === null) channel.holdDoubtUs = at.arrivedUs
+  else if (at.arrivedUs - channel.holdDoubtUs >= SECOND_LIST_US) {
+    setHold(state, channel, { ...at, onHold })
+    markChanged(state, callOf(state, channel))
+  }
+}
+
+type DueHold = { channel: Channel; stage: Stage | undefined; onHold: boolean; atUs: number }
+
+/**
+ * Takes the holds and resumes of a call that are due, each after the answer of its party; those of who has left are
+ * dropped.
+ */
+export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
+  if (call.holds.length === 0) return []
+  const due: DueHold[] = []
+  const settling: Call['holds'][number][] = []
+  for (const hold of call.holds) {
+    const channel = channelOf(state, hold.channel)
+    const stage = stageOf(call, channel?.dial?.stageId ?? null)
+    if (channel === undefined || stage?.emitted.ended === true) continue
+    if (!hold.onHold && hasLeft(call, channel, hold.atUs)) continue
+    const isUnanswered = stage !== undefined && !stage.emitted.answered
+    if (
+      isUnanswered ||
+      (isUp(channel) && isResuming(state, hold)) ||
+      settling.some((one) => one.channel === hold.channel)
+    )
+      settling.push(hold)
+    else due.push({ channel, stage, onHold: hold.onHold, atUs: hold.atUs })
+  }
+  call.holds = settling
+  return due
+}
+
+/** Returns whether a resume may still turn out to be that of a transfer or a hang-up. */
+export const isResuming = (state: TrackerState, hold: Call['holds'][number]): boolean =>
+  !hold.onHold && state.nowUs - hold.arrivedUs < RESUME_SETTLING_US
+
+function hasLeft(call: Call, channel: Channel, sinceUs: number): boolean {
+  if ((channel.dial?.leftUs ?? null) !== null) return true
+  if (channel.goneUs !== null && channel.goneUs - sinceUs < HANGING_UP_US) return true
+  return call.transferred.some((one) => one.by === channel.id && one.atUs >= sinceUs)
+}

@@ -1,0 +1,131 @@
+import type { At } from '../../signal.ts'
+import {
+  addToConference,
+  callByLinkedId,
+  callOf,
+  channelOf,
+  claimLinkedId,
+  markChanged,
+  stageOf,
+} from '../state/registry.ts'
+import type { Call, Channel, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual } from '../state/state.ts'
+import { partyFor } from './dial-origin.ts'
+import { isOver, merge } from './merges.ts'
+import { joinPage } from './pages.ts'
+import { takeOverCall } from './transfers.ts'
+
+/** Calls that turn out to belong together, and conferences. */
+
+/**
+ * A transfer or pick-up that explains a new id of a call comes with it; after this it is taken for what it is, two
+ * calls made one.
+ */
+const LINK_SETTLING_US = 300_000
+
+/**
+ * Notes that the PBX counts a channel to another call from now on, and expects the transfer or pick-up that explains
+ * it.
+ */
+export function linkCalls(state: TrackerState, channel: Channel, linkedId: string): void {
+  channel.linkedId = linkedId
+  const own = callOf(state, channel)
+  const other = callByLinkedId(state, linkedId)
+  if (own === undefined || own === other || isVirtual(channel)) return
+  if (other === undefined) {
+    claimLinkedId(state, own, linkedId)
+    return
+  }
+  if (own.consultedBy === null && !isOver(other)) expectLink(state, channel, other, false)
+}
+
+/**
+ * Joins two calls later, unless a transfer or pick-up that explains it comes in time. `unseen`: it happened while
+ * nobody listened.
+ */
+export function expectLink(state: TrackerState, channel: Channel, other: Call, unseen: boolean): void {
+  if (state.pendingLinks.some((link) => link.channel === channel.id)) return
+  const { atUs, nowUs } = state
+  state.pendingLinks.push({ channel: channel.id, callId: other.id, atUs, dueUs: nowUs + LINK_SETTLING_US, unseen })
+}
+
+/**
+ * Notes a transfer that may have happened unseen: the party that asked in a consultation is gone or may be, and the one
+ * that was asked talks with a party of the first call.
+ */
+export function expectUnseenTransfer(state: TrackerState, one: Channel, other: Channel): void {
+  const [own, others] = [callOf(state, one), callOf(state, other)]
+  if (own === undefined || others === undefined || own === others || isOver(own) || isOver(others)) return
+  if (isLeftAsking(state, own, others)) expectLink(state, one, others, true)
+  else if (isLeftAsking(state, others, own)) expectLink(state, other, own, true)
+}
+
+function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
+  if (call.consultedBy === null || call.parentId !== first.id) return false
+  const asking = channelOf(state, call.consultedBy)
+  return asking === undefined || !isUp(asking) || asking.missingUs !== null
+}
+
+/** Joins the linked calls that nothing explained in time. */
+export function joinDueLinks(state: TrackerState): void {
+  while (state.pendingLinks.length > 0) {
+    const link = state.pendingLinks[0]
+    if (link === undefined || link.dueUs > state.nowUs) return
+    state.pendingLinks.shift()
+    const channel = channelOf(state, link.channel)
+    const own = callOf(state, channel)
+    const other = state.calls.get(link.callId)
+    if (channel === undefined || own === undefined || other === undefined || own === other) continue
+    if (isOver(own) || isOver(other)) continue
+    if (link.unseen) for (const call of [own, other]) call.partial = true
+    joinLinkedCalls(state, channel, { own, other, atUs: link.atUs })
+  }
+}
+
+/** Joins calls that were linked unseen at once, before the next signal of these channels is applied. */
+export function joinUnseenLinks(state: TrackerState, ids: readonly (string | null)[]): void {
+  const due = state.pendingLinks.filter((link) => link.unseen && ids.includes(link.channel))
+  if (due.length === 0) return
+  for (const link of due) link.dueUs = state.nowUs
+  state.pendingLinks.sort((a, b) => a.dueUs - b.dueUs)
+  joinDueLinks(state)
+}
+
+function joinLinkedCalls(
+  state: TrackerState,
+  channel: Channel,
+  { own, other, atUs }: { own: Call; other: Call; atUs: number },
+): void {
+  const at = { atUs, arrivedUs: state.nowUs }
+  const into = channelOf(state, other.root)
+  const picksUp = own.root === channel.id && own.stages.length === 0 && isUp(channel)
+  if (into !== undefined && picksUp && !isOlder(own, other)) {
+    takeOverCall(state, at, channel, into)
+    return
+  }
+  const [first, second] = isOlder(own, other) ? [own, other] : [other, own]
+  merge(state, second, first, atUs)
+  const stage = stageOf(first, channel.dial?.stageId ?? null)
+  if (stage?.answered === true) stage.enteredUs = at.atUs
+}
+
+/** Returns whether the id of the first survives; a call that was not emitted is nobody's yet. */
+function isOlder(one: Call, other: Call): boolean {
+  return one.emitted === other.emitted ? (one.startedUs ?? 0) < (other.startedUs ?? 0) : one.emitted
+}
+
+/** Puts a channel into a conference, which is answered, by nobody, once two parties are in it. */
+export function enterConference(state: TrackerState, at: At, channel: Channel, conference: string): void {
+  if (!isUp(channel)) return
+  const members = addToConference(state, channel, conference)
+  const present = [...members].flatMap((id) => channelOf(state, id) ?? [])
+  joinPage(state, at, present)
+  const parties = new Set(present.flatMap((one) => (isVirtual(one) ? (partyFor(state, one) ?? []) : one)))
+  if (parties.size < 2) return
+  for (const party of parties) {
+    const call = callOf(state, party)
+    if (call === undefined) continue
+    call.answeredUs ??= at.atUs
+    markChanged(state, call)
+  }
+}

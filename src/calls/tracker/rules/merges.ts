@@ -1,0 +1,176 @@
+import { rfc3339 } from '../../../lib/time.ts'
+import type { CallRecord } from '../../event.ts'
+import { callPayload, keptRecordings, stagesPayload } from '../state/payload.ts'
+import {
+  channelOf,
+  channelsOf,
+  claimLinkedId,
+  dropCall,
+  endConsultation,
+  heardBy,
+  markChanged,
+  placeInCall,
+  stageOf,
+} from '../state/registry.ts'
+import type { Call, Stage, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual, partyOf } from '../state/state.ts'
+import { setAccount } from '../state/tenants.ts'
+import { closeGroup } from './parent-stages.ts'
+
+/** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
+
+/** Returns whether a call ends inside another: receivers know of it, and the transfer names it. */
+export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
+
+/** Returns whether receivers know of a call, or of one that became part of it. */
+export const isKnown = (call: Call): boolean => call.emitted || call.mergedFrom.length > 0
+
+/**
+ * Returns whether two calls may become one. Those of two accounts never do, since nothing of one may be seen in the
+ * other; a call of which nobody knows goes with the one that it joins.
+ */
+export const mayBecomeOne = (from: Call, into: Call): boolean =>
+  !isKnown(from) || into.accountDueUs !== null || from.account === into.account
+
+/**
+ * Merges two calls by an attended transfer, which names both: nothing more is emitted of `from`. Where the target was
+ * reached `through` a virtual channel, the group behind it is over.
+ */
+export function mergeTransferred(state: TrackerState, from: Call, into: Call, through: boolean): void {
+  if (isOver(from) || isOver(into) || !mayBecomeOne(from, into)) return
+  const over = through ? closeGroups(state, from) : []
+  if (from.account !== null) state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
+  if (over.length > 0) state.parting.push({ call: from, stages: over })
+  moveInto(state, from, into)
+  dropCall(state, from)
+  state.dirty.delete(from.id)
+}
+
+/** Closes the groups of a call in which a member answered: that member goes on as itself. */
+function closeGroups(state: TrackerState, from: Call): Stage[] {
+  const over = from.stages.filter((group) => {
+    if (group.kind !== 'group' || group.ended) return false
+    const members = from.stages.filter((stage) => stage.parentId === group.id)
+    return members.some((one) => one.answered) && members.every((one) => one.answered || one.ended)
+  })
+  for (const group of over) {
+    const members = from.stages.filter((stage) => stage.parentId === group.id)
+    closeGroup(state, group, members, state.atUs)
+    for (const member of members) if (!member.ended) member.parentId = null
+  }
+  return over
+}
+
+/** Merges two calls in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
+export function merge(state: TrackerState, from: Call, into: Call, atUs = state.atUs): void {
+  if (from === into || isOver(from) || isOver(into) || !mayBecomeOne(from, into)) return
+  joinOwnPhone(state, from, { into, atUs })
+  // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
+  const asOfNow = from.stages.map((stage) => ({ ...stage }))
+  const ended = from.recordings.filter((one) => one.endedUs !== null)
+  from.recordings = from.recordings.filter((one) => one.endedUs === null)
+  moveInto(state, from, into)
+  if (!from.emitted) {
+    into.recordings = [...into.recordings, ...ended]
+    dropCall(state, from)
+    state.dirty.delete(from.id)
+    return
+  }
+  endConsultation(state, from)
+  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [], holds: [] })
+  from.mergedInto = { id: into.id, result: null }
+  from.endedUs = atUs
+  from.endDueUs = state.nowUs
+  markChanged(state, from)
+}
+
+/** Returns whether the end of a call was emitted, or is about to be. */
+export const isOver = (call: Call): boolean => call.ended || call.mergedInto !== null
+
+function moveInto(state: TrackerState, from: Call, into: Call): void {
+  if (into.accountDueUs !== null && isKnown(from)) setAccount(state, into, from)
+  const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
+  const over = state.parting.find((one) => one.call === from)?.stages ?? []
+  const openStages = from.stages.filter((stage) => (!stage.ended || !stage.emitted.ended) && !over.includes(stage))
+  for (const channel of channelsOf(state, from)) {
+    // Halves of a consultation are internal parts of the one call from now on.
+    if (isVirtual(channel)) channel.adopted = true
+    placeInCall(state, channel, into)
+  }
+  into.stages.push(...openStages)
+  into.queues = [...into.queues, ...openQueues]
+  into.recordings = [...into.recordings, ...from.recordings]
+  into.transferred = [...into.transferred, ...from.transferred]
+  into.transfers = [...into.transfers, ...from.transfers]
+  into.holds = [...into.holds, ...from.holds]
+  into.recorded ||= from.recorded
+  into.partial ||= from.partial
+  into.variables = { ...from.variables, ...into.variables }
+  into.mergedFrom = [...into.mergedFrom, ...(from.emitted ? [from.id] : []), ...from.mergedFrom]
+  if (into.direction === null) inheritBeginning(from, into)
+  inheritAnswer(state, openStages, into)
+  for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
+  for (const stage of openStages) {
+    // A phone that rings for the transferer rings for the transferred party from now on.
+    stage.source = replaced(state, into, stage.source)
+  }
+  into.endDueUs = null
+  markChanged(state, into)
+}
+
+/** Returns the record of a call that ends here, inside another. */
+function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
+  const call = {
+    ...callPayload(state, from),
+    merged_into: into.id,
+    state: 'ended' as const,
+    ended_at: rfc3339(state.atUs),
+  }
+  return { call, stages: stagesPayload(from), recordings: keptRecordings(from) }
+}
+
+/** A call of plumbing alone becomes one by what is merged into it. */
+function inheritBeginning(from: Call, into: Call): void {
+  into.direction = from.direction
+  into.directionKnown = from.directionKnown
+  into.root = from.root
+  into.from = from.from
+  into.to = from.to
+  into.did = from.did
+}
+
+/**
+ * The PBX rang a phone by itself, and its party now talks with one of the other call: it has answered that call, and
+ * the other party this one.
+ */
+function joinOwnPhone(state: TrackerState, from: Call, { into, atUs }: { into: Call; atUs: number }): void {
+  const stage = from.stages.find((one) => one.own && one.answered && !one.ended)
+  const leg = channelOf(state, stage?.legs.find((id) => channelOf(state, id)?.bridge != null) ?? null)
+  if (stage === undefined || leg === undefined) return
+  const other = heardBy(state, leg).find((one) => one.callId === into.id)
+  if (other === undefined) return
+  stage.own = false
+  if (from.answeredUs === null) {
+    from.answeredUs = atUs
+    from.answeredBy = partyOf(other.endpoint)
+  }
+  if (into.answeredUs === null && into.answeredBy === null) {
+    into.answeredUs = atUs
+    into.answeredBy = partyOf(leg.endpoint)
+  }
+}
+
+/** The call was answered unseen: the party that comes into it now is the first that is known. */
+function inheritAnswer(state: TrackerState, stages: readonly Stage[], into: Call): void {
+  if (into.answeredUs !== null || into.answeredBy !== null) return
+  const stage = stages.find((one) => one.answered && !one.own && one.legs.length > 0)
+  const leg = channelOf(state, stage?.legs[0] ?? null)
+  if (leg !== undefined) into.answeredBy = partyOf(leg.endpoint)
+}
+
+function replaced(state: TrackerState, call: Call, source: string | null): string | null {
+  const channel = channelOf(state, source)
+  const stays = source === call.root || source === call.recall?.transferee
+  if (stays && channel !== undefined && isUp(channel) && !isVirtual(channel)) return source
+  return call.root ?? source
+}

@@ -1,0 +1,74 @@
+import type { At } from '../../signal.ts'
+import { callOf, channelOf, channelsOf, markChanged } from '../state/registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual } from '../state/state.ts'
+import { addStage } from './dial-stages.ts'
+import { destination } from './direction.ts'
+import { isOver, mayBecomeOne, merge } from './merges.ts'
+import { noteAnswer } from './stages.ts'
+
+/**
+ * A page for which the PBX rings each phone by itself, and joins them in a conference with the pager: it is one call,
+ * from the pager to the page's number.
+ */
+
+/** Joins the phones that are rung for a page to the call of the pager, once both are in the conference. */
+export function joinPage(state: TrackerState, at: At, present: readonly Channel[]): void {
+  const pager = present.find((one) => isPager(state, one))
+  const page = callOf(state, pager)
+  if (pager === undefined || page === undefined) return
+  const isHere = (call: Call): boolean => channelsOf(state, call).some((one) => present.includes(one))
+  const waiting = [...state.calls.values()].filter((call) => call.paged && !call.emitted && !isOver(call))
+  if (!waiting.some(isHere) && openGroup(page, pager) === undefined) return
+  for (const call of waiting) {
+    const isOfPage = isHere(call) || channelsOf(state, call).some(({ shown }) => shown === pager.endpoint.number)
+    if (isOfPage && mayBecomeOne(call, page)) join(state, at, { call, page, pager })
+  }
+  markChanged(state, page)
+}
+
+/** Joins a phone that is rung for a page which is under way. */
+export function joinPageUnderWay(state: TrackerState, at: At, call: Call | undefined): void {
+  if (call?.paged !== true || call.emitted) return
+  for (const members of state.conferences.values())
+    joinPage(
+      state,
+      at,
+      [...members].flatMap((id) => channelOf(state, id) ?? []),
+    )
+}
+
+/** The caller of a call that rings nobody but the phones of a page. */
+function isPager(state: TrackerState, channel: Channel): boolean {
+  const call = callOf(state, channel)
+  if (call === undefined || isVirtual(channel) || !isUp(channel) || call.root !== channel.id || isOver(call))
+    return false
+  return call.stages.every((stage) => stage.kind === 'group' || stage.parentId !== null)
+}
+
+function join(state: TrackerState, at: At, { call, page, pager }: { call: Call; page: Call; pager: Channel }): void {
+  const stages = [...call.stages]
+  merge(state, call, page)
+  const group = groupOf(state, page, pager, stages)
+  for (const stage of stages) {
+    stage.source = pager.id
+    stage.parentId = group.id
+    const leg = channelOf(state, stage.legs[0] ?? null)
+    if (stage.answered && leg !== undefined) noteAnswer(state, page, stage, { leg, enteredUs: at.atUs })
+  }
+}
+
+function groupOf(state: TrackerState, page: Call, pager: Channel, stages: readonly Stage[]): Stage {
+  const known = openGroup(page, pager)
+  if (known !== undefined) return known
+  return addStage(state, page, {
+    kind: 'group',
+    target: destination(pager.dialledNumber) ?? page.to.number,
+    source: pager.id,
+    name: null,
+    startedUs: stages[0]?.startedUs ?? null,
+  })
+}
+
+const openGroup = (page: Call, pager: Channel): Stage | undefined =>
+  page.stages.find((stage) => stage.kind === 'group' && stage.source === pager.id && !stage.ended)

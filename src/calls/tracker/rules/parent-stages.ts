@@ -1,0 +1,134 @@
+import type { StageResult } from '../../../lib/call-enums.ts'
+import { channelOf, stageOf } from '../state/registry.ts'
+import type { Call, QueueState, Stage, TrackerState } from '../state/state.ts'
+import { isUp } from '../state/state.ts'
+import { closeStage } from './dial-stages.ts'
+
+/**
+ * Groups and queues, the parents of the stages of their members: a group ends with the last of its members, a queue
+ * when the caller is out of it and its members have ended.
+ */
+
+/** A queue that the caller left waits that long for the reason. */
+const QUEUE_SETTLING_US = 1_000_000
+
+/** Updates the groups and queues of a call from their members. */
+export function updateParents(state: TrackerState, call: Call): void {
+  // A group in a group ends before it.
+  for (let open = openGroups(call), before = -1; open.length !== before; open = openGroups(call)) {
+    before = open.length
+    for (const stage of open) updateGroup(state, call, stage)
+  }
+  // A queue in a queue was entered after it, and ends before it.
+  for (const queue of call.queues.toReversed()) updateQueue(state, call, queue)
+}
+
+const openGroups = (call: Call): Stage[] => call.stages.filter((stage) => !stage.ended && stage.kind === 'group')
+
+function membersOf(call: Call, id: string): Stage[] {
+  return call.stages.filter((stage) => stage.parentId === id)
+}
+
+/** A group that the PBX shows goes on from one member to the next, until one answers or the caller is elsewhere. */
+function isGoingOn(state: TrackerState, group: Stage, members: readonly Stage[]): boolean {
+  const channel = channelOf(state, group.shownBy)
+  if (channel === undefined || !isUp(channel) || members.some(({ answered }) => answered)) return false
+  return !isElsewhere(channel.dialledNumber, group.target)
+}
+
+const isElsewhere = (dialled: string | null, place: string | null): boolean => dialled !== null && dialled !== place
+
+function updateShownGroup(state: TrackerState, group: Stage, members: readonly Stage[]): void {
+  if (!members.every((member) => member.ended) || isGoingOn(state, group, members)) return
+  const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
+  closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
+}
+
+function updateGroup(state: TrackerState, call: Call, group: Stage): void {
+  if (group.shownBy !== null) {
+    updateShownGroup(state, group, membersOf(call, group.id))
+    return
+  }
+  const all = membersOf(call, group.id)
+  const members = all.filter((member) => !partFrom(member, all))
+  if (members.length === 1 && all.length > 1) {
+    for (const member of members) member.parentId = null
+    call.stages = call.stages.filter((stage) => stage !== group)
+    return
+  }
+  if (members.length === 0 || !members.every((member) => member.ended)) return
+  const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
+  closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
+}
+
+/** A member that had ended before any other was dialled was not rung together with them: its end was reported late. */
+function partFrom(member: Stage, members: readonly Stage[]): boolean {
+  const { endedUs } = member
+  if (endedUs === null || !member.ended || member.answered || member.emitted.ended || members.length < 2) return false
+  if (!members.every((other) => other === member || (other.startedUs ?? 0) > endedUs)) return false
+  member.parentId = null
+  return true
+}
+
+/** Ends a group with the result that follows from its members. */
+export function closeGroup(state: TrackerState, group: Stage, members: readonly Stage[], atUs: number | null): void {
+  const answered = members.find((member) => member.answered)
+  const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
+  group.answeredUs = answered?.answeredUs ?? null
+  group.rangUs = firstRing(members)
+  closeStage(group, atUs, answered === undefined ? groupResult(members, gaveUp) : 'answered')
+}
+
+const firstRing = (members: readonly Stage[]): number | null =>
+  members.reduce<number | null>(
+    (first, one) => (one.rangUs !== null && (first === null || one.rangUs < first) ? one.rangUs : first),
+    null,
+  )
+
+/** A group has the best result of its members, or `cancelled` if the caller gave up. */
+const RANKED: readonly StageResult[] = [
+  'answered',
+  'answered_elsewhere',
+  'no_answer',
+  'rejected',
+  'busy',
+  'cancelled',
+  'forwarded',
+  'congestion',
+  'unavailable',
+  'other',
+]
+
+function groupResult(members: readonly Stage[], gaveUp: boolean): StageResult {
+  if (gaveUp && members.some((member) => member.result === 'cancelled')) return 'cancelled'
+  return RANKED.find((result) => members.some((member) => member.result === result)) ?? 'other'
+}
+
+function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
+  const stage = stageOf(call, queue.stageId)
+  if (stage === undefined || stage.ended) return
+  const caller = channelOf(state, stage.source)
+  const callerGone = caller === undefined || !isUp(caller)
+  const members = membersOf(call, stage.id)
+  const answered = members.find((member) => member.answered || member.result === 'answered')
+  stage.rangUs = firstRing(members)
+  if (answered !== undefined) {
+    if (!members.every((member) => member.ended)) return
+    stage.answeredUs = answered.answeredUs
+    closeStage(stage, answered.endedUs, 'answered')
+    return
+  }
+  if (!callerGone && queue.leftUs === null) return
+  if (!members.every((member) => member.ended)) return
+  const isClear = queue.leftByKey || (queue.final && queue.result !== null)
+  const isExplained = callerGone || isClear || queue.result === 'timeout' || queue.result === 'other'
+  if (!isExplained && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLING_US) return
+  const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
+  const result =
+    queue.result === 'timeout' || queue.result === 'other'
+      ? queue.result
+      : gaveUp || callerGone
+        ? 'abandoned'
+        : (queue.result ?? 'other')
+  closeStage(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
+}

@@ -1,0 +1,65 @@
+import type { At, ChannelSignal } from '../../signal.ts'
+import { realPartyOf } from '../state/conversations.ts'
+import { callOf, channelOf, markChanged } from '../state/registry.ts'
+import type { Call, Channel, TrackerState } from '../state/state.ts'
+import { isUp, partyOf, partyOfNumber } from '../state/state.ts'
+import { areOfOneAccount, isExtensionOf } from '../state/tenants.ts'
+
+/** Parking is a blind transfer, which a PBX may report or not: one-touch parking is not reported. */
+
+/** The PBX's own report of the transfer comes with the parking; after this there is none. */
+const PARKING_SETTLING_US = 300_000
+
+const SAME_PARKING_US = 2_000_000
+
+/** Notes the parking slot of a channel, and expects the PBX's own report of the transfer. */
+export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind: 'parked' }>, channel: Channel): void {
+  channel.slot = at.slot
+  state.parked.add(channel.id)
+  const call = callOf(state, channel)
+  const parked = realPartyOf(state, channel)
+  if (call === undefined || parked === undefined || at.parker === null) return
+  const by = channelOf(state, parked.talked.at(-1) ?? null)
+  // A dialplan may park a caller too: then nobody that it talked with did.
+  const isNamed = at.parker.kind === 'virtual' || by?.endpoint.number === at.parker.number
+  if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || (by.dial?.leftUs ?? null) !== null) return
+  // The PBX reported the transfer first.
+  if (call.transferred.some((one) => one.by === by.id && at.atUs - one.atUs < SAME_PARKING_US)) return
+  const dueUs = state.nowUs + PARKING_SETTLING_US
+  call.parking = { by: by.id, transferee: parked.id, to: at.to, atUs: at.atUs, dueUs }
+  markChanged(state, call)
+}
+
+/** Notes that a channel left its parking slot. */
+export function unpark(state: TrackerState, channel: Channel): void {
+  channel.slot = null
+  state.parked.delete(channel.id)
+}
+
+/** Returns whether a number that was dialled is a slot in which another call of the same account is parked. */
+export const isParkedAt = (state: TrackerState, dialled: string, call: Call): boolean =>
+  [...state.parked].some((id) => {
+    const parked = channelOf(state, id)
+    const other = callOf(state, parked)
+    return parked?.slot === dialled && other !== undefined && areOfOneAccount(other, call)
+  })
+
+/** Turns a parking into a transfer, if the PBX reported none in time. */
+export function transferByParking(state: TrackerState, call: Call): void {
+  const { parking } = call
+  if (parking === null || state.nowUs < parking.dueUs) return
+  call.parking = null
+  const by = channelOf(state, parking.by)
+  const transferee = channelOf(state, parking.transferee)
+  if (by === undefined || transferee === undefined) return
+  const transfer = {
+    kind: 'blind' as const,
+    by: partyOf(by.endpoint),
+    transferee: partyOf(transferee.endpoint),
+    to: partyOfNumber(parking.to, isExtensionOf(state, call, parking.to)),
+    otherCallId: null,
+    atUs: parking.atUs,
+  }
+  call.transfers = [...call.transfers, transfer]
+  if (by.dial !== null && by.dial.answeredUs !== null) by.dial.leftUs ??= parking.atUs
+}

@@ -1,0 +1,120 @@
+import type { At, ChannelSignal } from '../../signal.ts'
+import { newDial } from '../state/initial-state.ts'
+import { callOf, channelOf, markChanged, placeInCall, stageOf } from '../state/registry.ts'
+import type { Call, Channel, QueueState, TrackerState } from '../state/state.ts'
+import { isVirtual } from '../state/state.ts'
+import { consultation } from './consultations.ts'
+import { originOf } from './dial-origin.ts'
+import { addStage, openQueue } from './dial-stages.ts'
+
+/** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
+
+/** Puts a caller into a queue, as soon as it is known whose caller that is. */
+export function joinQueue(
+  state: TrackerState,
+  channel: Channel,
+  signal: At & Extract<ChannelSignal, { kind: 'queue_joined' }>,
+): void {
+  const { queue, position, entry = null, atUs } = signal
+  channel.queuing = { queue, position, entry, atUs }
+  placeQueue(state, channel)
+}
+
+/** Gives a queue its call and its stage, as soon as it is known for whom it is. */
+export function placeQueue(state: TrackerState, channel: Channel): void {
+  const { queuing } = channel
+  if (queuing === null) return
+  const caller = callerIn(state, channel)
+  const call = caller?.call
+  if (call === undefined || caller === undefined) return
+  channel.queuing = null
+  const earlier = call.queues.filter((queue) => queue.name === queuing.queue && isIn(call, queue))
+  if (earlier.some(({ entry }) => entry === queuing.entry || entry === null)) return
+  // Who enters a queue again has left it.
+  for (const queue of earlier) if (queue.channel === channel.id) queue.leftUs = queuing.atUs
+  const stage = addStage(state, call, {
+    kind: 'queue',
+    target: queuing.queue,
+    source: caller.party.id,
+    name: null,
+    startedUs: queuing.atUs,
+  })
+  // A member of a queue that is a queue itself.
+  if (isVirtual(channel)) stage.parentId = openQueue(call, caller.party)?.id ?? null
+  const queue = {
+    stageId: stage.id,
+    channel: channel.id,
+    name: queuing.queue,
+    place: channel.dialledNumber,
+    entry: queuing.entry,
+    position: queuing.position,
+    joinedUs: queuing.atUs,
+    leftUs: null,
+    leftArrivedUs: null,
+    result: null,
+    leftByKey: false,
+    final: false,
+    answeredUs: null,
+  }
+  call.queues = [...call.queues, queue]
+  markChanged(state, call)
+}
+
+const isOpen = (call: Call, queue: QueueState): boolean => stageOf(call, queue.stageId)?.ended === false
+
+/** Returns whether a queue still has the caller; it may not be reported that one who was transferred left it. */
+const isIn = (call: Call, queue: QueueState): boolean => queue.leftUs === null && isOpen(call, queue)
+
+function callerIn(state: TrackerState, channel: Channel): { party: Channel; call: Call | undefined } | undefined {
+  if (!isVirtual(channel)) return { party: channel, call: callOf(state, channel) }
+  const origin = originOf(state, newDial(channel.id, null, state.nowUs))
+  if (origin.kind !== 'party') return undefined
+  const { channel: party, through } = origin
+  const first = callOf(state, party)
+  if (!origin.consulting || first === undefined) return { party, call: first }
+  const to = { dialled: through?.dialledNumber ?? null, party: null }
+  const call = consultation(state, party, first, { through, to, startedUs: channel.queuing?.atUs ?? null })
+  for (const half of [channel, channelOf(state, channel.pair)]) if (half !== undefined) placeInCall(state, half, call)
+  return { party, call }
+}
+
+/**
+ * Notes that the caller goes on in the dialplan: a queue that was left without another reason was given up, by a key or
+ * by an operator who took the caller out of it.
+ */
+export function noteGoesOn(call: Call, channelId: string): void {
+  for (const queue of call.queues) {
+    const isIts = queue.channel === channelId || stageOf(call, queue.stageId)?.source === channelId
+    if (isIts && queue.leftUs !== null) noteGivenUp(queue)
+  }
+}
+
+function noteGivenUp(queue: QueueState): void {
+  if (queue.answeredUs !== null || (queue.result !== null && queue.result !== 'abandoned')) return
+  queue.result = 'abandoned'
+  queue.leftByKey = true
+}
+
+/** Notes that a caller left a queue, and why, where the PBX reports it. */
+export function leaveQueue(
+  state: TrackerState,
+  channel: Channel,
+  signal: At & Extract<ChannelSignal, { kind: 'queue_left' }>,
+): void {
+  const call = callOf(state, channel)
+  const { entry = null } = signal
+  const isEntry = (one: QueueState) => entry === null || one.entry === null || one.entry === entry
+  const isIt = (one: QueueState) => (signal.queue === null || signal.queue === one.name) && isEntry(one)
+  const open = call?.queues.filter((one) => isIt(one) && (one.leftUs === null || isOpen(call, one))) ?? []
+  const queue = open.findLast((one) => one.channel === channel.id) ?? open.at(-1)
+  if (queue === undefined) return
+  queue.leftUs ??= signal.atUs
+  queue.leftArrivedUs ??= signal.arrivedUs
+  // A time-out is reported as "abandoned" at first; a later report is more precise.
+  if (signal.result !== null) queue.result = signal.result
+  queue.final ||= signal.final === true
+  // It is elsewhere in the dialplan already.
+  if (queue.channel === channel.id && queue.place !== undefined && queue.place !== channel.dialledNumber)
+    noteGivenUp(queue)
+  markChanged(state, call)
+}

@@ -1,0 +1,164 @@
+import type { StageResult } from '../../../lib/call-enums.ts'
+import { channelOf } from '../state/registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
+import { isUp, isVirtual } from '../state/state.ts'
+
+/**
+ * The results of stages that nobody answered: their own channels report one, and other channels may explain it a moment
+ * later.
+ */
+
+/** The end of a stage is settling for that long until an event explains it; PBXs report both within 50 ms. */
+export const EXPLANATION_US = 300_000
+/** An unanswered dial that has ended waits that long for the hang-up of its channel, whose cause is more precise. */
+export const HANGUP_US = 100_000
+/** A phone whose call was answered elsewhere waits that long for the answer: a busy PBX connects the caller late. */
+const WINNER_US = 5_000_000
+
+/** Returns for how long the end of a stage may wait for its explanation, in microseconds. */
+export const explanationDelayUs = (state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): number =>
+  isWinnerDue(state, call, stage, legs) ? WINNER_US : EXPLANATION_US
+
+/** Returns the result of an unanswered stage that ended; `null` if it is not clear yet. */
+export function resultOfStage(
+  state: TrackerState,
+  call: Call,
+  stage: Stage,
+  legs: readonly Channel[],
+): StageResult | null {
+  const results = legs.map((leg) => (isTakenDown(stage, leg) ? 'cancelled' : legResult(state, leg)))
+  if (results.includes('forwarded')) return 'forwarded'
+  const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
+  const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
+  // A dialplan may give a phone this cause without an answer, so that it shows no missed call.
+  if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
+  if (firm !== undefined) return firm
+  if (isAbandoned(state, call, stage)) return 'cancelled'
+  const caller = channelOf(state, stage.source)
+  // Nobody called it: the PBX rang it by itself, and gave it up.
+  if (stage.source === null) return 'no_answer'
+  // A PBX may report a moment after the hang-up that it was the caller's.
+  return caller === undefined || caller.hungUpItself ? 'cancelled' : null
+}
+
+/** An application rang it for a caller: "no answer" is its report of a leg that it takes down, whatever the reason. */
+const isTakenDown = (stage: Stage, { dial, end }: Channel): boolean =>
+  stage.source !== null &&
+  dial !== null &&
+  dial.source === null &&
+  dial.result === 'no_answer' &&
+  end?.withdrawn === true
+
+/**
+ * The PBX reports that another party has answered, and a phone that rings for the same caller is up: its answer is
+ * about to be reported.
+ */
+function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
+  if (!legs.some((leg) => legResult(state, leg) === 'answered_elsewhere')) return false
+  const rivals = call.stages.filter((other) => other.source === stage.source && !other.answered && !other.ended)
+  return rivals.some((other) => other.legs.some((id) => isAnswering(channelOf(state, id))))
+}
+
+const isAnswering = (leg: Channel | undefined): boolean => leg !== undefined && isUp(leg) && leg.upUs !== null
+
+/** The caller has left the queue that rings this stage, and goes on elsewhere. */
+function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
+  const caller = channelOf(state, stage.source)
+  if (caller === undefined || !isUp(caller)) return false
+  return call.queues.some((queue) => queue.stageId === stage.parentId && queue.result === 'abandoned')
+}
+
+/**
+ * Returns the result where nothing explained the end in time: a caller that is gone and did not hang up was hung up by
+ * the PBX.
+ */
+export function resultUnexplained(state: TrackerState, stage: Stage): StageResult {
+  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  const caller = channelOf(state, stage.source)
+  const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
+  const isWithdrawn = result === undefined || result === 'cancelled' || result === 'answered_elsewhere'
+  if (!isWithdrawn) return result
+  if (caller !== undefined && !caller.hungUpItself && legs.some((leg) => isGivenUp(state, leg))) return 'no_answer'
+  if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
+  // The PBX allowed for no more time: it rang until it was given up.
+  return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
+}
+
+/**
+ * Returns whether another party answered the same caller while this one rang. An answer before that, or a later dial,
+ * is none.
+ */
+export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
+  if (!other.answered || other.source !== stage.source) return false
+  // Its phone was up before the caller was connected to it.
+  const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
+  const answeredUs = Math.max(Math.min(other.answeredUs ?? 0, ...upsUs), other.sinceUs ?? 0)
+  const beganUs = stage.sinceUs ?? (stage.startedUs ?? 0) - EXPLANATION_US
+  const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
+  if (other.endedUs !== null && other.endedUs <= (stage.startedUs ?? 0)) return false
+  return answeredUs >= beganUs && answeredUs <= overUs + EXPLANATION_US
+}
+
+function legResult(state: TrackerState, leg: Channel): StageResult | null {
+  const ended = leg.end?.result ?? null
+  const dialResult = leg.dial?.result ?? null
+  if (dialResult === 'forwarded' || ended === 'answered_elsewhere')
+    return dialResult === 'forwarded' ? dialResult : ended
+  if (dialResult === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
+  if (dialResult === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
+  // PBXs report "no answer" for anything that was none: the cause of the hang-up is more precise.
+  if ((dialResult === 'no_answer' || dialResult === 'other') && ended !== null && MORE_SPECIFIC.has(ended)) return ended
+  if (dialResult === 'busy' && ended === 'rejected') return ended
+  if (dialResult === 'cancelled') return outerResult(state, leg) ?? dialResult
+  return dialResult
+}
+
+/**
+ * PBXs report "no answer" of a phone behind virtual halves also when these are taken down since another phone answered.
+ */
+function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
+  const one = outerHalf(state, leg)
+  if (one === undefined) return 'no_answer'
+  const isSoon = state.nowUs - (leg.goneArrivedUs ?? 0) < HANGUP_US
+  if (isUp(one)) return isSoon ? null : 'no_answer'
+  const isSameMoment = Math.abs((one.goneUs ?? 0) - (leg.goneUs ?? 0)) < EXPLANATION_US
+  return isSameMoment && one.end?.result === 'answered_elsewhere' ? 'answered_elsewhere' : 'no_answer'
+}
+
+const MORE_SPECIFIC: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
+
+/**
+ * Returns the result of the dials around this one, through any number of virtual halves: a phone behind them is only
+ * ever cancelled.
+ */
+function outerResult(state: TrackerState, leg: Channel): StageResult | null {
+  for (const { dial, end } of outerHalves(state, leg)) {
+    if (dial?.answeredUs !== null) return null
+    const result = dial.result ?? (end?.withdrawn === true ? null : (end?.result ?? null))
+    if (result !== null && result !== 'cancelled' && result !== 'other') return result
+  }
+  return null
+}
+
+/** FollowMe hangs up the half before a phone that does not answer in time, and reports nothing else. */
+const isGivenUp = (state: TrackerState, leg: Channel): boolean =>
+  outerHalves(state, leg).some(({ dial, end }) => dial?.result === null && end?.withdrawn === true)
+
+const MAX_NESTING = 16
+
+/** The dialled halves of the virtual pairs around a leg, the nearest first. */
+function outerHalves(state: TrackerState, leg: Channel): Channel[] {
+  const halves: Channel[] = []
+  let one = outerHalf(state, leg)
+  while (one !== undefined && halves.length < MAX_NESTING) {
+    halves.push(one)
+    one = outerHalf(state, one)
+  }
+  return halves
+}
+
+/** The half that was dialled, of the virtual pair whose other half dialled this leg. */
+function outerHalf(state: TrackerState, leg: Channel): Channel | undefined {
+  const source = channelOf(state, leg.dial?.source ?? null)
+  return source === undefined || !isVirtual(source) ? undefined : channelOf(state, source.pair)
+}

@@ -1,0 +1,145 @@
+import type { StageResult } from '../../../lib/call-enums.ts'
+import { channelOf, channelsOf, heardBy, stageOf } from '../state/registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
+import { isPartyStage, isUp, isVirtual, partyOf } from '../state/state.ts'
+import { closeStage } from './dial-stages.ts'
+import { placeDial } from './dials.ts'
+import { nameAgent } from './direction.ts'
+import { updateParents } from './parent-stages.ts'
+import { transferByParking } from './parking.ts'
+import { placeQueue } from './queues.ts'
+import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from './stage-results.ts'
+import { awaitsTransfer } from './transfer-hold.ts'
+
+/**
+ * Brings the stages of a call up to date with its channels.
+ *
+ * A user or external stage is dialled → (rings) → answered → ended, or ends unanswered. It is
+ * - ringing once one of its devices rings;
+ * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the
+ *   race outside;
+ * - ended once all of its devices are gone. The reason of an unanswered one may come from another channel a moment
+ *   later (the phone that won, the caller who left): it waits for that, `EXPLANATION_US` at most.
+ * Groups and queues follow from the stages of their members (parent-stages.ts).
+ */
+
+/** Updates all stages of a call: places dials, notes rings, answers and ends, and closes groups and queues. */
+export function updateStages(state: TrackerState, call: Call): void {
+  transferByParking(state, call)
+  for (const channel of channelsOf(state, call)) {
+    if (channel.dial !== null && channel.dial.stageId === null) placeDial(state, channel)
+    if (channel.queuing !== null) placeQueue(state, channel)
+  }
+  for (const stage of call.stages) {
+    if (!stage.ended && isPartyStage(stage)) updateLegs(state, call, stage)
+  }
+  for (const stage of call.stages) if (!stage.ended && stage.legs.length > 0) updateEnd(state, call, stage)
+  updateParents(state, call)
+}
+
+/** Closes all stages of a call that is over: an end that waited for its explanation gets none. */
+export function closeStages(state: TrackerState, call: Call): void {
+  const reason = (stage: Stage): StageResult => (call.lost === null ? resultUnexplained(state, stage) : 'other')
+  const finish = (stage: Stage): void => {
+    if (!stage.ended) closeStage(stage, call.endedUs, stage.answered ? 'answered' : reason(stage))
+  }
+  call.stages.filter(isPartyStage).forEach(finish)
+  updateParents(state, call)
+  call.stages.forEach(finish)
+}
+
+function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
+  for (const id of stage.legs) {
+    const leg = channelOf(state, id)
+    const dial = leg?.dial
+    if (leg === undefined || dial === null || dial === undefined) continue
+    if (dial.rangUs !== null && !stage.rang) {
+      stage.rang = true
+      stage.rangUs = dial.rangUs
+      nameAgent(state, call)
+    }
+    if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {
+      stage.answered = true
+      stage.answeredUs = dial.answeredUs
+      noteAnswer(state, call, stage, { leg, enteredUs: dial.answeredUs })
+    }
+  }
+}
+
+/** The answer of a phone behind virtual halves counts once those are answered too, or it is heard by who called. */
+function isConfirmed(state: TrackerState, leg: Channel): boolean {
+  let source = channelOf(state, leg.dial?.source ?? null)
+  for (let depth = 0; depth < 16 && source !== undefined && isVirtual(source) && source.half === 2; depth++) {
+    const one = channelOf(state, source.pair)
+    if (one === undefined || one.dial === null) return true
+    if (one.dial.answeredUs === null) return heardBy(state, leg).length > 0
+    source = channelOf(state, one.dial.source)
+  }
+  return true
+}
+
+const MAX_NESTING = 16
+
+/** Notes on the call that a person answered, or was found to have. */
+export function noteAnswer(
+  state: TrackerState,
+  call: Call,
+  stage: Stage,
+  { leg, enteredUs }: { leg: Channel; enteredUs: number },
+): void {
+  stage.enteredUs = enteredUs
+  if (stage.own) {
+    // Of several devices that were rung for the agent this is the one.
+    call.root = leg.id
+    if (call.clickToCall) call.from = partyOf(leg.endpoint)
+    return
+  }
+  const party = partyOf(leg.endpoint)
+  nameAgent(state, call)
+  call.hungUpBy = null
+  if (call.answeredUs === null && call.answeredBy === null) {
+    call.answeredUs = stage.answeredUs
+    call.answeredBy = party
+  }
+  let parent = stageOf(call, stage.parentId)
+  for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
+    for (const queue of call.queues) if (queue.stageId === parent.id) queue.answeredUs ??= stage.answeredUs
+    parent = stageOf(call, parent.parentId)
+  }
+}
+
+function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
+  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  // Its phones went on to another call, and ended with that.
+  if (legs.length === 0) {
+    closeStage(stage, state.atUs, stage.answered ? 'answered' : 'other')
+    return
+  }
+  if (stage.answered) {
+    const answered = legs.filter((leg) => leg.dial === null || leg.dial.answeredUs !== null)
+    const talking = answered.length > 0 ? answered : legs
+    if (talking.some((leg) => leftUs(leg) === null)) return
+    const last = talking.reduce((a, b) => ((leftUs(a) ?? 0) > (leftUs(b) ?? 0) ? a : b))
+    stage.overUs = leftUs(last)
+    if (call.parking !== null && legs.some((leg) => leg.id === call.parking?.by)) return
+    if (last.end?.mayTransfer === true && last.dial?.leftUs === null && awaitsTransfer(state, call, stage, last)) return
+    closeStage(stage, leftUs(last), 'answered')
+    return
+  }
+  if (!legs.every((leg) => !isUp(leg) || leg.dial?.endedUs !== null)) return
+  const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
+  const arrivedUs = Math.max(...legs.map((leg) => leg.goneArrivedUs ?? 0))
+  stage.settlingSinceUs ??= state.nowUs
+  stage.overUs = endedUs
+  const waitedUs = state.nowUs - stage.settlingSinceUs
+  // The hang-up is more precise than the end of the dial: wait for it.
+  if (arrivedUs === 0 && waitedUs < HANGUP_US) return
+  const result = resultOfStage(state, call, stage, legs)
+  if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
+  stage.forwardedTo =
+    legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
+  closeStage(stage, endedUs, result ?? resultUnexplained(state, stage))
+}
+
+/** Returns the time at which a party left the call: it transferred it away, or hung up. */
+const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs

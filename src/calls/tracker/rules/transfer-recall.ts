@@ -1,0 +1,46 @@
+import { callOf, channelOf, heardBy, placeInCall } from '../state/registry.ts'
+import type { Call, Channel, TrackerState } from '../state/state.ts'
+import { isUp } from '../state/state.ts'
+import { isOfSameAccount } from '../state/tenants.ts'
+import { assignStage } from './dial-stages.ts'
+import { isOver, merge } from './merges.ts'
+
+/**
+ * Places the recall of an unanswered transfer: the PBX rings the transferer back (or the target again) for the party
+ * that waits. It makes such a channel for no call, like any other that it originates; the party that it rings, and the
+ * number it shows, identify the call.
+ */
+export function placeRecall(state: TrackerState, dest: Channel): boolean {
+  const { number } = dest.endpoint
+  if (number === null) return false
+  for (const call of state.calls.values()) {
+    const transferee = waitingTransferee(state, call)
+    if (transferee === undefined || transferee === dest || !isOfSameAccount(state, call, dest)) continue
+    const { by, to } = call.recall ?? { by: null, to: null }
+    if (number !== by && number !== to) continue
+    if (!isSameNumber(dest.shown, transferee.endpoint.number)) continue
+    const own = callOf(state, dest)
+    if (own !== undefined && own !== call) {
+      if (own.emitted) continue
+      merge(state, own, call)
+    }
+    placeInCall(state, dest, call)
+    assignStage(state, call, dest, transferee, false)
+    return true
+  }
+  return false
+}
+
+/** The party that was transferred and talks to nobody: parties that have left the call do not count. */
+function waitingTransferee(state: TrackerState, call: Call): Channel | undefined {
+  if (call.recall === null || isOver(call)) return undefined
+  const transferee = channelOf(state, call.recall.transferee)
+  if (transferee === undefined || !isUp(transferee) || callOf(state, transferee) !== call) return undefined
+  const isAlone = heardBy(state, transferee).every((other) => other.dial?.leftUs !== null && other.dial !== null)
+  return isAlone ? transferee : undefined
+}
+
+/** Of an outbound call the number that is shown may have the access code before it; what is not known is no other. */
+function isSameNumber(one: string | null, other: string | null): boolean {
+  return one === null || other === null || one.endsWith(other) || other.endsWith(one)
+}

@@ -1,0 +1,321 @@
+import type { At, ChannelSignal } from '../../signal.ts'
+import { realPartyOf, talkedWith } from '../state/conversations.ts'
+import { newDial } from '../state/initial-state.ts'
+import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../state/registry.ts'
+import type { Call, Channel, Party, Stage, TrackerState } from '../state/state.ts'
+import { ANONYMOUS, isUp, isVirtual, partyOf, partyOfNumber } from '../state/state.ts'
+import { isExtensionOf, setAccount } from '../state/tenants.ts'
+import { originOf } from './dial-origin.ts'
+import { addStage, openQueue } from './dial-stages.ts'
+import { decideDirectionByDial } from './direction.ts'
+import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
+import { noteAnswer } from './stages.ts'
+
+/** Transfers, and channels that take over a call. */
+
+/** The same transfer may be reported twice, by each of its parties: within this time it is one. */
+const SAME_TRANSFER_US = 2_000_000
+
+type Blind = Extract<ChannelSignal, { kind: 'blind_transfer' }>
+
+/** Notes a blind transfer, once for all reports of it; the transferer has left the call unless it `stays`. */
+export function blindTransfer(state: TrackerState, at: At, signal: Blind): void {
+  const { to } = signal
+  const transferee = channelOf(state, signal.transferee)
+  const transferer = channelOf(state, signal.transferer) ?? otherParty(state, transferee)
+  const call = callOf(state, transferer) ?? callOf(state, transferee)
+  if (call === undefined || isOver(call)) return
+  const by = realPartyOf(state, transferer) ?? transferer
+  const real = realPartyOf(state, transferee ?? otherParty(state, transferer), by === undefined ? [] : [by])
+  const transfer = {
+    kind: 'blind' as const,
+    by: partyIn(state, call, by) ?? ANONYMOUS,
+    transferee: partyIn(state, call, real),
+    to: partyOfNumber(to, isExtensionOf(state, call, to)),
+    otherCallId: null,
+    atUs: at.atUs,
+  }
+  if (isNew(call, { key: `blind by ${by?.endpoint.number ?? '-'} to ${to}`, by: by?.id ?? null }, at))
+    call.transfers = [...call.transfers, transfer]
+  call.parking = null
+  for (const one of [transferer, by]) {
+    if (signal.stays === true) markStaying(one)
+    else markLeft(one, at)
+  }
+  call.hungUpBy = null
+  markChanged(state, call)
+}
+
+/** The transferer is out of the call, however long its channel stays. */
+function markLeft(transferer: Channel | undefined, at: At): void {
+  if (transferer !== undefined && transferer.dial !== null && transferer.dial.answeredUs !== null)
+    transferer.dial.leftUs ??= at.atUs
+}
+
+/** Takes back that the other party alone was transferred. */
+function markStaying(transferer: Channel | undefined): void {
+  if (transferer !== undefined && transferer.dial !== null) transferer.dial.leftUs = null
+}
+
+/** Notes a transfer; false if the same was noted within that time. */
+function isNew(
+  call: Call,
+  { key, by }: { key: string; by: string | null },
+  at: At,
+  withinUs = SAME_TRANSFER_US,
+): boolean {
+  const before = call.transferred.findLast((one) => one.key === key)
+  if (before !== undefined && at.atUs - before.atUs < withinUs) return false
+  call.transferred = [...call.transferred, { key, by, atUs: at.atUs }]
+  return true
+}
+
+function otherParty(state: TrackerState, channel: Channel | undefined): Channel | undefined {
+  return channel === undefined ? undefined : heardBy(state, channel)[0]
+}
+
+type Attended = Extract<ChannelSignal, { kind: 'attended_transfer' }>
+
+/** Notes an attended transfer, once for all reports of it, and merges the calls that it joins into the oldest. */
+export function attendedTransfer(state: TrackerState, at: At, signal: Attended): void {
+  const transferers = signal.transferers.flatMap((id) => channelOf(state, id) ?? [])
+  const parties = transferParties(state, signal, transferers)
+  const transferee = channelOf(state, signal.transferee)
+  const target = channelOf(state, signal.target)
+  const calls = [transferee, target, ...transferers].flatMap((one) => callOf(state, one) ?? [])
+  for (const one of transferers) calls.push(...consultationsOf(state, one.id))
+  const [first, ...others] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
+  if (first === undefined) return
+  // While it is open whose the first one is, it becomes that of the others: only then is it known which may join it.
+  const known = others.find(isKnown)
+  if (first.accountDueUs !== null && known !== undefined) setAccount(state, first, known)
+  const rest = others.filter((call) => mayBecomeOne(call, first))
+  const other = rest.find((call) => endsInside(call, first)) ?? rest[0]
+  // Two parties are joined only once, however much later it is reported again.
+  const isPair = transferee !== undefined && target !== undefined
+  const key = isPair ? `${transferee.id} to ${target.id}` : `attended by ${parties.by?.endpoint.number ?? '-'}`
+  const isTransfer = isNew(
+    first,
+    { key, by: parties.by?.id ?? null },
+    at,
+    isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US,
+  )
+  if (isTransfer) {
+    const transfer = {
+      kind: 'attended' as const,
+      by: partyIn(state, first, parties.by) ?? ANONYMOUS,
+      transferee: partyIn(state, first, parties.transferee),
+      to: targetIn(state, first, { parties, transferers, other, isApart: rest.length < others.length }),
+      otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
+      atUs: at.atUs,
+    }
+    first.transfers = [...first.transfers, transfer]
+  }
+  if (signal.stays !== true) for (const one of [...transferers, parties.by]) markLeft(one, at)
+  for (const call of [first, ...rest]) handOver(state, call, parties, { transferers, at })
+  for (const call of rest) {
+    if (isTransfer && call === other && endsInside(call, first))
+      mergeTransferred(state, call, first, signal.through === true)
+    else merge(state, call, first)
+  }
+  // The party that was asked, and answered, handles the call from now on; where it is an outside party, the one it was
+  // joined to.
+  if (stageOfParty(state, parties.to)?.answered === true) {
+    noteEntered(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
+  }
+  first.hungUpBy = null
+  markChanged(state, first)
+}
+
+type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: Channel | undefined }
+
+/** Returns a party as receivers of a call may see it: `null` if it is none, or is in a call of another account. */
+function partyIn(state: TrackerState, call: Call, channel: Channel | undefined): Party | null {
+  const own = callOf(state, channel)
+  if (channel === undefined || (own?.emitted === true && own.account !== call.account)) return null
+  return partyOf(channel.endpoint)
+}
+
+/** Returns the target of an attended transfer as receivers of the first call may see it. */
+function targetIn(
+  state: TrackerState,
+  first: Call,
+  of: { parties: Parties; transferers: readonly Channel[]; other: Call | undefined; isApart: boolean },
+): Party {
+  const { parties, transferers, other, isApart } = of
+  if (parties.to !== undefined) return partyIn(state, first, parties.to) ?? ANONYMOUS
+  // The other call is of another account.
+  return isApart && other === undefined ? ANONYMOUS : targetOf(state, other ?? first, transferers)
+}
+
+/**
+ * Returns the three parties of a transfer as real parties. A PBX may name virtual halves, and may have moved them
+ * before its report. The transferee is neither the target nor the transferer: where it seems so, it is the other party
+ * that the transferer talked with.
+ */
+function transferParties(state: TrackerState, signal: Attended, transferers: readonly Channel[]): Parties {
+  const by = realPartyOf(state, transferers[0]) ?? transferers[0]
+  const mine = [...transferers, ...(by === undefined ? [] : [by])]
+  const to = realPartyOf(state, channelOf(state, signal.target), mine) ?? whoAnswered(state, mine)
+  const taken = to === undefined ? mine : [...mine, to]
+  const named = realPartyOf(state, channelOf(state, signal.transferee), taken)
+  if (named !== undefined && !taken.includes(named)) return { by, transferee: named, to }
+  const talked = mine.flatMap((one) => talkedWith(state, one)).find((one) => !taken.includes(one))
+  return { by, transferee: talked, to }
+}
+
+/** Returns the party that answered in a consultation, where the PBX does not name the target. */
+function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel | undefined {
+  const asked = asking.flatMap((one) => consultationsOf(state, one.id))
+  const stage = asked.flatMap((call) => call.stages).findLast((one) => one.answered && !one.ended)
+  const leg = stage?.legs.findLast((id) => (channelOf(state, id)?.dial?.answeredUs ?? null) !== null)
+  return channelOf(state, leg ?? null)
+}
+
+/**
+ * The party that the transferer was calling is called for the transferee from now on; if nobody answers, the PBX may
+ * call back.
+ */
+function handOver(
+  state: TrackerState,
+  call: Call,
+  { by, transferee, to }: Parties,
+  of: { transferers: readonly Channel[]; at: At },
+): void {
+  if (transferee === undefined) return
+  const { transferers, at } = of
+  const ids = new Set(transferers.map(({ id }) => id))
+  for (const stage of call.stages) {
+    if (stage.ended || stage.answered || stage.source === null || !ids.has(stage.source)) continue
+    stage.source = transferee.id
+    stage.sinceUs = at.atUs
+    // Its place in the dialplan is not where the transferee is.
+    stage.dialler = null
+    for (const { dial } of stage.legs.flatMap((id) => channelOf(state, id) ?? []))
+      if (dial !== null && dial.source !== null && ids.has(dial.source)) dial.handedOverBy = dial.source
+  }
+  call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, transferee: transferee.id }
+}
+
+/** A party came into a conversation by a transfer: it handles the call from now on. */
+function noteEntered(state: TrackerState, party: Channel | undefined, at: At): void {
+  const stage = stageOfParty(state, party)
+  if (stage?.kind === 'user' && stage.answered) stage.enteredUs = at.atUs
+}
+
+function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | undefined {
+  const call = callOf(state, party)
+  return call === undefined ? undefined : stageOf(call, party?.dial?.stageId ?? null)
+}
+
+const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
+
+/**
+ * Returns the target that the transferer was calling: the phone that rings, or the number it dialled (a queue, a
+ * group).
+ */
+function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
+  const ids = new Set(transferers.map((one) => one.id))
+  const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
+  const answered = open.findLast((one) => one.answered)
+  const stage = answered ?? open.findLast((one) => one.kind === 'queue' || one.kind === 'group') ?? open.at(-1)
+  if (stage?.kind === 'group' && stage.target !== null) return partyOfNumber(stage.target)
+  const leg = channelOf(state, stage?.legs[0] ?? null)
+  if (leg !== undefined) return partyOf(leg.endpoint)
+  const second = transferers.find((one) => one.dialledNumber !== null && callOf(state, one)?.id === call.id)
+  return second?.dialledNumber === null || second === undefined ? call.to : partyOfNumber(second.dialledNumber)
+}
+
+/**
+ * Lets a channel take over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a
+ * stage that was answered without ringing, and those that rang for that call have been answered elsewhere.
+ */
+export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
+  const source = callerOf(state, into)
+  // A phone that rings in a consultation is picked up in that.
+  const call = rungIn(state, into) ?? callOf(state, source)
+  const own = callOf(state, joiner)
+  if (call === undefined || call === own || isOver(call)) return
+  if (own !== undefined && (isOver(own) || !mayBecomeOne(own, call))) return
+  const rung = own === undefined ? undefined : stageOf(own, joiner.dial?.stageId ?? null)
+  if (own !== undefined && rung?.answered === true && !rung.ended) {
+    bringTogether(state, at, { own, call, joiner, into, source, stage: rung })
+    return
+  }
+  if (own !== undefined) merge(state, own, call)
+  else placeInCall(state, joiner, call)
+  const stage = addStage(state, call, {
+    kind: joiner.endpoint.kind === 'external' ? 'external' : 'user',
+    target: joiner.endpoint.number,
+    source: source.id,
+    name: joiner.endpoint.name,
+    startedUs: at.atUs,
+  })
+  joiner.dial = newDial(source.id, at.atUs, at.arrivedUs)
+  joiner.dial.answeredUs = at.atUs
+  joiner.dial.stageId = stage.id
+  stage.legs.push(joiner.id)
+  stage.answered = true
+  stage.answeredUs = at.atUs
+  stage.emitted.started = true
+  if (!through) stage.parentId = parentOfJoined(call, into, source)?.id ?? null
+  noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
+  markChanged(state, call)
+}
+
+/**
+ * Brings together, by command, a party that answered in a call of its own and one of another call: its stage goes on
+ * there.
+ */
+function bringTogether(
+  state: TrackerState,
+  at: At,
+  parts: { own: Call; call: Call; joiner: Channel; into: Channel; source: Channel; stage: Stage },
+): void {
+  const { own, call, joiner, into, source, stage } = parts
+  const answers = [
+    { of: own, by: source },
+    { of: call, by: joiner },
+  ]
+  for (const { of, by } of answers) {
+    if (of.answeredUs === null && of.answeredBy === null)
+      Object.assign(of, { answeredUs: at.atUs, answeredBy: partyOf(by.endpoint) })
+  }
+  merge(state, own, call)
+  if (joiner.dial !== null) joiner.dial.source = source.id
+  stage.source = source.id
+  stage.sinceUs = at.atUs
+  stage.own = false
+  stage.parentId = parentOfJoined(call, into, source)?.id ?? null
+  noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
+  decideDirectionByDial(state, call, joiner, source)
+  markChanged(state, call)
+}
+
+/**
+ * The group or queue that rang the party that is taken over, or in which the caller was found: who takes the call is
+ * its answer.
+ */
+function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | undefined {
+  const rung = stageOf(call, into.dial?.stageId ?? null)
+  const parent = rung?.answered === false ? stageOf(call, rung.parentId) : undefined
+  if (parent?.ended === false) return parent
+  const open = call.stages.filter((stage) => stage.source === source.id && !stage.ended && !stage.answered)
+  return openQueue(call, source) ?? open.findLast((stage) => stage.kind === 'group')
+}
+
+/** Returns the call in which a channel rings. */
+const rungIn = (state: TrackerState, channel: Channel): Call | undefined =>
+  stageOfParty(state, channel)?.answered === false ? callOf(state, channel) : undefined
+
+/** The party that is taken over, where what is named is a phone that rings for it. */
+function callerOf(state: TrackerState, channel: Channel): Channel {
+  if (isVirtual(channel)) return realPartyOf(state, channel) ?? channel
+  if (channel.dial === null || channel.dial.answeredUs !== null) return channel
+  // A transfer may have handed over for whom it rings.
+  const stage = stageOfParty(state, channel)
+  const rungFor = channelOf(state, stage?.source ?? null)
+  if (rungFor !== undefined && isUp(rungFor)) return rungFor
+  const origin = originOf(state, channel.dial)
+  return origin.kind === 'party' ? origin.channel : channel
+}

@@ -1,0 +1,88 @@
+import type { CallResult, HangupCause, StageResult } from '../../../lib/call-enums.ts'
+import type { Hangup } from '../../event.ts'
+import { channelOf } from './registry.ts'
+import type { Call, Stage, TrackerState } from './state.ts'
+
+/** The result of a call, and how it ended. */
+
+/**
+ * Returns the result of a call: a person's answer, voicemail, the caller's giving up, else that of the last attempt.
+ */
+export function resultOf(state: TrackerState, call: Call): CallResult {
+  if (call.answeredUs !== null || call.answeredBy !== null) return 'answered'
+  if (call.mergedInto?.result) return call.mergedInto.result
+  if (call.voicemail) return 'voicemail'
+  const last = call.stages.findLast((stage) => stage.parentId === null)
+  if (call.lost !== null) return 'no_answer'
+  if (callerGaveUp(state, call, last)) return 'cancelled'
+  if (last === undefined) return call.pbxAnswered ? 'no_answer' : 'failed'
+  const result = CALL_RESULT_OF[last.result ?? 'other']
+  // A caller whom the PBX took out of a queue or hung up has not given up.
+  return result === 'cancelled' && isEndedByPbx(state, call) ? 'no_answer' : result
+}
+
+const CALL_RESULT_OF: Readonly<Record<StageResult, CallResult>> = {
+  answered: 'no_answer',
+  no_answer: 'no_answer',
+  busy: 'busy',
+  rejected: 'no_answer',
+  cancelled: 'cancelled',
+  answered_elsewhere: 'no_answer',
+  unavailable: 'failed',
+  congestion: 'failed',
+  forwarded: 'no_answer',
+  abandoned: 'cancelled',
+  timeout: 'no_answer',
+  other: 'no_answer',
+}
+
+function callerGaveUp(state: TrackerState, call: Call, last: Stage | undefined): boolean {
+  // A caller who hangs up on a busy tone has not given up.
+  if (last !== undefined && last.result !== null && REFUSED.has(last.result)) return false
+  if (call.hungUpBy !== null) return call.hungUpBy === 'caller'
+  return channelOf(state, call.root)?.hungUpItself === true
+}
+
+function isEndedByPbx(state: TrackerState, call: Call): boolean {
+  const root = channelOf(state, call.root)
+  return call.hungUpBy === null && root !== undefined && !root.hungUpItself
+}
+
+const REFUSED: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
+
+const HANGUP_CAUSE_OF: Readonly<Record<StageResult, HangupCause>> = {
+  answered: 'normal',
+  no_answer: 'no_answer',
+  busy: 'busy',
+  rejected: 'rejected',
+  cancelled: 'cancelled',
+  answered_elsewhere: 'other',
+  unavailable: 'unavailable',
+  congestion: 'congestion',
+  forwarded: 'other',
+  abandoned: 'cancelled',
+  timeout: 'no_answer',
+  other: 'other',
+}
+
+const UNALLOCATED = 1
+
+/** Returns the cause of a call's end, and the side that ended it. */
+export function hangupOf(state: TrackerState, call: Call): Hangup {
+  const root = channelOf(state, call.root)
+  const last = call.stages.findLast((stage) => stage.legs.length > 0)
+  const leg = channelOf(state, last?.legs.at(-1) ?? null)
+  if (call.lost !== null) return { cause: call.lost, code: null, by: 'unknown' }
+  if (call.mergedInto !== null) return { cause: 'normal', code: null, by: 'system' }
+  const result = resultOf(state, call)
+  const code = root?.end?.code ?? leg?.end?.code ?? null
+  const by = call.hungUpBy ?? (root?.hungUpItself ? 'caller' : 'system')
+  if (result === 'answered' || result === 'voicemail') return { cause: 'normal', code, by }
+  if (result === 'cancelled') return { cause: 'cancelled', code, by: 'caller' }
+  const unallocated = leg?.end?.code === UNALLOCATED || code === UNALLOCATED
+  if (unallocated && last?.result === 'unavailable') return { cause: 'invalid_number', code: UNALLOCATED, by }
+  const top = call.stages.findLast((stage) => stage.parentId === null)
+  if (top?.result === 'rejected') return { cause: 'rejected', code, by: 'callee' }
+  if (top?.result) return { cause: HANGUP_CAUSE_OF[top.result], code, by }
+  return { cause: unallocated ? 'invalid_number' : 'normal', code, by }
+}

@@ -1,0 +1,74 @@
+import { channelOf, talkersWith } from './registry.ts'
+import type { Call, Channel, Party, Stage, TrackerState } from './state.ts'
+import { isPartyStage, isUp, isVirtual, partyOf, sameParty } from './state.ts'
+
+/** The parties that handled a call; the last one owns it. */
+
+/** So many fit into a body; the owner is the last. */
+const MAX_HANDLERS = 100
+
+/**
+ * Returns the parties that handled a call, in order: the PBX's own extensions that talked; if none did, the outside
+ * party that answered.
+ */
+export function handledBy(state: TrackerState, call: Call): Party[] {
+  if (call.answeredUs === null && call.answeredBy === null) return []
+  const talked = call.stages
+    .filter((stage) => stage.answered && !stage.own && isPartyStage(stage))
+    .map((stage) => handlerOf(state, stage))
+    .toSorted((a, b) => a.enteredUs - b.enteredUs)
+  const own = talked.filter(({ party }) => party.extension !== null)
+  const caller = callerAsHandler(state, call)
+  if (caller !== undefined) own.unshift(caller)
+  const list = own.length > 0 ? withOwner(own) : talked.slice(0, 1)
+  return list
+    .map(({ party }) => party)
+    .filter((party, index, all) => !sameParty(all[index - 1], party))
+    .slice(-MAX_HANDLERS)
+}
+
+/** A party that handled the call: from when, and until when it was in it. */
+type Handler = { readonly party: Party; readonly enteredUs: number; readonly untilUs: number }
+
+const STILL = Number.POSITIVE_INFINITY
+
+function handlerOf(state: TrackerState, stage: Stage): Handler {
+  const enteredUs = stage.enteredUs ?? stage.answeredUs ?? 0
+  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  const untilUs = Math.max(-1, ...legs.map((leg) => talksUntilUs(state, leg) ?? -1))
+  return { party: stageParty(state, stage), enteredUs, untilUs: untilUs < 0 ? (stage.endedUs ?? STILL) : untilUs }
+}
+
+/** Returns the time until which a party was in a conversation, `null` where no bridge shows one. */
+function talksUntilUs(state: TrackerState, leg: Channel): number | null {
+  return isUp(leg) && talkersWith(state, leg).length > 0 ? STILL : leg.talkedUs
+}
+
+/** Of an outbound call who made it comes first. */
+function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
+  // Of the agent of a call-back it is known by a stage of its own whether it answered.
+  if (call.direction !== 'outbound' || call.from.extension === null || call.customerFirst) return undefined
+  const root = channelOf(state, call.root)
+  const untilUs = root === undefined ? null : talksUntilUs(state, root)
+  return { party: call.from, enteredUs: 0, untilUs: untilUs ?? root?.goneUs ?? STILL }
+}
+
+/** All channels of a conversation that is over are hung up within this. */
+const SAME_END_US = 1_000_000
+
+/**
+ * The last one owns the call. Who came last may have left again, while another stayed: then that one is named once
+ * more.
+ */
+function withOwner(handlers: readonly Handler[]): readonly Handler[] {
+  const lastUs = handlers.reduce((last, { untilUs }) => Math.max(last, untilUs), 0)
+  const owner = handlers.findLast(({ untilUs }) => untilUs >= lastUs - SAME_END_US)
+  return owner === undefined || owner === handlers.at(-1) ? handlers : [...handlers, owner]
+}
+
+/** Returns the party of a stage. */
+export function stageParty(state: TrackerState, stage: Stage): Party {
+  const leg = channelOf(state, stage.legs[0] ?? null)
+  if (leg !== undefined && !isVirtual(leg)) return { ...partyOf(leg.endpoint), name: stage.name ?? leg.endpoint.name }
+  return { number: stage.target, name: stage.name, extension: stage.kind === 'user' ? stage.target : null }
+}

@@ -1,0 +1,148 @@
+import { rfc3339, wholeSeconds } from '../../../lib/time.ts'
+import type { Call as CallView, Party as PartyBody, Recording, Stage as StageView, Transfer } from '../../event.ts'
+import { hangupOf, resultOf } from './call-result.ts'
+import { handledBy } from './handled-by.ts'
+import { isMissed, triedBy } from './missed.ts'
+import { liveParties, stageOf } from './registry.ts'
+import {
+  type Call,
+  isPartyStage,
+  type Party,
+  type RecordingState,
+  type Stage,
+  type TrackerState,
+  type TransferState,
+} from './state.ts'
+
+/** The tracker's state as receivers see it (event.ts). */
+
+const time = (atUs: number | null): string | null => (atUs === null ? null : rfc3339(atUs))
+
+const between = (fromUs: number | null, toUs: number | null): number | null =>
+  fromUs === null || toUs === null ? null : wholeSeconds(fromUs, toUs)
+
+/** Returns a party as the bodies have it. */
+export function partyPayload(state: TrackerState, party: Party): PartyBody {
+  const { number, name, extension } = party
+  return { number, name, extension, e164: extension === null ? state.toE164(number) : null }
+}
+
+const partyOrNull = (state: TrackerState, party: Party | null): PartyBody | null =>
+  party === null ? null : partyPayload(state, party)
+
+/** Returns a call as the bodies have it. */
+export function callPayload(state: TrackerState, call: Call): CallView {
+  const answered = call.answeredUs !== null || call.answeredBy !== null
+  // A call may go on until its end is emitted: nothing of its end is in a body before.
+  const endedUs = call.ended ? call.endedUs : null
+  const handlers = handledBy(state, call)
+  const missed = isMissed(call, handlers)
+  return {
+    id: call.id,
+    pbx_id: call.pbxId,
+    merged_from: [...call.mergedFrom],
+    merged_into: call.mergedInto?.id ?? null,
+    parent_id: call.parentId,
+    direction: call.direction ?? 'internal',
+    state: call.ended ? 'ended' : answered ? 'answered' : isWaiting(state, call) ? 'waiting' : 'ringing',
+    from: partyPayload(state, call.from),
+    to: partyPayload(state, call.to),
+    did: call.did,
+    started_at: time(call.startedUs),
+    answered_at: time(call.answeredUs),
+    ended_at: time(endedUs),
+    duration: between(call.startedUs, endedUs),
+    wait_duration: answered ? between(call.startedUs, call.answeredUs) : between(call.startedUs, endedUs),
+    talk_duration: between(call.answeredUs, endedUs),
+    result: call.ended ? resultOf(state, call) : null,
+    answered_by: partyOrNull(state, call.answeredBy),
+    handled_by: handlers.map((party) => partyPayload(state, party)),
+    queue: queuePayload(call),
+    transfers: call.transferCount,
+    recorded: call.recorded && (call.recordings.length === 0 || call.recordings.some(isKept)),
+    hangup: call.ended ? hangupOf(state, call) : null,
+    variables: call.variables,
+    missed,
+    missed_by: missed === true ? triedBy(state, call).map((party) => partyPayload(state, party)) : [],
+    stages_omitted: call.stagesOmitted,
+    partial: call.partial,
+  }
+}
+
+function isWaiting(state: TrackerState, call: Call): boolean {
+  if (call.queues.some((queue) => stageOf(call, queue.stageId)?.ended === false)) return true
+  return call.pbxAnswered && !call.stages.some((stage) => !stage.ended) && liveParties(state, call).length > 0
+}
+
+function queuePayload(call: Call): CallView['queue'] {
+  const queue = call.queues.at(-1)
+  if (queue === undefined) return null
+  const untilUs = queue.answeredUs ?? queue.leftUs ?? stageOf(call, queue.stageId)?.endedUs ?? null
+  return { name: queue.name, position: queue.position, wait_duration: between(queue.joinedUs, untilUs) }
+}
+
+/** Returns a stage as the bodies have it. */
+export function stagePayload(stage: Stage): StageView {
+  const rings = stage.rangUs !== null
+  const ringEndUs = stage.answeredUs ?? stage.endedUs
+  return {
+    id: stage.id,
+    parent_id: stage.parentId,
+    kind: stage.kind,
+    target: stage.target,
+    name: stage.name,
+    attempt: stage.attempt,
+    started_at: time(stage.startedUs),
+    answered_at: time(stage.answeredUs),
+    ended_at: time(stage.endedUs),
+    ring_duration: rings ? between(stage.rangUs, ringEndUs) : stage.ended && !stage.rang ? 0 : null,
+    talk_duration: between(stage.answeredUs, stage.endedUs),
+    result: stage.result,
+    forwarded_to: stage.forwardedTo,
+  }
+}
+
+/** Returns all stages of a call in order of their start; parents come before their members. */
+export function stagesPayload(call: Call): StageView[] {
+  return call.stages
+    .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0) || Number(isPartyStage(a)) - Number(isPartyStage(b)))
+    .map(stagePayload)
+}
+
+/** Returns a transfer as the bodies have it. */
+export function transferPayload(state: TrackerState, call: Call, transfer: TransferState): Transfer {
+  return {
+    kind: transfer.kind,
+    by: partyPayload(state, transfer.by),
+    transferee: partyOrNull(state, transfer.transferee),
+    to: partyPayload(state, transfer.to),
+    call_id: call.id,
+    other_call_id: transfer.otherCallId,
+  }
+}
+
+/** Returns a recording as the bodies have it. */
+export function recordingPayload(recording: RecordingState): Recording {
+  const { startedUs, endedUs, sinceUs, recordedUs } = recording
+  const ownUs = startedUs === null || endedUs === null ? null : recordedUs + (sinceUs === null ? 0 : endedUs - sinceUs)
+  const durationMs = recording.durationMs ?? (ownUs === null ? null : ownUs / 1000)
+  return {
+    id: recording.id,
+    path: recording.path,
+    format: formatOf(recording.path),
+    duration: durationMs === null ? null : Math.max(0, Math.floor(durationMs / 1000)),
+    started_at: time(recording.startedUs),
+    ended_at: time(recording.endedUs),
+  }
+}
+
+function formatOf(path: string | null): string | null {
+  const match = path === null ? null : /\.([A-Za-z0-9]{1,8})$/.exec(path)
+  return match?.[1]?.toLowerCase() ?? null
+}
+
+/** Returns whether a recording has begun to record, and the PBX kept it. */
+export const isKept = ({ kept, startedUs }: RecordingState): boolean => kept && startedUs !== null
+
+/** Returns the recordings of a call as the bodies have them, without those that the PBX discarded. */
+export const keptRecordings = (call: Call): Recording[] => call.recordings.filter(isKept).map(recordingPayload)

@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { newLinkKey } from '../../recordings/links.ts'
+import { type StoreFlags, withExistingStore } from '../open-store.ts'
+import { databaseOption, dataOption } from '../options.ts'
+import { print } from '../print.ts'
+
+/** Adds `hookswitch recordings`. */
+export function recordingsCommand(program: Command): void {
+  program
+    .command('recordings')
+    .description('links to recordings')
+    .command('rotate-key')
+    .description('replace the key that signs links to recordings: all links that were given out end at once')
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .action(async (flags: StoreFlags) => {
+      await withExistingStore(flags, ({ recordings }) => recordings.linkKeyReplace(newLinkKey()))
+      print('The key was replaced: no link to a recording that was given out before opens it any more.')
+    })
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { Fault } from '../../lib/fault.ts'
+import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../options.ts'
+import { print, printJson } from '../print.ts'
+
+/** What a standby lacked when it took over is lost: an older copy has even less. */
+const adviceFor = ({ database }: Pick<ReturnType<typeof placeOf>, 'database'>): string =>
+  database === undefined
+    ? 'restore a backup, or report it'
+    : 'if the server was failed over to a standby that lacked the newest commits, this is what was lost with them, and no backup has it: go on, with synchronous standbys; if it was not, restore a backup, or report it'
+
+/** Adds `hookswitch verify`, which prints what is wrong in the store and then ends with exit code 1. */
+export function verifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('verify that the store is complete and consistent')
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .addOption(jsonOption())
+    .action(async ({ data, databaseUrl, json }: StoreFlags & { json?: boolean }) => {
+      const wrong = await withExistingStore({ data, databaseUrl }, ({ maintenance }) => maintenance.verify())
+      if (json) printJson({ whole: wrong.length === 0, wrong })
+      else if (wrong.length === 0) print('The store is complete and consistent.')
+      else for (const text of wrong) print(text)
+      if (wrong.length > 0)
+        throw new Fault(
+          'unavailable',
+          `the store is not consistent, see above: ${adviceFor(placeOf({ data, databaseUrl }))}`,
+        )
+    })
+}

@@ -1,0 +1,156 @@
+import { type Config, readConfig } from '../../app/config.ts'
+import type { SettingsInForce } from '../../app/service-note.ts'
+import { type GivenSettings, listenAddress, SETTINGS } from '../../app/settings.ts'
+import type { Target } from '../../deliveries/sending/target.ts'
+import { parseAllowList } from '../../lib/address-guard.ts'
+import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
+import { checkPbx } from '../../pbx/tools/check.ts'
+import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
+import { type AllowedPlaces, createAllowedPlaces } from '../../recordings/sources/allowed-places.ts'
+import { readRunningState } from '../running-service.ts'
+import { checkPbxLine } from '../suggested-commands.ts'
+import { diagnoseDatabase } from './database.ts'
+import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
+import { reach } from './reach.ts'
+import { diagnoseStore, type StoredPbx } from './store.ts'
+
+/**
+ * Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for
+ * each finding.
+ */
+export async function diagnose(
+  flags: GivenSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Diagnosis[]> {
+  let given: Config
+  try {
+    given = readConfig(flags, env)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return [wrong('settings', why, 'hookswitch serve --help')]
+  }
+  const { settings: running } = await readRunningState(given, []).catch(() => ({ settings: undefined }))
+  const config = inForce(given, running)
+  const { database, dataPath } = config
+  const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
+  const store =
+    database === undefined
+      ? await diagnoseStore(dataPath, config.recordingsCopy)
+      : await diagnoseDatabase(database, config.recordingsCopy)
+  const service = await diagnoseService(config)
+  const isServed = service.some(({ level }) => level === 'ok')
+  const pbxsOfStore = store.pbxs.filter(({ name }) => !config.pbxs.some((one) => one.name === name))
+  const [receivers, pbxs] = await Promise.all([
+    diagnoseReceivers(config, store.webhooks),
+    diagnosePbxs(
+      [
+        ...config.pbxs.map((source) => ({
+          source,
+          fix: `hookswitch pbx check '${source.protocol}://…@${hostAndPort(source)}'`,
+        })),
+        ...pbxsOfStore.map(({ origin, ...source }) => {
+          const allowed = origin === 'api' ? allowedPlacesOf(config, pbxsOfStore) : undefined
+          return { source, fix: checkPbxLine(source.name, config), allowed }
+        }),
+      ],
+      { isServed, accountOf: store.accountOf },
+    ),
+  ])
+  const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
+  return [
+    ok('settings', running === undefined ? 'all settings are valid' : `all are valid; ${describeRunning(running)}`),
+    ...service,
+    ...store.diagnoses,
+    ...disk,
+    ...clock,
+    ...pbxs,
+    ...receivers.diagnoses,
+  ]
+}
+
+/** Returns the settings to check: those that were given, else those of the running service. */
+function inForce(given: Config, running: SettingsInForce | undefined): Config {
+  if (running === undefined) return given
+  const { hostname, port } = new URL(running.url)
+  const isListenGiven = !Bun.deepEquals(given.listen, listenAddress(SETTINGS.listen.default))
+  return {
+    ...given,
+    listen: isListenGiven ? given.listen : { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) },
+    allowNets: given.allowNets.length > 0 ? given.allowNets : running.allowNets,
+    proxy: given.proxy ?? running.proxy ?? undefined,
+    recordingsFrom: given.recordingsFrom.length > 0 ? given.recordingsFrom : running.recordingsFrom,
+    recordingsCopy: given.recordingsCopy ?? running.recordingsCopy ?? undefined,
+  }
+}
+
+const describeRunning = ({ url, allowNets }: SettingsInForce): string =>
+  `the service at ${url} was started with ${allowNets.length === 0 ? 'no --allow-net' : `--allow-net ${allowNets.join(' ')}`}`
+
+/** Returns the folders that the service writes to. */
+const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => [
+  ...(database === undefined ? [dataPath] : []),
+  ...(recordingsCopy === undefined || /^s3:/i.test(recordingsCopy) ? [] : [recordingsCopy]),
+]
+
+type Watched = { readonly source: PbxSource; readonly fix: string; readonly allowed?: AllowedPlaces | undefined }
+
+/** Returns the places of recordings that the service allows PBXs of the API to name. */
+function allowedPlacesOf({ pbxs, recordingsFrom }: Config, stored: readonly StoredPbx[]): AllowedPlaces {
+  const ofSettings = [...pbxs, ...stored.filter(({ origin }) => origin === 'settings')]
+  return createAllowedPlaces({
+    from: recordingsFrom,
+    ofSettings: () => ofSettings.flatMap(({ recordings }) => recordings ?? []),
+  })
+}
+
+type Known = { readonly isServed: boolean; readonly accountOf: AccountOf | undefined }
+
+async function diagnosePbxs(pbxs: readonly Watched[], { isServed, accountOf }: Known): Promise<Diagnosis[]> {
+  const add = "hookswitch pbx add 'ami://hookswitch:secret@127.0.0.1?name=office'"
+  if (pbxs.length === 0)
+    return [
+      isServed
+        ? advice('PBX', 'none is in the store or in these settings', `give doctor the --pbx of serve, or: ${add}`)
+        : advice('PBX', 'no PBX is connected', add),
+    ]
+  const found = await Promise.all(
+    pbxs.map(async ({ source, fix, allowed }) => {
+      const findings = await checkPbx(source, 0, { allowed, accountOf })
+      return findings.map(({ level, text }): Diagnosis => {
+        const finding = `${source.name}: ${text}`
+        return level === 'missing' ? wrong('PBX', finding, fix) : { level, about: 'PBX', text: finding }
+      })
+    }),
+  )
+  return found.flat()
+}
+
+type Listed = { readonly account: string; readonly target: Target }
+
+async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonly Listed[]) {
+  const parsed = parseAllowList(allowNets)
+  const allow = 'allow' in parsed ? parsed.allow : []
+  if (proxy !== undefined)
+    return {
+      diagnoses: [ok('webhooks', `not checked, because requests go through the proxy ${new URL(proxy).host}`)],
+      clocksMs: [],
+    }
+  const clocksMs: number[] = []
+  const diagnoses = await Promise.all(
+    webhooks.map(async ({ account, target }) => {
+      const about = account === 'default' ? 'webhook' : `webhook of ${account}`
+      const found = await reach(target, allow)
+      if (found.kind === 'reached') {
+        if (found.clockMs !== undefined) clocksMs.push(found.clockMs)
+        return ok(about, `${target.logged} answers at ${found.address}`)
+      }
+      const fix =
+        found.kind === 'refused'
+          ? 'hookswitch serve --allow-net …   with the network of the receiver; or use another URL'
+          : `curl -I ${target.url.origin}   on this machine; then check its name, the firewall and the certificate`
+      return wrong(about, `${target.logged}: ${found.reason}`, fix)
+    }),
+  )
+  return { diagnoses, clocksMs }
+}

@@ -1,0 +1,221 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { newAccountDirectory } from '../../calls/ingest/account-directory.ts'
+import { type Target, targetOf } from '../../deliveries/sending/target.ts'
+import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import { harmless } from '../../lib/terminal-text.ts'
+import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
+import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
+import { problemOfMark } from '../../recordings/copies/store-mark.ts'
+import { CANNOT_DELETE_COPY } from '../../recordings/copy-retention.ts'
+import { copiesFolderOf, markOf } from '../../recordings/recordings.ts'
+import type { PbxRecord } from '../../store/operations/pbxs.ts'
+import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
+import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
+import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
+import { openSqliteStore } from '../../store/sqlite/store.ts'
+import type { Store } from '../../store/store.ts'
+import { describeDown, readRunningState } from '../running-service.ts'
+import { addUserLine, dataFlag, quoted, type StorePlace } from '../suggested-commands.ts'
+import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+
+/** A PBX of the store; of one with the origin `api` only allowed recordings are read. */
+export type StoredPbx = PbxSource & Pick<PbxRecord, 'origin'>
+
+export type StoreFound = {
+  readonly diagnoses: Diagnosis[]
+  readonly webhooks: readonly { readonly account: string; readonly target: Target }[]
+  readonly newestEventMs: number | undefined
+  /** The PBXs of the store, those of the settings of the service included. */
+  readonly pbxs: readonly StoredPbx[]
+  /** Returns how an account is spelt in the store; `undefined`: the store cannot be read. */
+  readonly accountOf: AccountOf | undefined
+}
+
+const DAY_US = 86_400 * SECOND
+const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
+
+/** Checks the store, whether a service is using it or not. */
+export async function diagnoseStore(folder: string, copies?: string): Promise<StoreFound> {
+  const path = join(folder, 'hookswitch.db')
+  try {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+      return { diagnoses: [wrong('store', `${folder} is not a folder`, 'give the folder with --data')], ...NO_STORE }
+    if (statSync(path, { throwIfNoEntry: false }) === undefined)
+      return {
+        diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],
+        ...NO_STORE,
+      }
+    return await checkStore(folder, path, copies)
+  } catch (error) {
+    return { diagnoses: [unusable(error, path)], ...NO_STORE }
+  }
+}
+
+/** Explains why a store cannot be used, with the fix for exactly that. */
+function unusable(error: unknown, path: string): Diagnosis {
+  const fault = asStoreFault(error, path)
+  const kind = storeFaultKind(error, path)
+  const text = fault instanceof Error ? fault.message : String(fault)
+  return wrong('store', text, kind === undefined ? 'hookswitch version' : fixCommand(kind, path))
+}
+
+async function checkStore(folder: string, path: string, copies?: string): Promise<StoreFound> {
+  const store = openSqliteStore(path)
+  try {
+    const faults = await store.maintenance.fileFaults()
+    const found = await diagnoseContents(store, { dataPath: folder }, copies)
+    const file =
+      faults.length === 0
+        ? ok('store', `${path} is readable to the end`)
+        : wrong('store', `${path} is damaged: ${faults[0]}`, fixCommand('damaged', path))
+    return { ...found, diagnoses: [file, ...writeProblems(path), ...found.diagnoses] }
+  } finally {
+    await store.stop()
+  }
+}
+
+/** Checks the contents of a store of any engine: users, webhooks and deliveries. */
+export async function diagnoseContents(store: Store, place: StorePlace, copies?: string): Promise<StoreFound> {
+  const now = nowUs()
+  const condition = await store.maintenance.conditionGet(now - DAY_US)
+  const { failed, pending, oldestPendingUs, newestEventUs } = condition
+  const webhooks = condition.webhooks.map(({ account, url }) => ({ account, target: targetOf(url) }))
+  const users = await store.accounts.userCount()
+  const list = (state: string) => `hookswitch delivery list --state ${state}${dataFlag(place)}`
+  const since = new Date(Date.now() - 86_400_000).toISOString()
+  const diagnoses: Diagnosis[] = [
+    users > 0 ? ok('users', `${users} can log in`) : wrong('users', 'nobody can log in', addUserLine(place)),
+    ...(webhooks.length > 0
+      ? []
+      : [
+          wrong(
+            'webhooks',
+            'no account has a webhook: events are not sent',
+            'log in to the web page, then: Webhooks, Add',
+          ),
+        ]),
+    pending > 0
+      ? advice(
+          'deliveries',
+          `${pending}${pending === MAX_COUNTED_BRIEFLY ? ' or more' : ''} pending, the oldest for ${formatDuration((now - (oldestPendingUs ?? now)) / 1_000)}`,
+          list('pending'),
+        )
+      : ok('deliveries', 'none is pending'),
+    ...(failed > 0
+      ? [
+          advice(
+            'deliveries',
+            `${failed} failed in the last 24 hours`,
+            `${list('failed')}   then: hookswitch delivery retry --failed-since ${since}${dataFlag(place)}`,
+          ),
+        ]
+      : []),
+  ]
+  if (pending > 0) diagnoses.push(...(await diagnoseWaiting(store, place)))
+  diagnoses.push(...(await diagnoseRecordings(store)), ...(await diagnoseCopies(store, copies)))
+  const newestEventMs = newestEventUs === undefined ? undefined : newestEventUs / 1_000
+  const accounts = newAccountDirectory()
+  accounts.set(await store.accounts.accountList())
+  const { spellingOf: accountOf } = accounts.directory
+  return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store), accountOf }
+}
+
+/** Reports the webhooks that deliveries wait for: paused ones, and those that the running service found down. */
+async function diagnoseWaiting({ accounts, webhooks }: Store, place: StorePlace): Promise<Diagnosis[]> {
+  const diagnoses: Diagnosis[] = []
+  for (const { id, name } of await accounts.accountList()) {
+    const listed = (await webhooks.webhookListWithPending(id)).filter(({ pending }) => pending > 0)
+    if (listed.length === 0) continue
+    const options = await webhooks.optionsList(id)
+    const paused = new Set(options.flatMap((one) => (one.options?.paused ? one.url : [])))
+    const { down } = await readRunningState(
+      place,
+      listed.map((one) => one.id),
+    )
+    const account = name === 'default' ? '' : ` --account ${quoted(name)}`
+    const about = name === 'default' ? 'webhook' : `webhook of ${name}`
+    for (const { id: webhookId, url, pending } of listed) {
+      const { logged } = targetOf(url)
+      const waiting = `${pending} ${pending === 1 ? 'delivery is' : 'deliveries are'} pending for it`
+      const outage = down.get(webhookId)
+      if (paused.has(url)) {
+        const fix = `hookswitch webhook set URL --no-paused${account}${dataFlag(place)}   sends them`
+        diagnoses.push(advice(about, `${logged} is paused: ${waiting}`, fix))
+      } else if (outage !== undefined) {
+        const fix = `hookswitch webhook test URL${account}${dataFlag(place)}   once its receiver works again`
+        diagnoses.push(wrong(about, `${logged} has been down ${describeDown(outage)}; ${waiting}`, fix))
+      }
+    }
+  }
+  return diagnoses
+}
+
+/** Returns the PBXs that a service watches. One that was removed is left out. */
+async function storedPbxs({ pbxs }: Pick<Store, 'pbxs'>): Promise<StoredPbx[]> {
+  const records = await pbxs.pbxList()
+  return records.flatMap(({ name, url, origin }) => {
+    const parsed = url === null ? undefined : parsePbxUrl(url)
+    return parsed === undefined || 'wrong' in parsed ? [] : { ...parsed.pbx, name, origin }
+  })
+}
+
+const SHOWN = 3
+
+/** Reports which recordings could not be saved, and why. Returns nothing while there are no recordings. */
+export async function diagnoseRecordings({ recordings }: Pick<Store, 'recordings'>): Promise<Diagnosis[]> {
+  const { pending, saved, failed, erased } = await recordings.recordingCount()
+  if (pending + saved + failed + erased === 0) return []
+  const troubled = await recordings.recordingListTroubled(SHOWN)
+  const undeleted = await diagnoseUndeleted(recordings)
+  if (troubled.length === 0) return [ok('recordings', `${saved} are saved, ${pending} are pending`), ...undeleted]
+  const counts = advice('recordings', `${saved} are saved, ${pending} are pending, ${failed} were given up`)
+  const reasons = troubled.map(({ pbx, path, error, state }) =>
+    wrong(
+      'recordings',
+      harmless(`${path} of ${pbx} ${state === 'failed' ? 'was given up' : 'cannot be saved yet'}: ${error}`),
+      "check recordings= in the PBX URL: hookswitch pbx check '…'",
+    ),
+  )
+  return [counts, ...reasons, ...undeleted]
+}
+
+/** Reports a folder of copies that is not that of this store. */
+export async function diagnoseCopies(store: Store, place: string | undefined): Promise<Diagnosis[]> {
+  const folder = copiesFolderOf(place)
+  if (folder === undefined) return []
+  const problem = await problemOfMark(markOf(store, folder), { mayMark: false }).catch(String)
+  if (problem === undefined) return [ok('recordings', `copies are made in ${folder}`)]
+  const [text = problem, ...fix] = problem.split(': ')
+  return [wrong('recordings', `copies are neither made nor deleted: ${text}`, fix.join(': '))]
+}
+
+/** Copies that cannot be deleted are listed one by one: some are of calls that were erased. */
+const UNDELETED_SHOWN = 20
+
+async function diagnoseUndeleted(recordings: Store['recordings']): Promise<Diagnosis[]> {
+  const found = (await recordings.recordingListUndeleted(UNDELETED_SHOWN + 1)).filter(({ error }) =>
+    error?.startsWith(CANNOT_DELETE_COPY),
+  )
+  const diagnoses = found.slice(0, UNDELETED_SHOWN).map(({ pbx, callId, id, copy, state, error }) => {
+    const of = state === 'erased' ? 'the erased call' : 'the call'
+    return wrong(
+      'recordings',
+      harmless(`recording ${id} of ${of} ${callId} (${pbx}): ${error}`),
+      copy === null ? 'check --recordings-copy' : `delete ${quoted(copy)} at the place of --recordings-copy`,
+    )
+  })
+  if (found.length > UNDELETED_SHOWN)
+    diagnoses.push(advice('recordings', 'more copies cannot be deleted', 'see the log'))
+  return diagnoses
+}
+
+/** Tries a write that changes nothing: a store that can be read may still be on a full disk. */
+function writeProblems(path: string): Diagnosis[] {
+  try {
+    tryToWrite(path)
+    return []
+  } catch (error) {
+    return [unusable(error, path)]
+  }
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { type DownWebhook, lastErrorOf, readServiceNote, type SettingsInForce } from '../app/service-note.ts'
+import { stateOfNode } from '../cluster/node-state.ts'
+import type { DatabaseSource } from '../lib/database-url.ts'
+import { formatDuration, nowUs, parseTime, rfc3339 } from '../lib/time.ts'
+import { openClusterStore } from '../store/postgres/cluster.ts'
+import { newClient } from '../store/postgres/engine/client.ts'
+import { createStatusStore } from '../store/postgres/statuses.ts'
+import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
+import { reportedStatus } from '../web/server/webhook-statuses.ts'
+import type { StorePlace } from './suggested-commands.ts'
+
+/** What a command can know of the service that runs on its store. */
+export type RunningState = {
+  readonly isRunning: boolean
+  /** `undefined`: not known here. */
+  readonly settings: SettingsInForce | undefined
+  /** Those of the given webhooks that are down, by id. */
+  readonly down: ReadonlyMap<number, DownWebhook>
+}
+
+const STATEMENT_MS = 5_000
+const NOT_RUNNING: RunningState = { isRunning: false, settings: undefined, down: new Map() }
+
+/** Reads the state of the service that runs on a store, and which of these webhooks are down. */
+export async function readRunningState(place: StorePlace, webhookIds: readonly number[]): Promise<RunningState> {
+  const { dataPath, database } = place
+  if (database !== undefined) return await readNodesState(database, webhookIds)
+  const note = await readServiceNote(dataPath)
+  if (note === undefined) return { ...NOT_RUNNING, isRunning: isHeld(dataPath) }
+  const wanted = new Set(webhookIds)
+  const down = note.down.filter((one) => wanted.has(one.webhookId)).map((one) => [one.webhookId, one] as const)
+  return { isRunning: true, settings: note.settings, down: new Map(down) }
+}
+
+function isHeld(folder: string): boolean {
+  try {
+    return holderOf(join(folder, 'lock')) !== undefined
+  } catch {
+    // This user may not open the lock: the store itself reports the reason.
+    return false
+  }
+}
+
+/** Reads what the nodes of a database report. The settings of each are its own. */
+async function readNodesState(source: DatabaseSource, webhookIds: readonly number[]): Promise<RunningState> {
+  const cluster = openClusterStore(source)
+  const client = newClient(source, { role: 'status', connections: 1, statementMs: STATEMENT_MS })
+  const statuses = createStatusStore(client, { listen: () => async () => undefined })
+  try {
+    const databaseUs = await cluster.clockGet()
+    const nodes = await cluster.nodeList()
+    if (!nodes.some((node) => stateOfNode(node, databaseUs) !== 'dead')) return NOT_RUNNING
+    const rows = await statuses.webhookStatusGetMany(webhookIds)
+    const down = rows.flatMap(({ webhookId, status, isPresent }) => {
+      const { downSinceUs, last } = reportedStatus(status, isPresent)
+      if (downSinceUs === null) return []
+      const since = rfc3339(Math.round(nowUs() - databaseUs + downSinceUs))
+      return [[webhookId, { webhookId, since, error: lastErrorOf(last) }] as const]
+    })
+    return { isRunning: true, settings: undefined, down: new Map(down) }
+  } finally {
+    await client.stop()
+    await cluster.stop()
+  }
+}
+
+/** Returns for how long a webhook has been down, and why: `for 3 min: connection refused`. */
+export const describeDown = ({ since, error }: Pick<DownWebhook, 'since' | 'error'>): string =>
+  `for ${formatDuration((nowUs() - (parseTime(since) ?? nowUs())) / 1_000)}: ${error}`

@@ -1,0 +1,27 @@
+import { SETTINGS } from '../app/settings.ts'
+import type { DatabaseSource } from '../lib/database-url.ts'
+
+// Command lines that messages suggest: they can be pasted into a shell as they are.
+
+/** The place of a store: a database, or else a folder. */
+export type StorePlace = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
+
+/**
+ * Returns ` --data FOLDER`, quoted for a shell, so that a suggested command uses the same store; '' for the default
+ * folder. The URL of a database is not repeated: there is a password in it.
+ */
+export function dataFlag({ dataPath, database }: StorePlace): string {
+  if (database !== undefined) return ' --database-url …'
+  return dataPath === SETTINGS.dataPath.default ? '' : ` --data ${quoted(dataPath)}`
+}
+
+/** Returns the command that checks a PBX of the store. */
+export const checkPbxLine = (name: string, place: StorePlace): string =>
+  `hookswitch pbx check --name ${quoted(name)}${dataFlag(place)}`
+
+/** Returns a text as one word of a shell. */
+export const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+
+/** Returns the command that adds a first user. */
+export const addUserLine = (place: StorePlace): string =>
+  `hookswitch user add --admin --email you@example.com --name You${dataFlag(place)}`

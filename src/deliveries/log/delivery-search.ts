@@ -1,0 +1,81 @@
+import { nextTurn } from '../../lib/slices.ts'
+import { parseTime } from '../../lib/time.ts'
+import type { DeliveryPart, DeliveryRow, DeliveryFilter as LogFilter } from '../../store/operations/log.ts'
+import type { Store } from '../../store/store.ts'
+import type { DeliveryFilter } from './model.ts'
+
+/** The account whose deliveries are meant; `null`: all accounts, for the operator. */
+export type AccountScope = number | null
+
+type Dependencies = {
+  readonly store: Pick<Store, 'log' | 'calls'>
+  /** Returns the ids of the calls from or to a number, the newest ones if there are many. */
+  readonly callsOfNumber: (accountId: number, number: string) => Promise<readonly string[]>
+  /** How long one search may take: a filter may leave out millions. */
+  readonly patienceMs: number
+}
+
+/** The end of a call's id: the page shows the last 8 characters. */
+const SHORT_ID = /^[0-9a-f-]{8,35}$/i
+const ABOVE_ALL_IDS = '~'
+type CallIdPart = { ids: string[]; nextId: string | null }
+
+export type DeliverySearch = ReturnType<typeof createDeliverySearch>
+
+/**
+ * Creates the search in the log of deliveries. It reads part by part, and gives way to other work between two of them.
+ */
+export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Dependencies) {
+  async function callsOfId(callId: string): Promise<string[]> {
+    if (!SHORT_ID.test(callId)) return [callId]
+    const endMs = performance.now() + patienceMs
+    let beforeId: string | null = ABOVE_ALL_IDS
+    while (beforeId !== null && performance.now() < endMs) {
+      const part: CallIdPart = await store.calls.callIdListEndingIn({ ending: callId, beforeId })
+      if (part.ids.length > 0) return part.ids
+      beforeId = part.nextId
+      await nextTurn()
+    }
+    return []
+  }
+
+  return {
+    /**
+     * Returns matching rows below an id, newest first, at least `enough` unless there are no more or it took too long;
+     * and from which id the next search continues (`null`: there are no more).
+     */
+    async find(filter: LogFilter, beforeId: number, enough: number) {
+      const rows: DeliveryRow[] = []
+      const endMs = performance.now() + patienceMs
+      let nextId: number | null = beforeId
+      while (nextId !== null && rows.length < enough) {
+        const limit = enough - rows.length
+        const part: DeliveryPart = await store.log.deliveryList({ filter, fromId: nextId, limit, order: 'newest' })
+        rows.push(...part.rows)
+        nextId = part.nextId
+        if (performance.now() > endMs) break
+        if (nextId !== null && rows.length < enough) await nextTurn()
+      }
+      return { rows, nextId }
+    },
+
+    /** Returns the filter of the log, with the ids of the calls that are meant by a short id or a number. */
+    async resolve(accountId: AccountScope, filter: DeliveryFilter): Promise<LogFilter> {
+      const plain = logFilterOf(accountId, filter)
+      const { call_id: callId, number } = filter
+      const byId = callId === undefined ? undefined : await callsOfId(callId)
+      const byNumber =
+        number === undefined ? undefined : accountId === null ? [] : await callsOfNumber(accountId, number)
+      if (byId === undefined || byNumber === undefined) return { ...plain, callIds: byId ?? byNumber }
+      return { ...plain, callIds: byId.filter((id) => byNumber.includes(id)) }
+    },
+  }
+}
+
+/** Returns the filter of the log for the conditions of a client. */
+export function logFilterOf(accountId: AccountScope, filter: DeliveryFilter): LogFilter {
+  const { state, event, url, call_id: callId, since, until } = filter
+  const sinceUs = since === undefined ? undefined : parseTime(since)
+  const untilUs = until === undefined ? undefined : parseTime(until)
+  return { accountId, state, event, url, callIds: callId === undefined ? undefined : [callId], sinceUs, untilUs }
+}

@@ -1,0 +1,61 @@
+import type { Log } from '../../lib/log.ts'
+import { inSmallSteps, PAUSE_MS, STEP, startPeriodic } from '../../lib/periodic.ts'
+import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import type { Store } from '../../store/store.ts'
+
+export type PrunerOptions = {
+  readonly maintenance: Store['maintenance']
+  readonly log: Log
+  readonly keepDeliveredMs: number
+  readonly keepFailedMs: number
+  /** Returns whether the wall clock can be trusted. */
+  readonly mayPrune?: () => boolean
+  readonly nowUs?: NowUs
+  readonly everyMs?: number
+}
+
+const EVERY_MS = 10 * 60_000
+/** A URL that left the list may come back, to a receiver that still has its secret. */
+const SECRETS_KEPT_US = 365 * 86_400 * SECOND
+
+/** Starts deleting the records that are older than their retention, in small steps. */
+export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
+  const { maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune = () => true } = options
+  const { nowUs = wallUs, everyMs = EVERY_MS } = options
+
+  async function prune(stopped: () => boolean): Promise<void> {
+    let afterId = 0
+    let pruned = 0
+    while (!stopped() && mayPrune()) {
+      const now = nowUs()
+      const deliveredBeforeUs = now - keepDeliveredMs * MILLISECOND
+      const failedBeforeUs = now - keepFailedMs * MILLISECOND
+      const step = await maintenance.deliveryPrune({
+        afterId,
+        deliveredBeforeUs,
+        failedBeforeUs,
+        nowUs: now,
+        limit: STEP,
+      })
+      pruned += step.pruned
+      if (step.lastId === null) break
+      afterId = step.lastId
+      await Bun.sleep(PAUSE_MS)
+    }
+    pruned += await inSmallSteps(
+      () => maintenance.webhookPrune(STEP),
+      () => !stopped(),
+    )
+    const beforeUs = nowUs() - SECRETS_KEPT_US
+    pruned += await inSmallSteps(
+      () => maintenance.secretPrune({ beforeUs, limit: STEP }),
+      () => !stopped() && mayPrune(),
+    )
+    if (pruned > 0) log.info({ pruned }, 'old records were deleted')
+  }
+  return startPeriodic(everyMs, (stopped) =>
+    prune(stopped).catch((error) =>
+      log.warn({ err: error }, 'cannot delete old records: the store is unavailable, will retry'),
+    ),
+  )
+}

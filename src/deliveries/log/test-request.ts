@@ -1,0 +1,107 @@
+import { Fault } from '../../lib/fault.ts'
+import { newUuid } from '../../lib/id.ts'
+import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import type { WebhookRecord } from '../../store/operations/webhooks.ts'
+import type { Store } from '../../store/store.ts'
+import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
+import { failureOf, type Outcome, statusOf } from '../policy/retry-policy.ts'
+import type { Dispatcher } from '../run/dispatcher-run.ts'
+
+import { type Attempt, TIMEOUT_MS } from '../sending/attempt.ts'
+import { attemptFor, customRequestOf } from '../sending/custom-attempt.ts'
+import { traceparentOf } from '../sending/trace-context.ts'
+import { cachedWebhookOf } from '../sending/webhook-cache.ts'
+import type { Tested } from './model.ts'
+
+export type TestRequestOptions = {
+  readonly store: Pick<Store, 'accounts' | 'webhooks' | 'queue'>
+  readonly attempt: Attempt
+  readonly templates: TemplateRenderer
+  /** Waits until the limits of the running service allow a request; without it there are none. */
+  readonly reserve?: Dispatcher['reserve']
+  /** Returns whether this process sends the deliveries of an account; without it another one does. */
+  readonly isOwner?: (accountId: number) => boolean
+  readonly nowUs?: NowUs
+}
+
+/** Test requests of an account at a time. */
+const MAX_AT_A_TIME = 2
+
+/**
+ * Sends one signed test request to a URL of an account's list; it is stored nowhere. Returns its outcome.
+ * @throws Fault 422 when the URL is not in the list.
+ */
+export async function sendTestRequest(deps: TestRequestOptions, accountId: number, url: string): Promise<Tested> {
+  return await sendTo(deps, await listedWebhook(deps.store, accountId, url))
+}
+
+async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise<Tested> {
+  const { store, attempt, templates, reserve, isOwner = () => false, nowUs = wallUs } = deps
+  const { accountId } = webhook
+  const atUs = nowUs()
+  const rendering = { templates, accountId, purpose: 'trying' } as const
+  const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, rendering)
+  const { target, sign } = cachedWebhookOf(webhook, atUs, custom)
+  const account = (await store.accounts.accountGetName(accountId)) ?? null
+  const id = newUuid(atUs)
+  const time = rfc3339(atUs)
+  const body = JSON.stringify({ time, data: { name: 'test', id, account } })
+  const timestampS = Math.floor(atUs / SECOND)
+  const sent = { id, timestampS, traceparent: traceparentOf(id), body }
+  const end = await reserve?.(webhook.id)
+  let outcome: Outcome = { kind: 'aborted' }
+  try {
+    const attempted = await attemptFor(attempt, { target, sign, custom }, sent)
+    outcome = attempted.outcome
+    const { durationMs, response } = attempted
+    if (outcome.kind === 'delivered' && !isOwner(accountId))
+      await store.queue.ownerRequestAdd({ webhookId: webhook.id, deliveryId: null, nowUs: nowUs() })
+    return { status: statusOf(outcome), duration_ms: durationMs, error: failureOf(outcome), response }
+  } finally {
+    // After an error too: its place in flight is free again.
+    end?.(outcome)
+  }
+}
+
+/**
+ * Makes the function that sends the test requests of all accounts, two of each at a time.
+ * @throws Fault 429 when an account has as many in flight; else as `sendTestRequest` does.
+ */
+export function createTestSender(deps: TestRequestOptions): (accountId: number, url: string) => Promise<Tested> {
+  const running = new Map<number, number>()
+  const count = (accountId: number, by: number) => {
+    const now = (running.get(accountId) ?? 0) + by
+    if (now === 0) running.delete(accountId)
+    else running.set(accountId, now)
+  }
+  return async (accountId, url) => {
+    const webhook = await listedWebhook(deps.store, accountId, url)
+    if ((running.get(accountId) ?? 0) >= MAX_AT_A_TIME)
+      throw new Fault(
+        'too_many_requests',
+        `${MAX_AT_A_TIME} test requests are in flight: try again when one has ended.`,
+        {
+          headers: { 'retry-after': String(TIMEOUT_MS / 1_000) },
+        },
+      )
+    count(accountId, 1)
+    try {
+      return await sendTo(deps, webhook)
+    } finally {
+      count(accountId, -1)
+    }
+  }
+}
+
+/** @throws Fault 422 when the URL is not in the list. */
+async function listedWebhook(
+  { webhooks }: TestRequestOptions['store'],
+  accountId: number,
+  url: string,
+): Promise<WebhookRecord> {
+  const webhook = await webhooks.webhookGetByUrl(accountId, url)
+  if (webhook !== undefined) return webhook
+  throw new Fault('invalid', 'This URL is not in the list.', {
+    errors: [{ path: '/url', message: 'is not in the list' }],
+  })
+}

@@ -1,0 +1,115 @@
+import { MILLISECOND, SECOND } from '../../lib/time.ts'
+import { isTrouble, type Outcome, retryAfterMsOf } from './retry-policy.ts'
+
+/**
+ * The circuit breaker of one webhook: whether it is sent to, and how much at a time. Pure, and the only code that
+ * changes it. Its times are of the steady clock.
+ *
+ * States: *closed* (deliveries are sent) and *open* (the webhook is down: only probes are sent, one at a time).
+ * Invariants: `window` is 1 while open, and 16 at most; `troubles` counts troubles since the last outcome that was
+ * none.
+ * Moves: the fifth trouble in a row opens it; then it is probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver
+ * asks for that. Any answer but 429 and 5xx closes it. The window grows by one with each such answer, so that a
+ * receiver that has recovered is not flooded.
+ */
+export type CircuitBreaker = {
+  readonly troubles: number
+  /** How many attempts may be in flight. */
+  readonly window: number
+  /** Whether the last outcome showed that the receiver works. */
+  readonly proven: boolean
+  /** Since when it is open, and when the next probe may be sent; `undefined`: it is closed. */
+  readonly open: { readonly sinceUs: number; readonly probeAtUs: number; readonly waitUs: number } | undefined
+}
+
+type State = { -readonly [name in keyof CircuitBreaker]: CircuitBreaker[name] }
+
+export type BreakerChange = 'opened' | 'closed'
+
+const OPENS_AFTER_TROUBLES = 5
+export const MAX_WINDOW = 16
+/** A process that starts with a backlog begins with few: the receiver may have gone down since. */
+const FIRST_WINDOW = 4
+const FIRST_PROBE_US = SECOND
+const LAST_PROBE_US = 60 * SECOND
+
+/** An outage that lasts as long is logged, counted in the metrics and alerted. */
+export const LONG_OUTAGE_MS = 5 * 60_000
+
+/** Returns the circuit breaker of a webhook that nothing is known of yet: closed. */
+export const newCircuitBreaker = (): CircuitBreaker => ({
+  troubles: 0,
+  window: FIRST_WINDOW,
+  proven: false,
+  open: undefined,
+})
+
+/**
+ * Applies the outcome of an attempt. While the breaker is open only the failure of a probe counts: other attempts began
+ * before. Returns whether that opened or closed it; `undefined`: neither.
+ */
+export function recordOutcome(
+  breaker: CircuitBreaker,
+  outcome: Outcome,
+  { probe, nowUs }: { probe: boolean; nowUs: number },
+): BreakerChange | undefined {
+  if (outcome.kind === 'unsent' || outcome.kind === 'skipped' || outcome.kind === 'aborted') return undefined
+  const state: State = breaker
+  if (outcome.kind === 'unrendered') {
+    if (probe && state.open !== undefined) state.open = nextProbe(state.open, nowUs)
+    return undefined
+  }
+  if (isTrouble(outcome)) return recordTrouble(state, outcome, probe, nowUs)
+  const wasOpen = state.open !== undefined
+  state.troubles = 0
+  state.proven = true
+  state.window = wasOpen ? 1 : Math.min(MAX_WINDOW, state.window + 1)
+  state.open = undefined
+  return wasOpen ? 'closed' : undefined
+}
+
+function recordTrouble(state: State, outcome: Outcome, probe: boolean, nowUs: number): BreakerChange | undefined {
+  state.troubles += 1
+  state.proven = false
+  const notBeforeUs = nowUs + retryAfterMsOf(outcome) * MILLISECOND
+  if (state.open !== undefined) {
+    const open = probe ? nextProbe(state.open, nowUs) : state.open
+    state.open = { ...open, probeAtUs: Math.max(open.probeAtUs, notBeforeUs) }
+    return undefined
+  }
+  state.window = Math.max(1, Math.floor(state.window / 2))
+  if (state.troubles < OPENS_AFTER_TROUBLES) return undefined
+  state.window = 1
+  state.open = { sinceUs: nowUs, probeAtUs: Math.max(nowUs + FIRST_PROBE_US, notBeforeUs), waitUs: FIRST_PROBE_US }
+  return 'opened'
+}
+
+/** Returns when the next probe may be sent after one that failed: each waits twice as long. */
+function nextProbe({ sinceUs, waitUs: before }: NonNullable<State['open']>, nowUs: number) {
+  const waitUs = Math.min(before * 2, LAST_PROBE_US)
+  return { sinceUs, waitUs, probeAtUs: nowUs + waitUs }
+}
+
+/** Returns whether a breaker has been open for five minutes or more. */
+export const isLongOpen = ({ open }: CircuitBreaker, nowUs: number): boolean =>
+  open !== undefined && nowUs - open.sinceUs >= LONG_OUTAGE_MS * MILLISECOND
+
+/** How a webhook does. `downSinceUs` is steady time. */
+export type BreakerHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downSinceUs: number | null }
+
+/** Returns how the webhook of a breaker does; `unknown` while nothing has shown that it works, or without a breaker. */
+export function healthOf(breaker: CircuitBreaker | undefined): BreakerHealth {
+  const open = breaker?.open
+  if (open !== undefined) return { state: 'down', downSinceUs: open.sinceUs }
+  return { state: breaker?.proven ? 'up' : 'unknown', downSinceUs: null }
+}
+
+/** Returns how many breakers of these queues are open, and how many of them for five minutes or more. */
+export function countOpen(queues: Iterable<{ readonly breaker: CircuitBreaker }>, nowUs: number) {
+  const counts = { now: 0, long: 0 }
+  for (const { breaker } of queues) {
+    if (breaker.open !== undefined) counts.now += 1
+    if (isLongOpen(breaker, nowUs)) counts.long += 1
+  }
+  return counts
+}

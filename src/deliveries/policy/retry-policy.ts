@@ -1,0 +1,95 @@
+import { MILLISECOND } from '../../lib/time.ts'
+
+/**
+ * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules,
+ * connection, TLS, time-out. Two count as no attempt, since they are no fault of the receiver: `unsent`, this machine
+ * could not begin the request; `aborted`, another node owns the account now and sends it again. `unrendered`: the
+ * template of the webhook failed. `skipped`: it was empty, so that this event is not sent.
+ */
+export type Outcome =
+  | { readonly kind: 'delivered'; readonly status: number }
+  | { readonly kind: 'refused'; readonly status: number; readonly retryAfterMs?: number }
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'unsent'; readonly reason: string }
+  | { readonly kind: 'unrendered'; readonly reason: string }
+  | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'aborted' }
+
+/** Returns the status of the answer; `null` if there was no answer. */
+export const statusOf = (outcome: Outcome): number | null => ('status' in outcome ? outcome.status : null)
+/** Returns why there was no answer, or no request; `null` if there was an answer. */
+export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? outcome.reason : null)
+
+/** The state of a delivery after an attempt; of one that is pending, when it is tried again. */
+export type NextStep =
+  | { readonly state: 'delivered' }
+  | { readonly state: 'failed' }
+  | { readonly state: 'pending'; readonly dueUs: number }
+
+/** 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, 8 h, 16 h. */
+export const DEFAULT_SCHEDULE_MS: readonly number[] = [
+  5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 57_600,
+].map((seconds) => seconds * 1_000)
+
+/** ±10%, so that deliveries that failed together are not retried together. */
+const JITTER = 0.1
+const MAX_RETRY_AFTER_MS = 3_600_000
+const GONE = 410
+
+/**
+ * Returns the state of a delivery after an attempt. Times are microseconds of the clock that `nowUs` is of.
+ * @param tries attempts that count against the schedule, this one included
+ * @param random from 0 to 1
+ */
+export function nextStep(
+  tries: number,
+  outcome: Outcome,
+  { nowUs, random, scheduleMs }: { nowUs: number; random: number; scheduleMs: readonly number[] },
+): NextStep {
+  switch (outcome.kind) {
+    case 'delivered':
+    case 'skipped':
+      return { state: 'delivered' }
+    case 'refused':
+      return outcome.status === GONE ? { state: 'failed' } : retry()
+    case 'unreachable':
+    case 'unrendered':
+      return retry()
+    case 'unsent':
+    case 'aborted':
+      return { state: 'pending', dueUs: nowUs }
+    default:
+      return outcome satisfies never
+  }
+
+  function retry(): NextStep {
+    const waitMs = scheduleMs[tries - 1]
+    if (waitMs === undefined) return { state: 'failed' }
+    const jitteredMs = waitMs * (1 - JITTER + 2 * JITTER * random)
+    const laterMs = Math.max(jitteredMs, retryAfterMsOf(outcome))
+    return { state: 'pending', dueUs: nowUs + Math.round(laterMs * MILLISECOND) }
+  }
+}
+
+/**
+ * Returns for how many milliseconds the receiver asks not to be called (`Retry-After`), at most an hour; 0: it does
+ * not.
+ */
+export const retryAfterMsOf = (outcome: Outcome): number =>
+  outcome.kind === 'refused' ? Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
+
+/** Returns the age in microseconds at which a delivery expires, even if its webhook was down all the time. */
+export const maxAgeUsOf = (scheduleMs: readonly number[]): number =>
+  scheduleMs.reduce((sum, ms) => sum + ms, 0) * MILLISECOND
+
+/** Returns whether an outcome shows that the receiver is in trouble, rather than that it refuses this one delivery. */
+export const isTrouble = (outcome: Outcome): boolean =>
+  outcome.kind === 'unreachable' || (outcome.kind === 'refused' && (outcome.status === 429 || outcome.status >= 500))
+
+/** Returns the milliseconds of a `Retry-After` header: seconds or a date (RFC 9110, 10.2.3); `undefined`: neither. */
+export function parseRetryAfter(value: string | null, nowUs: number): number | undefined {
+  if (value === null) return undefined
+  if (/^\d+$/.test(value.trim())) return Number(value) * 1_000
+  const atMs = Date.parse(value)
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowUs / MILLISECOND)
+}

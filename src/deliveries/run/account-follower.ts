@@ -1,0 +1,99 @@
+import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import type { Log } from '../../lib/log.ts'
+import type { StatusStore } from '../../store/operations/statuses.ts'
+import type { Store } from '../../store/store.ts'
+import type { Backlogs } from '../queue/backlog.ts'
+import type { Sender } from '../sending/sender.ts'
+import type { WebhookCache } from '../sending/webhook-cache.ts'
+import { startArrivalHints, startArrivals } from './arrivals.ts'
+import type { Emitter } from './emitter.ts'
+import type { Guard } from './guard.ts'
+import type { Loader } from './loader.ts'
+
+export type AccountFollowerOptions = {
+  readonly ownership: Ownership
+  readonly events: Pick<Store['log'], 'eventGetNewest' | 'eventGetNewestAbove'>
+  readonly emitter: Emitter
+  /** Hints between nodes that events were stored. */
+  readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
+  readonly backlogs: Backlogs
+  readonly webhooks: WebhookCache
+  readonly loader: Loader
+  readonly sender: Sender
+  readonly guard: Guard
+  readonly log: Log
+  /** How long attempts may take to end before they are aborted; `undefined`: a stop aborts none. */
+  readonly drainMs?: number | undefined
+  /** Called when accounts may have been gained: their webhooks are read. */
+  readonly onGained: () => void
+  /** Begins the attempts that may begin. */
+  readonly run: () => void
+}
+
+/** How often it is checked whether the deliveries of lost accounts have left memory. */
+const CHECK_MS = 10
+
+/**
+ * Follows the accounts that this node owns. Deliveries of an account that it loses leave memory, attempts in flight are
+ * aborted; those of an account that it gains are loaded. Events of its accounts that other nodes store are noticed,
+ * since a PBX and its accounts may have different owners.
+ */
+export function followAccounts(options: AccountFollowerOptions) {
+  const { ownership, events, hints, backlogs, webhooks, loader, sender, guard, log, drainMs, onGained, run } = options
+  let stopped = false
+
+  function onChange(): ReadonlyMap<string, Promise<void>> {
+    const lost = loader.releaseLost()
+    loader.noteOwnersChanged()
+    if (!stopped) onGained()
+    run()
+    return new Map(lost.map((accountId) => [accountLease(accountId), ended(accountId)]))
+  }
+
+  /** Resolves when no delivery of an account is in memory. Without the database no attempt is waited for. */
+  async function ended(accountId: number): Promise<void> {
+    const untilMs = performance.now() + (ownership.isTrusted() ? (drainMs ?? 0) : 0)
+    let aborted = false
+    while (loader.countOf([accountId]) > 0 && !ownership.ownsAccount(accountId)) {
+      if (!aborted && performance.now() >= untilMs) {
+        aborted = true
+        sender.abort(accountId)
+        continue
+      }
+      await Bun.sleep(CHECK_MS)
+    }
+  }
+
+  function knownAccounts(): number[] {
+    const known = Array.from(backlogs.all(), ({ webhookId }) => webhooks.get(webhookId)?.accountId)
+    return [...new Set(known.filter((accountId) => accountId !== undefined))].filter(ownership.ownsAccount)
+  }
+
+  function onArrived(accountIds: ReadonlySet<number>): void {
+    loader.noteArrived(accountIds)
+    run()
+  }
+
+  const unlisten = ownership.onChange(guard(onChange))
+  const arrivals = ownership.isShared
+    ? startArrivals({ store: events, hints, accountIds: knownAccounts, onArrived: guard(onArrived), log })
+    : undefined
+  const hinting = hints && startArrivalHints({ ...options, hints })
+  return {
+    stop(): void {
+      stopped = true
+      arrivals?.stop()
+      void hinting?.stop()
+      unlisten()
+    },
+    /** Resolves with `draining`: attempts that take longer than `drainMs` are aborted. */
+    async drained(draining: Promise<void>): Promise<void> {
+      const abort = () => {
+        for (const accountId of knownAccounts()) sender.abort(accountId)
+      }
+      const timer = drainMs === undefined ? undefined : setTimeout(abort, drainMs)
+      await draining
+      clearTimeout(timer)
+    },
+  }
+}

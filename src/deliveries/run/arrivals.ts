@@ -1,0 +1,141 @@
+import type { Ownership } from '../../cluster/ownership.ts'
+import type { Log } from '../../lib/log.ts'
+import type { StoredEvent } from '../../store/operations/calls.ts'
+import type { StatusStore } from '../../store/operations/statuses.ts'
+import type { Store } from '../../store/store.ts'
+import type { Emitter } from './emitter.ts'
+
+export type ArrivalsOptions = {
+  readonly store: Pick<Store['log'], 'eventGetNewest' | 'eventGetNewestAbove'>
+  /** Hints of other nodes, which are faster than the poll. */
+  readonly hints?: Pick<StatusStore, 'arrivalListen'> | undefined
+  /** Returns the accounts that this node sends for. */
+  readonly accountIds: () => readonly number[]
+  /** Called with the accounts for which events were stored, by any node, since the last poll or hint. */
+  readonly onArrived: (accountIds: ReadonlySet<number>) => void
+  readonly log: Log
+  readonly pollMs?: number
+  readonly compareMs?: number
+}
+
+const POLL_MS = 250
+/** To compare so few accounts costs no more than to read what is newest. */
+const FEW_ACCOUNTS = 100
+/** So often all accounts are compared: that finds each event, however long its commit took to become visible. */
+const COMPARE_MS = 10_000
+/** An event becomes visible long before one is that was stored so much later; of different accounts not in order. */
+const ORDERED_WITHIN_MS = 2_000
+
+/**
+ * Starts to poll the store for events of other nodes, four times a second. Not to be started without other nodes. To
+ * compare all accounts takes the database 10 ms for 1,000 of them: so most polls read what is newest in the store.
+ */
+export function startArrivals(options: ArrivalsOptions): { stop(): void } {
+  const { store, hints, accountIds, onArrived, log, pollMs = POLL_MS, compareMs = COMPARE_MS } = options
+  let newest: ReadonlyMap<number, number> = new Map()
+  let known: ReadonlySet<number> = new Set()
+  /** The highest id that was seen until each of the last polls. */
+  let seen: { readonly atMs: number; readonly id: number }[] = []
+  let seenTo = 0
+  let comparedMs = Number.NEGATIVE_INFINITY
+  let polling = false
+
+  function note(ids: Iterable<number>): void {
+    for (const id of ids) seenTo = Math.max(seenTo, id)
+  }
+  /** Returns the newest event of each wanted account, as far as it was found now or before. */
+  async function read(wanted: ReadonlySet<number>, nowMs: number): Promise<ReadonlyMap<number, number>> {
+    const from = seen.findLast(({ atMs }) => nowMs - atMs >= ORDERED_WITHIN_MS)
+    if (from !== undefined) seen = seen.slice(seen.indexOf(from))
+    const isSame = wanted.size === known.size && wanted.isSubsetOf(known)
+    const isDue = nowMs - comparedMs >= compareMs
+    if (from === undefined || !isSame || isDue || wanted.size <= FEW_ACCOUNTS) {
+      const all = await store.eventGetNewest([...wanted])
+      note(all.values())
+      comparedMs = nowMs
+      known = wanted
+      return all
+    }
+    const recent = await store.eventGetNewestAbove(from.id)
+    note(recent.values())
+    return new Map([...newest, ...[...recent].filter(([accountId]) => wanted.has(accountId))])
+  }
+  async function poll(): Promise<void> {
+    const wanted = new Set(accountIds())
+    if (wanted.size === 0) return
+    const nowMs = performance.now()
+    const now = await read(wanted, nowMs)
+    const arrived = [...now].filter(([accountId, id]) => newest.get(accountId) !== id).map(([accountId]) => accountId)
+    newest = now
+    seen.push({ atMs: nowMs, id: seenTo })
+    if (arrived.length > 0) onArrived(new Set(arrived))
+  }
+  const timer = setInterval(() => {
+    if (polling) return
+    polling = true
+    poll()
+      // Parts that write log a warning when the store is unavailable.
+      .catch((error) => log.debug({ err: error }, 'cannot read which events have arrived, will retry'))
+      .finally(() => {
+        polling = false
+      })
+  }, pollMs)
+  const unlisten = hints?.arrivalListen((hinted) => {
+    const wanted = new Set(accountIds())
+    const arrived = hinted.filter((accountId) => wanted.has(accountId))
+    if (arrived.length > 0) onArrived(new Set(arrived))
+  })
+  return {
+    stop() {
+      clearInterval(timer)
+      void unlisten?.()
+    },
+  }
+}
+
+export type ArrivalHintsOptions = {
+  readonly hints: Pick<StatusStore, 'arrivalHint'>
+  readonly emitter: Emitter
+  readonly ownership: Pick<Ownership, 'ownsAccount'>
+  readonly log: Log
+}
+
+/** Between two hints at least: a busy PBX sends no more than some hundred a second, however many events it has. */
+const GAP_MS = 5
+/** A hint has 8,000 bytes at most. */
+const MAX_ACCOUNTS = 400
+
+/**
+ * Starts to send hints when events are stored for accounts that other nodes send for, so that those need not wait for
+ * their next poll: the first at once, the accounts of the next milliseconds together.
+ */
+export function startArrivalHints({ hints, emitter, ownership, log }: ArrivalHintsOptions): { stop(): Promise<void> } {
+  const waiting = new Set<number>()
+  let sending: Promise<void> | undefined
+
+  async function sendAll(): Promise<void> {
+    while (waiting.size > 0) {
+      const accountIds = [...waiting].slice(0, MAX_ACCOUNTS)
+      for (const id of accountIds) waiting.delete(id)
+      try {
+        await hints.arrivalHint(accountIds)
+      } catch (error) {
+        log.debug({ err: error }, 'cannot send the hint that events were stored: other nodes find them by themselves')
+      }
+      await Bun.sleep(GAP_MS)
+    }
+    sending = undefined
+  }
+  const onStored = (events: readonly StoredEvent[]) => {
+    for (const { accountId, deliveries } of events)
+      if (deliveries.length > 0 && !ownership.ownsAccount(accountId)) waiting.add(accountId)
+    if (waiting.size > 0) sending ??= sendAll()
+  }
+  emitter.on('stored', onStored)
+  return {
+    async stop() {
+      emitter.off('stored', onStored)
+      await sending
+    },
+  }
+}

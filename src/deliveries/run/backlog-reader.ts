@@ -1,0 +1,181 @@
+import type { Ownership } from '../../cluster/ownership.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { PendingDelivery } from '../../store/operations/queue.ts'
+import type { Store } from '../../store/store.ts'
+import {
+  type Backlog,
+  beginLoad,
+  endLoad,
+  hasDue,
+  type Load,
+  noteDeleted,
+  noteRetriesRead,
+  noteRetry,
+  noteUntriedRead,
+  setStrict,
+} from '../queue/backlog.ts'
+import { loadDelivery } from '../queue/delivery.ts'
+import { type LoadedDeliveries, MAX_LOADED } from '../queue/loaded-deliveries.ts'
+import type { WebhookCache } from '../sending/webhook-cache.ts'
+
+const MAX_READ = 128
+/** Retries that are in memory already are read along with the others: so the limit is higher than their number. */
+const MAX_RETRIES_READ = MAX_LOADED + MAX_READ
+
+export type BacklogReaderOptions = {
+  readonly queue: Store['queue']
+  readonly loaded: LoadedDeliveries
+  readonly webhooks: WebhookCache
+  readonly ownership: Ownership
+  readonly steadyUs: NowUs
+}
+
+/**
+ * Makes the function that loads deliveries of a webhook: retries that are due, then those never tried. It loads the
+ * webhook too if that is not cached, and rejects with Fault `unavailable`.
+ */
+export function createBacklogReader(options: BacklogReaderOptions): (backlog: Backlog) => Promise<void> {
+  const { loaded, webhooks, steadyUs } = options
+  const loadDue = createDueReader(options)
+  const loadUntried = createUntriedReader(options)
+  const strict = createStrictReader(options)
+
+  return async (backlog) => {
+    const { webhookId } = backlog
+    const load = beginLoad(backlog)
+    try {
+      if (webhooks.get(webhookId) === undefined) await webhooks.load([webhookId])
+      if (webhooks.get(webhookId) === undefined) {
+        noteDeleted(backlog)
+        return
+      }
+      // With deliveries in memory a refresh does it, which evicts them.
+      if (loaded.countOf(webhookId) === 0) setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
+      if (hasDue(backlog, steadyUs())) await loadDue(backlog, load)
+      if (!backlog.isStrict) {
+        if (!load.isStale) await loadUntried(backlog, load)
+        return
+      }
+      if (!load.isStale) await strict.loadNext(backlog, load)
+      if (!load.isStale) await strict.loadUntried(backlog, load)
+    } finally {
+      endLoad(backlog)
+    }
+  }
+}
+
+/** Returns whether this node owns the account of a webhook. Without other nodes it also owns one that is not cached. */
+export function isOwnWebhook(
+  { ownership, webhooks }: Pick<BacklogReaderOptions, 'ownership' | 'webhooks'>,
+  webhookId: number,
+): boolean {
+  if (!ownership.isShared) return true
+  const accountId = webhooks.get(webhookId)?.accountId
+  return accountId !== undefined && ownership.ownsAccount(accountId)
+}
+
+type Read = (backlog: Backlog, load: Load) => Promise<void>
+
+/**
+ * Returns whether the result of a read may be used. Trust in an account may have ended while it was on its way, and may
+ * begin again before anybody is notified: nothing of it is taken then, and nothing is noted as read.
+ */
+const isUsable = (options: BacklogReaderOptions, { webhookId }: Backlog, { isStale }: Load): boolean =>
+  !isStale && isOwnWebhook(options, webhookId)
+
+const cancelledTo = ({ webhooks }: BacklogReaderOptions, webhookId: number): number =>
+  webhooks.get(webhookId)?.cancelledTo ?? 0
+
+function isNew(options: BacklogReaderOptions, { id, webhookId }: PendingDelivery): boolean {
+  return id > cancelledTo(options, webhookId) && options.loaded.get(id) === undefined
+}
+
+/** Takes deliveries that were read into memory, unless they changed. Returns false if some have to be read again. */
+function take(options: BacklogReaderOptions, found: readonly PendingDelivery[], { released }: Load): boolean {
+  for (const pending of found)
+    if (isNew(options, pending) && !released.has(pending.id)) options.loaded.add(loadDelivery(pending))
+  return !found.some(({ id }) => released.has(id))
+}
+
+function createDueReader(options: BacklogReaderOptions): Read {
+  const { queue, loaded, steadyUs } = options
+  return async (backlog, load) => {
+    const { webhookId } = backlog
+    const dueSteadyUs = steadyUs()
+    const due = await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit: MAX_RETRIES_READ })
+    if (!isUsable(options, backlog, load)) return
+    const wanted = due.filter((pending) => isNew(options, pending))
+    const free = Math.max(0, loaded.freeOf(webhookId))
+    const isCurrent = take(options, wanted.slice(0, free), load)
+    if (!isCurrent || due.length === MAX_RETRIES_READ || wanted.length > free) {
+      noteRetriesRead(backlog, dueSteadyUs)
+      return
+    }
+    // A retry that is evicted from here on is noted by itself.
+    noteRetriesRead(backlog, undefined)
+    const next = await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: dueSteadyUs }).catch((error) => {
+      noteRetry(backlog, dueSteadyUs)
+      throw error
+    })
+    if (next !== undefined) noteRetry(backlog, next)
+  }
+}
+
+function createUntriedReader(options: BacklogReaderOptions): Read {
+  const { queue, loaded } = options
+  return async (backlog, load) => {
+    const { webhookId } = backlog
+    const limit = Math.min(MAX_READ, loaded.freeOf(webhookId))
+    if (!backlog.hasMore || limit <= 0) return
+    const afterId = Math.max(backlog.cursor, cancelledTo(options, webhookId))
+    const untried = await queue.deliveryGetUntried({ webhookId, afterId, limit })
+    if (!isUsable(options, backlog, load)) return
+    take(options, untried, load)
+    noteUntriedRead(backlog, {
+      lastId: untried.at(-1)?.id ?? 0,
+      hasMore: untried.length === limit || load.moreStored,
+    })
+  }
+}
+
+/** The reads of a strict order, in which only the first pending delivery of each call is loaded. */
+function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; loadUntried: Read } {
+  const { queue, loaded } = options
+  return {
+    /** Loads the deliveries that waited for one that has ended. */
+    async loadNext(backlog, load) {
+      const { webhookId, nextOf } = backlog
+      const callIds = [...nextOf].slice(0, Math.max(0, Math.min(MAX_READ, loaded.freeOf(webhookId))))
+      if (callIds.length === 0) return
+      for (const callId of callIds) nextOf.delete(callId)
+      const putBack = () => {
+        for (const callId of callIds) nextOf.add(callId)
+      }
+      const first = await queue.deliveryGetFirstOfCalls({ webhookId, callIds }).catch((error) => {
+        putBack()
+        throw error
+      })
+      if (!isUsable(options, backlog, load)) {
+        putBack()
+        return
+      }
+      const again = first.filter(({ id }) => load.released.has(id))
+      const untried = first.filter(({ dueSteadyUs }) => dueSteadyUs === undefined)
+      take(options, untried, load)
+      for (const { dueSteadyUs } of first) if (dueSteadyUs !== undefined) noteRetry(backlog, dueSteadyUs)
+      for (const { callId } of again) nextOf.add(callId)
+    },
+
+    async loadUntried(backlog, load) {
+      const { webhookId } = backlog
+      const limit = Math.min(MAX_READ, loaded.freeOf(webhookId))
+      if (!backlog.hasMore || limit <= 0) return
+      const afterId = Math.max(backlog.cursor, cancelledTo(options, webhookId))
+      const { deliveries, lastId } = await queue.deliveryGetUntriedStrict({ webhookId, afterId, limit })
+      if (!isUsable(options, backlog, load)) return
+      take(options, deliveries, load)
+      const readTo = lastId ?? deliveries.at(-1)?.id ?? 0
+      noteUntriedRead(backlog, { lastId: readTo, hasMore: lastId !== null || load.moreStored })
+    },
+  }
+}

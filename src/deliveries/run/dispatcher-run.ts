@@ -1,0 +1,189 @@
+import type { Ownership } from '../../cluster/ownership.ts'
+import { isInternalError } from '../../lib/fault.ts'
+import type { Log } from '../../lib/log.ts'
+import type { NowUs } from '../../lib/time.ts'
+import { SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import { LeaseLost } from '../../store/operations/cluster.ts'
+import type { StatusStore } from '../../store/operations/statuses.ts'
+import type { Store } from '../../store/store.ts'
+import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
+import type { BreakerHealth } from '../policy/circuit-breaker.ts'
+import { countOpen, healthOf } from '../policy/circuit-breaker.ts'
+import type { Clock } from '../policy/clock.ts'
+import { DEFAULT_SCHEDULE_MS, maxAgeUsOf } from '../policy/retry-policy.ts'
+import { createBacklogs } from '../queue/backlog.ts'
+import type { LoadedDelivery } from '../queue/delivery.ts'
+import { createLoadedDeliveries } from '../queue/loaded-deliveries.ts'
+import type { EndReserved } from '../queue/reservations.ts'
+import { createReservations } from '../queue/reservations.ts'
+import { createScheduler } from '../queue/scheduler.ts'
+import type { Attempt } from '../sending/attempt.ts'
+import type { Observer } from '../sending/observer.ts'
+import { silent } from '../sending/observer.ts'
+import { createOutcomeWriter } from '../sending/outcome-writer.ts'
+import { createSender } from '../sending/sender.ts'
+import { createWebhookCache } from '../sending/webhook-cache.ts'
+import { followAccounts } from './account-follower.ts'
+import type { Emitter } from './emitter.ts'
+import { startExpiry } from './expiry.ts'
+import { newRunGuard } from './guard.ts'
+import { createLoader } from './loader.ts'
+import type { OnOutage } from './outage-notices.ts'
+import { startOutageNotices } from './outage-notices.ts'
+import { createSchedulingLoop } from './scheduling-loop.ts'
+import { startWebhookRefresh } from './webhook-refresh.ts'
+
+/** One run of the dispatcher, from the store to an end. */
+export type DispatcherRun = Omit<Dispatcher, 'restarts'> & {
+  /** Ends a run that has failed: aborts its attempts, and records the outcomes of those that had ended. */
+  abandon(): Promise<void>
+}
+
+/** How often the clock is read: for retries, probes, and requests that have become slow. */
+const TICK_MS = 25
+/** At least this between two lines of the log about the same: what failed is tried again many times a second. */
+const LOG_EVERY_US = 5 * SECOND
+
+/**
+ * Starts a run: connects the loader, the scheduler, the sender and the outcome writer. An error of this program outside
+ * of an attempt ends it: `onError` is called once, and the run does nothing any more but what `abandon` does.
+ */
+export function startRun(options: DispatcherOptions, onError: (error: unknown) => void): DispatcherRun {
+  const {
+    store,
+    templates,
+    emitter,
+    attempt,
+    log,
+    clock,
+    ownership,
+    observer = silent,
+    onOutage,
+    isIntakeBehind,
+  } = options
+  const { scheduleMs = DEFAULT_SCHEDULE_MS, nowUs = wallUs, random = Math.random, drainMs, hints } = options
+  const { steadyUs } = clock
+  const { guard, fail, failed } = newRunGuard(onError)
+  const onRejected = newRejectionHandlers(options, fail)
+  const [run, onLoaded] = [() => loop.run(), () => loop.runSoon()]
+
+  const scheduler = createScheduler()
+  const backlogs = createBacklogs()
+  const webhooks = createWebhookCache({ webhooks: store.webhooks, templates, nowUs, onLoaded: scheduler.setTiming })
+  const loaded = createLoadedDeliveries({ scheduler, backlogs, steadyUs })
+  const known = { scheduler, loaded, backlogs, webhooks, log, clock, nowUs, steadyUs, guard, fail, onRejected }
+  const parts = { ...known, queue: store.queue, ownership }
+  const loader = createLoader({ ...parts, onLoaded })
+  const outcomes = createOutcomeWriter({ ...parts, onRecorded: guard(onRecorded) })
+  const onUnsent = (reason: string) => loop.pause(reason)
+  const sender = createSender({ ...parts, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
+  const reservations = createReservations({ ...parts, onEnded: run })
+  const loop = createSchedulingLoop({ ...parts, loader, send: sender.send, reservations, outcomes, isIntakeBehind })
+  const outages = startOutageNotices({ ...parts, store, onOutage })
+  const ending = { maxAgeUs: maxAgeUsOf(scheduleMs), onEnded: onEndedUnsent, onCancelled: loader.removeUnneeded }
+  const expiry = startExpiry({ ...parts, ...ending })
+  const onAnswered = (webhookId: number) => scheduler.noteAnswered(webhookId, steadyUs())
+  const refresh = startWebhookRefresh({ ...parts, store, emitter, loader, onAnswered, onRefreshed: expiry.cancel, run })
+  const following = { loader, sender, drainMs, hints, emitter, onGained: refresh.refresh, run }
+  const accounts = followAccounts({ ...parts, ...following, events: store.log })
+
+  function onRecorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
+    loader.recorded(deliveries, superseded)
+    const ids = () => deliveries.map(({ id }) => id)
+    if (emitter.listenerCount('deliveries') > 0) emitter.emit('deliveries', ids())
+    run()
+  }
+  function onEndedUnsent(ids: readonly number[], state: 'failed' | 'cancelled'): void {
+    observer.endedUnsent(ids.length, state)
+    if (state === 'failed') loader.endedUnsent()
+    emitter.emit('deliveries', ids)
+  }
+  scheduler.subscribe((webhookId, change) => change === 'removed' && observer.webhookRemoved(webhookId))
+  const ticker = setInterval(
+    guard(() => loop.tick()),
+    TICK_MS,
+  )
+  function stopParts(): void {
+    for (const part of [reservations, expiry, refresh, outages, accounts]) part.stop()
+  }
+
+  return {
+    reserve: reservations.reserve,
+    health: (webhookId) => healthOf(scheduler.find(webhookId)?.breaker),
+    interrupted: sender.interrupted,
+    down: () => countOpen(scheduler.queues(), steadyUs()),
+    get inFlight() {
+      return scheduler.inFlight
+    },
+    async stop() {
+      stopParts()
+      await Promise.race([accounts.drained(loop.drain()), failed])
+      clearInterval(ticker)
+      await outcomes.stop()
+    },
+    async abandon() {
+      clearInterval(ticker)
+      stopParts()
+      await sender.abortAll()
+      await outcomes.stop()
+    },
+  }
+}
+
+/** Makes handlers of what an action rejects with: the store is unavailable, or it is an error of this program. */
+function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, fail: (error: unknown) => void) {
+  return (action: string) => {
+    let loggedUs = Number.NEGATIVE_INFINITY
+    return (err: unknown): void => {
+      // The new owner of the account does it.
+      if (err instanceof LeaseLost) return
+      const isInternal = isInternalError(err)
+      if (isInternal) fail(err)
+      if (isInternal || steadyUs() - loggedUs < LOG_EVERY_US) return
+      loggedUs = steadyUs()
+      log.warn({ err }, `cannot ${action}: the store is unavailable, will retry`)
+    }
+  }
+}
+
+export type Dispatcher = {
+  /** Resolves when a request that is no delivery may begin; see `createReservations`. */
+  reserve(webhookId: number): Promise<EndReserved>
+  /** Returns how a webhook does. */
+  health(webhookId: number): BreakerHealth
+  /** How many requests are in flight. */
+  readonly inFlight: number
+  /** Returns how many attempts an error of this program has interrupted: their deliveries are sent again. */
+  interrupted(): number
+  /** Returns how often sending began again from the store after an error of this program. */
+  restarts(): number
+  /** Returns how many webhooks are down, and how many of them for five minutes or more. */
+  down(): { now: number; long: number }
+  /** Begins no more attempts; resolves when those in flight have ended and are recorded. */
+  stop(): Promise<void>
+}
+
+export type DispatcherOptions = {
+  readonly store: Pick<Store, 'queue' | 'webhooks' | 'log' | 'outages'>
+  readonly emitter: Emitter
+  readonly attempt: Attempt
+  readonly templates: TemplateRenderer
+  readonly log: Log
+  readonly clock: Clock
+  readonly ownership: Ownership
+  /** Hints between nodes that events were stored. */
+  readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
+  /**
+   * How long attempts may take to end when this stops or loses their account. Then they are aborted, and count as none.
+   * `undefined`: no other node can send them, so a stop waits for each; no account is ever lost then.
+   */
+  readonly drainMs?: number | undefined
+  readonly scheduleMs?: readonly number[]
+  readonly observer?: Observer
+  /** Called when a webhook has been down for five minutes, and when it is up after that. */
+  readonly onOutage?: OnOutage
+  /** Returns whether signals from PBXs are queued: then fewer attempts begin. */
+  readonly isIntakeBehind?: () => boolean
+  readonly nowUs?: NowUs
+  readonly random?: () => number
+}

@@ -1,0 +1,69 @@
+import { createPauses } from '../../lib/periodic.ts'
+import type { Dispatcher, DispatcherOptions } from './dispatcher-run.ts'
+import { startRun } from './dispatcher-run.ts'
+
+/** The pause before sending begins again; it doubles while runs fail within `STABLE_MS`. */
+const FIRST_PAUSE_MS = 1_000
+const MAX_PAUSE_MS = 60_000
+const STABLE_MS = 60_000
+
+/**
+ * Starts sending deliveries, in a run of the dispatcher. What a run has in memory is an index of the store. So after an
+ * error of this program that may have left it wrong (an assertion that fails) the run is abandoned, and another one
+ * begins from the store: nothing is lost, and what was in flight is sent again.
+ */
+export function startDispatcher(options: DispatcherOptions): Dispatcher {
+  const { log } = options
+  const pauses = createPauses()
+  const nextPauseMs = createBackoff()
+  let isStopping = false
+  let restarts = 0
+  let interruptedBefore = 0
+  let restarting: Promise<void> | undefined
+  let run = startRun(options, onError)
+
+  function onError(err: unknown): void {
+    restarts += 1
+    const pauseMs = nextPauseMs()
+    const message =
+      'an internal error stopped the sending of deliveries: it begins again from the store; please report it'
+    log.error({ err, seconds: pauseMs / 1_000 }, message)
+    restarting = restart(pauseMs)
+  }
+  async function restart(pauseMs: number): Promise<void> {
+    await run.abandon()
+    await pauses.wait(pauseMs)
+    if (isStopping) return
+    interruptedBefore += run.interrupted()
+    run = startRun(options, onError)
+  }
+
+  return {
+    reserve: (webhookId) => run.reserve(webhookId),
+    health: (webhookId) => run.health(webhookId),
+    interrupted: () => interruptedBefore + run.interrupted(),
+    restarts: () => restarts,
+    down: () => run.down(),
+    get inFlight() {
+      return run.inFlight
+    },
+    async stop() {
+      isStopping = true
+      pauses.end()
+      await run.stop()
+      await restarting
+    },
+  }
+}
+
+/** Returns a function that returns how long to wait after the end of a run that has just failed. */
+function createBackoff(): () => number {
+  let failures = 0
+  let failedMs = performance.now()
+  return () => {
+    const nowMs = performance.now()
+    failures = nowMs - failedMs >= STABLE_MS ? 1 : failures + 1
+    failedMs = nowMs
+    return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1))
+  }
+}

@@ -1,0 +1,24 @@
+import { EventEmitter } from 'node:events'
+import type { StoredEvent } from '../../store/operations/calls.ts'
+
+/**
+ * The notifications inside the process, each after the commit that made it true. One may be lost: a listener has to
+ * find the same in the store, only later.
+ */
+export type Notifications = {
+  /** Events that are in the store, with their deliveries. */
+  stored: [readonly StoredEvent[]]
+  /** The ids of deliveries that changed, for clients that show them. */
+  deliveries: [readonly number[]]
+  /** Deliveries were retried by hand and are due. The ids are of those that were retried one by one. */
+  due: [ids?: readonly number[]]
+  /** The webhook list or a secret of an account changed. */
+  webhooks: []
+  /** Another process wrote to the store: data that was read before may be out of date. */
+  foreign: []
+}
+
+export type Emitter = EventEmitter<Notifications>
+
+/** Creates an emitter without listeners. */
+export const newEmitter = (): Emitter => new EventEmitter<Notifications>({ captureRejections: false })

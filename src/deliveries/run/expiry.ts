@@ -1,0 +1,99 @@
+import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { Fence } from '../../store/operations/cluster.ts'
+import type { Store } from '../../store/store.ts'
+import type { Backlogs } from '../queue/backlog.ts'
+import type { Scheduler } from '../queue/scheduler.ts'
+import type { WebhookCache } from '../sending/webhook-cache.ts'
+
+/** The parts that it takes to end deliveries without an attempt, in steps that no other write waits long for. */
+export type Expiry = {
+  readonly queue: Store['queue']
+  readonly scheduler: Scheduler
+  readonly backlogs: Backlogs
+  readonly webhooks: WebhookCache
+  readonly ownership: Ownership
+  readonly nowUs: NowUs
+  readonly steadyUs: NowUs
+  readonly maxAgeUs: number
+  /** Called with the ids of deliveries that ended so. */
+  readonly onEnded: (ids: readonly number[], state: 'failed' | 'cancelled') => void
+}
+
+const STEP = 500
+/** How often expired and cancelled deliveries are swept. */
+const SWEEP_MS = 5_000
+
+export type ExpiryOptions = Expiry & {
+  /** Called when all that had to be cancelled is. */
+  readonly onCancelled: () => void
+  /** Makes the function that is called when an action failed that is repeated. */
+  readonly onRejected: (action: string) => (error: unknown) => void
+}
+
+/** Starts sweeping. `cancel` does it at once for URLs that left the list, and calls `onCancelled` when complete. */
+export function startExpiry({ onCancelled, onRejected, ...expiry }: ExpiryOptions) {
+  const cancel = () => void cancelUnlisted(expiry).then(onCancelled).catch(onRejected('cancel deliveries'))
+  const timer = setInterval(() => {
+    cancel()
+    failExpired(expiry).catch(onRejected('fail expired deliveries'))
+  }, SWEEP_MS)
+  return { cancel, stop: () => clearInterval(timer) }
+}
+
+/**
+ * Cancels the pending deliveries of URLs that left the list. One in flight is still delivered if it succeeds.
+ * @throws Fault `unavailable`.
+ */
+export async function cancelUnlisted({ queue, backlogs, webhooks, ownership, nowUs, onEnded }: Expiry): Promise<void> {
+  for (const webhookId of backlogs.webhookIds()) {
+    const webhook = webhooks.get(webhookId)
+    if (webhook === undefined || webhook.cancelledTo === 0 || !ownership.ownsAccount(webhook.accountId)) continue
+    const fence = ownership.fenceOf(accountLease(webhook.accountId))
+    await cancelPending(queue, webhookId, { nowUs, fence, onCancelled: (ids) => onEnded(ids, 'cancelled') })
+    await webhooks.load([webhookId])
+  }
+}
+
+/**
+ * Cancels the deliveries that were pending for a webhook when its URL left the list; calls back after each step.
+ * @throws Fault `unavailable`.
+ */
+export async function cancelPending(
+  queue: Store['queue'],
+  webhookId: number,
+  {
+    nowUs,
+    fence,
+    onCancelled,
+  }: { nowUs: NowUs; fence?: Fence | undefined; onCancelled: (ids: readonly number[]) => void },
+): Promise<void> {
+  for (;;) {
+    const ids = await queue.deliveryCancelUnlisted({ webhookId, nowUs: nowUs(), limit: STEP }, fence)
+    if (ids.length === 0) return
+    onCancelled(ids)
+  }
+}
+
+/**
+ * Fails the expired deliveries of webhooks that are down: those of others fail with their last attempt.
+ * @throws Fault `unavailable`.
+ */
+export async function failExpired(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {
+  const { queue, scheduler, webhooks, ownership, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
+  for (const { webhookId, breaker, pace } of scheduler.queues()) {
+    if (breaker.open === undefined || pace.isPaused) continue
+    const webhook = webhooks.get(webhookId)
+    if (webhook === undefined || !ownership.ownsAccount(webhook.accountId)) continue
+    const fence = ownership.fenceOf(accountLease(webhook.accountId))
+    const beforeSteadyUs = steadyUs() - maxAgeUs
+    if (webhooks.resumedUs(webhookId) >= beforeSteadyUs) continue
+    const oldestUs = await queue.pendingGetOldest(webhookId)
+    if (oldestUs === undefined || oldestUs >= beforeSteadyUs) continue
+    for (;;) {
+      const ids = await queue.deliveryFailExpired({ webhookId, nowUs: nowUs(), beforeSteadyUs, limit: STEP }, fence)
+      if (ids.length > 0) onEnded(ids, 'failed')
+      if (ids.length < STEP) break
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import type { StoredEvent } from '../../store/operations/calls.ts'
+import type { Store } from '../../store/store.ts'
+import type { WebhookCache } from '../sending/webhook-cache.ts'
+import type { Emitter } from './emitter.ts'
+import type { Guard } from './guard.ts'
+import type { Loader } from './loader.ts'
+
+/** How soon a read that failed is repeated. */
+const RETRY_MS = 1_000
+
+export type WebhookRefreshOptions = {
+  readonly store: Pick<Store, 'webhooks' | 'queue'>
+  readonly emitter: Emitter
+  readonly webhooks: WebhookCache
+  readonly loader: Loader
+  readonly guard: Guard
+  /** Called when another process had an answer from the receiver of a webhook. */
+  readonly onAnswered: (webhookId: number) => void
+  /** Called after each refresh. */
+  readonly onRefreshed: () => void
+  /** Begins the attempts that may begin. */
+  readonly run: () => void
+  /** Makes the function that is called when an action failed that is repeated. */
+  readonly onRejected: (action: string) => (error: unknown) => void
+}
+
+/**
+ * Starts to follow the notifications: loads events as they are stored, and reads the webhooks and their pending
+ * deliveries now, and after each change of a list, a retry by hand, or a change by another process. A read that fails
+ * is repeated.
+ */
+export function startWebhookRefresh(options: WebhookRefreshOptions) {
+  const { store, emitter, webhooks, loader, guard, onAnswered, onRefreshed, run, onRejected } = options
+  const onUnread = onRejected('read the webhooks')
+  let timer: Timer | undefined
+  let stopped = false
+
+  async function refresh(by: 'us' | 'others'): Promise<void> {
+    try {
+      const active = await store.webhooks.webhookListActive()
+      await webhooks.refresh(active)
+      loader.refresh(by, active)
+      onRefreshed()
+      run()
+    } catch (error) {
+      onUnread(error)
+      if (!stopped) timer = setTimeout(refresh, RETRY_MS, by)
+    }
+  }
+  /** Does what other processes ask of the one that sends. */
+  async function answerRequests(): Promise<void> {
+    for (const { webhookId, deliveryId } of await store.queue.ownerRequestTake(loader.ownWebhooks()))
+      if (deliveryId === null) onAnswered(webhookId)
+      else await loader.prioritize(deliveryId)
+    run()
+  }
+  async function refreshDue(ids: readonly number[] = []): Promise<void> {
+    await refresh('us')
+    for (const id of ids) await loader.prioritize(id).catch(onRejected('load a delivery that was retried'))
+    run()
+  }
+
+  const onStored = guard((events: readonly StoredEvent[]) => {
+    for (const event of events) loader.offer(event)
+    run()
+  })
+  const onWebhooks = () => void refresh('us')
+  const onForeign = () =>
+    void refresh('others').then(answerRequests).catch(onRejected('read what other processes ask for'))
+  emitter.on('stored', onStored).on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
+  onWebhooks()
+  return {
+    /** Reads them now. */
+    refresh: onWebhooks,
+    stop(): void {
+      stopped = true
+      clearTimeout(timer)
+      emitter.off('stored', onStored).off('webhooks', onWebhooks).off('due', refreshDue).off('foreign', onForeign)
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import type { AccountDirectory } from '../../calls/ingest/account-directory.ts'
+import type { CallOwners } from '../../calls/ingest/open-tracker.ts'
+import type { Tenants } from '../../calls/tracker/state/account-decision.ts'
+import type { Log } from '../../lib/log.ts'
+import type { PbxSource, TenantRule } from '../../lib/pbx-url.ts'
+import { kindOfContext } from '../endpoints/endpoint-classifier.ts'
+
+/** The accounts that own the calls of a PBX, and calls that none owns. */
+
+/** Returns the owners of a PBX's calls. @throws Error when its account was not looked up. */
+export function ownersOf(
+  { account, tenants }: Pick<PbxSource, 'account' | 'tenants'>,
+  accounts: Pick<AccountDirectory, 'get' | 'spellingOf'>,
+): CallOwners {
+  const accountId = account === null ? null : accounts.get(account)
+  if (accountId === undefined) throw new Error(`the account ${account} was not looked up`)
+  if (tenants === undefined) return { account, accountId }
+  return { account, accountId, tenants: { accounts, isOnEveryChannel: tenants.by === 'context' } }
+}
+
+/** Returns the tenants of a PBX as they would be if there were an account of every name that a channel shows. */
+export function anyTenants({ by }: TenantRule): Tenants {
+  const isOnEveryChannel = by === 'context'
+  return {
+    accountOf: (value) => (isOnEveryChannel && kindOfContext(value) === 'trunk' ? undefined : value),
+    isOnEveryChannel,
+  }
+}
+
+/** Calls of a PBX that are nobody's. */
+export type CallsWithoutAccount = {
+  /** Counts calls, and logs each value once with what to do about it. */
+  note(values: readonly (string | null)[]): void
+  count(): number
+}
+
+/** A PBX has hundreds of customers; values that calls make up must not fill the memory. */
+const MAX_REPORTED = 10_000
+
+/** Creates the count of the calls of a PBX that are nobody's. */
+export function newCallsWithoutAccount(pbx: string, log: Log): CallsWithoutAccount {
+  const reported = new Set<string | null>()
+  let count = 0
+  return {
+    note(values) {
+      count += values.length
+      for (const value of values) {
+        if (reported.has(value) || reported.size >= MAX_REPORTED) continue
+        reported.add(value)
+        if (value === null)
+          log.warn(
+            { pbx },
+            'calls of this PBX show no customer, so nobody gets their events: name the account that should, with account=… in its URL',
+          )
+        else
+          log.warn(
+            { pbx, account: value },
+            `there is no account for these calls, so nobody gets their events: add it with ${addAccountCommand(value)}`,
+          )
+      }
+    },
+    count: () => count,
+  }
+}
+
+/** Returns the command that adds an account. */
+export const addAccountCommand = (name: string): string =>
+  `hookswitch user add --account ${quoted(name)} --email … --name …`
+
+const quoted = (text: string): string => (/^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)

@@ -1,0 +1,62 @@
+import type { AccountDirectory } from '../../calls/ingest/account-directory.ts'
+import { openTracker } from '../../calls/ingest/open-tracker.ts'
+import type { LiveCall } from '../../calls/tracker/tracker.ts'
+import { newUuid } from '../../lib/id.ts'
+import type { Log } from '../../lib/log.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
+import type { Store } from '../../store/store.ts'
+import { ownersOf } from '../connection/call-owners.ts'
+
+export type ElsewhereOptions = {
+  readonly store: Pick<Store, 'calls'>
+  readonly accounts: Pick<AccountDirectory, 'get' | 'spellingOf'>
+  readonly log: Log
+  /** Returns the PBXs that other nodes watch. */
+  readonly pbxs: () => readonly PbxSource[]
+}
+
+/** How old the calls may be that are shown of PBXs that other nodes watch. */
+const FRESH_MS = 500
+
+/** Creates the view of live calls of PBXs that other nodes watch, as those nodes store them. */
+export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOptions) {
+  let ofPbxs: readonly ((accountId: number) => Iterable<LiveCall>)[] = []
+  let readMs = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    const sources = pbxs()
+    const trackers = sources.map((source) =>
+      openTracker({
+        ...ownersOf(source, accounts),
+        calls: store.calls,
+        history: undefined,
+        pbx: source.name,
+        country: source.country,
+        log,
+        newId: newUuid,
+      }),
+    )
+    ofPbxs = (await Promise.all(trackers)).map(({ liveCallsOf }) => liveCallsOf)
+    readMs = performance.now()
+  }
+
+  return {
+    /** Reads them, unless that was done just now. @throws Fault `unavailable`. */
+    async refresh(): Promise<void> {
+      if (pbxs().length === 0) {
+        ofPbxs = []
+        return
+      }
+      if (performance.now() - readMs < FRESH_MS) return
+      reading ??= read().finally(() => {
+        reading = undefined
+      })
+      await reading
+    },
+    /** Returns those of an account, as they were read last. */
+    *liveCalls(accountId: number): Generator<LiveCall> {
+      for (const liveCallsOf of ofPbxs) yield* liveCallsOf(accountId)
+    },
+  }
+}

@@ -1,0 +1,194 @@
+import { Fault } from '../../lib/fault.ts'
+import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
+import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
+import type { Store } from '../../store/store.ts'
+import { restoreSecrets } from './pbx-secrets.ts'
+
+type Dependencies = {
+  readonly store: Pick<Store, 'pbxs' | 'accounts'>
+  readonly canRead: (path: string) => boolean
+  /** The places of recordings that PBXs of the API may have; without it none. */
+  readonly allowed?: Pick<AllowedPlaces, 'refusalOf'>
+}
+
+/** A PBX to store. Without a name it is that of the URL. */
+export type PbxToSet = {
+  readonly name?: string | undefined
+  readonly url: string
+  /** `api` is refused where its recordings are at a place that is not allowed, unless they were there before. */
+  readonly origin: PbxOrigin
+  /** Whether one with this name may exist already. */
+  readonly mayReplace: boolean
+}
+
+export type PbxChanges = {
+  /**
+   * Adds a PBX, or replaces the one of its name: a `***` in the URL keeps the secret. The calls of another PBX (its
+   * protocol, host or port differ) are ended.
+   * @throws Fault `invalid` with the errors of `/url`; `conflict` if it is one of the settings, or may not be replaced.
+   */
+  set(pbx: PbxToSet): Promise<{ readonly name: string; readonly isNew: boolean }>
+  /** Removes a PBX; its calls are ended. @throws Fault `not_found`; `conflict` if it is one of the settings. */
+  remove(name: string): Promise<void>
+  /**
+   * Returns the PBX of a URL that came over the API to be checked: a `***` in it is the secret of the stored PBX of its
+   * name. `isAllowed`: the operator named the place of its recordings. @throws as `set`.
+   */
+  parse(url: string): Promise<{ readonly source: PbxSource; readonly isAllowed: boolean }>
+}
+
+const MAX_NAME_CHARACTERS = 100
+/** `/pbx/check` is a route. */
+const RESERVED = 'check'
+
+/** Creates the changes to the PBXs of a store, for the API and the command line. */
+export function createPbxChanges({ store, canRead, allowed }: Dependencies): PbxChanges {
+  const { pbxs, accounts } = store
+  const find = async (name: string): Promise<PbxRecord | undefined> =>
+    (await pbxs.pbxList()).find((one) => one.name === name)
+
+  /** Returns the complete URL with what it means. @throws Fault `invalid`. */
+  async function complete(
+    url: string,
+    name: string | undefined,
+  ): Promise<{ url: string; source: PbxSource; before: PbxRecord | undefined }> {
+    const parsed = parsedOrRefused(url, name)
+    const before = await find(parsed.name)
+    const restored = restoreSecrets(url, before?.url ?? undefined)
+    if ('wrong' in restored) throw refused(restored.wrong)
+    const source = parsedOrRefused(restored.url, name)
+    if (source.caFile !== undefined && !canRead(source.caFile))
+      throw refused(`has ca=${source.caFile}, which cannot be read: give a readable file of certificates`)
+    if (source.account !== null && (await accounts.accountGetId(source.account)) === undefined)
+      throw refused(`names the unknown account ${source.account}: ${await accountAdvice(source.account)}`)
+    return { url: restored.url, source, before }
+  }
+
+  /** Returns how to name an account that exists in another case, else how to create it. */
+  async function accountAdvice(name: string): Promise<string> {
+    const known = (await accounts.accountList()).find((one) => one.name.toLowerCase() === name.toLowerCase())
+    return known === undefined
+      ? `create it with hookswitch user add --account ${name} --email … --name …`
+      : `it is spelt ${known.name}`
+  }
+
+  /**
+   * Returns the origin of a PBX that is set over the API: the operator's own, while its recordings stay where the
+   * operator has put them. @throws Fault `invalid` when they are at another place that is not allowed.
+   */
+  async function originOverApi(source: PbxSource, before: PbxRecord | undefined): Promise<PbxOrigin> {
+    if (before !== undefined && before.origin !== 'api' && hasSamePlace(before, source)) return 'store'
+    const refusal = await (source.recordings && allowed?.refusalOf(source.recordings.location))
+    if (refusal !== undefined) throw refused(refusal)
+    return 'api'
+  }
+
+  return {
+    async set({ name, url, origin: by, mayReplace }) {
+      for (;;) {
+        const { url: whole, source, before } = await complete(url, name)
+        const origin = by === 'api' ? await originOverApi(source, before) : by
+        const exists = before !== undefined && before.url !== null
+        if (exists && by !== 'settings') await requireChangeable(pbxs, before)
+        if (exists && !mayReplace)
+          throw new Fault(
+            'conflict',
+            `There is a PBX ${source.name} already: change it with --replace, or give another name with ?name=…`,
+          )
+        const change = {
+          name: source.name,
+          url: whole,
+          origin,
+          version: crypto.randomUUID(),
+          endsCalls: before !== undefined && (before.endsCalls || !isSameAddress(before, source)),
+          recordings: null,
+          seenVersion: before?.version ?? null,
+        }
+        if (exists && before.url === whole && before.origin === origin) return { name: source.name, isNew: false }
+        if (await pbxs.pbxSet(change)) return { name: source.name, isNew: !exists }
+      }
+    },
+    async remove(name) {
+      for (;;) {
+        const before = await find(name)
+        if (before === undefined || before.url === null) throw new Fault('not_found', `There is no PBX ${name}.`)
+        await requireChangeable(pbxs, before)
+        if (await pbxs.pbxSet(removalOf(before))) return
+      }
+    },
+    async parse(url) {
+      const { source, before } = await complete(url, undefined)
+      return { source, isAllowed: (await originOverApi(source, before)) !== 'api' }
+    },
+  }
+}
+
+/** Returns whether a stored PBX reads its recordings at the same place, with the same part of it left out. */
+function hasSamePlace({ url }: Pick<PbxRecord, 'url'>, { recordings }: PbxSource): boolean {
+  const parsed = url === null ? undefined : parsePbxUrl(url)
+  if (parsed === undefined || 'wrong' in parsed || recordings === undefined) return false
+  const { location, root } = parsed.pbx.recordings ?? {}
+  return location === recordings.location && root === recordings.root
+}
+
+/** Returns the change that removes a PBX. The place of its recordings is kept for as long as they are read. */
+export const removalOf = ({ name, origin, version, url }: Omit<PbxRecord, 'endsCalls' | 'recordings'>) => ({
+  name,
+  url: null,
+  origin,
+  version: crypto.randomUUID(),
+  endsCalls: true,
+  recordings: recordingsIn(url),
+  seenVersion: version,
+})
+
+function recordingsIn(url: string | null): string | null {
+  const parsed = url === null ? undefined : parsePbxUrl(url)
+  if (parsed === undefined || 'wrong' in parsed || parsed.pbx.recordings === undefined) return null
+  return JSON.stringify(parsed.pbx.recordings)
+}
+
+/**
+ * Throws Fault `conflict` for a PBX of the settings. In a cluster one may be left over from settings that no node has
+ * any more: that one may be changed.
+ */
+async function requireChangeable(pbxs: Store['pbxs'], { name, origin }: PbxRecord): Promise<void> {
+  if (origin !== 'settings') return
+  const named = await pbxs.pbxListInSettings()
+  if (named !== null && !named.includes(name)) return
+  throw new Fault(
+    'conflict',
+    `The PBX ${name} comes from the settings (--pbx, HOOKSWITCH_PBX): change it there, and restart the service.`,
+  )
+}
+
+function parsedOrRefused(url: string, name: string | undefined): PbxSource {
+  const parsed = parsePbxUrl(url)
+  if (/[\s\p{Cc}]/u.test(url)) throw refused('has white space: percent-encode it (a space is %20)')
+  if ('wrong' in parsed) throw refused(parsed.wrong)
+  const { pbx } = parsed
+  const own = isNamed(url) ? pbx.name : (name ?? pbx.name)
+  if (name !== undefined && own !== name) throw refused(`has name=${pbx.name}: remove it, or make it ${name}`)
+  if (own === RESERVED) throw refused(`cannot have the name ${RESERVED}: give another one with ?name=…`)
+  if ([...own].length > MAX_NAME_CHARACTERS || /\p{Cc}/u.test(own))
+    throw refused(`has a name that is too long: give one of at most ${MAX_NAME_CHARACTERS} characters, with ?name=…`)
+  return { ...pbx, name: own }
+}
+
+const isNamed = (url: string): boolean => /[?&]name=[^&]/.test(url)
+
+/** Makes a Fault about the URL, whose message is for people, too. */
+const refused = (wrong: string): Fault =>
+  new Fault('invalid', `The PBX URL ${wrong}.`, { errors: [{ path: '/url', message: wrong }] })
+
+/**
+ * Returns whether a stored PBX has the same address, and so the same calls. With and without TLS it is the same PBX.
+ */
+export function isSameAddress({ url }: Pick<PbxRecord, 'url'>, { protocol, host, port }: PbxSource): boolean {
+  const parsed = url === null ? undefined : parsePbxUrl(url)
+  if (parsed === undefined || 'wrong' in parsed) return false
+  const { pbx } = parsed
+  const isSameKind = (pbx.protocol === 'esl') === (protocol === 'esl')
+  return isSameKind && pbx.host === host && (pbx.port === port || pbx.protocol !== protocol)
+}

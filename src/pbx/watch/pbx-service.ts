@@ -1,0 +1,125 @@
+import { Fault } from '../../lib/fault.ts'
+import { hostAndPort, type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import { rfc3339 } from '../../lib/time.ts'
+import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
+import type { Store } from '../../store/store.ts'
+import { checkPbx } from '../tools/check.ts'
+import type { Finding } from '../tools/finding.ts'
+import type { PbxInfo } from './model.ts'
+import { createPbxChanges } from './pbx-changes.ts'
+import type { PbxEntry, PbxList } from './pbx-list.ts'
+import { maskPbxUrl } from './pbx-secrets.ts'
+import type { PbxState, PbxStates } from './pbx-states.ts'
+
+export type PbxService = {
+  /** Returns the PBXs that serve an account, by name. */
+  listOf(accountId: number): Promise<PbxInfo[]>
+  /** Returns all PBXs with what only an administrator may see. */
+  listAll(): Promise<PbxInfo[]>
+  /** Adds or replaces a PBX and returns it. @throws Fault `invalid`; `conflict` if it is one of the settings. */
+  set(name: string, url: string): Promise<PbxInfo>
+  /** Removes a PBX. @throws Fault `not_found`; `conflict` if it is one of the settings. */
+  remove(name: string): Promise<void>
+  /** Connects to a PBX and returns what works and what is missing. @throws Fault `invalid`, `too_many_requests`. */
+  check(url: string): Promise<Finding[]>
+}
+
+type Dependencies = {
+  readonly store: Pick<Store, 'pbxs' | 'accounts'>
+  readonly list: PbxList
+  readonly states: Pick<PbxStates, 'read'>
+  readonly canRead: (path: string) => boolean
+  readonly allowed: AllowedPlaces
+}
+
+/** As long as `hookswitch pbx check` listens for events. */
+const LISTEN_MS = 5_000
+const CHECKS_AT_ONCE = 4
+
+/** Creates the service behind `/pbx`. */
+export function createPbxService({ store, list, states, canRead, allowed }: Dependencies): PbxService {
+  const changes = createPbxChanges({ store, canRead, allowed })
+  let checking = 0
+
+  async function infos(isVisible: (entry: PbxEntry, state: PbxState | undefined) => boolean): Promise<Shown[]> {
+    const known = await states.read()
+    return list.entries().flatMap((entry) => {
+      const state = known.get(entry.record.name)
+      return entry.record.url === null || !isVisible(entry, state) ? [] : { entry, url: entry.record.url, state }
+    })
+  }
+
+  return {
+    async listOf(accountId) {
+      const key = String(accountId)
+      const accountOf = ({ source }: PbxEntry) => list.accounts.get(source?.account ?? '')
+      // A call keeps its account when its PBX is given another one; one with several accounts had calls of them.
+      const shown = await infos((entry, state) => accountOf(entry) === accountId || state?.calls[key] !== undefined)
+      return shown.map((one) => infoOf(one, one.state?.calls[key] ?? 0))
+    },
+    listAll: async () => (await infos(() => true)).map(adminInfoOf),
+    async set(name, url) {
+      await changes.set({ name, url, origin: 'api', mayReplace: true })
+      await list.reload()
+      const found = (await infos(({ record }) => record.name === name)).map(adminInfoOf)[0]
+      if (found === undefined) throw new Fault('conflict', `The PBX ${name} was removed at this moment.`)
+      return found
+    },
+    async remove(name) {
+      await changes.remove(name)
+      await list.reload()
+    },
+    async check(url) {
+      const { source, isAllowed } = await changes.parse(url)
+      if (checking >= CHECKS_AT_ONCE)
+        throw new Fault('too_many_requests', 'Other PBXs are being checked. Try again in a few seconds.', {
+          headers: { 'retry-after': '10' },
+        })
+      checking += 1
+      try {
+        return await checkPbx(source, LISTEN_MS, {
+          accountOf: list.accounts.spellingOf,
+          allowed: isAllowed ? undefined : allowed,
+        })
+      } finally {
+        checking -= 1
+      }
+    },
+  }
+}
+
+type Shown = { readonly entry: PbxEntry; readonly url: string; readonly state: PbxState | undefined }
+
+const NOT_YET = { state: 'connecting', sinceUs: null, error: null, eventsPerSecond: 0 } as const
+
+function infoOf({ entry: { record, problem }, url, state }: Shown, calls: number): PbxInfo {
+  const { state: name, sinceUs, error, eventsPerSecond } = state ?? NOT_YET
+  const source = sourceOf(url)
+  return {
+    name: record.name,
+    kind: url.startsWith('esl:') ? 'freeswitch' : 'asterisk',
+    address: source === undefined ? '' : hostAndPort(source),
+    state: problem === null ? name : 'down',
+    since: sinceUs === null ? null : rfc3339(sinceUs),
+    error: problem === null ? error : `Its URL ${problem}.`,
+    events_per_second: eventsPerSecond,
+    calls,
+  }
+}
+
+function adminInfoOf(shown: Shown): PbxInfo {
+  const { record } = shown.entry
+  const calls = Object.values(shown.state?.calls ?? {}).reduce((sum, count) => sum + count, 0)
+  const account = sourceOf(shown.url)?.account ?? ''
+  return {
+    ...infoOf(shown, calls),
+    source: record.origin === 'settings' ? 'settings' : 'store',
+    account,
+    url: maskPbxUrl(shown.url),
+  }
+}
+
+function sourceOf(url: string): PbxSource | undefined {
+  const parsed = parsePbxUrl(url)
+  return 'wrong' in parsed ? undefined : parsed.pbx
+}

@@ -1,0 +1,96 @@
+import { Elysia, t } from 'elysia'
+import type { Audit } from '../../auth/audit.ts'
+import { adminGuard, guard } from '../../auth/guard.ts'
+import { isAdmin } from '../../auth/model.ts'
+import type { AuthService } from '../../auth/service.ts'
+import { accepts } from '../../http/accepts.ts'
+import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../../http/body.ts'
+import { Nothing, responses, success } from '../../http/envelope.ts'
+import { PbxFinding, PbxInfo, PbxRequest } from './model.ts'
+import type { PbxService } from './pbx-service.ts'
+
+const about = { tags: ['PBXs'], security: [{ bearer: [] }] }
+/** A PBX that answers slowly may take that long to check. */
+const CHECK_WITHIN_S = 180
+
+type Dependencies = { readonly auth: AuthService; readonly pbxs: PbxService; readonly audit: Audit }
+
+/** Creates the routes by which users see their PBXs, and administrators manage all of them. */
+export function pbxRoutes({ auth, pbxs, audit }: Dependencies) {
+  const forAll = new Elysia({ name: 'pbx', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/pbx',
+      async ({ user, accountId }) =>
+        isAdmin(user)
+          ? success(await pbxs.listAll(), 'These are all PBXs.')
+          : success(await pbxs.listOf(accountId), 'These are the PBXs of your account.'),
+      {
+        response: responses(t.Array(PbxInfo), 'unauthenticated'),
+        detail: { summary: 'Your PBXs with their state; for administrators all PBXs', ...about },
+      },
+    )
+  return new Elysia({ name: 'pbx-routes', normalize: false }).use(forAll).use(adminRoutes({ auth, pbxs, audit }))
+}
+
+function adminRoutes({ auth, pbxs, audit }: Dependencies) {
+  return new Elysia({ name: 'pbx-admin', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(adminGuard(auth))
+    .put(
+      '/pbx/:name',
+      async ({ params: { name }, body, user, request, server }) => {
+        const pbx = await pbxs.set(name, body.url)
+        audit.note('pbx_set', { user, client: audit.clientOf(request, server) }, { pbx: name, to: pbx.address })
+        return success(pbx, 'The PBX is stored. The service connects to it now.')
+      },
+      {
+        ...takes(PbxRequest),
+        params: t.Object({ name: t.String() }),
+        response: responses(PbxInfo, 'unauthenticated', 'forbidden', ...BODY_FAULTS, 'conflict'),
+        detail: {
+          summary: 'Add or replace a PBX',
+          description:
+            'Only for administrators. `name` in the URL is absent or this one. Calls that are up at another address end as `unknown`; with ' +
+            'another account they stay with the one they had. A PBX of the settings is 409.',
+          ...about,
+        },
+      },
+    )
+    .delete(
+      '/pbx/:name',
+      async ({ params: { name }, user, request, server }) => {
+        await pbxs.remove(name)
+        audit.note('pbx_removed', { user, client: audit.clientOf(request, server) }, { pbx: name })
+        return success([], 'The PBX was removed.')
+      },
+      {
+        ...takesNothing,
+        params: t.Object({ name: t.String() }),
+        response: responses(Nothing, 'unauthenticated', 'forbidden', 'not_found', ...READ_FAULTS, 'conflict'),
+        detail: {
+          summary: 'Remove a PBX',
+          description: 'Only for administrators. Calls that are up end as `unknown`. A PBX of the settings is 409.',
+          ...about,
+        },
+      },
+    )
+    .post(
+      '/pbx/check',
+      async ({ body, request, server }) => {
+        server?.timeout(request, CHECK_WITHIN_S)
+        return success(await pbxs.check(body.url), 'This is what works, and what is missing.')
+      },
+      {
+        ...takes(PbxRequest),
+        response: responses(t.Array(PbxFinding), 'unauthenticated', 'forbidden', ...BODY_FAULTS),
+        detail: {
+          summary: 'Check a PBX: connect, log in, and report what works and what is missing',
+          description:
+            'Only for administrators. Takes some 5 seconds. 200 also if it does not answer: that is in the report then.',
+          ...about,
+        },
+      },
+    )
+}

@@ -1,0 +1,210 @@
+import type { Translator } from '../../calls/signal.ts'
+import type { Log } from '../../lib/log.ts'
+import { isLoopbackHost } from '../../lib/loopback-host.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
+import { createPauses } from '../../lib/periodic.ts'
+import { type NowUs, nowUs as systemNowUs } from '../../lib/time.ts'
+import type { AmiFrame } from '../ami/frame.ts'
+import { amiDialect } from '../ami/protocol.ts'
+import type { PbxCounts } from '../connection/frame-reader.ts'
+import type { Intake } from '../connection/inbox.ts'
+import type { PbxRun, SessionEnd } from '../connection/protocol.ts'
+import { type Feed, type Session, startSession } from '../connection/session.ts'
+import { TIMEOUTS, type Timeouts } from '../connection/timeouts.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import type { EslFrame } from '../esl/decoder.ts'
+import { eslDialect } from '../esl/protocol.ts'
+import type { EndpointMemory } from './endpoint-memory.ts'
+import type { PBX_KINDS, PBX_STATES } from './model.ts'
+
+export type PbxStatus = Readonly<PbxCounts> & {
+  readonly name: string
+  /** The owner of its calls; on a PBX with several accounts of those that show no customer. */
+  readonly account: string | null
+  readonly kind: (typeof PBX_KINDS)[number]
+  /** `refused`: it answers, and does not let us in (password, access list). */
+  readonly state: (typeof PBX_STATES)[number]
+  readonly sinceUs: number
+  readonly lastError: string | null
+  /** Over the last seconds. */
+  readonly eventsPerSecond: number
+}
+
+/** Makes the translator of one connection: its state belongs to that connection. */
+export type Translators = {
+  readonly ami: (source: PbxSource, endpoints: Endpoints) => Translator<AmiFrame>
+  readonly esl: (source: PbxSource, endpoints: Endpoints) => Translator<EslFrame>
+}
+
+export type SupervisorOptions = {
+  readonly source: PbxSource
+  readonly translators: Translators
+  readonly memory: Pick<EndpointMemory, 'endpoints' | 'lastRun' | 'setRun'>
+  readonly feed: Feed
+  /** Counts the entries of all inboxes; shared by all PBXs. */
+  readonly intake?: Intake
+  /**
+   * Returns whether a channel that was up is not in the last snapshot: further ones are requested until that is
+   * clear.
+   */
+  readonly isAnyMissing?: () => boolean
+  /** `false` if this process was connected to the PBX before. */
+  readonly isFirst?: boolean
+  readonly log: Log
+  readonly nowUs?: NowUs
+  readonly random?: () => number
+  readonly timeouts?: Partial<Timeouts & Backoff>
+}
+
+type Backoff = {
+  readonly firstMs: number
+  readonly maxMs: number
+  /** A connection that lasted so long ends a row of failures. */
+  readonly stableMs: number
+  /** After a refusal: often enough to notice a corrected password, too seldom for fail2ban. */
+  readonly refusedMs: number
+}
+
+const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, stableMs: 60_000, refusedMs: 60_000 }
+
+export type Supervisor = {
+  status(): PbxStatus
+  /** Ends the connection and makes a new one, with a new snapshot: something was missed. */
+  reconnect(): void
+  /** Counts a signal that was left out since the tracker failed at it, and requests a snapshot. */
+  fault(): void
+  stop(): Promise<void>
+}
+
+/**
+ * Keeps one PBX connected, for ever: connecting → up → down → connecting …; a refusal is tried again after a minute
+ * and more. Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
+ */
+export function startSupervisor(options: SupervisorOptions): Supervisor {
+  const { source, memory, log, nowUs = systemNowUs } = options
+  const timeouts = { ...TIMEOUTS, ...BACKOFF, ...options.timeouts }
+  const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
+  const rate = startRate(() => counts.events)
+  const pauses = createPauses()
+  const nextWaitMs = createBackoff(timeouts, options.random ?? Math.random)
+  let state: PbxStatus['state'] = 'connecting'
+  let sinceUs = nowUs()
+  let lastError: string | null = null
+  let isFirst = options.isFirst ?? true
+  let isStopped = false
+  let session: Session | undefined
+
+  const enter = (next: PbxStatus['state']): void => {
+    if (next !== state) sinceUs = nowUs()
+    state = next
+  }
+  const onUp = (run: PbxRun | null): void => {
+    log.info({ pbx: source.name, first: isFirst, run: run?.id }, 'connected to the PBX')
+    isFirst = false
+    if (run !== null) memory.setRun(run)
+    lastError = null
+    enter('up')
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      const openedMs = performance.now()
+      session = openSession(options, { timeouts, counts, nowUs, isFirst, onUp })
+      const end = await session.ended
+      if (isStopped) return
+      const waitMs = nextWaitMs(end, state === 'up' ? performance.now() - openedMs : 0)
+      lastError = end.reason
+      enter(end.kind === 'refused' ? 'refused' : 'down')
+      logEnd(options, end, waitMs)
+      await pauses.wait(waitMs)
+    }
+  }
+  if (source.protocol === 'esl' && source.secret === 'ClueCon' && !isLoopbackHost(source.host))
+    log.warn({ pbx: source.name }, 'FreeSWITCH has its default password, which everybody knows: change it')
+  const running = run()
+
+  return {
+    status: () => ({
+      name: source.name,
+      account: source.account,
+      kind: source.protocol === 'esl' ? 'freeswitch' : 'asterisk',
+      state,
+      sinceUs,
+      lastError,
+      eventsPerSecond: rate.perSecond(),
+      ...counts,
+    }),
+    reconnect: () => session?.stop('events were missed, so that it is connected again'),
+    fault() {
+      counts.faults += 1
+      session?.resync()
+    },
+    async stop() {
+      isStopped = true
+      pauses.end()
+      session?.stop('stopped')
+      rate.stop()
+      await running
+    },
+  }
+}
+
+type ForSession = {
+  readonly timeouts: Timeouts
+  readonly counts: PbxCounts
+  readonly nowUs: NowUs
+  readonly isFirst: boolean
+  readonly onUp: (run: PbxRun | null) => void
+}
+
+function openSession(options: SupervisorOptions, forSession: ForSession): Session {
+  const { source, memory, feed, isAnyMissing, intake = { waiting: 0 }, log, translators } = options
+  const { timeouts, nowUs } = forSession
+  const { endpoints } = memory
+  const lastRun = memory.lastRun()
+  const shared = { ...forSession, name: source.name, endpoints, feed, isAnyMissing, intake, log, lastRun }
+  if (source.protocol === 'esl')
+    return startSession(eslDialect(source, timeouts, nowUs), {
+      ...shared,
+      translator: translators.esl(source, endpoints),
+    })
+  return startSession(amiDialect(source, timeouts, nowUs), {
+    ...shared,
+    translator: translators.ami(source, endpoints),
+  })
+}
+
+function logEnd({ source, log }: SupervisorOptions, { kind, reason }: SessionEnd, waitMs: number): void {
+  const facts = { pbx: source.name, reason, retryInSeconds: Math.ceil(waitMs / 1_000) }
+  if (kind === 'refused')
+    log.error(facts, 'the PBX refuses the connection: check the PBX URL and the rights of its user')
+  else log.warn(facts, 'the PBX is not connected, will retry')
+}
+
+/** Returns a function that returns how long to wait after the end of a connection that was up for so long. */
+function createBackoff(
+  { firstMs, maxMs, stableMs, refusedMs }: Backoff,
+  random: () => number,
+): (end: SessionEnd, upMs: number) => number {
+  let failures = 0
+  return ({ kind }, upMs) => {
+    failures = upMs >= stableMs ? 1 : failures + 1
+    if (kind === 'refused') return refusedMs * (1 + random())
+    if (kind === 'shutdown') return firstMs
+    const mostMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 20))
+    return firstMs + random() * (mostMs - firstMs)
+  }
+}
+
+const RATE_SECONDS = 5
+
+function startRate(count: () => number): { perSecond(): number; stop(): void } {
+  let before = count()
+  let perSecond = 0
+  const timer = setInterval(() => {
+    perSecond = (count() - before) / RATE_SECONDS
+    before = count()
+  }, RATE_SECONDS * 1_000)
+  timer.unref()
+  return { perSecond: () => perSecond, stop: () => clearInterval(timer) }
+}

@@ -1,0 +1,60 @@
+import type { LiveCall } from '../../calls/tracker/tracker.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
+import type { KnownEndpoint } from '../endpoints/endpoints.ts'
+import { createSavedEndpointsReader } from './endpoint-memory.ts'
+import { createCallsElsewhere } from './live-calls-elsewhere.ts'
+import { createSlots } from './pbx-slots.ts'
+import type { WatchedStatus, WatchOptions } from './watched-pbx.ts'
+
+export type Watch = {
+  status(): readonly WatchedStatus[]
+  /** Reads the live calls of PBXs that other nodes watch, for `liveCalls`. @throws Fault `unavailable`. */
+  refreshCalls(): Promise<void>
+  /** The calls of an account that are up, each made as it is asked for. */
+  liveCalls(accountId: number): Iterable<LiveCall>
+  /** Returns how many calls are up on each PBX that this node watches, for each account that may see it. */
+  callCounts(): ReadonlyMap<string, ReadonlyMap<number, number>>
+  /**
+   * Returns the phones and trunks of the PBXs that are an account's alone, by the PBX's name, as far as they are known;
+   * of PBXs that other nodes watch, as those saved them. @throws Fault `unavailable`.
+   */
+  endpoints(accountId: number): Promise<ReadonlyMap<string, readonly KnownEndpoint[]>>
+  /** Returns how many events are emitted but not on disk yet, of all PBXs. */
+  waiting(): number
+  stop(): Promise<void>
+}
+
+/** Watches every PBX of the list that this node owns: connection → signals → tracker → store. */
+export async function startWatch(options: WatchOptions): Promise<Watch> {
+  const { pbxs, ownership, store, log } = options
+  const slots = createSlots(options)
+  const { running } = slots
+  const watchedByOthers = () => {
+    const own = new Set(running().map(({ source }) => source.name))
+    return ownership.isShared ? pbxs.sources().filter(({ name }) => !own.has(name)) : []
+  }
+  const elsewhere = createCallsElsewhere({ ...options, accounts: pbxs.accounts, pbxs: watchedByOthers })
+  const savedEndpointsOf = createSavedEndpointsReader({ calls: store.calls, log })
+  const isOnlyOf = (accountId: number, { tenants, account }: PbxSource) =>
+    tenants === undefined && pbxs.accounts.get(account ?? '') === accountId
+  await slots.start()
+  return {
+    status: () => running().map((pbx) => pbx.status()),
+    *liveCalls(accountId) {
+      for (const pbx of running()) yield* pbx.liveCalls(accountId)
+      yield* elsewhere.liveCalls(accountId)
+    },
+    refreshCalls: elsewhere.refresh,
+    callCounts: () => new Map(running().map((pbx) => [pbx.source.name, pbx.callCounts()])),
+    async endpoints(accountId) {
+      const own = running().filter(({ source }) => isOnlyOf(accountId, source))
+      const others = watchedByOthers().filter((source) => isOnlyOf(accountId, source))
+      return new Map([
+        ...(await Promise.all(others.map(async (source) => [source.name, await savedEndpointsOf(source)] as const))),
+        ...own.map((pbx) => [pbx.source.name, pbx.endpoints()] as const),
+      ])
+    },
+    waiting: () => running().reduce((sum, pbx) => sum + pbx.waiting(), 0),
+    stop: slots.stop,
+  }
+}

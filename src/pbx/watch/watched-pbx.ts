@@ -1,0 +1,135 @@
+import type { UrlOf } from '../../calls/api/event-records.ts'
+import { startIngest } from '../../calls/ingest/ingest.ts'
+import type { LiveCall } from '../../calls/tracker/tracker.ts'
+import type { Ownership } from '../../cluster/ownership.ts'
+import type { Clock } from '../../deliveries/policy/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { StoredEvent } from '../../store/operations/calls.ts'
+import type { Store } from '../../store/store.ts'
+import { createAmiTranslator } from '../ami/translator/translator.ts'
+import { newCallsWithoutAccount, ownersOf } from '../connection/call-owners.ts'
+import type { Intake } from '../connection/inbox.ts'
+import type { KnownEndpoint } from '../endpoints/endpoints.ts'
+import { createEslTranslator } from '../esl/translator/translator.ts'
+import { startEndpointMemory } from './endpoint-memory.ts'
+import type { PbxList } from './pbx-list.ts'
+import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
+
+/** The translators of both kinds of PBX. */
+const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createEslTranslator }
+
+export type WatchOptions = {
+  readonly store: Store
+  readonly pbxs: PbxList
+  /** Counts the entries that are read and not processed yet. */
+  readonly intake?: Intake
+  readonly onStored: (stored: readonly StoredEvent[]) => void
+  /** The clock on which calls and deliveries wait. */
+  readonly clock: Clock
+  readonly ownership: Ownership
+  /** The wall clock of events. */
+  readonly nowUs?: NowUs
+  readonly log: Log
+  /** Makes the links to recordings, for the PBXs whose files can be read. */
+  readonly recordingUrl?: UrlOf | undefined
+}
+
+export type WatchedStatus = PbxStatus & {
+  /** How many calls began that are nobody's. */
+  readonly callsWithoutAccount: number
+  /** Calls that were ended as `unknown` because too many were up. */
+  readonly callsEndedEarly: number
+}
+
+/** A PBX with its tracker. */
+export type WatchedPbx = {
+  readonly source: PbxSource
+  status(): WatchedStatus
+  liveCalls(accountId: number): Iterable<LiveCall>
+  /** Returns how many calls are up, for each account that has some; of a PBX with tenants for each that ever had. */
+  callCounts(): ReadonlyMap<number, number>
+  endpoints(): readonly KnownEndpoint[]
+  waiting(): number
+  /** Connects, if it is not connected. */
+  connect(): void
+  /** Ends the connection. What was read is kept, and stored. */
+  disconnect(): Promise<void>
+  /** Disconnects, and stores what is left. */
+  stop(): Promise<void>
+}
+
+/** Reads what the store has of a PBX. To watch it takes `connect`. */
+export async function startWatchedPbx(source: PbxSource, options: WatchOptions): Promise<WatchedPbx> {
+  const { store, pbxs, ownership, onStored, log, clock, nowUs, intake = { waiting: 0 } } = options
+  const owners = ownersOf(source, pbxs.accounts)
+  const withoutAccount = newCallsWithoutAccount(source.name, log)
+  let supervisor: Supervisor | undefined
+  let last: PbxStatus | undefined
+  let isFirst = true
+  const memory = await startEndpointMemory({ calls: store.calls, ownership }, source, log)
+  const ingest = await startIngest({
+    calls: store.calls,
+    history: store.log,
+    ownership,
+    ...owners,
+    pbx: source.name,
+    onWithoutAccount: withoutAccount.note,
+    country: source.country,
+    onStored(stored) {
+      if (source.tenants !== undefined) memory.noteCalls(stored.map((event) => event.accountId))
+      onStored(stored)
+    },
+    urlOf: source.recordings === undefined ? undefined : options.recordingUrl,
+    onMissed: () => supervisor?.reconnect(),
+    onFault: () => supervisor?.fault(),
+    clock,
+    ...(nowUs && { nowUs }),
+    log,
+  })
+  const { feed, isAnyMissing } = ingest
+  const start = () =>
+    startSupervisor({
+      source,
+      memory,
+      translators: TRANSLATORS,
+      feed,
+      isAnyMissing,
+      isFirst,
+      intake,
+      log,
+      ...(nowUs && { nowUs }),
+    })
+
+  async function disconnect(): Promise<void> {
+    const before = supervisor
+    if (before === undefined) return
+    last = { ...before.status(), state: 'down' }
+    supervisor = undefined
+    await before.stop()
+  }
+  const statusOf = (): WatchedStatus => {
+    const status = supervisor?.status() ?? last
+    if (status === undefined) throw new Error(`the PBX ${source.name} was never connected`)
+    return { ...status, callsWithoutAccount: withoutAccount.count(), callsEndedEarly: ingest.endedEarly() }
+  }
+  return {
+    source,
+    status: statusOf,
+    liveCalls: ingest.liveCalls,
+    callCounts: () =>
+      new Map([...memory.accountsWithCalls().map((id) => [id, 0] as const), ...ingest.liveCallCounts()]),
+    endpoints: () => memory.endpoints.list(),
+    waiting: ingest.pendingEvents,
+    connect() {
+      supervisor ??= start()
+      isFirst = false
+    },
+    disconnect,
+    async stop() {
+      await disconnect()
+      await Promise.all([ingest.stop(), memory.stop()])
+    },
+  }
+}

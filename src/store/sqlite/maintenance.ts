@@ -1,0 +1,24 @@
+import type { MaintenanceStore } from '../operations/maintenance.ts'
+import type { Database } from './engine/database.ts'
+import type { Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
+import { probeWrite } from './engine/write-probe.ts'
+import { pruneDeliveries } from './retention.ts'
+
+/** Creates the maintenance operations that are the engine's own. */
+export function createMaintenanceStore({
+  read,
+  commit,
+}: Database): Pick<MaintenanceStore, 'writeProbe' | 'deliveryPrune' | 'fileFaults'> {
+  return {
+    writeProbe: () => commit(probeWrite, null),
+    deliveryPrune: (step) => commit(pruneDeliveries, step),
+    fileFaults: async () => fileFaults(read),
+  }
+}
+
+/** Returns the damages of the store's file, in SQLite's words; empty if there are none. Reads the whole file. */
+function fileFaults(tx: Tx): string[] {
+  const rows = prepared<{ quick_check: string }, []>(tx, 'PRAGMA quick_check(5)').all()
+  return rows.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok')
+}

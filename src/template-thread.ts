@@ -1,5 +1,0 @@
-import { serveTemplates } from './webhooks/templates/thread.ts'
-
-declare const self: Worker
-
-serveTemplates(self)

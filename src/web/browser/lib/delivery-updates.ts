@@ -1,0 +1,45 @@
+import type { Call, Delivery } from './resources.ts'
+
+/**
+ * Keeps a list of deliveries, the newest first, up to date with those that the stream brings: listed ones change in
+ * place, new ones are counted and not inserted, so that nothing moves while the user reads. Pure.
+ */
+export type DeliveryFilters = Readonly<
+  Partial<Record<'state' | 'event' | 'url' | 'call_id' | 'number' | 'since' | 'until', string | undefined>>
+>
+
+/** Returns the listed deliveries as they are after these changes; the very same list if none of them changed. */
+export function updateDeliveries(items: readonly Delivery[], changes: readonly Delivery[]): readonly Delivery[] {
+  const byId = new Map(changes.map((delivery) => [delivery.id, delivery]))
+  if (!items.some((item) => byId.has(item.id))) return items
+  return items.map((item) => byId.get(item.id) ?? item)
+}
+
+/** Returns the ids of the deliveries that are newer than all listed ones and match the filters. */
+export function newDeliveries(
+  items: readonly Delivery[],
+  changes: readonly Delivery[],
+  matches: (delivery: Delivery) => boolean,
+): string[] {
+  // Times of one format, to the microsecond: text has their order.
+  const newest =
+    items
+      .map((item) => item.created_at)
+      .sort()
+      .at(-1) ?? ''
+  return changes.filter((delivery) => delivery.created_at > newest && matches(delivery)).map(({ id }) => id)
+}
+
+/** Returns whether a delivery matches the filters. `call` is its call, if it is known: the number is the call's. */
+export function matchesFilters(filters: DeliveryFilters, delivery: Delivery, call: Call | undefined): boolean {
+  const { state, event, url, call_id: callId, number, since, until } = filters
+  return (
+    (state === undefined || delivery.state === state) &&
+    (event === undefined || delivery.event === event) &&
+    (url === undefined || delivery.url === url) &&
+    (callId === undefined || delivery.call_id.endsWith(callId.toLowerCase())) &&
+    (number === undefined || call?.from.number === number || call?.to.number === number) &&
+    (since === undefined || Date.parse(delivery.created_at) >= Date.parse(since)) &&
+    (until === undefined || Date.parse(delivery.created_at) < Date.parse(until))
+  )
+}

@@ -1,0 +1,88 @@
+import { findValueError } from '../../../lib/event-filter.ts'
+import type { FieldError } from '../../../lib/fault.ts'
+import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../webhooks/options/model.ts'
+
+/** The options of a URL as a form holds them: every field a text, a choice or a list. */
+export type OptionsForm = {
+  readonly name: string
+  readonly paused: boolean
+  /** By key: the values of the filter, separated by commas. */
+  readonly filter: Readonly<Record<string, string>>
+  /** An empty value keeps the one that is stored. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[]
+  readonly strict: boolean
+  readonly maxPerSecond: string
+  /** `default`, `template`, or a preset. */
+  readonly body: string
+  readonly chatId: string
+  readonly template: string
+  readonly contentType: string
+  readonly events: readonly string[]
+}
+
+/** Returns the form of stored options. */
+export function formOf(options: WebhookOptions): OptionsForm {
+  const { body, filter, headers } = options
+  return {
+    name: options.name ?? '',
+    paused: options.paused,
+    filter: Object.fromEntries(Object.entries(filter ?? {}).map(([key, values]) => [key, (values ?? []).join(', ')])),
+    headers: Object.keys(headers).map((name) => ({ name, value: '' })),
+    strict: options.order === 'strict',
+    maxPerSecond: options.max_per_second === null ? '' : String(options.max_per_second),
+    body: body === null ? 'default' : (body.preset ?? 'template'),
+    chatId: body?.parameters?.chat_id ?? '',
+    template: body?.template ?? '',
+    contentType: body?.content_type ?? 'application/json',
+    events: options.events,
+  }
+}
+
+/** Returns the body that a form describes; `null`: the default body. */
+export function bodyOf({ body, chatId, template, contentType }: OptionsForm): WebhookBody | null {
+  if (body === 'default') return null
+  if (body === 'template') return { template, content_type: contentType.trim() }
+  // The choices are the presets of the API: it checks them.
+  const preset = body as NonNullable<WebhookBody['preset']>
+  return preset === 'telegram' ? { preset, parameters: { chat_id: chatId.trim() } } : { preset }
+}
+
+/** Returns the errors that the API would not find: what is no number, and values of the filter that match no event. */
+export function findFormErrors({ maxPerSecond, filter }: OptionsForm): FieldError[] {
+  const wrong = Object.entries(filter).flatMap(([key, text]) =>
+    valuesOf(text).flatMap((value) => {
+      const problem = findValueError(key, value)
+      return problem === undefined ? [] : [{ path: `/filter/${key}`, message: `${problem}.` }]
+    }),
+  )
+  if (!Number.isNaN(Number(maxPerSecond))) return wrong
+  return [
+    ...wrong,
+    { path: '/max_per_second', message: `${maxPerSecond} is not a number: use 0.1 to 1000, or leave it empty.` },
+  ]
+}
+
+const valuesOf = (text: string): string[] => text.split(',').flatMap((value) => value.trim() || [])
+
+/** Returns the options that a form describes, to be sent. */
+export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
+  const { name, paused, strict, maxPerSecond } = form
+  const filter = Object.entries(form.filter).flatMap(([key, text]) =>
+    valuesOf(text).length === 0 ? [] : [[key, valuesOf(text)] as const],
+  )
+  const headers = form.headers.filter((header) => header.name.trim() !== '')
+  return {
+    url,
+    name: name.trim() === '' ? null : name.trim(),
+    paused,
+    filter: filter.length === 0 ? null : Object.fromEntries(filter),
+    headers: Object.fromEntries(
+      headers.map((header) => [header.name.trim(), header.value === '' ? null : header.value]),
+    ),
+    order: strict ? 'strict' : 'first_attempt',
+    max_per_second: maxPerSecond.trim() === '' ? null : Number(maxPerSecond),
+    body: bodyOf(form),
+    // The choices are the further kinds of the API: it checks them.
+    events: [...form.events] as NonNullable<NewWebhookOptions['events']>,
+  }
+}

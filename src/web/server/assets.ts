@@ -1,0 +1,49 @@
+import { basename } from 'node:path'
+import docs from '../browser/docs.html'
+import help from '../browser/help.html'
+import page from '../browser/page.html'
+
+/** One file of a page, ready to be sent. `path` is that of the page, or holds a hash of the content. */
+export type Asset = { path: string; type: string; bytes: Uint8Array<ArrayBuffer>; isHtml: boolean }
+
+/** The pages, each with the path at which it is served. */
+const PAGES = [
+  { path: '/', bundle: page, source: '../browser/page.html' },
+  { path: '/docs', bundle: docs, source: '../browser/docs.html' },
+  { path: '/help', bundle: help, source: '../browser/help.html' },
+] as const
+type Page = (typeof PAGES)[number]
+
+/**
+ * Loads the files of all pages. The compiled executable contains them, named by the manifest of the HTML import; from
+ * the sources they are built now, in some ten milliseconds. Bun's own HTML route is not used because it takes no
+ * headers of ours.
+ */
+export async function loadAssets(): Promise<Asset[]> {
+  const assets = (await Promise.all(PAGES.map(filesOf))).flat()
+  // All pages have the same icon.
+  return [...new Map(assets.map((one) => [one.path, one])).values()]
+}
+
+async function filesOf(page: Page): Promise<Asset[]> {
+  const embedded = page.bundle.files ?? []
+  if (embedded.length === 0) return await fromSource(page)
+  return await Promise.all(
+    embedded.map(async ({ path, headers }) =>
+      asset(page, path, headers['content-type'] ?? '', await Bun.file(path).bytes()),
+    ),
+  )
+}
+
+async function fromSource(page: Page): Promise<Asset[]> {
+  const entry = new URL(page.source, import.meta.url).pathname
+  const built = await Bun.build({ entrypoints: [entry], target: 'browser', publicPath: '/', minify: true })
+  return await Promise.all(
+    built.outputs.map(async (file) => asset(page, file.path, file.type, new Uint8Array(await file.arrayBuffer()))),
+  )
+}
+
+function asset(page: Page, path: string, type: string, bytes: Uint8Array<ArrayBuffer>): Asset {
+  const isHtml = path.endsWith('.html')
+  return { path: isHtml ? page.path : `/${basename(path)}`, type, bytes, isHtml }
+}

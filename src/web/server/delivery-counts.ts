@@ -1,0 +1,70 @@
+import { failureOf, statusOf } from '../../deliveries/policy/retry-policy.ts'
+import type { Emitter } from '../../deliveries/run/emitter.ts'
+import type { Attempted } from '../../deliveries/sending/attempt.ts'
+import type { Observer } from '../../deliveries/sending/observer.ts'
+import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
+import type { WebhookHealth } from '../model.ts'
+import type { LastHour, WebhookKey } from './last-hour.ts'
+
+export type LastResponse = NonNullable<WebhookHealth['last']>
+
+/**
+ * Counts what the page shows of the past: the figures of the last hour, and the last response of each webhook since the
+ * start.
+ */
+export type DeliveryCounts = {
+  readonly observer: Observer
+  last(webhookId: number): LastResponse | null
+  /** Returns the webhooks that have a last response, and those that got one since this was called last. */
+  known(): readonly WebhookKey[]
+  takeChanged(): readonly WebhookKey[]
+}
+
+type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
+
+/** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
+export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: DeliveryCountsOptions): DeliveryCounts {
+  const responses = new Map<
+    number,
+    { readonly key: WebhookKey; readonly atUs: number; readonly attempted: Attempted }
+  >()
+  let changed = new Map<number, WebhookKey>()
+
+  emitter.on('stored', (stored) => {
+    const atUs = nowUs()
+    for (const { accountId } of stored) lastHour.addEvents(accountId, 1, atUs)
+  })
+
+  return {
+    observer: {
+      started() {},
+      ended({ delivery: { webhookId, accountId }, attempted, probe, atUs, waitedUs }) {
+        const webhook = { accountId, webhookId }
+        responses.set(webhookId, { key: webhook, atUs, attempted })
+        changed.set(webhookId, webhook)
+        if (attempted.outcome.kind === 'delivered') lastHour.addDelivered(webhook, waitedUs, atUs)
+        else if (probe) lastHour.addFailedProbe(webhook, atUs)
+        else lastHour.addFailedAttempt(webhook, atUs)
+      },
+      endedUnsent() {},
+      webhookRemoved(webhookId) {
+        responses.delete(webhookId)
+        changed.delete(webhookId)
+      },
+    },
+    last(webhookId) {
+      const response = responses.get(webhookId)
+      return response === undefined ? null : describeResponse(response.atUs, response.attempted)
+    },
+    known: () => Array.from(responses.values(), ({ key }) => key),
+    takeChanged() {
+      const taken = [...changed.values()]
+      changed = new Map()
+      return taken
+    },
+  }
+}
+
+function describeResponse(atUs: number, { outcome, durationMs }: Attempted): LastResponse {
+  return { at: rfc3339(atUs), status: statusOf(outcome), error: failureOf(outcome), duration_ms: durationMs }
+}

@@ -1,0 +1,228 @@
+import { Elysia } from 'elysia'
+import { guard } from '../../auth/guard.ts'
+import type { AuthService } from '../../auth/service.ts'
+import type { Call } from '../../calls/event.ts'
+import { readEventBody } from '../../calls/stored-json.ts'
+import { deliveryOf } from '../../deliveries/log/service.ts'
+import type { Emitter } from '../../deliveries/run/emitter.ts'
+import type { OpaqueIds } from '../../http/opaque-ids.ts'
+import { Fault } from '../../lib/fault.ts'
+import type { DeliveryRow } from '../../store/operations/log.ts'
+import type { ChangeNotes } from './change-notes.ts'
+import type { FollowEvents } from './stored-events.ts'
+import { openSink, type Sink } from './stream-sink.ts'
+
+/**
+ * `GET /stream` sends an account's calls, events and deliveries as they change, as server-sent events. Missed messages
+ * are not repeated: a client that (re)connects first gets each live call, and reads the rest through the API.
+ */
+type StreamOptions = {
+  emitter: Emitter
+  auth: AuthService
+  /** Returns these deliveries as they are now. */
+  deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
+  /** Returns what makes their ids for clients. */
+  openIds: () => Promise<OpaqueIds>
+  /** Returns the live calls, each made when the iterator is read. */
+  liveCalls: (accountId: number) => Iterable<{ call: Call }>
+  /** Reads what other nodes have of the calls. */
+  refreshCalls: () => Promise<void>
+  follow: FollowEvents
+  followChanges: FollowChanges
+  heartbeatMs?: number
+}
+
+/** Follows the deliveries of accounts that other nodes change. */
+export type FollowChanges = ChangeNotes['follow']
+/** Follows nothing, where there are no other nodes. */
+export const followNoChanges: FollowChanges = () => ({ begin: async () => undefined, stop: () => undefined })
+
+/**
+ * A comment is sent at least this often, so that broken connections are noticed. The stream of a revoked token ends
+ * then at the latest: at once, unless the store cannot be read at that moment.
+ */
+const HEARTBEAT_MS = 15_000
+/** Streams that an account can always open, regardless of other accounts. */
+const GUARANTEED_PER_ACCOUNT = 16
+const MAX_PER_ACCOUNT = 64
+/** Streams of all accounts together beyond the guaranteed ones. */
+const MAX_SHARED = 256
+/** A client that does not read the end of its stream is disconnected. */
+const END_WITHIN_S = 5
+const READ_AT_ONCE = 256
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-accel-buffering': 'no',
+  // The connection serves nothing else: it ends with the stream.
+  connection: 'close',
+}
+
+type Client = { accountId: number; token: string; sink: Sink }
+
+export type Streams = {
+  /** Opens a stream; `closed` is called when it ended on this side. @throws Fault 429 when too many are open. */
+  open(accountId: number, token: string, closed?: () => void): Promise<Response>
+  stop(): Promise<void>
+}
+
+/** Starts the event streams: it sends events to all open streams until it is stopped. */
+export function startStreams(options: StreamOptions): Streams {
+  const { emitter, auth, deliveries, liveCalls, refreshCalls, openIds, heartbeatMs = HEARTBEAT_MS } = options
+  const clients = new Set<Client>()
+
+  const send = (accountId: number, name: string, data: string) => {
+    for (const client of clients) if (client.accountId === accountId) client.sink.message(name, data)
+  }
+  const stored = (events: readonly { readonly accountId: number; readonly body: string }[]) => {
+    if (clients.size === 0) return
+    const watched = new Set([...clients].map((client) => client.accountId))
+    for (const { accountId, body } of events) {
+      if (!watched.has(accountId)) continue
+      send(accountId, 'call', JSON.stringify(readEventBody(body).data.call))
+      send(accountId, 'event', body)
+    }
+  }
+  const sendDeliveries = async (ids: readonly number[]) => {
+    // In parts: the rest is not needed when the last client was disconnected for being slow.
+    for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE)
+      for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
+        send(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row)))
+  }
+  const onChanged = createChangeSender(() => following.caughtUp(), sendDeliveries)
+  const accountIds = () => [...new Set([...clients].map(({ accountId }) => accountId))]
+  const following = options.follow(accountIds, stored)
+  const followingChanges = options.followChanges(accountIds, onChanged)
+  // Without clients the dispatcher does not even collect the ids.
+  const listen = () => {
+    if (clients.size > 0 && emitter.listenerCount('deliveries', onChanged) === 0) emitter.on('deliveries', onChanged)
+    if (clients.size === 0) emitter.off('deliveries', onChanged)
+  }
+  const heartbeat = startHeartbeat(clients, auth, heartbeatMs)
+
+  function* snapshot(accountId: number) {
+    for (const { call } of liveCalls(accountId)) yield { name: 'call', data: JSON.stringify(call) }
+  }
+
+  return {
+    async open(accountId, token, closed = () => {}) {
+      await Promise.all([following.begin(accountId), followingChanges.begin(accountId)])
+      await refreshCalls()
+      if (!mayOpen(clients, accountId)) throw tooManyStreams()
+      const sink = openSink({
+        first: snapshot(accountId),
+        closed() {
+          unwatch()
+          clients.delete(client)
+          listen()
+          closed()
+        },
+      })
+      const unwatch = auth.onRevoked(token, sink.close)
+      const client: Client = { accountId, token, sink }
+      clients.add(client)
+      listen()
+      sink.comment('the stream of this account')
+      return new Response(sink.body, { headers: STREAM_HEADERS })
+    },
+    async stop() {
+      clearInterval(heartbeat)
+      following.stop()
+      followingChanges.stop()
+      for (const client of [...clients]) client.sink.close()
+    },
+  }
+}
+
+/**
+ * Returns a function that sends deliveries that changed: one batch after the other, so that the last message has the
+ * present state, and after the events that they belong to. If the store cannot be read, only the next change of a
+ * delivery is sent.
+ */
+function createChangeSender(caughtUp: () => Promise<void>, send: (ids: readonly number[]) => Promise<void>) {
+  let changed = new Set<number>()
+  let isSending = false
+
+  async function sendAll(): Promise<void> {
+    isSending = true
+    while (changed.size > 0) {
+      const ids = [...changed]
+      changed = new Set()
+      await caughtUp()
+      await send(ids).catch(() => undefined)
+    }
+    isSending = false
+  }
+  return (ids: readonly number[]): void => {
+    for (const id of ids) changed.add(id)
+    if (!isSending) void sendAll()
+  }
+}
+
+/** Sends each client a comment at regular intervals, and closes the streams of revoked tokens. */
+function startHeartbeat(clients: ReadonlySet<Client>, auth: AuthService, everyMs: number): Timer {
+  async function beat(client: Client): Promise<void> {
+    if ((await auth.session(client.token)) === undefined) client.sink.close()
+    else client.sink.comment('still here')
+  }
+  return setInterval(() => {
+    // If the store cannot be read now, the token is checked at the next heartbeat.
+    for (const client of [...clients]) beat(client).catch(() => client.sink.comment('still here'))
+  }, everyMs)
+}
+
+function mayOpen(clients: Iterable<Client>, accountId: number): boolean {
+  const open = new Map<number, number>()
+  for (const client of clients) open.set(client.accountId, (open.get(client.accountId) ?? 0) + 1)
+  const own = open.get(accountId) ?? 0
+  if (own < GUARANTEED_PER_ACCOUNT) return true
+  const shared = open.values().reduce((sum, count) => sum + Math.max(0, count - GUARANTEED_PER_ACCOUNT), 0)
+  return own < MAX_PER_ACCOUNT && shared < MAX_SHARED
+}
+
+const failed = (description: string) => ({
+  description,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+})
+
+const tooManyStreams = () =>
+  new Fault('too_many_requests', 'Too many streams are open. Close one, or try again later.', {
+    headers: { 'retry-after': '30', connection: 'close' },
+  })
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+/** OpenAPI 3.1 has no stream: it is described as the list of its messages, as version 3.2 reads such a schema. */
+const STREAM_CONTENT = {
+  schema: { type: 'array' as const, items: reference('StreamMessage'), description: 'Server-sent events' },
+}
+
+/** Creates `GET /stream`. */
+export function streamRoutes(auth: AuthService, streams: Streams) {
+  return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
+    '/stream',
+    async ({ accountId, bearer, request, server }) => {
+      // Elysia answers HEAD from what GET gives, to its end: a stream has none.
+      if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
+      const stream = await streams.open(accountId, bearer ?? '', () => server?.timeout(request, END_WITHIN_S))
+      // The server's idle timeout would cut a quiet stream. One that is refused keeps it.
+      server?.timeout(request, 0)
+      return stream
+    },
+    {
+      detail: {
+        summary: 'Calls, events and deliveries as they move (text/event-stream)',
+        description:
+          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). All live calls are sent first.',
+        tags: ['Calls'],
+        security: [{ bearer: [] }],
+        responses: {
+          200: { description: 'The stream', content: { 'text/event-stream': STREAM_CONTENT } },
+          401: failed('The token is missing, unknown or revoked'),
+          429: failed('Too many streams are open'),
+          503: failed('The service is stopping'),
+        },
+      },
+    },
+  )
+}

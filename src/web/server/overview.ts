@@ -1,0 +1,181 @@
+import { Type } from '@sinclair/typebox'
+import { Elysia, t } from 'elysia'
+import { guard } from '../../auth/guard.ts'
+import type { AuthService } from '../../auth/service.ts'
+import { readEventBody } from '../../calls/stored-json.ts'
+import { deliveryOf } from '../../deliveries/log/service.ts'
+import { accepts } from '../../http/accepts.ts'
+import { responses, success } from '../../http/envelope.ts'
+import { type OpaqueIds, openOpaqueIds } from '../../http/opaque-ids.ts'
+import { asks } from '../../http/query.ts'
+import { Fault } from '../../lib/fault.ts'
+import { bodyInSlices } from '../../lib/slices.ts'
+import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
+import { ERASED_START, type EventRow } from '../../store/operations/log.ts'
+import type { Store } from '../../store/store.ts'
+import { MAX_URL_CHARACTERS } from '../../webhooks/model.ts'
+import {
+  EventWithDeliveries,
+  type LiveCall,
+  Overview,
+  type PbxStatus,
+  type WebhookHealth,
+  WebhookMinute,
+} from '../model.ts'
+import type { Figures } from './figures.ts'
+import { createFreshReader } from './fresh-reader.ts'
+import type { ReadWebhookStatuses } from './webhook-statuses.ts'
+
+type OverviewSources = {
+  store: Store
+  figures: Figures
+  statuses: ReadWebhookStatuses
+  /** Each made as it is asked for. */
+  liveCalls: (accountId: number) => Iterable<LiveCall>
+  /** Reads what other nodes have of the calls. */
+  refreshCalls: () => Promise<void>
+  pbxs: (accountId: number) => Promise<PbxStatus[]>
+  /** The clock on which deliveries wait. */
+  steadyUs: NowUs
+  nowUs?: NowUs
+}
+
+/** Many pages of one account ask at the same time: pending deliveries are counted once in this time. */
+const FRESH_MS = 1_000
+
+const Query = t.Object({
+  calls: t.Optional(
+    t.UnionEnum(['all', 'none'], {
+      default: undefined,
+      description: '`none` leaves the calls out: the stream sends them',
+    }),
+  ),
+})
+
+const WebhookQuery = t.Object({
+  url: t.String({ maxLength: MAX_URL_CHARACTERS }),
+  occurrence: t.Optional(
+    Type.Integer({ minimum: 0, default: 0, description: 'which one, if the list has this URL several times' }),
+  ),
+})
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+const about = { tags: ['Page'], security: [{ bearer: [] }] }
+
+/**
+ * Returns the routes that are for the page: the state of everything now, and the events of one call with their
+ * deliveries.
+ */
+export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
+  const { store, figures, liveCalls, refreshCalls, pbxs, nowUs = wallUs } = sources
+  const webhooksOf = healthReader(sources)
+  const openIds = openOpaqueIds(store.log)
+  return new Elysia({ name: 'overview', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/overview',
+      async ({ accountId, query }) => {
+        if (query.calls !== 'none') await refreshCalls()
+        const calls = query.calls === 'none' ? [] : liveCalls(accountId)
+        const webhooks = await webhooksOf(accountId)
+        const rest = {
+          now: rfc3339(nowUs()),
+          account: (await store.accounts.accountGetName(accountId)) ?? '',
+          pbxs: await pbxs(accountId),
+          webhooks: webhooks.map(({ health }) => health),
+          minutes: await figures.ofAccount(accountId),
+        }
+        return new Response(bodyInSlices(overviewText(rest, calls)), { headers: JSON_HEADERS })
+      },
+      {
+        ...asks(Query),
+        response: responses(Overview, 'unauthenticated', 'invalid'),
+        detail: {
+          summary: 'Live calls, PBXs, the health of the webhooks, and the last hour minute by minute',
+          ...about,
+        },
+      },
+    )
+    .get(
+      '/overview/webhook',
+      async ({ accountId, query: { url, occurrence = 0 } }) => {
+        const webhooks = await webhooksOf(accountId)
+        const found = webhooks.find(({ health }) => health.url === url && health.occurrence === occurrence)
+        if (found === undefined) throw new Fault('not_found', 'This webhook is not in the list.')
+        const minutes = await figures.ofWebhook({ accountId, webhookId: found.id })
+        return success(minutes, 'This is the last hour of the webhook.')
+      },
+      {
+        ...asks(WebhookQuery),
+        response: responses(t.Array(WebhookMinute), 'unauthenticated', 'not_found', 'invalid'),
+        detail: { summary: 'The last hour of a webhook, minute by minute', ...about },
+      },
+    )
+    .get(
+      '/call/:id/event',
+      async ({ accountId, params }) => {
+        const ids = await openIds()
+        const events = (await store.log.eventListOfCall(accountId, params.id)).map((row) => eventOf(ids, row))
+        // Of a call that is older than the deliveries which are kept, the record alone is left.
+        if (events.length === 0 && (await store.calls.callGet(accountId, params.id)) === undefined)
+          throw new Fault('not_found', 'There is no call with this id.')
+        return success(events, 'These are the events of the call.')
+      },
+      {
+        params: t.Object({ id: t.String() }),
+        response: responses(t.Array(EventWithDeliveries), 'unauthenticated', 'not_found'),
+        detail: { summary: 'The events of a call in order, each with its deliveries', ...about },
+      },
+    )
+}
+
+/** Returns an event as the page shows it. One whose body was erased has neither stage nor transfer. */
+function eventOf(
+  ids: OpaqueIds,
+  { uuid, name, sequence, atUs, body, deliveries: rows }: EventRow,
+): EventWithDeliveries {
+  const data = body.startsWith(ERASED_START) ? undefined : readEventBody(body).data
+  const stage = data !== undefined && 'stage' in data ? data.stage : null
+  const transfer = data !== undefined && 'transfer' in data ? data.transfer : null
+  const deliveries = rows.map((row) => deliveryOf(ids, row))
+  return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries }
+}
+
+/** Returns the response piece by piece: with 10,000 calls it has some 20 MB. */
+function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>): Generator<string> {
+  const { result, ...envelope } = success(rest, 'This is the state of your account.')
+  const open = (object: object) => JSON.stringify(object).slice(0, -1)
+  yield `${open(envelope)},"result":${open(result)},"calls":[`
+  let isFirst = true
+  for (const { pbx, call, stages } of calls) {
+    yield `${isFirst ? '' : ','}${JSON.stringify({ pbx, call, stages })}`
+    isFirst = false
+  }
+  yield ']}}'
+}
+
+type ListedHealth = { readonly id: number; readonly health: WebhookHealth }
+
+function healthReader({ store, statuses, steadyUs, nowUs = wallUs }: OverviewSources) {
+  const listOf = createFreshReader(FRESH_MS, async (accountId: number) => {
+    const [listed, options] = await Promise.all([
+      store.webhooks.webhookListWithPending(accountId),
+      store.webhooks.optionsList(accountId),
+    ])
+    const byUrl = new Map(options.map((one) => [one.url, one.options]))
+    return listed.map((webhook) => ({ ...webhook, options: byUrl.get(webhook.url) }))
+  })
+  return async (accountId: number): Promise<ListedHealth[]> => {
+    const listed = await listOf(accountId)
+    const ids = listed.map(({ id }) => id)
+    const statusOf = await statuses(accountId, ids)
+    return listed.map(({ id, url, occurrence, options, pending }) => {
+      const { name = null, paused = false, filter = null } = options ?? {}
+      const filtered = filter !== null
+      const { downSinceUs = null, last = null } = statusOf.get(id) ?? {}
+      const downSince = downSinceUs === null ? null : rfc3339(Math.round(nowUs() - steadyUs() + downSinceUs))
+      return { id, health: { url, occurrence, name, paused, filtered, down_since: downSince, pending, last } }
+    })
+  }
+}

@@ -1,0 +1,65 @@
+import { gzipSync } from 'bun'
+import { Elysia } from 'elysia'
+import { matchesAny } from '../../http/entity-tag.ts'
+import type { Asset } from './assets.ts'
+
+/**
+ * Only what this service itself serves: no inline script or style, no other host, no frame around us, no form that goes
+ * elsewhere, and no string that is turned into markup or code (Trusted Types without any policy).
+ */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "media-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const ALWAYS = {
+  'content-security-policy': PAGE_POLICY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  vary: 'accept-encoding',
+} as const
+
+/**
+ * Returns the routes of the pages and of their files. A file's name contains a hash of its content, so only the pages
+ * themselves may change.
+ */
+export function pageRoutes(assets: readonly Asset[]) {
+  const routes = new Elysia({ name: 'page', normalize: false })
+  for (const asset of assets) {
+    const handle = createHandler(asset)
+    routes.get(asset.path, ({ request, set }) => handle(request, set.headers), {
+      detail: { hide: true },
+    })
+  }
+  return routes
+}
+
+function createHandler(asset: Asset) {
+  const caching = asset.isHtml ? 'no-cache' : 'public, max-age=31536000, immutable'
+  const plainTag = `"${Bun.hash(asset.bytes).toString(36)}"`
+  let gzipped: Uint8Array<ArrayBuffer> | undefined
+  return (request: Request, inherited: Record<string, unknown>): Response => {
+    const wantsGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+    if (wantsGzip) gzipped ??= gzipSync(asset.bytes, { level: 9 })
+    const tag = wantsGzip ? plainTag.replace(/"$/, '-gz"') : plainTag
+    const headers = new Headers({ ...ALWAYS, 'content-type': asset.type, 'cache-control': caching, etag: tag })
+    const requestId = inherited['x-request-id']
+    if (typeof requestId === 'string') headers.set('x-request-id', requestId)
+    if (matchesAny(request.headers.get('if-none-match'), tag)) return new Response(null, { status: 304, headers })
+    if (wantsGzip) headers.set('content-encoding', 'gzip')
+    return new Response(wantsGzip ? (gzipped ?? asset.bytes) : asset.bytes, { headers })
+  }
+}
