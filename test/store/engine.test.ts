@@ -10,9 +10,9 @@ test('every mutation of the engine is known to the thread that writes', async ()
     (name) => name.endsWith('.ts') && !name.endsWith('.d.ts'),
   )
   const modules: object[] = await Promise.all(files.map((name) => import(join(ENGINE, name))))
-  const text = await Bun.file(resolve(ENGINE, '../../writer.ts')).text()
+  const text = await Bun.file(resolve(ENGINE, '../../app/writer.ts')).text()
   const registered: object[] = await Promise.all(
-    [...text.matchAll(/from '\.\/store\/sqlite\/([\w/-]+\.ts)'/g)].map(([, name = '']) => import(join(ENGINE, name))),
+    [...text.matchAll(/from '\.\.\/store\/sqlite\/([\w/-]+\.ts)'/g)].map(([, name = '']) => import(join(ENGINE, name))),
   )
   const all = [...registryOf(modules).keys()]
   expect(all.length).toBeGreaterThan(10)

@@ -26,7 +26,7 @@ export type Database = {
 }
 
 export type DatabaseOptions = {
-  /** Makes the thread that runs src/app/writer.ts; without it this thread writes, which fits short commands and tests. */
+  /** Makes the thread of src/app/writer.ts; without it this thread writes, which fits short commands and tests. */
   readonly thread?: () => Worker
   /** Called when that thread has ended by itself. */
   readonly onThreadEnded?: (error: Error) => void
