@@ -1,4 +1,4 @@
-import { test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { freeswitchScene } from '../help/freeswitch-scene.ts'
 import { checkScene, type SceneCase } from '../help/scene.ts'
 
@@ -500,4 +500,19 @@ test.each(cases)('%s', (_, play, expectedText) => {
   const pbx = freeswitchScene()
   play(pbx)
   checkScene(pbx.over(), expectedText)
+})
+
+test.each([
+  ['the caller hangs up', true, 'caller'],
+  ['the dialplan comes to its end', false, 'system'],
+])('the agent leaves, the caller hears an announcement, and %s: the agent did not end the call', (_, hangsUp, by) => {
+  const pbx = freeswitchScene()
+  talk(pbx)
+  pbx.end('B')
+  pbx.unbridge('A', 'B')
+  pbx.later(6_000)
+  if (hangsUp) pbx.end('A')
+  else pbx.hangup('A')
+  const end = pbx.over().bodies.find(({ data }) => data.name === 'call_ended')
+  expect(end?.data.call).toMatchObject({ result: 'answered', hangup: { by } })
 })

@@ -1,7 +1,7 @@
 import type { CallResult, HangupCause, StageResult } from '../../../lib/call-enums.ts'
 import type { Hangup } from '../../event.ts'
-import { channelOf } from './registry.ts'
-import type { Call, Stage, TrackerState } from './state.ts'
+import { channelOf, channelsOf } from './registry.ts'
+import { type Call, type Channel, isVirtual, type Stage, type TrackerState } from './state.ts'
 
 /** The result of a call, and how it ended. */
 
@@ -67,6 +67,17 @@ const HANGUP_CAUSE_OF: Readonly<Record<StageResult, HangupCause>> = {
 
 const UNALLOCATED = 1
 
+/** All legs of a conversation that is over are hung up within this. */
+const SAME_END_US = 1_000_000
+
+/** Returns whether the caller went on without the party that hung up (to an announcement, or back into a menu). */
+function stayedAlone(state: TrackerState, call: Call, root: Channel | undefined): boolean {
+  if (call.hungUpBy !== 'callee' || root === undefined) return false
+  const others = channelsOf(state, call).filter((one) => one !== root && !isVirtual(one))
+  const lastUs = others.reduce((last, { goneUs }) => Math.max(last, goneUs ?? Number.POSITIVE_INFINITY), 0)
+  return others.length > 0 && (root.goneUs ?? 0) - lastUs > SAME_END_US
+}
+
 /** Returns the cause of a call's end, and the side that ended it. */
 export function hangupOf(state: TrackerState, call: Call): Hangup {
   const root = channelOf(state, call.root)
@@ -76,7 +87,8 @@ export function hangupOf(state: TrackerState, call: Call): Hangup {
   if (call.mergedInto !== null) return { cause: 'normal', code: null, by: 'system' }
   const result = resultOf(state, call)
   const code = root?.end?.code ?? leg?.end?.code ?? null
-  const by = call.hungUpBy ?? (root?.hungUpItself ? 'caller' : 'system')
+  const hungUpBy = stayedAlone(state, call, root) ? null : call.hungUpBy
+  const by = hungUpBy ?? (root?.hungUpItself ? 'caller' : 'system')
   if (result === 'answered' || result === 'voicemail') return { cause: 'normal', code, by }
   if (result === 'cancelled') return { cause: 'cancelled', code, by: 'caller' }
   const unallocated = leg?.end?.code === UNALLOCATED || code === UNALLOCATED
