@@ -274,15 +274,22 @@ const hangup: Handler = (_context, event, leg) => {
 function endOf(event: EslEvent, cause: string, leg: Leg | undefined): End {
   const isRinging = leg?.rang === true && !leg.answered
   const redirectedTo = cleanText(userOf(variableOf(event, 'sip_redirected_to').replace(/^sips?:/, '')))
-  const result = resultOfEnd(cause, isRinging, redirectedTo !== null && leg?.answered === false)
+  const isRefused = leg !== undefined && isUnconfirmed(event, cause, leg)
+  const result = isRefused
+    ? 'no_answer'
+    : resultOfEnd(cause, isRinging, redirectedTo !== null && leg?.answered === false)
   return {
     code: codeOfCause(cause),
     result,
-    withdrawn: result === 'cancelled' || cause === 'NORMAL_CLEARING' || isGivenUp(cause),
+    withdrawn: !isRefused && (result === 'cancelled' || cause === 'NORMAL_CLEARING' || isGivenUp(cause)),
     mayTransfer: leg !== undefined && leg.peers.length > 0,
     forwardedTo: cleanText(variableOf(event, 'sip_redirect_contact_user_0')) ?? redirectedTo,
   }
 }
+
+/** Returns whether a party was to take the call by a key and hung up without it: it has not answered. */
+const isUnconfirmed = (event: EslEvent, cause: string, leg: Leg): boolean =>
+  cause === 'NORMAL_CLEARING' && leg.answered && !leg.bridged && variableOf(event, 'group_confirm_key') !== ''
 
 function resultOfEnd(cause: string, isRinging: boolean, isRedirected: boolean): StageResult {
   if (isRedirected) return 'forwarded'
