@@ -18,13 +18,14 @@ const CHECKS = [
 const PARTS = [
   /^test\/deliveries\//,
   /^test\/cli\//,
-  /^test\/web\/browser\.test\.ts$/,
+  /^test\/web\/chromium\/page\.test\.ts$/,
+  /^test\/system\/[\w-]+\.test\.ts$/,
   /^test\/(web|openapi)\//,
   /^test\/(calls|webhooks)\//,
-  /^test\/cluster\/faults\.test\.ts$/,
+  /^test\/system\/cluster\/faults\.test\.ts$/,
   /^test\/(store|recordings)\//,
   /^test\/e2e\//,
-  /^test\/cluster\//,
+  /^test\/system\//,
   /^test\/pbx\//,
 ]
 

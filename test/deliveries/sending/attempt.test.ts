@@ -6,7 +6,7 @@ import { targetOf } from '../../../src/deliveries/sending/target.ts'
 import { attemptWithoutFiles } from '../../help/few-files.ts'
 import { withEnoughTime } from '../../help/receiver.ts'
 import { listenSilently } from '../../help/silent-listener.ts'
-import { allowing } from '../rig.ts'
+import { allowing } from '../run/rig.ts'
 
 const stops: (() => void)[] = []
 afterAll(() => {

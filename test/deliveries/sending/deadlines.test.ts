@@ -3,7 +3,7 @@ import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
 import { createDeadlines } from '../../../src/deliveries/sending/deadlines.ts'
 import { targetOf } from '../../../src/deliveries/sending/target.ts'
 import { startReceiver, until, withEnoughTime } from '../../help/receiver.ts'
-import { allowing } from '../rig.ts'
+import { allowing } from '../run/rig.ts'
 
 test('what began together shares a signal, up to a number; what began later does not', () => {
   const deadlines = createDeadlines(400)

@@ -4,7 +4,7 @@ import { type LoadedDelivery, newDelivery } from '../../../src/deliveries/queue/
 import { createOutcomeWriter, type OutcomeRecord } from '../../../src/deliveries/sending/outcome-writer.ts'
 import type { StoredEvent } from '../../../src/store/operations/calls.ts'
 import { until } from '../../help/receiver.ts'
-import { LOG } from '../rig.ts'
+import { LOG } from '../run/rig.ts'
 
 const EVENT: StoredEvent = {
   ...{ id: 1, accountId: 1, uuid: 'event', callId: 'call', sequence: 1, atUs: 1, body: '{}' },

@@ -4,7 +4,7 @@ import { newResolver } from '../../../src/deliveries/sending/resolver.ts'
 import { targetOf } from '../../../src/deliveries/sending/target.ts'
 import { type NameAnswer, startNameServer } from '../../help/name-server.ts'
 import { startReceiver } from '../../help/receiver.ts'
-import { allowing } from '../rig.ts'
+import { allowing } from '../run/rig.ts'
 
 /** The look-up as it is in the service, against a name server of our own. */
 

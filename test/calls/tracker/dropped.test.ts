@@ -1,0 +1,121 @@
+import { expect, test } from 'bun:test'
+import type { CallEvent } from '../../../src/calls/event.ts'
+import { type Tape, tapeOf } from '../../help/dropped.ts'
+import { compare } from '../../help/expected.ts'
+import { createLedger, leftover } from '../../help/ledger.ts'
+import { type LiveCalls, player, saveChanges } from '../../help/play.ts'
+import { readExpectedFile } from '../../help/recording.ts'
+
+// The connection is lost behind every event of a recording; what comes until it is back is missed, and the PBX is asked what is up.
+
+const START_US = 1_795_213_000_000_000
+const RELIST_US = 2_000_000
+
+type Loss = { after: number; missing: number; restart: boolean }
+
+function play(tape: Tape, loss: Loss): CallEvent[] {
+  const ledger = createLedger()
+  const played = player({ onTracked: ({ events }) => ledger.take(events) })
+  const { play, tickUntil: wait } = played
+  const connected = (first: boolean, atUs: number): void =>
+    play([{ kind: 'connected', first, boot: 'one', atUs, arrivedUs: atUs }])
+
+  let connection = tape.connect()
+  let relistUs = START_US + RELIST_US
+  let step = 0
+  const playTo = (end: number): void => {
+    for (; step < end; step++) {
+      const atUs = START_US + tape.atUs(step)
+      if (atUs >= relistUs) {
+        play(connection.snapshot(step, relistUs))
+        relistUs = Number.POSITIVE_INFINITY
+      }
+      play(connection.signals(step, atUs))
+    }
+  }
+  connected(true, START_US)
+  play(connection.snapshot(0, START_US))
+  playTo(Math.min(loss.after, tape.steps))
+  const lostUs = Math.max(played.state.nowUs, START_US + tape.atUs(Math.max(0, step - 1)))
+  play([{ kind: 'disconnected', atUs: lostUs, arrivedUs: lostUs }])
+  step = Math.min(tape.steps, step + loss.missing)
+  const backUs = Math.max(lostUs, START_US + tape.atUs(Math.max(0, step - 1)))
+  wait(backUs)
+  if (loss.restart) {
+    const stored: LiveCalls = new Map()
+    saveChanges(played.state, stored)
+    played.restart(stored)
+  }
+  connection = tape.connect()
+  connected(loss.restart, backUs)
+  play(connection.snapshot(step, backUs))
+  relistUs = backUs + RELIST_US
+  playTo(tape.steps)
+  const endUs = Math.max(played.state.nowUs, START_US + tape.atUs(tape.steps - 1))
+  if (relistUs !== Number.POSITIVE_INFINITY) {
+    wait(Math.max(relistUs, endUs))
+    play(connection.snapshot(step, Math.max(relistUs, endUs)))
+  }
+  const overUs = played.state.nowUs + 10_000_000
+  play([{ kind: 'tick', atUs: overUs, arrivedUs: overUs }])
+  ledger.finish()
+  expect(leftover(played.state)).toBeUndefined()
+  return played.events
+}
+
+const NAMES = [
+  'h-ring-group.ami',
+  'i-queue.ami',
+  'l2-attended-transfer-refer.ami',
+  'attended-transfer.esl',
+  'queue.esl',
+] as const
+
+const expectedOf = (name: string): string =>
+  readExpectedFile(`${name.endsWith('.ami') ? 'asterisk' : 'freeswitch'}/${name.replace(/\.\w+$/, '')}`)
+
+test.each(NAMES)('%s: nothing is missed between two events, and no event differs', (name) => {
+  const tape = tapeOf(name)
+  for (let after = 0; after <= tape.steps; after++) {
+    const { got, expected } = compare(
+      play(tape, { after, missing: 0, restart: false }).map(({ body }) => body),
+      expectedOf(name),
+    )
+    expect(`after ${after}:\n${got}`).toBe(`after ${after}:\n${expected}`)
+  }
+})
+
+test.each(NAMES)('%s: the ledger holds regardless of what is missed, which partial states', (name) => {
+  const tape = tapeOf(name)
+  const seen = shownBy(tape)
+  for (const restart of [false, true])
+    for (const missing of [0, 1, 5, 40])
+      for (let after = 0; after <= tape.steps; after++) {
+        const events = play(tape, { after, missing, restart })
+        const missed = seen.slice(after, after + missing)
+        for (const { name: what, body } of events) {
+          if (what !== 'call_ended' || !missed.some((one) => one.includes(body.data.call.pbx_id))) continue
+          expect(`${after}+${missing}: partial ${body.data.call.partial}`).toBe(`${after}+${missing}: partial true`)
+        }
+      }
+})
+
+/** For each step: the calls (the PBX's ids) whose beginning, answer or end it shows; the latter two where there is but one call. */
+function shownBy(tape: Tape): string[][] {
+  const connection = tape.connect()
+  const all = Array.from({ length: tape.steps }, (_, step) => connection.signals(step, START_US + tape.atUs(step)))
+  const roots = all.flat().flatMap((one) => (one.kind === 'channel' && one.linkedId === one.id ? one.id : []))
+  const only = roots.length === 1 ? roots : []
+  const real = new Set(
+    all.flat().flatMap((one) => (one.kind === 'dial_begin' && one.endpoint.kind !== 'virtual' ? one.dest : [])),
+  )
+  // FreeSWITCH reports an end twice.
+  const last = all.flat().findLast((one) => one.kind === 'hangup' && !tape.endsTwice)
+  return all.map((signals) =>
+    signals.flatMap((one) => {
+      if (one.kind === 'channel' && one.linkedId === one.id) return one.id
+      const isAnswer = one.kind === 'dial_end' && one.result === 'answered' && real.has(one.dest)
+      return isAnswer || one === last ? only : []
+    }),
+  )
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import type { Signal } from '../../../src/calls/signal.ts'
+import { newTracker, track } from '../../../src/calls/tracker/tracker.ts'
+
+// A fault in one signal costs that signal, or what is emitted of one call at that moment, and nothing else.
+
+const START_US = 1_795_213_000_000_000
+const phone = { kind: 'external', number: '15551230001', name: null } as const
+const channel = (id: string, atUs: number): Signal => ({
+  kind: 'channel',
+  id,
+  linkedId: id,
+  endpoint: phone,
+  dialledNumber: '200',
+  originated: false,
+  shown: null,
+  atUs,
+  arrivedUs: START_US,
+})
+
+test('a time that is none costs its own call alone', () => {
+  let ids = 0
+  const state = newTracker('pbx', 'default', () => `id-${++ids}`)
+  const wrong = track(state, channel('a', Number.NaN))
+  expect(wrong.faults.length).toBe(1)
+  expect(wrong.events).toEqual([])
+  const right = track(state, channel('b', START_US))
+  expect(right.faults).toEqual([])
+  expect(right.events.map(({ name, body }) => [name, body.data.call.pbx_id, body.data.sequence])).toEqual([
+    ['call_started', 'b', 1],
+  ])
+})

@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test'
+import { asteriskScene } from '../../../help/asterisk-scene.ts'
+import { createLedger } from '../../../help/ledger.ts'
+import { createRandom, type Random } from '../../../help/random.ts'
+
+// Pages for which the PBX rings each phone by itself: however their events are interleaved, a page is one call.
+
+const PAGES = 200
+const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_123)
+const CONFERENCE = { BridgeCreator: 'ConfBridge', BridgeType: 'base' }
+
+/** Plays a page of some phones, each of which answers or not, in an order of its own. */
+function playPage(random: Random) {
+  const pbx = asteriskScene()
+  const phones = Array.from({ length: 1 + random.int(5) }, (_, index) => String(101 + index))
+  const answering = new Set(phones.filter((_, index) => index === 0 || random.chance(0.7)))
+  pbx.call('pager', '199', '500')
+  const steps = phones.map((phone) => stepsOf(pbx, phone, answering.has(phone)))
+  steps.push([() => pbx.state('pager', 6), () => pbx.enter('pager', 'page', CONFERENCE)])
+  while (steps.some((left) => left.length > 0)) {
+    random.pick(steps.filter((left) => left.length > 0)).shift()?.()
+    pbx.later(random.int(60))
+  }
+  pbx.later(6_000)
+  for (const phone of phones.filter((one) => !answering.has(one))) {
+    pbx.dialEnd(`two-${phone}`, phone, 'NOANSWER')
+    for (const key of [phone, `two-${phone}`, `one-${phone}`]) pbx.hangup(key, 0)
+  }
+  pbx.later(2_000)
+  pbx.end('pager', ...[...answering].flatMap((phone) => [`one-${phone}`, `two-${phone}`, phone]))
+  return { phones, answering, bodies: pbx.over().bodies }
+}
+
+function stepsOf(pbx: ReturnType<typeof asteriskScene>, phone: string, answers: boolean): (() => void)[] {
+  const [one, two] = [`one-${phone}`, `two-${phone}`]
+  return [
+    () => pbx.local(one, two, `PAGE${phone}`),
+    () => pbx.dialBegin(null, one, `PAGE${phone}@app-paging`),
+    () => pbx.channel(phone, `PJSIP/${phone}`, { linked: one, num: '199' }),
+    () => pbx.dialBegin(two, phone, phone),
+    () => pbx.ringing(two, phone),
+    ...(answers
+      ? [
+          () => pbx.answer(two, phone),
+          () => pbx.state(one, 6),
+          () => pbx.dialEnd(null, one, 'ANSWER'),
+          () => pbx.enter(one, 'page', CONFERENCE),
+        ]
+      : []),
+  ]
+}
+
+test(`${PAGES} pages are one call each, from the pager, with every phone in its group (seed ${SEED})`, () => {
+  for (let index = 0; index < PAGES; index++) {
+    const { phones, answering, bodies } = playPage(createRandom(SEED + index))
+    const ledger = createLedger()
+    ledger.take(
+      bodies.map((body) => {
+        const { id, name, call, sequence } = body.data
+        return { id, name, callId: call.id, sequence, atUs: 0, body, dialled: [] }
+      }),
+    )
+    ledger.finish()
+    const ended = bodies.flatMap(({ data }) => (data.name === 'call_ended' ? [data] : []))
+    expect(ended.map(({ call }) => `${call.from.extension} ${call.to.number} ${call.result} ${call.missed}`)).toEqual([
+      '199 500 answered false',
+    ])
+    const stages = ended.flatMap((one) => one.stages)
+    const group = stages.find(({ kind }) => kind === 'group')
+    expect(group?.target).toBe('500')
+    const members = stages.filter(({ kind }) => kind === 'user')
+    expect(members.map(({ target, result }) => `${target} ${result}`).toSorted()).toEqual(
+      phones.map((phone) => `${phone} ${answering.has(phone) ? 'answered' : 'no_answer'}`),
+    )
+    expect(new Set(members.map(({ parent_id }) => parent_id))).toEqual(new Set([group?.id ?? null]))
+  }
+})

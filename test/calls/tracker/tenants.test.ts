@@ -1,0 +1,294 @@
+import { expect, test } from 'bun:test'
+import type { CallEvent } from '../../../src/calls/event.ts'
+import type { Endpoint, Signal } from '../../../src/calls/signal.ts'
+import { type StoredCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
+import type { TrackerState } from '../../../src/calls/tracker/state/state.ts'
+import { newTracker, takeChanges, track } from '../../../src/calls/tracker/tracker.ts'
+import { contradiction, createLedger, leftover } from '../../help/ledger.ts'
+import { countingIds } from '../../help/play.ts'
+import { createRandom, type Random } from '../../help/random.ts'
+import { randomSignals } from '../../help/signals.ts'
+
+// TENANT_STREAMS=1000000 TENANT_SEED=7 bun test test/calls/tracker/tenants.test.ts
+const STREAMS = Number(process.env.TENANT_STREAMS ?? 2_000)
+const SEED = Number(process.env.TENANT_SEED ?? 20_261_122)
+
+const START_US = 1_795_213_000_000_000
+const SECOND = 1_000_000
+
+/** 500 customers, of whom every tenth has no account. */
+const TENANTS = Array.from({ length: 500 }, (_, index) => `tenant${index}.example`)
+const ACCOUNTS = new Set(TENANTS.filter((_, index) => index % 10 !== 9))
+const accountOf = (value: string) => (ACCOUNTS.has(value.toLowerCase()) ? value.toLowerCase() : undefined)
+
+function tracker(newId: (atUs: number) => string, isOnEveryChannel = false): TrackerState {
+  return { ...newTracker('pbx', null, newId), tenants: { accountOf, isOnEveryChannel } }
+}
+
+/** Checks that each call stays with one account, and that its bodies name no call of another. */
+function createAccounts() {
+  const accounts = new Map<string, string>()
+  const named: { id: string; account: string; by: string }[] = []
+  return {
+    take(events: readonly CallEvent[]): void {
+      for (const { callId, body } of events) {
+        const { account, call } = body.data
+        const known = accounts.get(callId) ?? account
+        if (known !== account) throw new Error(`call ${callId} went from ${known} to ${account}`)
+        accounts.set(callId, account)
+        if (!ACCOUNTS.has(account)) throw new Error(`an event for ${account}, which is no account`)
+        const other = body.data.name.endsWith('transferred') && 'transfer' in body.data ? body.data.transfer : null
+        const ids = [...call.merged_from, call.merged_into, call.parent_id, other?.other_call_id ?? null]
+        for (const id of ids) if (id !== null) named.push({ id, account, by: callId })
+      }
+    },
+    finish(): void {
+      for (const { id, account, by } of named) {
+        const owner = accounts.get(id) ?? account
+        if (owner !== account) throw new Error(`call ${by} of ${account} names call ${id} of ${owner}`)
+      }
+    },
+  }
+}
+
+/** Plays signals to a tracker that ticks when it asks for it. */
+function run(signals: readonly Signal[], random: Random): number {
+  const ledger = createLedger()
+  const accounts = createAccounts()
+  const store = new Map<string, string>()
+  const isOnEveryChannel = random.chance(0.3)
+  let emitted = 0
+  const newId = countingIds()
+  let state = tracker(newId, isOnEveryChannel)
+  let wakeAtUs: number | null = null
+
+  const feed = (signal: Signal): void => {
+    const tracked = track(state, signal)
+    if (tracked.faults.length > 0) throw tracked.faults[0]
+    ledger.take(tracked.events)
+    accounts.take(tracked.events)
+    emitted += tracked.events.length
+    const wrong = contradiction(state)
+    if (wrong !== undefined) throw new Error(wrong)
+    wakeAtUs = tracked.tickAtUs
+    if (tracked.events.length > 0 || random.chance(0.3)) save(state, store)
+  }
+  const wait = (untilUs: number): void => {
+    for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= untilUs; ticks++) {
+      if (ticks > 2_000) throw new Error('the tracker wants to be woken again and again')
+      feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
+    }
+  }
+  const restart = (atUs: number): void => {
+    state = tracker(newId, isOnEveryChannel)
+    takeOverLiveCalls(
+      state,
+      [...store.values()].map((json): StoredCall => JSON.parse(json)),
+    )
+    feed({ kind: 'connected', first: true, boot: random.pick([null, 'one', 'two']), atUs, arrivedUs: atUs })
+  }
+  for (const signal of signals) {
+    wait(signal.arrivedUs)
+    if (random.chance(0.01)) restart(signal.arrivedUs)
+    feed(signal)
+  }
+  let atUs = state.nowUs
+  for (let lists = 0; lists < 2; lists++) {
+    atUs += 2 * SECOND
+    wait(atUs)
+    feed({ kind: 'snapshot', channels: [], atUs, arrivedUs: atUs })
+  }
+  atUs += 10 * SECOND
+  wait(atUs)
+  feed({ kind: 'tick', atUs, arrivedUs: atUs })
+  save(state, store)
+  ledger.finish()
+  accounts.finish()
+  const left = leftover(state) ?? (store.size > 0 ? `${store.size} stored calls` : undefined)
+  if (left !== undefined) throw new Error(`nothing is up, and there is still: ${left}`)
+  return emitted
+}
+
+function save(state: TrackerState, store: Map<string, string>): void {
+  const { changed, removed } = takeChanges(state)
+  for (const one of changed) store.set(one.call.id, JSON.stringify(one))
+  for (const id of removed) store.delete(id)
+}
+
+/** Signals in which calls of a few customers meet in every way, and channels show theirs at once, late or never. */
+function mixedSignals(random: Random): Signal[] {
+  const tenants = Array.from({ length: 1 + random.int(3) }, () => random.pick(TENANTS))
+  const value = () => (random.chance(0.3) ? null : random.chance(0.1) ? 'unknown' : random.pick(tenants))
+  return randomSignals(random, 5 + random.int(60), START_US).flatMap((signal): Signal[] => {
+    const { atUs, arrivedUs } = signal
+    if (signal.kind === 'channel') return [{ ...signal, tenant: value() }]
+    if (signal.kind === 'snapshot')
+      return [{ ...signal, channels: signal.channels.map((channel) => ({ ...channel, tenant: value() })) }]
+    if (random.chance(0.05))
+      return [signal, { kind: 'tenant', id: `c${random.int(7)}`, value: value() ?? '', atUs, arrivedUs }]
+    return [signal]
+  })
+}
+
+function streams(what: string, count: number, work: (random: Random) => number): void {
+  test(`${count} streams: ${what} (seed ${SEED})`, () => {
+    let emitted = 0
+    for (let index = 0; index < count; index++) {
+      const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
+      try {
+        emitted += work(createRandom(seed))
+      } catch (error) {
+        const why = error instanceof Error ? error.stack : String(error)
+        throw new Error(`stream ${index} (TENANT_SEED=${seed} TENANT_STREAMS=2): ${why}`)
+      }
+    }
+    expect(emitted).toBeGreaterThan(count)
+  }, 36_000_000)
+}
+
+streams('calls that meet stay with their accounts, and come to an end', STREAMS / 2, (random) =>
+  run(mixedSignals(random), random),
+)
+
+test.each([
+  // A transfer of a call whose account was open, between a customer's call and one that is nobody's.
+  2_760_332_004,
+])('the stream of seed %p, which was wrong once', (seed) => {
+  const random = createRandom(seed)
+  expect(run(mixedSignals(random), random)).toBeGreaterThan(0)
+})
+
+/** The signals of one customer, whose channels, bridges and conferences are its own, and whose numbers are everybody's. */
+function ownSignals(random: Random, tenant: string): Signal[] {
+  const own = (id: string | null): string | null => (id === null ? null : `${id} of ${tenant}`)
+  const IDS = ['id', 'linkedId', 'source', 'dest', 'one', 'two', 'into', 'bridge', 'transferer', 'transferee', 'target']
+  return randomSignals(random, 5 + random.int(30), START_US)
+    .filter(({ kind }) => !['connected', 'disconnected', 'snapshot', 'tick'].includes(kind))
+    .map((signal) => {
+      const renamed = Object.entries(signal).map(([key, value]) => {
+        if (IDS.includes(key) || (key === 'conference' && typeof value === 'string')) return [key, own(value)]
+        return [key, key === 'transferers' ? value.map(own) : value]
+      })
+      return { ...Object.fromEntries(renamed), ...(signal.kind === 'channel' && { tenant }) }
+    })
+}
+
+/** The same, of phones and places with few numbers, and with channels that show their customer later or never. */
+function lateSignals(random: Random, tenant: string): Signal[] {
+  const endpointOf = (endpoint: Endpoint): Endpoint => ({ ...endpoint, number: random.pick(['101', '102']) })
+  const shown = () => random.pick([null, null, 'from-outside', tenant])
+  return ownSignals(random, tenant).flatMap((signal): Signal[] => {
+    const id = `c${random.int(7)} of ${tenant}`
+    const { atUs, arrivedUs } = signal
+    const shows: Signal[] = random.chance(0.2) ? [{ kind: 'tenant', id, value: tenant, atUs, arrivedUs }] : []
+    switch (signal.kind) {
+      case 'channel': {
+        const dialledNumber = random.pick(['101', '701', '*8'])
+        return [{ ...signal, endpoint: endpointOf(signal.endpoint), dialledNumber, tenant: shown() }, ...shows]
+      }
+      case 'dial_begin':
+        return [{ ...signal, endpoint: endpointOf(signal.endpoint), shown: null }, ...shows]
+      default:
+        return [signal, ...shows]
+    }
+  })
+}
+
+/** Plays a stream at given times; what is another customer's only lets the time pass. Returns the events by account. */
+function play(
+  signals: readonly Signal[],
+  isOnEveryChannel: boolean,
+  isPlayed: (signal: Signal) => boolean,
+): Map<string, CallEvent[]> {
+  let ids = 0
+  // Of calls that began at the same moment the lower id is the earlier one, as of real ids.
+  const state = tracker(() => `id-${String(++ids).padStart(9, '0')}`, isOnEveryChannel)
+  const events: CallEvent[] = []
+  let wakeAtUs: number | null = null
+  const feed = (signal: Signal): void => {
+    const tracked = track(state, signal)
+    if (tracked.faults.length > 0) throw tracked.faults[0]
+    events.push(...tracked.events)
+    wakeAtUs = tracked.tickAtUs
+  }
+  // Only when the tracker has asked for it: what others do must not be what makes a customer's events due.
+  const tick = (atUs: number): void => {
+    while (wakeAtUs !== null && wakeAtUs <= atUs) feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
+  }
+  for (const signal of signals) {
+    tick(signal.arrivedUs)
+    if (isPlayed(signal)) feed(signal)
+  }
+  tick(state.nowUs + 60 * SECOND)
+  return Map.groupBy(events, ({ body }) => body.data.account)
+}
+
+/** Events as text, call by call: which of two calls has its events first at the same moment is open. */
+function textOf(events: readonly CallEvent[] = []): string {
+  const calls = Map.groupBy(events, ({ callId }) => callId)
+  return [...calls.values()].map(textOfCall).toSorted().join('\n\n')
+}
+
+/** Ids are in the order in which they come. */
+function textOfCall(events: readonly CallEvent[]): string {
+  const names = new Map<string, string>()
+  const text = events.map(({ body }) => JSON.stringify(body)).join('\n')
+  return text.replace(/id-\d+/g, (id) => {
+    const name = names.get(id) ?? `#${names.size + 1}`
+    names.set(id, name)
+    return name
+  })
+}
+
+/** Plays a few customers together, and each alone. Returns how many events there were. */
+function compareAlone(random: Random, signalsOf: typeof ownSignals): number {
+  const tenants = [...new Set(Array.from({ length: 2 + random.int(3) }, () => random.pick(TENANTS)))]
+  const owner = new Map<Signal, string>()
+  const all = tenants.flatMap((tenant) =>
+    signalsOf(random, tenant).map((signal) => {
+      owner.set(signal, tenant)
+      return signal
+    }),
+  )
+  // Arrivals in order: each customer's signals are the same then, regardless of the others.
+  const signals = all.toSorted((one, other) => one.arrivedUs - other.arrivedUs)
+  const isOnEveryChannel = signalsOf === lateSignals && random.chance(0.3)
+  const together = play(signals, isOnEveryChannel, () => true)
+  for (const tenant of tenants) {
+    const alone = play(signals, isOnEveryChannel, (signal) => owner.get(signal) === tenant)
+    const [got, expected] = [textOf(together.get(tenant)), textOf(alone.get(tenant))]
+    if (got !== expected) throw new Error(`${tenant} got\n${got}\nin place of\n${expected}`)
+    if (got !== '' && !ACCOUNTS.has(tenant)) throw new Error(`${tenant} has no account, and got events`)
+  }
+  return [...together.values()].flat().length
+}
+
+streams(
+  'each customer gets what it would if the PBX were its own',
+  STREAMS / 4,
+  (random) => compareAlone(random, ownSignals) + 2,
+)
+
+streams(
+  'each customer gets the same, also where channels show theirs late or never',
+  STREAMS / 4,
+  (random) => compareAlone(random, lateSignals) + 2,
+)
+
+test.each([
+  // Two calls of a customer are due at the same moment.
+  4_174_677_080,
+  // An extension of a channel that showed no customer yet was found by a transfer of another customer's call.
+  2_805_122_493, 3_276_723_322,
+  // Phones of one number of two customers had calls on hold: one's next call was taken to be for the other's.
+  3_697_554_303,
+])('the customers of seed %p, of whom one got other events once', (seed) => {
+  expect(compareAlone(createRandom(seed), ownSignals)).toBeGreaterThan(0)
+})
+
+test.each([
+  // A number that a call of nobody dialled was a parking slot of another call of nobody, of another customer.
+  1_509_051_720,
+])('the customers of seed %p, where channels show theirs late', (seed) => {
+  expect(compareAlone(createRandom(seed), lateSignals)).toBeGreaterThan(0)
+})

@@ -1,0 +1,271 @@
+import type { Ownership } from '../../../src/cluster/ownership.ts'
+import type { Delivery } from '../../../src/deliveries/log/model.ts'
+import { createDeliveryService } from '../../../src/deliveries/log/service.ts'
+import { openClock } from '../../../src/deliveries/policy/clock.ts'
+import { startDispatcher } from '../../../src/deliveries/run/dispatcher.ts'
+import { newEmitter } from '../../../src/deliveries/run/emitter.ts'
+import { type Attempt, newAttempt } from '../../../src/deliveries/sending/attempt.ts'
+import { newUuid } from '../../../src/lib/id.ts'
+import { SECOND } from '../../../src/lib/time.ts'
+import type { NewEvent } from '../../../src/store/operations/calls.ts'
+import type { WebhookOptionsRecord } from '../../../src/store/operations/webhooks.ts'
+import { openDatabase } from '../../../src/store/sqlite/engine/database.ts'
+import { storeOver } from '../../../src/store/sqlite/store.ts'
+import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
+import { createWebhookService } from '../../../src/webhooks/service.ts'
+import { faultOfSigned } from '../../../src/webhooks/signature.ts'
+import { startReceiver, until } from '../../help/receiver.ts'
+import { type OpenStore, openStore, storeEvents } from '../../help/store.ts'
+import { TEMPLATES } from '../../help/templates.ts'
+import { ACCOUNT, allowing, LOG, listed } from './rig.ts'
+
+/** So many times as fast as ours goes the time of the schedule, of probes and of ages. */
+const SPEED = 20
+const SCHEDULE_MS = [1_000, 2_000, 4_000, 8_000]
+/** For what hangs, and for what is answered: of that none is given up, however slow the machine is. */
+const HANG_MS = 80
+const NEVER_MS = 3_600_000
+
+/** How a path of the receiver answers. */
+export const MODES = ['ok', 'ok', 'ok', '500', '400', '410', '429', 'hang'] as const
+export type Mode = (typeof MODES)[number]
+
+export type EmittedEvent = {
+  readonly uuid: string
+  readonly call: string
+  readonly sequence: number
+  readonly turn: number
+}
+
+/** A wall clock that can be set, and time that can leap. */
+export function newWorld() {
+  const world = { setUs: 0, leapUs: 0 }
+  const elapsed = () => Math.floor(performance.now() * 1_000 * SPEED) + world.leapUs
+  const startUs = Date.now() * 1_000 - elapsed()
+  return Object.assign(world, { steadyUs: elapsed, nowUs: () => startUs + elapsed() + world.setUs })
+}
+export type World = ReturnType<typeof newWorld>
+
+/** An attempt at a receiver of which it is known whether it hangs. */
+type Send = (request: Parameters<Attempt>[0], hangs: boolean) => ReturnType<Attempt>
+
+type ProcessOptions = { readonly world: World; readonly ownership: Ownership; readonly watch: (send: Send) => Attempt }
+
+/** One process on a store. */
+export async function startProcess(path: string, { world: { nowUs, steadyUs }, ownership, watch }: ProcessOptions) {
+  let dead = false
+  const never = new Promise<never>(() => {})
+  const real = openDatabase(path, {
+    thread: () => new Worker(new URL('../../../src/app/writer.ts', import.meta.url).href),
+  })
+  const db: typeof real = { ...real, commit: (mutation, args) => (dead ? never : real.commit(mutation, args)) }
+  const store = storeOver(db)
+  const emitter = newEmitter()
+  db.onForeignChange(() => !dead && emitter.emit('foreign'))
+  const clock = await openClock({ maintenance: store.maintenance, log: LOG, nowUs, steadyUs })
+  const webhooks = createWebhookService({
+    webhooks: store.webhooks,
+    onChanged: () => emitter.emit('webhooks'),
+    now: nowUs,
+  })
+  const onDue = (ids: readonly number[]) => emitter.emit('due', ids)
+  const deliveries = createDeliveryService({ templates: TEMPLATES, store, onDue, nowUs, steadyUs: clock.steadyUs })
+  const allow = allowing('loopback')
+  const patient = newAttempt({ allow, timeoutMs: NEVER_MS })
+  const hasty = newAttempt({ allow, timeoutMs: HANG_MS })
+  const send = watch((request, hangs) => (hangs ? hasty : patient)(request))
+  const attempt: Attempt = async (request) => {
+    const attempted = dead ? never : await send(request)
+    return dead ? never : attempted
+  }
+  const dispatcher = startDispatcher({
+    templates: TEMPLATES,
+    ownership,
+    log: LOG,
+    store,
+    emitter,
+    attempt,
+    clock,
+    nowUs,
+    scheduleMs: SCHEDULE_MS,
+    // No attempt is aborted: its receiver may have taken it.
+    drainMs: NEVER_MS,
+  })
+  return {
+    db,
+    store,
+    clock,
+    webhooks,
+    deliveries,
+    dispatcher,
+    /** The options of a webhook were changed. */
+    refresh: () => emitter.emit('webhooks'),
+    /** Stores events as another node does, of which nothing notifies this one. */
+    async storeOnly(events: readonly NewEvent[]): Promise<void> {
+      await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() })
+    },
+    async emit(events: readonly NewEvent[]): Promise<void> {
+      emitter.emit('stored', await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() }))
+    },
+    async stop(): Promise<void> {
+      await dispatcher.stop()
+      await db.stop()
+    },
+    /** Leaves all as a kill -9 would: what comes of the attempts under way is known to nobody. */
+    async kill(): Promise<void> {
+      dead = true
+      void dispatcher.stop()
+      await real.stop()
+    },
+  }
+}
+
+/**
+ * A service that a test does anything to, and a record of all that it should do. `wrong` is what was seen to be wrong at
+ * once: a signature that does not hold, an attempt for a URL that has left the list.
+ */
+export async function startModel(
+  path: string,
+  paths: readonly string[],
+  { twice, ownership }: { twice: boolean; ownership: Ownership },
+) {
+  const world = newWorld()
+  const modes = new Map<string, Mode>()
+  const taken = new Map<string, number>()
+  const over = Promise.withResolvers<Response>()
+  const receiver = startReceiver(({ path: to, id, headers }) => {
+    const mode = expected[Number(headers['webhook-signature'])] ?? 'ok'
+    if (mode === 'ok') taken.set(id + to, (taken.get(id + to) ?? 0) + 1)
+    if (mode === 'hang') return over.promise
+    return new Response('', { status: mode === 'ok' ? 200 : Number(mode) })
+  })
+  const emitted = new Map<string, EmittedEvent>()
+  const byHand = new Set<string>()
+  const left = new Map<string, number>()
+  const secrets = new Map<string, string>()
+  /** The secret before the present one. */
+  const rotated = new Map<string, string>()
+  const launched: { uuid: string; path: string }[] = []
+  /** How an attempt will be answered is decided when it begins: an outcome may only be a time-out where the receiver hangs. */
+  const expected: Mode[] = []
+  /** Calls and paths. Where a URL is listed twice there may be two. */
+  let underWay = new Set<string>()
+  const wrong: string[] = []
+  const watch =
+    (send: Send): Attempt =>
+    (request) => {
+      const { target, id, timestampS, signature, body } = request
+      const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestampS}`, 'webhook-signature': signature }
+      const known = [secrets.get(target.plain), rotated.get(target.plain)].flatMap((secret) => secret ?? [])
+      const faults = known.map((secret) => faultOfSigned(secret, headers, body, timestampS))
+      // What begins in the very moment of a rotation may still be signed by the secret before alone.
+      const fault = faults.includes(undefined) ? undefined : faults[0]
+      if (fault !== undefined) wrong.push(`to ${target.plain}: ${fault}`)
+      const event = emitted.get(id)
+      const leftTurn = left.get(target.plain) ?? 0
+      if (event !== undefined && event.turn < leftTurn && !byHand.has(id))
+        wrong.push(`sent in turn ${model.turn}, emitted in ${event.turn}: its URL ${target.plain} left in ${leftTurn}`)
+      launched.push({ uuid: id, path: target.url.pathname })
+      const lane = `${event?.call} to ${target.url.pathname}`
+      if (!twice && underWay.has(lane)) wrong.push(`${lane}: two at a time`)
+      const mine = underWay.add(lane)
+      const mode = modes.get(target.url.pathname) ?? 'ok'
+      // The signature was checked here: it is replaced by the number of the attempt, for the receiver.
+      return send({ ...request, signature: `${expected.push(mode) - 1}` }, mode === 'hang').finally(() =>
+        mine.delete(lane),
+      )
+    }
+  let process = await startProcess(path, { world, ownership, watch })
+  let sequence = 0
+
+  function newEvents(calls: readonly string[]): NewEvent[] {
+    const atUs = world.nowUs()
+    const events = calls.map((callId) => {
+      sequence += 1
+      const uuid = newUuid(atUs)
+      const body = JSON.stringify({ data: { id: uuid } })
+      return { uuid, callId, name: 'call_started' as const, sequence, atUs, body }
+    })
+    for (const one of events)
+      emitted.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
+    return events
+  }
+
+  const model = {
+    turn: 0,
+    world,
+    path,
+    urls: paths.map((one) => receiver.url + one),
+    modes,
+    taken,
+    emitted,
+    byHand,
+    left,
+    launched,
+    wrong,
+    get process() {
+      return process
+    },
+    async list(): Promise<string[]> {
+      return (await process.webhooks.list(ACCOUNT)).list.map(({ url }) => url)
+    },
+    async setUrls(urls: readonly string[]): Promise<void> {
+      const before = await model.list()
+      await process.webhooks.replace(ACCOUNT, urls.map(listed), null)
+      for (const url of before) if (!urls.includes(url)) left.set(url, model.turn)
+      for (const { url, secret } of await process.webhooks.secrets(ACCOUNT)) secrets.set(url, secret)
+    },
+    /** Sets the order of all URLs; they keep it when they leave the list. */
+    async setOrder(order: WebhookOptionsRecord['order']): Promise<void> {
+      for (const url of await model.list()) {
+        const options = { ...DEFAULT_OPTIONS, order }
+        await process.store.webhooks.optionsReplace({ accountId: ACCOUNT, url, options, nowUs: world.nowUs() })
+      }
+      process.refresh()
+    },
+    async rotate(url: string): Promise<void> {
+      const before = secrets.get(url)
+      if (before !== undefined) rotated.set(url, before)
+      secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url, true)).secret)
+    },
+    emit: (calls: readonly string[]): Promise<void> => process.emit(newEvents(calls)),
+    emitElsewhere: (calls: readonly string[]): Promise<void> => process.storeOnly(newEvents(calls)),
+    async kill(): Promise<void> {
+      await process.kill()
+      // Of a new process: what comes of the attempts before is nobody's business.
+      underWay = new Set()
+      process = await startProcess(path, { world, ownership, watch })
+    },
+    async restart(): Promise<void> {
+      await process.stop()
+      process = await startProcess(path, { world, ownership, watch })
+    },
+    /** Does something as another process on the same store, which cannot know that the wall clock was set until that is stored. */
+    async elsewhere(what: (store: OpenStore) => Promise<unknown>): Promise<void> {
+      await until('a step of the clock is stored', async () => {
+        process.clock.check()
+        const stepped = world.nowUs() - process.clock.steadyUs()
+        return Math.abs(stepped - (await process.store.maintenance.clockGet()).steppedUs) < SECOND
+      })
+      const store = openStore(path)
+      await what(store).finally(() => store.stop())
+    },
+    /** Every delivery that there is. */
+    async deliveries(): Promise<Delivery[]> {
+      const all: Delivery[] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await process.deliveries.list(ACCOUNT, {}, 200, cursor)
+        all.push(...page.items)
+        cursor = page.next_cursor
+      }
+      return all
+    },
+    async stop(): Promise<void> {
+      await process.stop()
+      await receiver.stop()
+    },
+  }
+  return model
+}
+
+export type Model = Awaited<ReturnType<typeof startModel>>

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { diagnoseCopies } from '../../../src/cli/doctor/store.ts'
+import { createLog } from '../../../src/lib/log.ts'
+import { createFolderCopies } from '../../../src/recordings/copies/folder-copies.ts'
+import { createMarkedCopies } from '../../../src/recordings/copies/marked-copies.ts'
+import { MARK_FILE, problemOfMark, storeIdOf } from '../../../src/recordings/copies/store-mark.ts'
+import { startCopyRetention } from '../../../src/recordings/copy-retention.ts'
+import { markOf } from '../../../src/recordings/recordings.ts'
+import type { RecordingRecord } from '../../../src/store/operations/recordings.ts'
+import { emptyFolder } from '../../help/app.ts'
+import { until } from '../../help/receiver.ts'
+import { batch, type OpenStore, openStore } from '../../help/store.ts'
+
+let folder: ReturnType<typeof emptyFolder>
+let stores: OpenStore[]
+const NOW_US = Date.now() * 1_000
+const place = (name = 'copies') => join(folder.path, name)
+
+beforeEach(() => {
+  folder = emptyFolder()
+  stores = []
+})
+afterEach(async () => {
+  for (const store of stores) await store.stop()
+  folder[Symbol.dispose]()
+})
+
+function newStore(name: string): OpenStore {
+  mkdirSync(join(folder.path, name))
+  const store = openStore(join(folder.path, name, 'hookswitch.db'))
+  stores.push(store)
+  return store
+}
+const problem = (store: OpenStore, at = place()) => problemOfMark(markOf(store, at))
+
+/** Stores a recording that is saved, and puts its copy into folders. */
+async function addCopy(store: OpenStore, id: string, places: readonly string[], sinceUs = NOW_US): Promise<void> {
+  const recording: RecordingRecord = {
+    ...{ callId: `call ${id}`, id, accountId: 1, pbx: 'office', path: `/m/${id}.wav`, state: 'saved', sinceUs },
+    ...{ sequence: 7, error: null, sizeBytes: 5, stamp: 's', sha256: 'ab', mediaType: 'audio/wav' },
+    copy: `account-1/${id}.wav`,
+  }
+  await store.calls.batchStore(batch({}, { recordings: [recording] }))
+  for (const one of places) {
+    mkdirSync(join(one, 'account-1'), { recursive: true })
+    writeFileSync(join(one, 'account-1', `${id}.wav`), 'sound')
+  }
+}
+
+test('a folder that is made for a store is marked with its id, and is right from then on', async () => {
+  const store = newStore('a')
+  expect(await problem(store)).toBeUndefined()
+  expect(readFileSync(join(place(), MARK_FILE), 'utf8').trim()).toBe(storeIdOf((await store.log.publicIdKeyGet()).key))
+  await addCopy(store, 'one', [place()])
+  expect(await problem(store)).toBeUndefined()
+})
+
+test('a folder of another store is refused', async () => {
+  await problem(newStore('a'))
+  expect(await problem(newStore('b'))).toContain('another store')
+})
+
+test('a folder without a mark is refused where the store has copies elsewhere, and what is said makes it right', async () => {
+  const store = newStore('a')
+  await addCopy(store, 'one', [])
+  mkdirSync(place('away'))
+  for (const at of [place('away'), place('none')]) expect(await problem(store, at)).toContain('is not marked')
+  expect(existsSync(place('none'))).toBe(false)
+  const [, id = ''] = /echo (\w+) >/.exec((await problem(store, place('away'))) ?? '') ?? []
+  writeFileSync(join(place('away'), MARK_FILE), `${id}\n`)
+  expect(await problem(store, place('away'))).toBeUndefined()
+})
+
+test('a folder that an earlier version filled is marked; one with the copies of an unknown store is not', async () => {
+  const store = newStore('a')
+  for (const id of ['one', 'two', 'three', 'four']) await addCopy(store, id, [place()])
+  expect(await problem(store)).toBeUndefined()
+  await addCopy(newStore('b'), 'x', [place('others')])
+  expect(await problem(newStore('c'), place('others'))).toContain('is not marked')
+})
+
+test('of two nodes with a folder each, the one that lacks the newest copies says so', async () => {
+  const store = newStore('a')
+  expect(await problem(store, place('first'))).toBeUndefined()
+  expect(await problem(store, place('second'))).toBeUndefined()
+  utimesSync(join(place('second'), MARK_FILE), 1, 1)
+  await addCopy(store, 'one', [place('first')])
+  expect(await problem(store, place('first'))).toBeUndefined()
+  expect(await problem(store, place('second'))).toContain('another node')
+})
+
+test('nothing is saved or forgotten while the folder is away, and doctor names it', async () => {
+  const store = newStore('a')
+  await problem(store)
+  await addCopy(store, 'one', [place()], 1)
+  const copies = createMarkedCopies(createFolderCopies(place()), () => problem(store), createLog('silent'))
+  rmSync(place(), { recursive: true })
+  mkdirSync(place())
+  expect(copies.remove('account-1/one')).rejects.toThrow('is not marked')
+  const running = startCopyRetention({
+    ...{ recordings: store.recordings, copies, log: createLog('silent'), keepMs: 1, isOwner: () => true },
+    ...{ mayPrune: () => true, everyMs: 1 },
+  })
+  let rounds = 0
+  await until('it was tried', () => ++rounds > 20)
+  expect((await store.recordings.recordingCount()).saved).toBe(1)
+  await running.stop()
+  const [found] = await diagnoseCopies(store, place())
+  expect(found).toMatchObject({ level: 'wrong', text: expect.stringContaining('is not marked') })
+  expect(await diagnoseCopies(newStore('b'), place('new'))).toMatchObject([{ level: 'ok' }])
+  expect(existsSync(place('new'))).toBe(false)
+})

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Browser } from 'playwright-core'
+import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
+import { emptyFolder, type RunningApp, run, startServe } from '../../help/app.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../../help/browser.ts'
+import { addUser, PASSWORD } from '../../help/client.ts'
+import { fixture } from '../../help/pbx.ts'
+import { startReceiver, until } from '../../help/receiver.ts'
+
+/** With `SCREENSHOTS=folder` each view is also written there as a picture. */
+const SCREENSHOTS = process.env.SCREENSHOTS
+const WIDTHS = [1_280, 390, 320]
+
+describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs chromium)', () => {
+  let folder: ReturnType<typeof emptyFolder>
+  let app: RunningApp
+  let browser: Browser
+  let seen: Visit
+  let receiver: ReturnType<typeof startReceiver>
+  const { promise: called, resolve: call } = Promise.withResolvers<void>()
+  const replay = startReplay({ files: [fixture('h-ring-group.ami')], after: called })
+  let secret = ''
+
+  beforeAll(async () => {
+    folder = emptyFolder()
+    receiver = startReceiver()
+    app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback'] })
+    const add = 'user add --admin --email ada@example.com --name Ada'
+    await run(add.split(' '), { cwd: folder.path, stdin: PASSWORD })
+    browser = await browserOfRun()
+    seen = await visit(browser, { viewport: { width: 1_280, height: 800 }, colorScheme: 'light' })
+  })
+  afterAll(async () => {
+    call()
+    await seen?.page.context().close()
+    await app?.stop()
+    await replay.stop()
+    receiver?.stop()
+    folder?.[Symbol.dispose]()
+  })
+
+  /** Checks a view at all widths: nothing sticks out sideways, and axe finds nothing. */
+  async function proveFits(name: string, { page }: Visit = seen) {
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 })
+      expect([name, width, await overflowOf(page)]).toEqual([name, width, 0])
+      expect([name, width, await accessibilityFaults(page)]).toEqual([name, width, []])
+      if (SCREENSHOTS !== undefined)
+        await page.screenshot({ path: `${SCREENSHOTS}/${name}-${width}.png`, fullPage: true })
+    }
+    await page.setViewportSize({ width: 1_280, height: 800 })
+  }
+
+  async function logIn({ page }: Visit, email: string) {
+    await page.goto(app.url)
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Log in' }).click()
+  }
+
+  test('the first screen of an administrator shows how, with a secret that is made for the PBX', async () => {
+    const { page } = seen
+    await logIn(seen, 'ada@example.com')
+    await page.getByRole('heading', { name: 'Connect a PBX' }).waitFor()
+    secret = await page.getByLabel('Secret').inputValue()
+    expect(secret).toMatch(/^[0-9a-f]{36}$/)
+    await page.getByText(`secret = ${secret}`).waitFor()
+    await proveFits('connect')
+    await page.getByText('FreeSWITCH', { exact: true }).click()
+    await page.getByText(`name="password" value="${secret}"`).waitFor()
+    await proveFits('connect-freeswitch')
+    await page.getByText('Asterisk', { exact: true }).click()
+  })
+
+  test('the check shows what is missing, and nothing is stored', async () => {
+    const { page } = seen
+    await page.getByLabel('Port').fill('1')
+    await page.getByLabel('Port').press('Enter')
+    await page.getByText('Problem:').waitFor()
+    await page.getByText('is Asterisk running there').waitFor()
+    await proveFits('report')
+    await page.getByRole('link', { name: 'PBXs', exact: true }).click()
+    await page.getByText('There is no PBX yet.').waitFor()
+    await page.goBack()
+  })
+
+  test('with the keyboard alone it is connected, and its first call is shown as it happens', async () => {
+    const { page } = seen
+    await page.getByLabel('Host').waitFor()
+    secret = await page.getByLabel('Secret').inputValue()
+    await page.getByLabel('Port').focus()
+    await page.keyboard.type(String(replay.port))
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('user')
+    await page.keyboard.press('Enter')
+    await page.getByText('Connected. Now make a call.').waitFor()
+    await proveFits('connected')
+    call()
+    await page.locator('.live-call').first().waitFor()
+    await proveFits('first-call')
+  })
+
+  test('the list has its state and not its secret', async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: 'All PBXs' }).click()
+    await page.getByRole('heading', { name: 'office' }).waitFor()
+    await page.getByText('up', { exact: true }).waitFor()
+    await proveFits('list')
+    expect(await page.content()).not.toContain(secret)
+  })
+
+  test('a second one is proposed another name, and cannot take the place of the first', async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: 'Connect a PBX' }).click()
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=name]')?.value === 'office-2')
+    await page.getByLabel('Name').fill('office')
+    await page.getByRole('button', { name: 'Check and connect' }).click()
+    await page.getByRole('alert').filter({ hasText: 'There is a PBX office already' }).waitFor()
+    await page.getByRole('link', { name: 'PBXs', exact: true }).click()
+  })
+
+  test('it is changed without its secret', async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: 'Change office' }).click()
+    expect(await page.getByLabel('Secret').inputValue()).toBe('***')
+    await page.getByText('More', { exact: true }).click()
+    await page.getByLabel('Parameters').fill('country=XX')
+    await page.getByRole('button', { name: 'Check and connect' }).click()
+    await page.getByRole('alert').filter({ hasText: 'unknown country XX' }).waitFor()
+    await proveFits('change')
+    await page.getByLabel('Parameters').fill('country=UZ')
+    await page.getByRole('button', { name: 'Check and connect' }).click()
+    await page.getByText('office is changed').waitFor()
+    const { stdout } = await run(['pbx', 'list'], { cwd: folder.path })
+    expect(stdout).toContain(`hookswitch:***@127.0.0.1:${replay.port}?name=office&country=UZ`)
+  })
+
+  test('a user who is no administrator sees what to ask for', async () => {
+    await addUser(folder.path, 'ben@example.com', 'acme')
+    const other = await visit(browser, { viewport: { width: 1_280, height: 800 } })
+    await logIn(other, 'ben@example.com')
+    await other.page.getByText('Ask the operator of this service').waitFor()
+    expect(await other.page.getByRole('link', { name: 'PBXs', exact: true }).count()).toBe(0)
+    await proveFits('ask', other)
+    expect(other.faults).toEqual([])
+    await other.page.context().close()
+  })
+
+  test('it is removed after a question', async () => {
+    const { page } = seen
+    await page.getByRole('button', { name: 'Remove office' }).click()
+    await page.getByRole('dialog').waitFor()
+    await proveFits('remove')
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText('There is no PBX yet.').waitFor()
+    await until('it is disconnected', () => replay.clients() === 0)
+    expect(seen.faults).toEqual([])
+    expect(app.output()).not.toContain(secret)
+  })
+})

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { gzipSync } from 'bun'
+import { loadAssets } from '../../../src/web/server/assets.ts'
+import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
+
+/** Of all scripts as they travel. The issue of a page that grows is that nobody notices. */
+const MAX_SCRIPT_BYTES = 90_000
+const MAX_STYLE_BYTES = 12_000
+
+const folder = emptyFolder()
+let app: RunningApp
+let html: string
+
+beforeAll(async () => {
+  app = await startServe({ cwd: folder.path })
+  html = await (await fetch(app.url)).text()
+})
+afterAll(async () => {
+  await app.stop()
+  folder[Symbol.dispose]()
+})
+
+const named = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, path = '']) => path)
+
+test('the page comes with a policy that lets nothing else in', async () => {
+  const { headers } = await fetch(app.url)
+  const policy = headers.get('content-security-policy') ?? ''
+  expect(policy).toStartWith(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';",
+  )
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(policy).not.toContain('unsafe')
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'content-type': 'text/html;charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-cache',
+  })
+  expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('the page has no script or style of its own in its text, and names files of this host alone', () => {
+  expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/)
+  const paths = named(/(?:src|href)="([^"]+)"/g)
+  expect(paths.length).toBeGreaterThanOrEqual(3)
+  for (const path of paths) expect(path).toMatch(/^\/[\w.-]+$/)
+})
+
+test('its files may be kept for ever, and have another name when they have changed', async () => {
+  for (const path of named(/(?:src|href)="([^"]+)"/g)) {
+    const { headers, status } = await fetch(app.url + path)
+    expect([path, status]).toEqual([path, 200])
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(path).toMatch(/-[0-9a-z]{8}\.\w+$/)
+  }
+})
+
+test('what did not change is not sent again', async () => {
+  const etag = (await fetch(app.url)).headers.get('etag') ?? ''
+  for (const known of [etag, `W/${etag}`, `"of before", ${etag}`]) {
+    const again = await fetch(app.url, { headers: { 'if-none-match': known } })
+    expect([known, again.status, await again.text()]).toEqual([known, 304, ''])
+  }
+  expect((await fetch(app.url, { headers: { 'if-none-match': '"of before"' } })).status).toBe(200)
+})
+
+test('HEAD gets what GET would, and a file that is unknown is not found', async () => {
+  const head = await fetch(app.url, { method: 'HEAD' })
+  expect([head.status, await head.text()]).toEqual([200, ''])
+  const { status, headers } = await fetch(`${app.url}/chunk-00000000.js`)
+  expect([status, headers.get('content-type')]).toEqual([404, 'application/json;charset=utf-8'])
+})
+
+test('it is small', async () => {
+  const bytesOf = async (pattern: RegExp) => {
+    const sizes = await Promise.all(
+      named(pattern).map(async (path) => {
+        const bytes = await (await fetch(app.url + path)).bytes()
+        return { raw: bytes.length, compressed: gzipSync(bytes, { level: 9 }).length }
+      }),
+    )
+    return sizes.reduce((sum, one) => ({ raw: sum.raw + one.raw, compressed: sum.compressed + one.compressed }))
+  }
+  const script = await bytesOf(/src="([^"]+\.js)"/g)
+  const style = await bytesOf(/href="([^"]+\.css)"/g)
+  console.log(
+    `page: script ${script.raw} bytes, ${script.compressed} compressed; style ${style.raw}, ${style.compressed}`,
+  )
+  expect(script.compressed).toBeLessThan(MAX_SCRIPT_BYTES)
+  expect(style.compressed).toBeLessThan(MAX_STYLE_BYTES)
+})
+
+test('it is served compressed to clients that take that', async () => {
+  const path = named(/src="([^"]+)"/g)[0] ?? ''
+  const packed = await fetch(app.url + path, { headers: { 'accept-encoding': 'gzip' }, decompress: false })
+  expect(packed.headers.get('content-encoding')).toBe('gzip')
+  const plain = await fetch(app.url + path, { headers: { 'accept-encoding': 'identity' } })
+  expect(plain.headers.get('content-encoding')).toBeNull()
+  expect(new TextDecoder().decode(Bun.gunzipSync(await packed.bytes()))).toBe(await plain.text())
+})
+
+test('from the sources it is built when it is asked for', async () => {
+  const assets = await loadAssets()
+  expect(assets.filter(({ isHtml }) => isHtml).map(({ path }) => path)).toEqual(['/', '/docs', '/help'])
+  expect(assets.map(({ type }) => type.split(';')[0]).sort()).toEqual([
+    'image/svg+xml',
+    ...['text/css', 'text/css', 'text/css'],
+    ...['text/html', 'text/html', 'text/html'],
+    ...['text/javascript', 'text/javascript', 'text/javascript'],
+  ])
+})

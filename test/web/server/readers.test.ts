@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { Value } from '@sinclair/typebox/value'
+import { Elysia } from 'elysia'
+import type { AuthService } from '../../../src/auth/service.ts'
+import { newEmitter } from '../../../src/deliveries/run/emitter.ts'
+import { openOpaqueIds } from '../../../src/http/opaque-ids.ts'
+import { nowUs, steadyUs } from '../../../src/lib/time.ts'
+import { EXAMPLES } from '../../../src/openapi/examples.ts'
+import { type LiveCall, Overview } from '../../../src/web/model.ts'
+import { createDeliveryCounts } from '../../../src/web/server/delivery-counts.ts'
+import { followNoChanges, type Streams, startStreams, streamRoutes } from '../../../src/web/server/event-stream.ts'
+import { ownFigures } from '../../../src/web/server/figures.ts'
+import { createLastHour } from '../../../src/web/server/last-hour.ts'
+import { overviewRoutes } from '../../../src/web/server/overview.ts'
+import { followOwnEvents } from '../../../src/web/server/stored-events.ts'
+import { readOwnStatuses } from '../../../src/web/server/webhook-statuses.ts'
+import { startApi } from '../../help/api.ts'
+import { emptyFolder } from '../../help/app.ts'
+import { connectByHand } from '../../help/by-hand.ts'
+import { ask } from '../../help/client.ts'
+import { until } from '../../help/receiver.ts'
+import { openStore, storeEvents } from '../../help/store.ts'
+
+const MANY = 10_000
+
+/** So many calls that are up, each with a stage. */
+function* calls(count: number): Generator<LiveCall> {
+  const data = EXAMPLES[2]?.data
+  if (data?.name !== 'dial_answered') throw new Error('the third example is that of dial_answered')
+  for (let n = 0; n < count; n += 1)
+    yield { pbx: 'office', call: { ...data.call, id: `call ${n}` }, stages: [data.stage] }
+}
+
+/** A real server with what readers ask for; its accounts have so many calls. */
+async function startReaders(count = 0, heartbeatMs = 60_000) {
+  const folder = emptyFolder()
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const emitter = newEmitter()
+  const parts: { auth?: AuthService; streams?: Streams } = {}
+  const api = await startApi(store, (auth) => {
+    parts.auth = auth
+    const streams = startStreams({
+      refreshCalls: async () => undefined,
+      follow: followOwnEvents(emitter),
+      followChanges: followNoChanges,
+      emitter,
+      auth,
+      heartbeatMs,
+      deliveries: async () => [],
+      openIds: openOpaqueIds(store.log),
+      liveCalls: () => calls(count),
+    })
+    parts.streams = streams
+    const lastHour = createLastHour()
+    const counts = createDeliveryCounts({ emitter, lastHour })
+    const health = () => ({ state: 'up' as const, downSinceUs: null })
+    const sources = {
+      store,
+      figures: ownFigures(lastHour, nowUs),
+      statuses: readOwnStatuses({ counts, health }),
+      steadyUs,
+      liveCalls: () => calls(count),
+      refreshCalls: async () => undefined,
+      pbxs: async () => [],
+    }
+    return new Elysia().use(streamRoutes(auth, streams)).use(overviewRoutes(auth, sources))
+  })
+  return {
+    ...api,
+    store,
+    emitter,
+    forget: () => parts.auth?.forget(),
+    async [Symbol.asyncDispose]() {
+      await parts.streams?.stop()
+      await api.stop()
+      await store.stop()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** A client that asks by hand, and sees when the other end closes. */
+function askByHand(url: string, token: string, { reads = true } = {}) {
+  const client = connectByHand(url)
+  if (!reads) client.socket.pause()
+  client.socket.write(`GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+  return { ...client, read: () => client.socket.resume() }
+}
+
+/** Streams by hand, one for each token, until every one of them is answered. */
+async function openByHand(url: string, tokens: readonly string[]) {
+  const clients = tokens.map((token) => askByHand(url, token))
+  const codes = () => clients.map(({ state }) => Number(/^HTTP\/1.1 (\d+)/.exec(state.text)?.[1]))
+  await until('all are answered', () => codes().every((code) => code > 0))
+  return { codes, drop: () => clients.forEach((client) => void client[Symbol.dispose]()) }
+}
+
+describe(`with ${MANY} calls up`, () => {
+  test('the stream sends each of them first', async () => {
+    await using readers = await startReaders(MANY)
+    using reader = askByHand(readers.url, await readers.logIn('a'))
+    await until('the last one is sent', () => reader.state.text.includes(`"id":"call ${MANY - 1}"`))
+    expect(reader.state.text.split('event: call\n')).toHaveLength(MANY + 1)
+  })
+
+  test('the overview has all of them, and is as its schema states', async () => {
+    await using readers = await startReaders(MANY)
+    const { status, body, headers } = await ask(readers, 'GET', '/overview', { token: await readers.logIn('a') })
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
+    const { result, ...envelope } = body
+    expect(envelope).toEqual({ status: 'success', code: 200, message: 'This is the state of your account.' })
+    if (!Value.Check(Overview, result)) throw new Error(String(Value.Errors(Overview, result).First()?.path))
+    expect(result.calls.length).toBe(MANY)
+    expect(result.calls.at(-1)?.call.id).toBe(`call ${MANY - 1}`)
+  })
+})
+
+test.each([
+  ['of an account without calls', 0, '/overview'],
+  ['without the calls that are up', 10, '/overview?calls=none'],
+])('the overview %s is as its schema states', async (_, count, path) => {
+  await using readers = await startReaders(count)
+  const { body } = await ask(readers, 'GET', path, { token: await readers.logIn('a') })
+  if (!Value.Check(Overview, body.result)) throw new Error('it does not fit')
+  expect(body.result.calls).toEqual([])
+})
+
+test('an account is sure of 16 streams, regardless of what others have, and gets more while there are some', async () => {
+  await using readers = await startReaders()
+  const tokens: string[] = []
+  for (let n = 0; n < 7; n += 1) tokens.push(await readers.logIn(`account${n}`))
+  const taken = await openByHand(
+    readers.url,
+    tokens.slice(0, 6).flatMap((token) => Array<string>(65).fill(token)),
+  )
+  const isOpen = (code: number) => code === 200
+  const byAccount = tokens.slice(0, 6).map(
+    (_, n) =>
+      taken
+        .codes()
+        .slice(n * 65, (n + 1) * 65)
+        .filter(isOpen).length,
+  )
+  // 48 more than 16 is what one may have, 256 more is what all together may.
+  expect(Math.max(...byAccount)).toBe(64)
+  expect(Math.min(...byAccount)).toBeGreaterThanOrEqual(16)
+  expect(byAccount.reduce((sum, count) => sum + count)).toBe(6 * 16 + 256)
+  const last = await openByHand(readers.url, Array<string>(17).fill(tokens[6] ?? ''))
+  expect(last.codes().filter(isOpen)).toHaveLength(16)
+  taken.drop()
+  last.drop()
+})
+
+describe('the connection is closed', () => {
+  test('of a reader that is refused', async () => {
+    await using readers = await startReaders()
+    const token = await readers.logIn('a')
+    const statuses = await openByHand(readers.url, Array(64).fill(token))
+    expect(new Set(statuses.codes())).toEqual(new Set([200]))
+    using refused = askByHand(readers.url, token)
+    await until('it is closed', () => refused.state.closed)
+    expect(refused.state.text).toStartWith('HTTP/1.1 429')
+    statuses.drop()
+  })
+
+  test('of a reader whose token is revoked', async () => {
+    await using readers = await startReaders()
+    using reader = askByHand(readers.url, await readers.logIn('a'))
+    await until('it is open', () => reader.state.text.includes(': the stream'))
+    await readers.store.accounts.tokenDeleteOfUser('a@example.com')
+    readers.forget()
+    await until('it is closed', () => reader.state.closed)
+  })
+
+  test('of a reader that takes nothing', async () => {
+    await using readers = await startReaders()
+    using reader = askByHand(readers.url, await readers.logIn('a'), { reads: false })
+    await until('it is open', () => readers.pendingRequests() === 1)
+    const name = 'call_started' as const
+    const event = { uuid: '', callId: '', name, sequence: 1, atUs: 0, id: 1, sinceSteadyUs: 0 }
+    const body = JSON.stringify({ data: { call: {}, filler: 'x'.repeat(100_000) } })
+    const accountId = 2
+    await until('it is cut off', () => {
+      readers.emitter.emit('stored', [{ ...event, accountId, body, deliveries: [] }])
+      return readers.pendingRequests() === 0
+    })
+    reader.read()
+    await until('it is closed', () => reader.state.closed)
+  })
+})
+
+test('the events of a call that was erased contain nothing of whom they were about', async () => {
+  await using readers = await startReaders()
+  const token = await readers.logIn('a')
+  const [, , , , attended] = EXAMPLES
+  if (attended === undefined) throw new Error('there is an example of an attended transfer')
+  const { data } = attended
+  const event = {
+    uuid: data.id,
+    callId: data.call.id,
+    name: data.name,
+    sequence: 1,
+    atUs: 0,
+    body: JSON.stringify(attended),
+  }
+  await storeEvents(readers.store, [event], { accountId: 2 })
+  const eventsOfCall = () => ask(readers, 'GET', `/call/${data.call.id}/event`, { token })
+  expect((await eventsOfCall()).body.result).toMatchObject([{ transfer: { kind: 'attended' } }])
+  await readers.store.maintenance.callErase([data.call.id])
+  const { status, body } = await eventsOfCall()
+  expect([status, body.result]).toMatchObject([200, [{ id: data.id, stage: null, transfer: null }]])
+})

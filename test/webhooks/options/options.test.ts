@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { EXAMPLES } from '../../../src/openapi/examples.ts'
+import { optionsRoutes } from '../../../src/webhooks/options/routes.ts'
+import { createOptionsService } from '../../../src/webhooks/options/service.ts'
+import { SILENT_AUDIT, startApi } from '../../help/api.ts'
+import { emptyFolder } from '../../help/app.ts'
+import { type Answer, ask, webhook } from '../../help/client.ts'
+import { type OpenStore, openStore } from '../../help/store.ts'
+import { TEMPLATES } from '../../help/templates.ts'
+
+const [ONE, TWO, SIGNED_IN] = ['https://one.example/', 'https://two.example/', 'https://user:pass@three.example/']
+const DEFAULTS = {
+  name: null,
+  paused: false,
+  filter: null,
+  headers: {},
+  order: 'first_attempt',
+  max_per_second: null,
+  body: null,
+  events: [],
+}
+const SAMPLES = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+
+const folder = emptyFolder()
+let store: OpenStore
+let api: Awaited<ReturnType<typeof startApi>>
+let token: string
+let others: string
+let changed = 0
+/** A clock of our own, so that the rate limits hold nothing up. */
+let nowUs = 0
+
+const setList = (urls: string[], accountId = 1) =>
+  store.webhooks.listReplace({
+    ...{ accountId, list: urls.map((url) => webhook(url)), ifMatch: null },
+    ...{ secrets: urls.map((url) => `whsec_${url}`), nowUs: 1 },
+  })
+
+beforeAll(async () => {
+  store = openStore(join(folder.path, 'hookswitch.db'))
+  api = await startApi(store, (auth) => {
+    const onChanged = () => {
+      changed += 1
+    }
+    const options = createOptionsService({
+      webhooks: store.webhooks,
+      samples: SAMPLES,
+      onChanged,
+      templates: TEMPLATES,
+    })
+    return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now: () => nowUs })
+  })
+  token = await api.logIn('default')
+  others = await api.logIn('acme')
+  await setList([ONE, TWO, ONE, SIGNED_IN])
+})
+beforeEach(() => {
+  nowUs += 60_000_000
+})
+afterAll(async () => {
+  await api.stop()
+  await store.stop()
+  folder[Symbol.dispose]()
+})
+
+const PATH = '/integration/webhook/options'
+const put = (options: object, as = token): Promise<Answer> =>
+  ask(api, 'PUT', PATH, { token: as, body: { url: ONE, ...options } })
+const list = async (as = token) => (await ask(api, 'GET', PATH, { token: as })).body.result
+const errorsOf = ({ body }: Answer) =>
+  (body.result as { errors: { path: string; message: string }[] }).errors.map(
+    ({ path, message }) => `${path} ${message}`,
+  )
+
+describe('options', () => {
+  test('are the defaults for each URL of the list, each once, in its order', async () => {
+    expect(await list()).toEqual([ONE, TWO, SIGNED_IN].map((url) => ({ url, ...DEFAULTS })))
+    expect(await list(others)).toEqual([])
+  })
+
+  test('are replaced as a whole, and what is left out gets its default', async () => {
+    const all = {
+      name: 'CRM of the sales team',
+      paused: true,
+      filter: { direction: ['inbound'], number: ['+4930*', '+1*'], queue: ['*'] },
+      headers: { 'X-Api-Key': 'secret' },
+      order: 'strict',
+      max_per_second: 2.5,
+      body: { template: '{"n":{{ data.name | json }}}', content_type: 'application/json' },
+      events: ['call_missed'],
+    }
+    const before = changed
+    const answer = await put(all)
+    const shown = { url: ONE, ...all, headers: { 'X-Api-Key': null } }
+    expect(answer.body).toMatchObject({ status: 'success', code: 200, result: shown })
+    expect(changed).toBe(before + 1)
+    expect(await list()).toEqual([shown, ...[TWO, SIGNED_IN].map((url) => ({ url, ...DEFAULTS }))])
+    expect((await put({})).body.result).toEqual({ url: ONE, ...DEFAULTS })
+  })
+
+  test('keep the value of a header that is sent as null', async () => {
+    await put({ headers: { 'X-Api-Key': 'secret', 'X-Other': 'other' } })
+    expect((await put({ headers: { 'x-api-key': null } })).body.result).toMatchObject({
+      headers: { 'x-api-key': null },
+    })
+    const id = (await store.webhooks.webhookGetByUrl(1, ONE))?.options?.headers
+    expect(id).toEqual({ 'x-api-key': 'secret' })
+    expect(errorsOf(await put({ headers: { 'X-Other': null } }))).toEqual([
+      '/headers/X-Other has no stored value that null could keep',
+    ])
+  })
+
+  test('an empty filter is none', async () => {
+    expect((await put({ filter: {} })).body.result).toMatchObject({ filter: null })
+  })
+
+  const many = (count: number) => Array.from({ length: count }, (_, at) => String(at))
+  const headers = (count: number) => Object.fromEntries(many(count).map((at) => [`X-${at}`, 'v']))
+  test.each([
+    [{ url: 'https://elsewhere.example/' }, '/url is not in the list'],
+    [{ url: 7 }, '/url must be a string'],
+    [{ surprise: 1 }, '/surprise is an unknown field'],
+    [{ name: 'x'.repeat(101) }, '/name may have 100 characters at most'],
+    [{ name: '' }, '/name may not be empty'],
+    [{ name: 7 }, '/name must be a string'],
+    [{ paused: 'yes' }, '/paused must be true or false'],
+    [{ filter: 'inbound' }, '/filter must be an object'],
+    [{ filter: { colour: ['red'] } }, '/filter/colour is an unknown field'],
+    [{ filter: { direction: 'inbound' } }, '/filter/direction must be an array'],
+    [{ filter: { direction: [] } }, '/filter/direction must have 1 items at least'],
+    [{ filter: { number: many(101) } }, '/filter/number may have 100 items at most'],
+    [{ filter: { number: ['1', 2] } }, '/filter/number/1 must be a string'],
+    [{ filter: { number: [''] } }, '/filter/number/0 may not be empty'],
+    [{ headers: headers(21) }, '/headers may have 20 entries at most'],
+    [{ headers: { 'X-Key': 7 } }, '/headers/X-Key must be a string'],
+    [{ headers: { 'X-Key': 'ä' } }, '/headers/X-Key may have visible ASCII characters and spaces alone'],
+    [{ headers: { 'X-Key': 'a\r\nb: c' } }, '/headers/X-Key may have visible ASCII characters and spaces alone'],
+    [{ headers: { 'X-Key': 'x'.repeat(4_097) } }, '/headers/X-Key may have 4096 characters at most'],
+    [
+      { headers: { 'X Key': 'v' } },
+      "/headers/X Key must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most",
+    ],
+    [{ headers: { 'a/b': 'v' } }, "/headers/a~1b must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most"],
+    [{ headers: { 'X-Key': 'v', 'x-key': 'w' } }, '/headers/x-key occurs twice: names are compared without case'],
+    [{ order: 'loose' }, '/order must be one of first_attempt, strict'],
+    [{ max_per_second: 0.05 }, '/max_per_second must be 0.1 at least'],
+    [{ max_per_second: 1_001 }, '/max_per_second may be 1000 at most'],
+    [{ max_per_second: '5' }, '/max_per_second must be a number'],
+    [{ events: ['call_started'] }, '/events/0 must be one of call_missed, call_held, call_resumed, recording_saved'],
+    [{ events: ['call_held', 'call_held'] }, '/events may not have an item twice'],
+    [{ body: 'flat' }, '/body must be an object'],
+    [{ body: {} }, '/body must have a preset or a template'],
+    [{ body: { preset: 'fax' } }, /^\/body\/preset must be one of flat, form, /],
+    [{ body: { preset: 'flat', template: 'x' } }, '/body/template cannot stand beside a preset'],
+    [{ body: { preset: 'flat', content_type: 'text/plain' } }, '/body/content_type is that of the preset'],
+    [
+      { body: { preset: 'telegram' } },
+      '/body/parameters/chat_id is missing: The chat to write to: a number, or @ and the name of a channel',
+    ],
+    [{ body: { preset: 'flat', parameters: { chat_id: '1' } } }, '/body/parameters/chat_id is not a parameter of flat'],
+    [{ body: { preset: 'telegram', parameters: { chat_id: 7 } } }, '/body/parameters/chat_id must be a string'],
+    [{ body: { template: 'x', parameters: {} } }, '/body/parameters belong to a preset'],
+    [{ body: { template: '' } }, '/body/template may not be empty'],
+    [{ body: { template: 'x'.repeat(16_385) } }, '/body/template may have 16384 characters at most'],
+    [{ body: { template: 'x', content_type: 'text' } }, '/body/content_type is not in the form that is described'],
+    [{ body: { template: 'a\n{% if %}' } }, /^\/body\/template line 2, column \d+: /],
+    [{ body: { template: '{{ data.name | nope }}' } }, '/body/template line 1, column 1: undefined filter: nope'],
+    [
+      { body: { template: '{"name": "{{ data.none }}",\n "from": {{ data.none }}}' } },
+      '/body/template gives no JSON for call_started, which its content type promises: {{ data.none }} in line 2, column 10 is empty where JSON needs a value: add "| json" to it',
+    ],
+    [
+      { body: { template: 'no JSON' } },
+      '/body/template gives no JSON for call_started, which its content type promises: Unexpected identifier "no"; {{ … | json }} writes a value with its quotes',
+    ],
+    [
+      { body: { template: '{% if data.name == "call_saved" %}{ {% endif %}' } },
+      "/body/template gives no JSON for call_saved, which its content type promises: Expected '}'; {{ … | json }} writes a value with its quotes",
+    ],
+    [{ body: { template: '{% for i in (1..99999999) %}x{% endfor %}' } }, /needs more memory/],
+  ])('%j is refused, and the answer names where it is wrong', async (options, expected) => {
+    const before = await list()
+    const answer = await put(options)
+    expect(answer.status).toBe(422)
+    const [error = '', ...more] = errorsOf(answer)
+    expect(more).toEqual([])
+    if (typeof expected === 'string') expect(error).toBe(expected)
+    else expect(error).toMatch(expected)
+    expect(await list()).toEqual(before)
+  })
+
+  const FORBIDDEN =
+    'Host Content-Type content-length Content-Encoding Transfer-Encoding Connection Keep-Alive TE Trailer Upgrade Expect User-Agent ' +
+    'Accept-Encoding Proxy-Authorization webhook-id Webhook-Signature traceparent tracestate'
+  test.each(FORBIDDEN.split(' '))('the header %s cannot be set', async (name) => {
+    expect(errorsOf(await put({ headers: { [name]: 'v' } }))).toEqual([
+      `/headers/${name} is a header that cannot be set here`,
+    ])
+  })
+
+  test('Authorization may be set, unless the URL has a user', async () => {
+    expect((await put({ headers: { Authorization: 'Bearer x' } })).status).toBe(200)
+    expect(errorsOf(await put({ url: SIGNED_IN, headers: { authorization: 'Bearer x' } }))).toEqual([
+      '/headers/authorization is made of the user and password that are in the URL',
+    ])
+  })
+
+  test('all faults are reported at once', async () => {
+    const answer = await put({ paused: 1, order: 2, headers: { Host: 'x', 'X-A': 3 }, body: { preset: 'telegram' } })
+    expect(errorsOf(answer).map((error) => error.split(' ')[0])).toEqual([
+      '/paused',
+      '/headers/X-A',
+      '/order',
+      '/headers/Host',
+      '/body/parameters/chat_id',
+    ])
+  })
+
+  test('need a token, and are nobody else’s', async () => {
+    expect((await ask(api, 'GET', PATH)).status).toBe(401)
+    expect((await ask(api, 'PUT', PATH, { body: { url: ONE } })).status).toBe(401)
+    expect(errorsOf(await put({}, others))).toEqual(['/url is not in the list'])
+  })
+
+  test('may be replaced 120 times in a minute', async () => {
+    for (let times = 0; times < 120; times += 1) await put({})
+    expect((await put({})).status).toBe(429)
+  })
+})
+
+describe('a preview', () => {
+  const preview = (body: object) => ask(api, 'POST', '/integration/webhook/preview', { token, body })
+  test('shows the default body, a preset and a template', async () => {
+    expect((await preview({})).body.result).toEqual({
+      content_type: 'application/json',
+      body: SAMPLES.get('call_started') ?? '',
+    })
+    const form = await preview({ event: 'dial_answered', body: { preset: 'form' } })
+    expect(form.body.result).toMatchObject({ content_type: 'application/x-www-form-urlencoded' })
+    const template = { template: '{{ data.name }}', content_type: 'text/plain; charset=utf-8' }
+    expect((await preview({ event: 'call_saved', body: template })).body.result).toEqual({
+      content_type: 'text/plain; charset=utf-8',
+      body: 'call_saved',
+    })
+  })
+
+  test('refuses what options would refuse', async () => {
+    expect(errorsOf(await preview({ body: { template: '{{' } }))[0]).toStartWith('/body/template line 1, column 1: ')
+    expect(errorsOf(await preview({ event: 'nothing' }))[0]).toStartWith('/event must be one of')
+    expect(errorsOf(await preview({ body: { preset: 'telegram' } }))).toEqual([
+      '/body/parameters/chat_id is missing: The chat to write to: a number, or @ and the name of a channel',
+    ])
+  })
+})
