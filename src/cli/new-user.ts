@@ -1,5 +1,4 @@
 import { MAX_EMAIL_CHARACTERS, normalEmail, type UserType } from '../auth/model.ts'
-import type { AccountRecord } from '../store/operations/accounts.ts'
 
 /** A user to add, as the command line or a file names it. */
 export type NamedUser = {
@@ -24,13 +23,4 @@ export function userProblem({ account, name, email }: NamedUser): string | undef
   if (!ACCOUNT_NAME.test(account))
     return `account is ${JSON.stringify(account)}: use at most 64 letters, digits, dots, dashes and spaces`
   return undefined
-}
-
-/**
- * Returns how an account is spelt in the store: a PBX names it in any case, so two accounts that differ in case alone
- * would be one to it. A name that is new is returned as it is.
- */
-export function spellingOf(wanted: string, accounts: readonly Pick<AccountRecord, 'name'>[]): string {
-  if (accounts.some(({ name }) => name === wanted)) return wanted
-  return accounts.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())?.name ?? wanted
 }

@@ -111,6 +111,7 @@ describe('beside a running service', () => {
     expect(stdout).toMatch(/^pending_because +its webhook has been down for \d+ s: connection refused; /m)
     const doctor = await hookswitch('doctor')
     expect(doctor.stdout).toMatch(/^wrong +webhook: .* has been down for \d+ s: connection refused; \d+ deliveries/m)
+    expect(doctor.stdout.match(/^wrong +webhook: /gm)).toHaveLength(1)
   })
 
   test('delivery show states that a webhook is paused', async () => {

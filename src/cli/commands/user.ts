@@ -9,7 +9,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
 import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
-import { DEFAULT_ACCOUNT, type NamedUser, spellingOf, TYPES, userProblem } from '../new-user.ts'
+import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from '../new-user.ts'
 import { noteAct } from '../note-act.ts'
 import { placeOf, type StoreFlags, whereItExists, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
@@ -125,12 +125,12 @@ async function createUser(
   { account: wanted, type, name, email }: NamedUser,
   passwordHash: string,
 ): Promise<{ id: number; account: string } | undefined> {
-  const account = spellingOf(wanted, await store.accounts.accountList())
-  const fresh = { account, type: USER_TYPES[type], name, email, passwordHash, atUs: nowUs() }
+  const fresh = { account: wanted, type: USER_TYPES[type], name, email, passwordHash, atUs: nowUs() }
   const created = await store.accounts.userCreate(fresh)
   if (created === undefined) return undefined
+  const { account } = created
   await noteAct(store, { event: type === 'ADMIN' ? 'admin_added' : 'user_added', email, account, facts: null })
-  return { id: created.id, account }
+  return created
 }
 
 /** Users whose passwords are hashed at the same time. */

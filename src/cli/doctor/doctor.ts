@@ -1,7 +1,6 @@
 import { type Config, readConfig } from '../../app/config.ts'
 import type { SettingsInForce } from '../../app/service-note.ts'
 import { type GivenSettings, listenAddress, SETTINGS } from '../../app/settings.ts'
-import type { Target } from '../../deliveries/sending/target.ts'
 import { parseAllowList } from '../../lib/address-guard.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
@@ -13,7 +12,7 @@ import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
 import { reach } from './reach.ts'
-import { diagnoseStore, type StoredPbx } from './store.ts'
+import { diagnoseStore, type ListedWebhook, type StoredPbx } from './store.ts'
 
 /**
  * Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for
@@ -126,9 +125,7 @@ async function diagnosePbxs(pbxs: readonly Watched[], { isServed, accountOf }: K
   return found.flat()
 }
 
-type Listed = { readonly account: string; readonly target: Target }
-
-async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonly Listed[]) {
+async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonly ListedWebhook[]) {
   const parsed = parseAllowList(allowNets)
   const allow = 'allow' in parsed ? parsed.allow : []
   if (proxy !== undefined)
@@ -138,19 +135,21 @@ async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonl
     }
   const clocksMs: number[] = []
   const diagnoses = await Promise.all(
-    webhooks.map(async ({ account, target }) => {
+    webhooks.map(async ({ account, target, isReportedDown }) => {
       const about = account === 'default' ? 'webhook' : `webhook of ${account}`
       const found = await reach(target, allow)
       if (found.kind === 'reached') {
         if (found.clockMs !== undefined) clocksMs.push(found.clockMs)
-        return ok(about, `${target.logged} answers at ${found.address}`)
+        return [ok(about, `${target.logged} answers at ${found.address}`)]
       }
+      // The service's own report has since when, why, and what waits.
+      if (found.kind === 'unreachable' && isReportedDown) return []
       const fix =
         found.kind === 'refused'
           ? 'hookswitch serve --allow-net …   with the network of the receiver; or use another URL'
           : `curl -I ${target.url.origin}   on this machine; then check its name, the firewall and the certificate`
-      return wrong(about, `${target.logged}: ${found.reason}`, fix)
+      return [wrong(about, `${target.logged}: ${found.reason}`, fix)]
     }),
   )
-  return { diagnoses, clocksMs }
+  return { diagnoses: diagnoses.flat(), clocksMs }
 }

@@ -22,9 +22,12 @@ import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 /** A PBX of the store; of one with the origin `api` only allowed recordings are read. */
 export type StoredPbx = PbxSource & Pick<PbxRecord, 'origin'>
 
+/** A webhook of the lists. `isReportedDown`: a diagnosis states already that the running service cannot reach it. */
+export type ListedWebhook = { readonly account: string; readonly target: Target; readonly isReportedDown: boolean }
+
 export type StoreFound = {
   readonly diagnoses: Diagnosis[]
-  readonly webhooks: readonly { readonly account: string; readonly target: Target }[]
+  readonly webhooks: readonly ListedWebhook[]
   readonly newestEventMs: number | undefined
   /** The PBXs of the store, those of the settings of the service included. */
   readonly pbxs: readonly StoredPbx[]
@@ -80,13 +83,12 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
   const now = nowUs()
   const condition = await store.maintenance.conditionGet(now - DAY_US)
   const { failed, pending, oldestPendingUs, newestEventUs } = condition
-  const webhooks = condition.webhooks.map(({ account, url }) => ({ account, target: targetOf(url) }))
   const users = await store.accounts.userCount()
   const list = (state: string) => `hookswitch delivery list --state ${state}${dataFlag(place)}`
   const since = new Date(Date.now() - 86_400_000).toISOString()
   const diagnoses: Diagnosis[] = [
     users > 0 ? ok('users', `${users} can log in`) : wrong('users', 'nobody can log in', addUserLine(place)),
-    ...(webhooks.length > 0
+    ...(condition.webhooks.length > 0
       ? []
       : [
           wrong(
@@ -112,7 +114,13 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
         ]
       : []),
   ]
-  if (pending > 0) diagnoses.push(...(await diagnoseWaiting(store, place)))
+  const waiting = pending > 0 ? await diagnoseWaiting(store, place) : { diagnoses: [], down: new Set<string>() }
+  diagnoses.push(...waiting.diagnoses)
+  const webhooks = condition.webhooks.map(({ account, url }) => ({
+    account,
+    target: targetOf(url),
+    isReportedDown: waiting.down.has(downKey(account, url)),
+  }))
   diagnoses.push(...(await diagnoseRecordings(store)), ...(await diagnoseCopies(store, copies)))
   const newestEventMs = newestEventUs === undefined ? undefined : newestEventUs / 1_000
   const accounts = newAccountDirectory()
@@ -121,9 +129,15 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
   return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store), accountOf }
 }
 
+const downKey = (account: string, url: string): string => JSON.stringify([account, url])
+
 /** Reports the webhooks that deliveries wait for: paused ones, and those that the running service found down. */
-async function diagnoseWaiting({ accounts, webhooks }: Store, place: StorePlace): Promise<Diagnosis[]> {
+async function diagnoseWaiting(
+  { accounts, webhooks }: Store,
+  place: StorePlace,
+): Promise<{ diagnoses: Diagnosis[]; down: ReadonlySet<string> }> {
   const diagnoses: Diagnosis[] = []
+  const reportedDown = new Set<string>()
   for (const { id, name } of await accounts.accountList()) {
     const listed = (await webhooks.webhookListWithPending(id)).filter(({ pending }) => pending > 0)
     if (listed.length === 0) continue
@@ -145,10 +159,11 @@ async function diagnoseWaiting({ accounts, webhooks }: Store, place: StorePlace)
       } else if (outage !== undefined) {
         const fix = `hookswitch webhook test URL${account}${dataFlag(place)}   once its receiver works again`
         diagnoses.push(wrong(about, `${logged} has been down ${describeDown(outage)}; ${waiting}`, fix))
+        reportedDown.add(downKey(name, url))
       }
     }
   }
-  return diagnoses
+  return { diagnoses, down: reportedDown }
 }
 
 /** Returns the PBXs that a service watches. One that was removed is left out. */

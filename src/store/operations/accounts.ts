@@ -74,8 +74,11 @@ export type TokenRecord = {
 export type PasswordChange = NewToken & { readonly newPasswordHash: string; readonly revokeOthers: boolean }
 
 export type AccountStore = {
-  /** Creates a user, and its account if that is new. Returns its id, or `undefined` if the e-mail address is taken. */
-  userCreate(user: NewUser): Promise<{ id: number } | undefined>
+  /**
+   * Creates a user in the account of this name, in any case; a new account is created. Returns the user's id and how
+   * the account is spelt, or `undefined` if the e-mail address is taken.
+   */
+  userCreate(user: NewUser): Promise<{ id: number; account: string } | undefined>
   /** Returns all users with their accounts' names, in id order. */
   userList(): Promise<(UserRecord & { account: string })[]>
   /** Returns how many users there are. */

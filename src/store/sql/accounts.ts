@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { spellingOf } from '../account-spelling.ts'
 import type {
   AccountRecord,
   AccountStore,
@@ -13,14 +14,26 @@ import { type Declarations, read, write } from './operation.ts'
 import { all, count, exists, first, forShare, forUpdate, run, type Work } from './statement.ts'
 
 const USER = sql`u.id, u.account_id AS "accountId", u.type, u.name, u.email, u.created_at AS "createdUs"`
+const ALL_ACCOUNTS = sql`SELECT id, name FROM accounts ORDER BY id`
 
-function* createUser({ account, type, name, email, passwordHash, atUs }: NewUser): Work<{ id: number } | undefined> {
+function* createUser({
+  account: wanted,
+  type,
+  name,
+  email,
+  passwordHash,
+  atUs,
+}: NewUser): Work<{ id: number; account: string } | undefined> {
+  // One at a time: of two spellings of a new account the second has to find the first.
+  yield* run(sql`SELECT 1 FROM public_ids ${forUpdate}`)
   if (yield* exists(sql`SELECT 1 FROM users WHERE email = ${email}`)) return undefined
+  const account = spellingOf(wanted, yield* all<AccountRecord>(ALL_ACCOUNTS))
   yield* run(sql`
     INSERT INTO accounts (name) SELECT ${account} WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = ${account})`)
-  return yield* first<{ id: number }>(sql`
+  const created = yield* first<{ id: number }>(sql`
     INSERT INTO users (account_id, type, name, email, password_hash, created_at)
     SELECT id, ${type}, ${name}, ${email}, ${passwordHash}, ${atUs} FROM accounts WHERE name = ${account} RETURNING id`)
+  return created && { id: created.id, account }
 }
 
 /** The user's row stays as it is until the transaction ends. */
@@ -124,7 +137,7 @@ export const ACCOUNTS: Declarations<AccountStore> = {
   accountGetId: read(function* (name) {
     return (yield* first<{ id: number }>(sql`SELECT id FROM accounts WHERE name = ${name}`))?.id
   }),
-  accountList: read(() => all<AccountRecord>(sql`SELECT id, name FROM accounts ORDER BY id`)),
+  accountList: read(() => all<AccountRecord>(ALL_ACCOUNTS)),
   accountGetName: read(function* (id) {
     return (yield* first<{ name: string }>(sql`SELECT name FROM accounts WHERE id = ${id}`))?.name
   }),

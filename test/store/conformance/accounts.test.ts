@@ -26,6 +26,20 @@ onEngines('accounts', ({ open }) => {
     ])
   })
 
+  test('two users who name a new account at the same moment, in two spellings, are in one account', async () => {
+    await using at = await open()
+    const { accounts } = at.store
+    const names = ['acme', 'ACME', 'Acme', 'aCME']
+    const made = await Promise.all(names.map((name, n) => accounts.userCreate(user(`${n}@example.com`, name))))
+    const [spelling = ''] = new Set(made.map((one) => one?.account))
+    expect(names).toContain(spelling)
+    expect((await accounts.accountList()).map(({ name }) => name)).toEqual(['default', spelling])
+    expect((await accounts.userList()).map(({ account }) => account)).toEqual(names.map(() => spelling))
+    // Letters beyond ASCII, too, which the engines' own functions treat differently.
+    await accounts.userCreate(user('e@example.com', 'Élan'))
+    expect(await accounts.userCreate(user('f@example.com', 'éLAN'))).toMatchObject({ account: 'Élan' })
+  })
+
   /** A user with a token for each name. */
   test('changes the type of a user, whose tokens stay', async () => {
     await using at = await open()

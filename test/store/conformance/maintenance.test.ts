@@ -44,6 +44,27 @@ onEngines('maintenance', ({ open }) => {
     expect((await maintenance.verify()).filter((text) => !text.includes('neither are up'))).toEqual([])
   })
 
+  test('ids of events and deliveries are never given again, also after retention deleted whatever it may', async () => {
+    await using at = await open(ONE)
+    const { maintenance, queue, log } = at.store
+    const given: number[] = []
+    let newest = 0
+    for (let round = 1; round <= 3; round += 1) {
+      const ids = idsOf(await at.put(event(`call ${round}`), event(`call ${round}`, { name: 'call_saved' })))
+      await queue.deliveryRecordOutcomes(outcomes(ids, { state: 'delivered' }))
+      given.push(...ids)
+      const bounds = await log.eventGetBounds(ACCOUNT)
+      expect(bounds.newestId).toBeGreaterThan(newest)
+      newest = bounds.newestId
+      const all = { deliveredBeforeUs: NOW + HOUR, failedBeforeUs: NOW + HOUR, nowUs: NOW + 2 * HOUR, limit: 9 }
+      for (let afterId: number | null = 0; afterId !== null; )
+        afterId = (await maintenance.deliveryPrune({ afterId, ...all })).lastId
+      // A reader that has read all is not sent back.
+      expect((await log.eventGetBounds(ACCOUNT)).newestId).toBe(newest)
+    }
+    expect(given).toEqual([...new Set(given)].toSorted((one, other) => one - other))
+  })
+
   test('webhooks, secrets and call records that nothing refers to any more are pruned', async () => {
     await using at = await open(ONE, TWO)
     const { maintenance, calls } = at.store

@@ -179,6 +179,8 @@ function newPool(source: DatabaseSource, options: ClientOptions) {
       waiters.push(waiter)
       openForWaiters()
       const timer = setTimeout(() => {
+        // A connection that arrives now must not be given to it: nobody would release it.
+        waiter.isOver = true
         reject(new NoConnectionError(`no connection within ${withinMs} ms`))
         // The way to the server may be another by now.
         for (const opening of openings) opening.abandon()
