@@ -70,7 +70,7 @@ async function commitTimeMs(): Promise<number> {
 /** A version without a section is not ready to be released. */
 function sectionOf(changelog: string): string {
   const sections = changelog.split(/^(?=## )/m)
-  const found = sections.find((section) => section.startsWith(`## ${version}`))
+  const found = sections.find((section) => section.startsWith(`## [${version}] `))
   if (found === undefined) throw new Error(`CHANGELOG.md has no section for ${version}: write it first`)
   return found.trim().concat('\n')
 }

@@ -90,16 +90,16 @@ function control({ architecture }: PackageSource, root: string): string {
 
 /** Writes a version's section of CHANGELOG.md in the form of Debian. */
 function debianChangelog({ notes, releasedMs }: PackageSource): string {
-  const [, ...lines] = notes.split('\n')
-  const items = lines
-    .join('\n')
-    .split(/^- /m)
-    .map((item) => item.replaceAll(/\s+/g, ' ').trim())
+  const [, ...groups] = notes.split(/^### /m)
+  const items = groups.flatMap((group) => {
+    const [name = '', ...texts] = group.split(/^- /m)
+    return texts.map((text) => `${name.trim()}: ${text.replaceAll('**', '').replaceAll(/\s+/g, ' ').trim()}`)
+  })
   const date = new Date(releasedMs).toUTCString().replace('GMT', '+0000')
   return [
     `hookswitch (${debianVersion()}) stable; urgency=medium`,
     '',
-    ...items.filter((item) => item !== '').flatMap(itemLines),
+    ...items.flatMap(itemLines),
     '',
     ` -- ${MAINTAINER}  ${date}`,
     '',

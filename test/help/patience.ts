@@ -16,4 +16,7 @@ Bun.plugin({
     })),
 })
 
+// `bun run test` sets the other value: test/run.ts.
+process.env.HOOKSWITCH_TEST_LANE ??= 'fast'
+
 stopAllAtRunEnd()

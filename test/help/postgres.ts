@@ -35,10 +35,13 @@ export type PostgresServer = {
 }
 
 /** Why there is no Postgres for tests here, if there is none: tests that need it are skipped by this name. */
-export const POSTGRES_MISSING: string | undefined =
-  process.env.HOOKSWITCH_TEST_POSTGRES === undefined && binaries() === undefined
-    ? 'Postgres: its package for this platform is not installed'
-    : undefined
+export const POSTGRES_MISSING: string | undefined = missing()
+
+function missing(): string | undefined {
+  if (process.env.HOOKSWITCH_TEST_LANE === 'fast') return 'Postgres: `bun run test` starts one, `bun test` does not'
+  if (process.env.HOOKSWITCH_TEST_POSTGRES !== undefined || binaries() !== undefined) return undefined
+  return 'Postgres: its package for this platform is not installed'
+}
 
 const NOBODY = 65_534
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
