@@ -268,6 +268,22 @@ describe('no test depends on how fast a machine is', () => {
   })
 })
 
+test('every random test has its seed from test/help/seed.ts', () => {
+  const wrong = tests.filter((path) =>
+    /createRandom\(\d|Math\.random\(|env\.\w*SEED/.test(readFileSync(join(import.meta.dir, path), 'utf8')),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('the nightly run plays every test that has a seed', () => {
+  const workflow = readFileSync(join(import.meta.dir, '../.github/workflows/nightly.yml'), 'utf8')
+  const played = [...workflow.matchAll(/\btest\/[\w./-]+/g)].map(([path]) => path)
+  const seeded = tests.filter((path) =>
+    /from '(\.\.\/)+help\/seed\.ts'/.test(readFileSync(join(import.meta.dir, path), 'utf8')),
+  )
+  expect(seeded.filter((path) => !played.some((one) => `test/${path}`.startsWith(one)))).toEqual([])
+})
+
 test('no package may run a script when it is installed', () => {
   expect(manifest.trustedDependencies).toEqual([])
 })

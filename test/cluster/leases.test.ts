@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { type Leases, newLeases, SILENT_US, TRUST_US } from '../../src/cluster/leases.ts'
 import { type ClusterView, EVERY_PBX, type Lease, type LiveNode } from '../../src/store/operations/cluster.ts'
 import { playLeases } from '../help/fake-cluster.ts'
-import { createRandom } from '../help/random.ts'
+import { playCase, seedsOf } from '../help/seed.ts'
 
-const GAMES = Number(process.env.LEASE_GAMES ?? 10_000)
-const SEED = Number(process.env.LEASE_SEED ?? 20_261_122)
+const SEEDS = seedsOf(20_261_122, 10_000)
+const SEEDS_OF_SHARING = seedsOf(20_261_122, 500)
 const SECOND = 1_000_000
 const STEP_US = SECOND / 2
 
@@ -34,21 +34,21 @@ function beat(leases: Leases, { fromUs, toUs }: { fromUs: number; toUs: number }
   return plan
 }
 
-test(`two nodes never trust one lease, also when messages are late or lost, and nodes frozen or killed: ${GAMES} games`, () => {
-  for (let seed = SEED; seed < SEED + GAMES; seed++) {
-    const random = createRandom(seed)
-    const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(4) }
-    const fault = playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 0 })
-    if (fault !== undefined) throw new Error(`LEASE_SEED=${seed}: ${fault}`)
+test(`two nodes never trust one lease, also when messages are late or lost, and nodes frozen or killed: ${SEEDS.length} games`, () => {
+  for (const seed of SEEDS) {
+    playCase(seed, (random) => {
+      const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(4) }
+      expect(playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 0 })).toBeUndefined()
+    })
   }
 })
 
-test(`after quiet time each lease has an owner, and accounts are shared out evenly: ${GAMES / 20} games`, () => {
-  for (let seed = SEED; seed < SEED + GAMES / 20; seed++) {
-    const random = createRandom(seed)
-    const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(9) }
-    const fault = playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 45 * SECOND })
-    if (fault !== undefined) throw new Error(`LEASE_SEED=${seed}: ${fault}`)
+test(`after quiet time each lease has an owner, and accounts are shared out evenly: ${SEEDS_OF_SHARING.length} games`, () => {
+  for (const seed of SEEDS_OF_SHARING) {
+    playCase(seed, (random) => {
+      const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(9) }
+      expect(playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 45 * SECOND })).toBeUndefined()
+    })
   }
 })
 

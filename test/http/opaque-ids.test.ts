@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createOpaqueIds, deliveryIdText, type OpaqueKind, readDeliveryId } from '../../src/http/opaque-ids.ts'
-import { createRandom } from '../help/random.ts'
+import { seededRandom } from '../help/seed.ts'
 
 const KEY = '00112233445566778899aabbccddeeff'
 const ids = createOpaqueIds({ key: KEY, plainTo: 7 })
@@ -8,7 +8,7 @@ const KINDS: readonly OpaqueKind[] = ['eventCursor', 'deliveryCursor', 'delivery
 
 describe('an id or cursor', () => {
   test('is read as it was written, whatever it holds, and nothing else is', () => {
-    const random = createRandom(7)
+    const random = seededRandom(7)
     const numbers = (limit: number) => [0, 1, 255, 256, limit, ...Array.from({ length: 50 }, () => random.int(limit))]
     const written = new Set<string>()
     for (const kind of KINDS)

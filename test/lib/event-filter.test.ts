@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { compileFilter, type EventFacts, type EventFilter } from '../../src/lib/event-filter.ts'
-import { createRandom } from '../help/random.ts'
+import { seededRandom } from '../help/seed.ts'
 
 const FACTS: EventFacts = {
   direction: 'inbound',
@@ -39,7 +39,7 @@ const CASES: readonly (readonly [string, EventFilter, boolean])[] = [
 ]
 
 test('of any values matches what one by one would match', () => {
-  const random = createRandom(7)
+  const random = seededRandom(7)
   const text = (length: number) =>
     Array.from({ length }, () => random.pick(['0', '1', '+', 'é', '\u{1f600}', '*'])).join('')
   const matched = { yes: 0, no: 0 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { parseTime, rfc3339 } from '../../src/lib/time.ts'
-import { createRandom } from '../help/random.ts'
+import { seededRandom } from '../help/seed.ts'
 
 test.each([
   ['microseconds are kept', '2026-11-20T21:42:00.123456Z', '2026-11-20T21:42:00.123456Z'],
@@ -23,7 +23,7 @@ test.each([
 })
 
 test('every time that is written is read, and in no other zone', () => {
-  const random = createRandom(5)
+  const random = seededRandom(5)
   for (let n = 0; n < 500; n += 1) {
     const atUs = random.int(4_000_000_000) * 1_000_000 + random.int(1_000_000)
     expect(parseTime(rfc3339(atUs))).toBe(atUs)

@@ -4,7 +4,10 @@ import { emptyFolder, startServe } from '../help/app.ts'
 import { ask, newToken } from '../help/client.ts'
 import { SERVE, startLoad } from '../help/load.ts'
 import { until } from '../help/receiver.ts'
+import { seededRandom } from '../help/seed.ts'
 import { openStore } from '../help/store.ts'
+
+const random = seededRandom(20_261_123)
 
 /** A client that reads events from a service that is killed again and again, while events are stored without a pause, misses none. */
 
@@ -33,7 +36,7 @@ test('kill -9 at 8 random moments: a reader that goes on from its cursor gets ea
   try {
     await until('some were read', () => read.length > 100)
     for (let kill = 0; kill < 8; kill += 1) {
-      await Bun.sleep(50 + Math.random() * 300)
+      await Bun.sleep(50 + random.int(300))
       await app.stop('SIGKILL')
       app = await startServe({ cwd: folder.path, args: SERVE })
     }

@@ -7,8 +7,8 @@ import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { emptyFolder } from '../help/app.ts'
 import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
-import { createRandom } from '../help/random.ts'
 import { S3_BUCKET, startS3Server } from '../help/s3-server.ts'
+import { seededRandom } from '../help/seed.ts'
 import { batch, openStore } from '../help/store.ts'
 
 const COUNT = 8
@@ -57,7 +57,7 @@ describe.each([...cases, SQLITE_TO_S3])('on $engine, with $mode', ({ engine, mod
     const recordings = recordingsIn(folder.path)
     const call = { savedUs: 1, direction: 'inbound' as const, fromNumber: null, toNumber: null, record: '{}' }
     await store.calls.batchStore(batch({ saved: [{ id: 'call', ...call }] }, { recordings }))
-    const random = createRandom(9)
+    const random = seededRandom(9)
     const place = mode === SQLITE_TO_S3.mode ? s3.url : mode
     const saver = join(import.meta.dir, '../help/saver-process.ts')
     for (let kills = 0; (await store.recordings.recordingCount()).saved < COUNT; kills += 1) {

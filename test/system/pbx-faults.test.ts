@@ -7,7 +7,10 @@ import { emptyFolder } from '../help/app.ts'
 import { allArrived, type EmittedEvent, idsOf, judge, report, verified } from '../help/load.ts'
 import { until } from '../help/receiver.ts'
 import { fileOf, readRecording } from '../help/recording.ts'
+import { seededRandom } from '../help/seed.ts'
 import { startWatched } from '../help/watched.ts'
+
+const random = seededRandom(20_261_123)
 
 /** PBXs with many calls at a time, and how much faster than it was each recording is played. */
 const PLAYED = [
@@ -58,7 +61,7 @@ test('kill -9 under the load of PBXs loses and reorders nothing that was stored'
     for (const { resolve } of kills) {
       const before = receiver.received.length
       await until('events come', () => receiver.received.length > before)
-      await Bun.sleep(Math.random() * 300)
+      await Bun.sleep(random.int(300))
       await watched.kill()
       resolve()
     }

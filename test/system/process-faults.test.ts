@@ -8,6 +8,9 @@ import { ask, newToken, webhook } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 import { allArrived, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
 import { type Receiver, startReceiver, until } from '../help/receiver.ts'
+import { seededRandom } from '../help/seed.ts'
+
+const random = seededRandom(20_261_123)
 
 /** The compiled service under load is killed, stopped, and starved of disk: what was committed is what must arrive. */
 
@@ -35,7 +38,7 @@ describe('a store under load', () => {
   test('kill -9 at 20 random moments loses and reorders nothing', async () => {
     const load = startLoad(storeOver(db))
     for (let kill = 0; kill < 20; kill += 1) {
-      await Bun.sleep(50 + Math.random() * 350)
+      await Bun.sleep(50 + random.int(350))
       await app.stop('SIGKILL')
       app = await startServe({ cwd: folder.path, args: SERVE })
     }
@@ -54,7 +57,7 @@ describe('a store under load', () => {
     receiver.received.length = 0
     const load = startLoad(storeOver(db))
     for (let stop = 0; stop < 3; stop += 1) {
-      await Bun.sleep(200 + Math.random() * 300)
+      await Bun.sleep(200 + random.int(300))
       expect(await app.stop('SIGTERM')).toBe(0)
       app = await startServe({ cwd: folder.path, args: SERVE })
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { EVENT_NAMES, type EventKind } from '../../../src/lib/event-kinds.ts'
 import { emptyWriteAheadLog } from '../../../src/store/sqlite/engine/write-ahead-log.ts'
 import { emptyFolder } from '../../help/app.ts'
-import { createRandom } from '../../help/random.ts'
+import { seededRandom } from '../../help/seed.ts'
 import { batch, openStore } from '../../help/store.ts'
 
 const NUMBER = '15551230001'
@@ -63,7 +63,7 @@ test('what is erased is in no byte of the store, though rows with it came, grew 
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   const store = openStore(path)
-  const random = createRandom(5)
+  const random = seededRandom(5)
   const text = (mine: boolean) =>
     JSON.stringify({ from: { number: mine ? NUMBER : LONGER.replace('1', '2') }, pad: 'x'.repeat(random.int(3_000)) })
   // It is the last: until then the call is live.

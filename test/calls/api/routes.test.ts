@@ -8,7 +8,7 @@ import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import type { SavedCall } from '../../../src/store/operations/calls.ts'
 import { startApi } from '../../help/api.ts'
 import { emptyFolder } from '../../help/app.ts'
-import { createRandom } from '../../help/random.ts'
+import { seededRandom } from '../../help/seed.ts'
 import { batch, type OpenStore, openStore } from '../../help/store.ts'
 
 /** A list of calls that is long, against a filter in plain code. */
@@ -23,7 +23,7 @@ const OF_NOBODY = '15559999999'
 const SELDOM = '15551234567'
 
 const call = EXAMPLES[0]?.data.call
-const random = createRandom(11)
+const random = seededRandom(11)
 const saved: SavedCall[] = Array.from({ length: CALLS }, (_, index) => {
   const id = `call-${random.int(1_000_000)}-${index}`
   const savedUs = START_US + Math.floor(index / AT_ONCE) * SECOND

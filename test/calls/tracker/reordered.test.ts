@@ -8,15 +8,14 @@ import { CONTINUES } from '../../help/continues.ts'
 import { lineOf } from '../../help/expected.ts'
 import { createLedger } from '../../help/ledger.ts'
 import { player } from '../../help/play.ts'
-import { createRandom } from '../../help/random.ts'
+import { createRandom, type Random } from '../../help/random.ts'
 import { FIXTURES, readRecording } from '../../help/recording.ts'
 import { reorder, type TimedFrame } from '../../help/reorder.ts'
+import { playCase, seedsOf } from '../../help/seed.ts'
 
 // FreeSWITCH sends the events of each leg from a thread of its own: on a busy machine they overtake those of other legs.
-// PROPERTY_STREAMS=1000 PROPERTY_SEED=7 bun test test/calls/tracker/reordered.test.ts
 
-const SEEDS = Number(process.env.PROPERTY_STREAMS ?? 20)
-const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_122)
+const SEEDS = seedsOf(20_261_122, 20)
 
 const START_US = 1_795_213_000_000_000
 const MILLISECOND = 1_000
@@ -97,25 +96,22 @@ const names = readdirSync(join(FIXTURES, 'freeswitch'))
   .filter((name) => CONTINUES[name] === undefined && !second.has(name))
 
 /** Plays a recording in another order and holds what comes of it against what came of its own. */
-function expectSame(frames: readonly TimedFrame[], original: readonly Line[][], seed: number): void {
-  const where = `PROPERTY_SEED=${seed} PROPERTY_STREAMS=1`
-  const events = eventsOf(reorder(frames, createRandom(seed), MAX_DELAY_US))
+function expectSame(frames: readonly TimedFrame[], original: readonly Line[][], random: Random): void {
+  const events = eventsOf(reorder(frames, random, MAX_DELAY_US))
   const ledger = createLedger()
   ledger.take(events)
   ledger.finish()
   const calls = inOrder(callsOf(events))
-  expect(`${where}\n${calls.map(linesOf).join('\n\n')}`).toBe(`${where}\n${original.map(linesOf).join('\n\n')}`)
-  const disorder = calls.flatMap((call, place) => disorderOf(call, original[place] ?? []))
-  expect({ where, disorder }).toEqual({ where, disorder: [] })
+  expect(calls.map(linesOf).join('\n\n')).toBe(original.map(linesOf).join('\n\n'))
+  expect(calls.flatMap((call, place) => disorderOf(call, original[place] ?? []))).toEqual([])
 }
 
 const inOrder = (calls: readonly Line[][]): Line[][] => calls.toSorted((a, b) => linesOf(a).localeCompare(linesOf(b)))
 
-test.each(names)(`%s gives the same in ${SEEDS} other orders (seed ${SEED})`, (name) => {
+test.each(names)(`%s gives the same in ${SEEDS.length} other orders`, (name) => {
   const frames = framesOf(name)
   const original = inOrder(callsOf(eventsOf(frames)))
-  for (let index = 0; index < SEEDS; index++)
-    expectSame(frames, original, (SEED + Math.imul(index, 2_654_435_761)) >>> 0)
+  for (const seed of SEEDS) playCase(seed, (random) => expectSame(frames, original, random))
 })
 
 test.each([
@@ -123,5 +119,5 @@ test.each([
   ['the update of a leg that is handed over overtakes its bridge', 'att-older-consult', 3_189_639_208],
 ])('%s (%s)', (_, name, seed) => {
   const frames = framesOf(name)
-  expectSame(frames, inOrder(callsOf(eventsOf(frames))), seed)
+  expectSame(frames, inOrder(callsOf(eventsOf(frames))), createRandom(seed))
 })

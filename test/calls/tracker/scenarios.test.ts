@@ -8,13 +8,11 @@ import { type LiveCalls, player, saveChanges } from '../../help/play.ts'
 import { createRandom, type Random } from '../../help/random.ts'
 import { createUp } from '../../help/scenario-pbx.ts'
 import { scenario } from '../../help/scenarios.ts'
+import { isOneCase, playCase, seedsOf } from '../../help/seed.ts'
 
 // What is emitted of made-up scenarios is what happened in them, call by call and line by line; and it keeps the promises.
-// PROPERTY_STREAMS=100000 PROPERTY_SEED=7 bun test test/calls/tracker/scenarios.test.ts
 
-const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 1_000)
-const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_121)
-const IS_TRACED = STREAMS === 1
+const SEEDS = seedsOf(20_261_121, 1_000)
 
 const START_US = 1_795_213_000_000_000
 const SECOND = 1_000_000
@@ -28,7 +26,7 @@ function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEv
   const store: LiveCalls = new Map()
   const played = player({
     onTracked({ events }, signal, state) {
-      if (IS_TRACED && signal.kind !== 'tick') trace(signal, events)
+      if (isOneCase && signal.kind !== 'tick') trace(signal, events)
       ledger.take(events)
       const wrong = contradiction(state)
       if (wrong !== undefined) throw new Error(wrong)
@@ -93,32 +91,23 @@ const blocksOf = (events: readonly CallEvent[]): string[] => {
   )
 }
 
-test(`${STREAMS} made-up scenarios give the events of what happened (seed ${SEED})`, () => {
-  for (let index = 0; index < STREAMS; index++) {
-    const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
-    const random = createRandom(seed)
-    const scenarios = Array.from({ length: 1 + random.int(3) }, (_, place) =>
-      scenario(random, place, START_US + random.int(5) * SECOND),
-    )
-    const signals = scenarios.flatMap((one) => one.signals).toSorted((a, b) => a.arrivedUs - b.arrivedUs)
-    const truth = scenarios.flatMap((one) => one.truth).toSorted()
-    let got: string[]
-    try {
-      got = blocksOf(eventsOf(signals, random)).toSorted()
-    } catch (error) {
-      const why = error instanceof Error ? error.stack : String(error)
-      throw new Error(`scenario ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
-    }
-    if (got.join('\n\n') !== truth.join('\n\n')) {
-      console.log(`scenario ${index}: PROPERTY_SEED=${seed} PROPERTY_STREAMS=1`)
-      expect(got.join('\n\n')).toBe(truth.join('\n\n'))
-    }
-  }
+/** Plays some scenarios at the same time, and compares their events with what happened. */
+function playScenarios(random: Random): void {
+  const scenarios = Array.from({ length: 1 + random.int(3) }, (_, place) =>
+    scenario(random, place, START_US + random.int(5) * SECOND),
+  )
+  const signals = scenarios.flatMap((one) => one.signals).toSorted((a, b) => a.arrivedUs - b.arrivedUs)
+  const truth = scenarios.flatMap((one) => one.truth).toSorted()
+  const got = blocksOf(eventsOf(signals, random)).toSorted()
+  if (got.join('\n\n') !== truth.join('\n\n')) expect(got.join('\n\n')).toBe(truth.join('\n\n'))
+}
+
+test(`${SEEDS.length} made-up scenarios give the events of what happened`, () => {
+  for (const seed of SEEDS) playCase(seed, playScenarios)
 }, 3_600_000)
 
 /** Plays a scenario of which a part is not seen; returns who owns its calls and who should, if that is wrong. */
-function wrongOwners(seed: number): string[] {
-  const random = createRandom(seed)
+function wrongOwners(random: Random): string[] {
   const { signals, last } = scenario(random, 0, START_US)
   const endUs = signals.at(-1)?.arrivedUs ?? START_US
   const fromUs = START_US + random.int(Math.max(1, endUs - START_US))
@@ -127,21 +116,11 @@ function wrongOwners(seed: number): string[] {
   if (last === undefined || gap.untilUs > last.fromUs + SECOND) return []
   const { handlers } = last
   if (handlers.length === 0 || handlers.some((one) => owners.includes(one))) return []
-  return [`PROPERTY_SEED=${seed}: ${owners} own, not ${handlers}`]
+  return [`${owners} own, not ${handlers}`]
 }
 
-test(`${STREAMS} made-up scenarios with a gap keep the promises, and who is in the last conversation owns the call`, () => {
-  const wrong: string[] = []
-  for (let index = 0; index < STREAMS; index++) {
-    const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
-    try {
-      wrong.push(...wrongOwners(seed))
-    } catch (error) {
-      const why = error instanceof Error ? error.stack : String(error)
-      throw new Error(`scenario ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
-    }
-  }
-  expect(wrong).toEqual([])
+test(`${SEEDS.length} made-up scenarios with a gap keep the promises, and who is in the last conversation owns the call`, () => {
+  for (const seed of SEEDS) playCase(seed, (random) => expect(wrongOwners(random)).toEqual([]))
 }, 3_600_000)
 
 test.each([
@@ -149,7 +128,7 @@ test.each([
   ['whom a party that left unseen had asked comes back to the first party, through several halves', 1_628_109_694],
   ['whom a party that left unseen had asked comes back in a click-to-call', 3_937_674_067],
   ['two parties that talked with each other left unseen, and the rest before the next list', 431_024_242],
-])('a gap: %s', (_, seed) => expect(wrongOwners(seed)).toEqual([]))
+])('a gap: %s', (_, seed) => expect(wrongOwners(createRandom(seed))).toEqual([]))
 
 /** Who owned the calls at their ends. */
 function ownersOf(events: readonly CallEvent[]): string[] {

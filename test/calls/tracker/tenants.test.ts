@@ -7,11 +7,10 @@ import { newTracker, takeChanges, track } from '../../../src/calls/tracker/track
 import { contradiction, createLedger, leftover } from '../../help/ledger.ts'
 import { countingIds } from '../../help/play.ts'
 import { createRandom, type Random } from '../../help/random.ts'
+import { playCase, seedsOf } from '../../help/seed.ts'
 import { randomSignals } from '../../help/signals.ts'
 
-// TENANT_STREAMS=1000000 TENANT_SEED=7 bun test test/calls/tracker/tenants.test.ts
-const STREAMS = Number(process.env.TENANT_STREAMS ?? 2_000)
-const SEED = Number(process.env.TENANT_SEED ?? 20_261_122)
+const SEED = 20_261_122
 
 const START_US = 1_795_213_000_000_000
 const SECOND = 1_000_000
@@ -130,23 +129,16 @@ function mixedSignals(random: Random): Signal[] {
   })
 }
 
-function streams(what: string, count: number, work: (random: Random) => number): void {
-  test(`${count} streams: ${what} (seed ${SEED})`, () => {
+function streams(what: string, cases: number, work: (random: Random) => number): void {
+  const seeds = seedsOf(SEED, cases)
+  test(`${seeds.length} streams: ${what}`, () => {
     let emitted = 0
-    for (let index = 0; index < count; index++) {
-      const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
-      try {
-        emitted += work(createRandom(seed))
-      } catch (error) {
-        const why = error instanceof Error ? error.stack : String(error)
-        throw new Error(`stream ${index} (TENANT_SEED=${seed} TENANT_STREAMS=2): ${why}`)
-      }
-    }
-    expect(emitted).toBeGreaterThan(count)
+    for (const seed of seeds) emitted += playCase(seed, work)
+    expect(emitted).toBeGreaterThan(seeds.length)
   }, 36_000_000)
 }
 
-streams('calls that meet stay with their accounts, and come to an end', STREAMS / 2, (random) =>
+streams('calls that meet stay with their accounts, and come to an end', 1_000, (random) =>
   run(mixedSignals(random), random),
 )
 
@@ -265,13 +257,13 @@ function compareAlone(random: Random, signalsOf: typeof ownSignals): number {
 
 streams(
   'each customer gets what it would if the PBX were its own',
-  STREAMS / 4,
+  500,
   (random) => compareAlone(random, ownSignals) + 2,
 )
 
 streams(
   'each customer gets the same, also where channels show theirs late or never',
-  STREAMS / 4,
+  500,
   (random) => compareAlone(random, lateSignals) + 2,
 )
 

@@ -13,7 +13,7 @@ import { mutation, type Tx } from '../../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../../src/store/sqlite/engine/prepared.ts'
 import { createWebhookService } from '../../../src/webhooks/service.ts'
 import { emptyFolder } from '../../help/app.ts'
-import { createRandom } from '../../help/random.ts'
+import { seededRandom } from '../../help/seed.ts'
 import { type OpenStore, openStore } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 import { ACCOUNT, listed } from '../run/rig.ts'
@@ -49,7 +49,7 @@ const fill = mutation('test.fill', (tx: Tx, { rows, webhookIds }: { rows: Row[];
 })
 
 const folder = emptyFolder()
-const random = createRandom(7)
+const random = seededRandom(7)
 let store: OpenStore
 let rows: Row[]
 let ids: OpaqueIds

@@ -14,7 +14,7 @@ import {
   requeue,
 } from '../../../src/deliveries/queue/delivery.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
-import { createRandom } from '../../help/random.ts'
+import { seededRandom } from '../../help/seed.ts'
 
 const RETRY = { state: 'pending', dueUs: 5 } as const
 const NOW: Circumstances = { superseded: false, webhookDown: false, maySchedule: true }
@@ -165,7 +165,7 @@ describe('an illegal move throws and changes nothing', () => {
 })
 
 test('in 10,000 random games a delivery makes every move that is legal, no other, and ends for good', () => {
-  const random = createRandom(20_261_122)
+  const random = seededRandom(20_261_122)
   const seen = new Set<string>()
   for (let game = 0; game < 10_000; game += 1) {
     const delivery = deliveryOf({ id: 7 })

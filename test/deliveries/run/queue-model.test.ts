@@ -10,13 +10,14 @@ import { emptyFolder } from '../../help/app.ts'
 import { changingOwnership } from '../../help/ownership.ts'
 import { createRandom, type Random } from '../../help/random.ts'
 import { until } from '../../help/receiver.ts'
+import { seedsOf } from '../../help/seed.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 import { MODES, type Model, startModel } from './queue-model.ts'
 import { ACCOUNT } from './rig.ts'
 
 /**
  * Anything in any order, by chance: events, lists, retries by hand here and in another process, rotations, erasures, clocks
- * that are set, receivers that fail and hang, restarts, kills. Each seed plays one game; `SEEDS` and `FROM` play others.
+ * that are set, receivers that fail and hang, restarts, kills. Each seed plays one game.
  */
 const PATHS = ['/a', '/b', '/c'] as const
 const TURNS = 150
@@ -203,8 +204,7 @@ function reordered({ launched, emitted, byHand }: Model): string[] {
   })
 }
 
-const { SEEDS = '4', FROM = '1' } = Bun.env
-const seeds = Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM))
+const seeds = seedsOf(1, 4)
 
 async function play(seed: number, rules: Rules): Promise<void> {
   const random = createRandom(seed)

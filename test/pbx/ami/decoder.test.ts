@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AmiDecoder, type AmiFrame } from '../../../src/pbx/ami/decoder.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
+import { seededRandom } from '../../help/seed.ts'
 
 const FIXTURES = join(import.meta.dir, '../../fixtures/asterisk')
 const recording = (name: string): Buffer => readFileSync(join(FIXTURES, `${name}.ami`))
@@ -195,15 +196,11 @@ Callgroup: 0\nPickupgroup: 0\nSeconds: 4\nActionID: 7\n\n`
   })
 
   test('garbage never throws', () => {
-    let seed = 7
-    const random = () => {
-      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
-      return seed / 2 ** 32
-    }
+    const random = seededRandom(7)
     const base = recording('n3-click-to-call-no-answer')
     for (let round = 0; round < 300; round++) {
       const bytes = Buffer.from(base)
-      for (let hit = 0; hit < 20; hit++) bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256)
+      for (let hit = 0; hit < 20; hit++) bytes[random.int(bytes.length)] = random.int(256)
       const decoder = new AmiDecoder()
       for (let at = 0; at < bytes.length; at += 200)
         for (const frame of decoder.push(bytes.subarray(at, at + 200))) for (const key of KEYS) frame.get(key)

@@ -7,14 +7,14 @@ import { CALL_EVENTS, isWanted } from '../../../src/pbx/ami/events.ts'
 import { createAmiTranslator } from '../../../src/pbx/ami/translator/translator.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { player } from '../../help/play.ts'
-import { createRandom, type Random } from '../../help/random.ts'
+import type { Random } from '../../help/random.ts'
 import { readRecording } from '../../help/recording.ts'
+import { scaled, seededRandom } from '../../help/seed.ts'
 
 // A caller's number may hold CR LF, and with it headers and whole events of his own: 79 bytes of them. Nothing that he writes is believed,
 // and no event of another call is changed or lost.
-// FORGED=1000000 FORGED_SEED=7 bun test test/pbx/ami/forged.test.ts
-const FORGED = Number(process.env.FORGED ?? 30_000)
-const SEED = Number(process.env.FORGED_SEED ?? 20_261_120)
+const FORGED = scaled(30_000)
+const SEED = 20_261_120
 
 const FIXTURES = join(import.meta.dir, '../../fixtures/asterisk')
 const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
@@ -113,7 +113,7 @@ describe('what a caller writes', () => {
   })
 
   test(`is never believed, and costs only the event that it is in: ${FORGED} forgeries`, () => {
-    const random = createRandom(SEED)
+    const random = seededRandom(SEED)
     for (let round = 0; round < FORGED; round++) {
       const pieces = random.pick(RECORDINGS)
       const writable = pieces.flatMap(({ places }, index) => (places.length > 0 ? [index] : []))
@@ -159,7 +159,7 @@ describe('what a caller writes', () => {
     ['m-recorded', 'f-outbound-answered'],
     ['c-inbound-no-answer', 'n-click-to-call'],
   ])('in a call of %s changes nothing of the calls of %s at the same time', (attacker, other) => {
-    const random = createRandom(SEED)
+    const random = seededRandom(SEED)
     const chunks = [
       ...piecesAt(attacker).map((piece) => ({ ...piece, attacks: true })),
       ...piecesAt(other).map((piece) => ({ ...piece, attacks: false })),

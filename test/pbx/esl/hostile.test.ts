@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { EslDecoder, type EslFrame } from '../../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../../src/pbx/esl/translator/translator.ts'
-import { createRandom } from '../../help/random.ts'
+import { seededRandom } from '../../help/seed.ts'
 
 const NOW_US = 1_795_213_000_000_000
 const OPTIONS = { trunks: [], extensions: [], variables: ['CustomerId'] }
@@ -117,7 +117,7 @@ describe('what a caller writes into a FreeSWITCH event', () => {
   ]
 
   test('stays in its own fields, regardless of its text', () => {
-    const random = createRandom(20_261_120)
+    const random = seededRandom(20_261_120)
     for (let round = 0; round < 5_000; round++) {
       const fields: Record<string, string> = { 'Event-Name': 'CHANNEL_CREATE' }
       const written = OWN.map(

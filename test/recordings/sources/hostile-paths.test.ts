@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFolderSource } from '../../../src/recordings/sources/folder-source.ts'
 import { mapRecordingPath } from '../../../src/recordings/sources/recording-path.ts'
-import { createRandom } from '../../help/random.ts'
+import { seededRandom } from '../../help/seed.ts'
 
 // A folder of recordings beside one of secrets, with links of every kind between them.
 const folder = mkdtempSync(join(tmpdir(), 'hookswitch-test-'))
@@ -116,7 +116,7 @@ const STARTS = [
 const ROOTS = [null, monitor, '/var/spool/asterisk/monitor', '/', folder]
 
 test('of 20,000 hostile paths none opens anything outside the folder', async () => {
-  const random = createRandom(14)
+  const random = seededRandom(14)
   const opened: string[] = []
   let count = 0
   for (; count < 20_000; count++) {
@@ -131,7 +131,7 @@ test('of 20,000 hostile paths none opens anything outside the folder', async () 
 })
 
 test('of 10,000 hostile lists of names none opens anything outside the folder, mapping aside', async () => {
-  const random = createRandom(15)
+  const random = seededRandom(15)
   const opened: string[] = []
   for (let count = 0; count < 10_000; count++) {
     const content = await contentBelow(Array.from({ length: 1 + random.int(5) }, () => random.pick(SEGMENTS)))

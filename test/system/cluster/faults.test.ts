@@ -2,13 +2,14 @@ import { describe, expect, test } from 'bun:test'
 import { type FaultReport, runFaults } from '../../help/faults/run-faults.ts'
 import { POSTGRES_MISSING } from '../../help/postgres.ts'
 import { createRandom } from '../../help/random.ts'
+import { scaled, seedOf } from '../../help/seed.ts'
 
 /**
- * With `CLUSTER_FAULTS=1000 bun test test/system/cluster/faults.test.ts` it goes on for more than an hour. `CLUSTER_LOGS`
+ * With `TEST_SCALE=50 bun run test test/system/cluster/faults.test.ts` it goes on for more than an hour. `CLUSTER_LOGS`
  * names a folder for what the nodes have printed when something is wrong.
  */
-const FAULTS = Number(process.env.CLUSTER_FAULTS ?? 20)
-const SEED = Number(process.env.CLUSTER_SEED ?? 20_261_122)
+const FAULTS = scaled(20)
+const SEED = seedOf(20_261_122)
 /** It ends a test that hangs. */
 const LIMIT_MS = 900_000 + FAULTS * 30_000
 
@@ -43,7 +44,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('three nodes on one database', (
         onFault: ({ kind, isAlone }) => void done.push(isAlone ? `${kind} alone` : kind),
         onRound: (sum) => void process.stderr.write(`${describeReport(sum)}\n`),
       })
-      process.stderr.write(`CLUSTER_SEED=${SEED}: ${done.slice(-50).join(', ')}\n`)
+      process.stderr.write(`TEST_SEED=${SEED}: ${done.slice(-50).join(', ')}\n`)
       expect(report.wrong).toEqual([])
       // What began and ended while nobody listened has no event; every other call has its start and its end.
       expect(report.calls).toBeGreaterThan(100)

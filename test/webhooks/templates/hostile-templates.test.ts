@@ -5,11 +5,10 @@ import { createTemplateRenderer } from '../../../src/webhooks/templates/renderer
 import { readTemplate } from '../../../src/webhooks/templates/template.ts'
 import { hostileTemplate } from '../../help/hostile-template.ts'
 import { createRandom } from '../../help/random.ts'
+import { scaled, seedOf } from '../../help/seed.ts'
 
-/** `HOSTILE_TEMPLATES=10000` tries so many, with another seed each time. */
-const wanted = process.env.HOSTILE_TEMPLATES
-const TEMPLATES = Number(wanted ?? 500)
-const SEED = Number(process.env.HOSTILE_SEED ?? (wanted === undefined ? 13 : Math.floor(Math.random() * 2 ** 31)))
+const TEMPLATES = scaled(500)
+const SEED = seedOf(13)
 const MESSAGE =
   /^(line \d+, column \d+: \S|may have |gives |takes |took |needs |has |a date|did not end by itself|searches |compares )/
 

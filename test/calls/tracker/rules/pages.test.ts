@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { asteriskScene } from '../../../help/asterisk-scene.ts'
 import { createLedger } from '../../../help/ledger.ts'
-import { createRandom, type Random } from '../../../help/random.ts'
+import type { Random } from '../../../help/random.ts'
+import { playCase, seedsOf } from '../../../help/seed.ts'
 
 // Pages for which the PBX rings each phone by itself: however their events are interleaved, a page is one call.
 
-const PAGES = 200
-const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_123)
+const SEEDS = seedsOf(20_261_123, 200)
 const CONFERENCE = { BridgeCreator: 'ConfBridge', BridgeType: 'base' }
 
 /** Plays a page of some phones, each of which answers or not, in an order of its own. */
@@ -50,9 +50,9 @@ function stepsOf(pbx: ReturnType<typeof asteriskScene>, phone: string, answers: 
   ]
 }
 
-test(`${PAGES} pages are one call each, from the pager, with every phone in its group (seed ${SEED})`, () => {
-  for (let index = 0; index < PAGES; index++) {
-    const { phones, answering, bodies } = playPage(createRandom(SEED + index))
+test(`${SEEDS.length} pages are one call each, from the pager, with every phone in its group`, () => {
+  for (const seed of SEEDS) {
+    const { phones, answering, bodies } = playCase(seed, playPage)
     const ledger = createLedger()
     ledger.take(
       bodies.map((body) => {
