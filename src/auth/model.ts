@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
+import { described } from '../lib/api-schema.ts'
 import { rfc3339 } from '../lib/time.ts'
 import type { UserRecord } from '../store/operations/accounts.ts'
 
@@ -17,64 +18,106 @@ export const isAdmin = ({ type }: Pick<UserRecord, 'type'>): boolean => type ===
 /** The longest e-mail address that RFC 5321 allows. */
 export const MAX_EMAIL_CHARACTERS = 254
 export const MAX_PASSWORD_BYTES = 1_024
+export const MIN_PASSWORD_CHARACTERS = 6
 
+const isPassword = { maxLength: MAX_PASSWORD_BYTES, format: 'password' }
+/** The length is counted in code points, which schemas do not count. */
+const isNewPassword = { ...isPassword, minLength: MIN_PASSWORD_CHARACTERS }
 /** A password to check: no user has a longer one. */
 const presentedPassword = t.String({
   maxLength: MAX_PASSWORD_BYTES,
   description: `${MAX_PASSWORD_BYTES} bytes at most`,
+  form: isPassword,
 })
 
-export const Login = t.Object({ email: t.String({ maxLength: MAX_EMAIL_CHARACTERS }), password: presentedPassword })
+export const Login = t.Object({
+  email: t.String({
+    description: 'The e-mail address of the user, without regard to case',
+    maxLength: MAX_EMAIL_CHARACTERS,
+  }),
+  password: presentedPassword,
+})
 export type Login = Static<typeof Login>
 
 export const ChangePassword = t.Object({
   old_password: presentedPassword,
-  password: t.String({ description: `6 characters at least, ${MAX_PASSWORD_BYTES} bytes at most` }),
-  password_confirmation: t.String({ description: 'must equal password' }),
+  password: t.String({
+    description: `${MIN_PASSWORD_CHARACTERS} characters at least, ${MAX_PASSWORD_BYTES} bytes at most`,
+    form: isNewPassword,
+  }),
+  password_confirmation: t.String({ description: 'must equal password', form: isNewPassword }),
   revoke_other_tokens: t.Optional(
     t.Boolean({ description: 'true revokes all other tokens of the user, including the token of this request' }),
   ),
 })
 export type ChangePassword = Static<typeof ChangePassword>
 
-const time = t.String({ format: 'date-time' })
 const textOrNull = (description: string) => t.Union([t.String(), t.Null()], { description })
 
 export const MAX_TOKEN_NAME_CHARACTERS = 100
+/** Not only white space, and no control characters. */
+const TOKEN_NAME = {
+  minLength: 1,
+  maxLength: MAX_TOKEN_NAME_CHARACTERS,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$',
+}
+/** The form of the id of a token. */
+export const TOKEN_ID = { pattern: '^[0-9a-f]+$', maxLength: 64 }
+const ACCESS_TOKEN = { pattern: '^hks_[A-Za-z0-9_-]{43}$' }
 
 /** The request for a new API token. */
 export const NewToken = t.Object({
-  name: t.String({ description: `what the token is for, ${MAX_TOKEN_NAME_CHARACTERS} characters at most` }),
+  name: t.String({
+    description: `what the token is for, ${MAX_TOKEN_NAME_CHARACTERS} characters at most`,
+    form: TOKEN_NAME,
+  }),
 })
 export type NewToken = Static<typeof NewToken>
 
-export const NamedToken = t.Object({ id: t.String(), name: t.String(), access_token: t.String() })
+export const NamedToken = t.Object({
+  id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
+  name: t.String({ description: 'What it is for', form: TOKEN_NAME }),
+  access_token: t.String({ description: 'The token itself, which cannot be read again', form: ACCESS_TOKEN }),
+})
 export type NamedToken = Static<typeof NamedToken>
 
 /** One token of a user: a session from a login, or an API token. The token itself cannot be read again. */
 export const TokenInfo = t.Object({
-  id: t.String(),
+  id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
   name: textOrNull('the name of an API token; null for a login'),
   client: textOrNull('the User-Agent of the login'),
-  created_at: time,
-  last_used_at: t.Union([time, t.Null()], { description: 'accurate to 5 minutes; null if never used' }),
+  created_at: t.String({ format: 'date-time', description: 'When it was created' }),
+  last_used_at: t.Union([t.String({ format: 'date-time' }), t.Null()], {
+    description: 'accurate to 5 minutes; null if never used',
+  }),
   current: t.Boolean({ description: 'the token of this request' }),
 })
 export type TokenInfo = Static<typeof TokenInfo>
 
-export const TokenResult = t.Object({ access_token: t.String() })
+export const TokenResult = t.Object({
+  access_token: t.String({ description: 'Goes into the header `Authorization: Bearer …`', form: ACCESS_TOKEN }),
+})
 
 export const UserTypeResource = t.Object({
-  number: Type.Integer({ description: `one of ${Object.values(USER_TYPES).join(', ')}` }),
-  name: t.String({ description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs' }),
+  number: Type.Integer({
+    description: `one of ${Object.values(USER_TYPES).join(', ')}`,
+    form: { enum: Object.values(USER_TYPES) },
+  }),
+  name: t.String({
+    description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs',
+    form: { enum: Object.keys(USER_TYPES) },
+  }),
 })
 
 export const AuthUser = t.Object({
-  id: Type.Integer(),
-  name: t.String(),
-  email: t.String(),
-  type: UserTypeResource,
-  created_at: t.String({ format: 'date-time' }),
+  id: Type.Integer({ description: 'The id of the user', form: { minimum: 1 } }),
+  name: t.String({ description: 'The name of the user' }),
+  email: t.String({
+    description: 'The e-mail address, in lower case',
+    form: { maxLength: MAX_EMAIL_CHARACTERS, format: 'email' },
+  }),
+  type: described(UserTypeResource, 'The type of the user: `1` is `USER`; `2` is `ADMIN`, who manages all PBXs'),
+  created_at: t.String({ format: 'date-time', description: 'When the user was created' }),
 })
 export type AuthUser = Static<typeof AuthUser>
 

@@ -1,7 +1,6 @@
 import { Fault, type FieldError } from '../lib/fault.ts'
-import { MAX_PASSWORD_BYTES } from './model.ts'
+import { MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS } from './model.ts'
 
-export const MIN_PASSWORD_CHARACTERS = 6
 /** Each hash takes 64 MiB and a core for some 85 ms. */
 const MAX_AT_ONCE = 4
 /** A later request would be answered after more than 10 s: it is refused at once instead. */

@@ -21,7 +21,12 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
     {
       ...takes(Login, loginRule),
       response: responses(TokenResult, 'unauthenticated', ...BODY_FAULTS),
-      detail: { summary: 'Log in', tags },
+      detail: {
+        summary: 'Log in',
+        description:
+          'Returns a token, which is valid until it is revoked. After 10 wrong passwords for an address within 5 minutes: 429 with Retry-After.',
+        tags,
+      },
     },
   )
 
@@ -30,7 +35,7 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
     .use(guard(auth))
     .get('/auth/me', ({ user }) => success(authUser(user), 'The user of this token.'), {
       response: responses(AuthUser, 'unauthenticated'),
-      detail: { summary: 'Who am I?', tags, security: [{ bearer: [] }] },
+      detail: { summary: 'Who am I?', description: 'The user whose token this is.', tags, security: [{ bearer: [] }] },
     })
     .post(
       '/auth/change-password',
@@ -41,7 +46,13 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
       {
         ...takes(ChangePassword, passwordRule),
         response: responses(TokenResult, 'unauthenticated', ...BODY_FAULTS),
-        detail: { summary: 'Change the password', tags, security: [{ bearer: [] }] },
+        detail: {
+          summary: 'Change the password',
+          description:
+            'Returns a new token. The other tokens stay valid, unless `revoke_other_tokens` is true: then the token of this request ends too.',
+          tags,
+          security: [{ bearer: [] }],
+        },
       },
     )
     .post(
@@ -53,7 +64,12 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
       {
         ...takesNothing,
         response: responses(Nothing, 'unauthenticated', ...READ_FAULTS),
-        detail: { summary: 'Log out: revoke the token of this request', tags, security: [{ bearer: [] }] },
+        detail: {
+          summary: 'Log out: revoke the token of this request',
+          description: 'Ends the token of this request. Other tokens of the user stay valid.',
+          tags,
+          security: [{ bearer: [] }],
+        },
       },
     )
 

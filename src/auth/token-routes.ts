@@ -6,11 +6,12 @@ import { createQuota } from '../http/rate-limit.ts'
 import { SECOND, steadyUs } from '../lib/time.ts'
 import type { Audit } from './audit.ts'
 import { guard } from './guard.ts'
-import { NamedToken, NewToken, TokenInfo } from './model.ts'
+import { NamedToken, NewToken, TOKEN_ID, TokenInfo } from './model.ts'
 import type { AuthService } from './service.ts'
 import { type TokenService, tokenNameRule } from './token-service.ts'
 
 const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
+const Params = t.Object({ id: t.String({ description: 'The id of the token', form: TOKEN_ID }) })
 /** API tokens that a user may create in a minute: they are stored until they are revoked. */
 const MADE_A_MINUTE = 20
 
@@ -56,8 +57,13 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
       },
       {
         ...takesNothing,
+        params: Params,
         response: responses(Nothing, 'unauthenticated', 'not_found', ...READ_FAULTS),
-        detail: { summary: 'Revoke one of your sessions or API tokens', ...about },
+        detail: {
+          summary: 'Revoke one of your sessions or API tokens',
+          description: 'Ends a token at once, such as that of a lost device. Its id is that of the list of tokens.',
+          ...about,
+        },
       },
     )
 }

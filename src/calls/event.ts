@@ -1,5 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { ACCOUNT_NAME, described, UUID } from '../lib/api-schema.ts'
 import {
   CALL_RESULTS,
   CALL_STATES,
@@ -17,64 +18,123 @@ import type { EventKind } from '../lib/event-kinds.ts'
  * `null` until they are over, numbers and ids strings. `sequence`, not `time`, is the order.
  */
 const closed = { additionalProperties: false } as const
-const text = t.Union([t.String(), t.Null()])
-const time = t.Union([t.String({ format: 'date-time' }), t.Null()])
-const seconds = t.Union([Type.Integer({ minimum: 0 }), t.Null()])
+type Form = Readonly<Record<string, unknown>>
+const id = (description: string) => t.String({ description, form: UUID })
+const text = (description: string, form: Form = {}) => t.Union([t.String({ form }), t.Null()], { description })
+const time = (description: string) => t.Union([t.String({ format: 'date-time' }), t.Null()], { description })
+const seconds = (description: string) => t.Union([Type.Integer({ minimum: 0 }), t.Null()], { description })
 
 /** A closed set of words. Elysia's UnionEnum would name the first one as default, which none of ours has. */
-const words = <const T extends readonly [string, ...string[]]>(values: T) => t.UnionEnum(values, { default: undefined })
-const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T) =>
-  t.Union([t.UnionEnum(values, { default: undefined }), t.Null()])
+const words = <const T extends readonly [string, ...string[]]>(values: T, description: string) =>
+  t.UnionEnum(values, { default: undefined, description })
+const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T, description: string) =>
+  t.Union([t.UnionEnum(values, { default: undefined }), t.Null()], { description })
 
 /**
  * `extension` is set when the party is one of the PBX's own, `e164` when the PBX's country is known and the number is a
  * possible one there; anonymous: all `null`.
  */
-export const Party = t.Object({ number: text, name: text, extension: text, e164: text }, closed)
+export const Party = t.Object(
+  {
+    number: text('The number of the party as the PBX has it; `null` if it is anonymous or unknown'),
+    name: text('Its display name, or `null`'),
+    extension: text("The extension, if the party is one of the PBX's own; else `null`"),
+    e164: text(
+      'The number in E.164 form, if the PBX URL names a country and the number is a possible one; else `null`',
+      { pattern: '^\\+[1-9][0-9]{1,14}$' },
+    ),
+  },
+  closed,
+)
 export type Party = typeof Party.static
-const party = t.Union([Party, t.Null()])
+const party = (description: string) => t.Union([Party, t.Null()], { description })
 
 export const Hangup = t.Object(
-  { cause: words(HANGUP_CAUSES), code: t.Union([Type.Integer(), t.Null()]), by: words(HANGUP_BY) },
+  {
+    cause: words(
+      HANGUP_CAUSES,
+      'Why the call ended. `normal`: a party hung up. `busy`, `no_answer`, `rejected`: what the called party did. ' +
+        '`cancelled`: the caller gave up. `unavailable`: the party could not be reached. `congestion`: the network was ' +
+        'overloaded. `invalid_number`: the number does not exist. `pbx_restart`: the PBX restarted. `other`: another ' +
+        'cause. `unknown`: the end was not seen',
+    ),
+    code: t.Union([Type.Integer({ form: { minimum: 0, maximum: 127 } }), t.Null()], {
+      description: 'The Q.850 code, or `null`',
+    }),
+    by: words(HANGUP_BY, 'Who ended the call: `caller`, `callee`, `system` (the PBX), or `unknown`'),
+  },
   closed,
 )
 export type Hangup = typeof Hangup.static
 
 export const CallQueue = t.Object(
-  { name: t.String(), position: t.Union([Type.Integer(), t.Null()]), wait_duration: seconds },
+  {
+    name: t.String({ description: 'The name of the queue' }),
+    position: t.Union([Type.Integer(), t.Null()], {
+      description: 'The position of the caller in it, as the PBX reported it; `null` if it did not',
+    }),
+    wait_duration: seconds('Whole seconds in the queue; `null` until that is over'),
+  },
   closed,
 )
 
 export const Call = t.Object(
   {
-    id: t.String(),
-    pbx_id: t.String(),
-    merged_from: t.Array(t.String()),
-    merged_into: text,
-    parent_id: text,
-    direction: words(DIRECTIONS),
-    state: words(CALL_STATES),
-    from: Party,
-    to: Party,
-    did: text,
-    started_at: time,
-    answered_at: time,
-    ended_at: time,
-    duration: seconds,
-    wait_duration: seconds,
-    talk_duration: seconds,
-    result: wordsOrNull(CALL_RESULTS),
-    answered_by: party,
-    handled_by: t.Array(Party),
-    queue: t.Union([CallQueue, t.Null()]),
-    transfers: Type.Integer({ minimum: 0 }),
-    recorded: t.Boolean(),
-    hangup: t.Union([Hangup, t.Null()]),
-    variables: t.Record(t.String(), t.String()),
-    missed: t.Union([t.Boolean(), t.Null()]),
-    missed_by: t.Array(Party),
-    stages_omitted: Type.Integer({ minimum: 0 }),
-    partial: t.Boolean(),
+    id: id('The id of the call: a UUIDv7, the same through transfers and restarts'),
+    pbx_id: t.String({
+      description:
+        "The PBX's own id (Asterisk Linkedid, FreeSWITCH uuid of the first channel), for finding the call there",
+    }),
+    merged_from: t.Array(t.String({ form: UUID }), { description: 'The ids of calls that were merged into this one' }),
+    merged_into: text('The id of the call that this one was merged into and in which it went on; else `null`', UUID),
+    parent_id: text('Of a consultation: the id of the call for which it was made; else `null`', UUID),
+    direction: words(DIRECTIONS, '`inbound`: from outside. `outbound`: to outside. `internal`: within the PBX'),
+    state: words(
+      CALL_STATES,
+      '`ringing`: nobody has answered yet. `waiting`: in a queue or an IVR. `answered`: two people talk. `ended`: the ' +
+        'call is over',
+    ),
+    from: described(Party, 'Who called'),
+    to: described(
+      Party,
+      'Who was called: of an inbound call the dialled number, of an internal call the extension, of an outbound call the ' +
+        'number as sent to the trunk',
+    ),
+    did: text('The outside number that was called, of an inbound call; else `null`'),
+    started_at: time('When the call started; `null` if that was not seen'),
+    answered_at: time('When the first person answered; never an IVR, a queue or voicemail'),
+    ended_at: time('When the call ended; `null` while it is up'),
+    duration: seconds('Whole seconds from the start to the end'),
+    wait_duration: seconds('Whole seconds from the start to the answer, or to the end of an unanswered call'),
+    talk_duration: seconds('Whole seconds from the answer to the end'),
+    result: wordsOrNull(
+      CALL_RESULTS,
+      '`answered`: a person answered. `no_answer`: nobody did, or the call was declined. `busy`: the called party was ' +
+        'busy. `cancelled`: the caller gave up. `failed`: it could not be set up. `voicemail`: voicemail answered. `null` ' +
+        'while the call is up',
+    ),
+    answered_by: party('The party that answered first; `null` if none did'),
+    handled_by: t.Array(Party, {
+      description: 'The parties that handled the call, in order; the last one owns it',
+    }),
+    queue: t.Union([CallQueue, t.Null()], { description: 'The last queue that the call was in, or `null`' }),
+    transfers: Type.Integer({ minimum: 0, description: 'How many transfers there were so far' }),
+    recorded: t.Boolean({ description: 'Whether a recording has started' }),
+    hangup: t.Union([Hangup, t.Null()], { description: 'How the call ended; `null` while it is up' }),
+    variables: t.Record(t.String(), t.String(), { description: 'The channel variables that the operator chose' }),
+    missed: t.Union([t.Boolean(), t.Null()], {
+      description:
+        "At the end of an inbound or internal call: whether none of the PBX's own people answered it. `null` before, and " +
+        'of other calls',
+    }),
+    missed_by: t.Array(Party, {
+      description: 'Of a missed call: the extensions that were tried, in order; else empty',
+    }),
+    stages_omitted: Type.Integer({
+      minimum: 0,
+      description: 'How many stages were left out because the body would be too large',
+    }),
+    partial: t.Boolean({ description: 'Whether its beginning, an answer or its end was not seen' }),
   },
   closed,
 )
@@ -82,60 +142,84 @@ export type Call = typeof Call.static
 
 export const Stage = t.Object(
   {
-    id: t.String(),
-    parent_id: text,
-    kind: words(STAGE_KINDS),
-    target: text,
-    name: text,
-    attempt: Type.Integer({ minimum: 1 }),
-    started_at: time,
-    answered_at: time,
-    ended_at: time,
-    ring_duration: seconds,
-    talk_duration: seconds,
-    result: wordsOrNull(STAGE_RESULTS),
-    forwarded_to: text,
+    id: id('The id of the stage'),
+    parent_id: text('The id of the group or queue to which it belongs, or `null`', UUID),
+    kind: words(
+      STAGE_KINDS,
+      '`user`: an extension. `external`: an outside number. `group`: several that ring together. `queue`: a queue',
+    ),
+    target: text(
+      'The extension, the outside number, the name of the queue, or the dialplan extension that rang the group',
+    ),
+    name: text('The display name of the target, or `null`'),
+    attempt: Type.Integer({
+      minimum: 1,
+      description: 'The number of this attempt to reach the same target within the call',
+    }),
+    started_at: time('When it was dialled'),
+    answered_at: time('When it was answered; `null` if it was not'),
+    ended_at: time('When it stopped ringing, or when that party left the call'),
+    ring_duration: seconds('Whole seconds from the first ringing; 0 if it did not ring'),
+    talk_duration: seconds('Whole seconds from the answer to the end'),
+    result: wordsOrNull(
+      STAGE_RESULTS,
+      '`answered`. `no_answer`: it rang until it was given up. `busy`, `rejected`: what the phone answered. `cancelled`: ' +
+        'the caller gave up. `answered_elsewhere`: another phone of the group answered. `unavailable`: it could not be ' +
+        'reached. `congestion`: the network was overloaded. `forwarded`: it was forwarded. `abandoned`: the caller left ' +
+        'the queue. `timeout`: the queue gave up. `other`: another cause. `null` while it goes on',
+    ),
+    forwarded_to: text('The number to which it was forwarded, or `null`'),
   },
   closed,
 )
 export type Stage = typeof Stage.static
-const stageOrNull = t.Union([Stage, t.Null()])
+const aboutStage = described(Stage, 'The stage that the event is about')
+const aboutStageOrNull = t.Union([Stage, t.Null()], { description: 'The stage that the event is about' })
+const allStages = t.Array(Stage, { description: 'All stages of the call, in order of their start' })
 
 export const Transfer = t.Object(
   {
-    kind: words(['blind', 'attended']),
-    by: Party,
-    transferee: party,
-    to: Party,
-    call_id: t.String(),
-    other_call_id: text,
+    kind: words(['blind', 'attended'], '`blind`: without a consultation. `attended`: after one'),
+    by: described(Party, 'The party that transferred the call'),
+    transferee: party('The party that was transferred, or `null`'),
+    to: described(Party, 'The target; of a blind transfer what was dialled'),
+    call_id: id('The id of the call that goes on'),
+    other_call_id: text('Of an attended transfer: the id of the call that was merged into it; else `null`', UUID),
   },
   closed,
 )
 export type Transfer = typeof Transfer.static
+const aboutTransfer = described(Transfer, 'The transfer that the event is about')
 
 export const Recording = t.Object(
   {
-    id: t.String(),
-    path: text,
-    format: text,
-    duration: seconds,
-    started_at: time,
-    ended_at: time,
+    id: id('The id of the recording'),
+    path: text('Its path on the PBX, as the PBX reported it'),
+    format: text('The format of the file, such as `wav`'),
+    duration: seconds('Its length in whole seconds'),
+    started_at: time('When it started'),
+    ended_at: time('When it ended'),
     /** Present if the PBX URL has the place of the recordings' files. */
-    url: t.Optional(text),
+    url: t.Optional(text('A link to the recording, or `null`', { format: 'uri' })),
   },
   closed,
 )
 export type Recording = typeof Recording.static
 
 const head = {
-  id: t.String({ description: 'The webhook-id header: the same on every attempt and at every webhook' }),
-  sequence: Type.Integer({ minimum: 1 }),
-  account: t.String(),
-  pbx: t.String(),
-  call: Call,
+  id: t.String({
+    description: 'The webhook-id header: the same on every attempt and at every webhook',
+    form: UUID,
+  }),
+  sequence: Type.Integer({
+    minimum: 1,
+    description: 'The place of the event among those of its call: 1, 2, 3, … without gaps',
+  }),
+  account: t.String({ description: 'The name of the account', form: ACCOUNT_NAME }),
+  pbx: t.String({ description: 'The name of the PBX' }),
+  call: described(Call, 'The whole call as of that moment'),
 }
+const holder = party('The party that pressed hold, or `null`')
 
 const body = <const Name extends string, const Extra extends Parameters<typeof t.Object>[0]>(
   name: Name,
@@ -143,8 +227,11 @@ const body = <const Name extends string, const Extra extends Parameters<typeof t
 ) =>
   t.Object(
     {
-      time: t.String({ format: 'date-time' }),
-      data: t.Object({ name: t.Literal(name), ...head, ...extra }, closed),
+      time: t.String({ format: 'date-time', description: 'When the event happened, not when it is sent' }),
+      data: t.Object(
+        { name: t.Literal(name, { description: 'The kind of event' }), ...head, ...extra },
+        { description: 'The event', ...closed },
+      ),
     },
     closed,
   )
@@ -152,23 +239,35 @@ const body = <const Name extends string, const Extra extends Parameters<typeof t
 /** One schema for each kind of event, by name. */
 export const BODIES = {
   call_started: body('call_started', {}),
-  dial_started: body('dial_started', { stage: Stage }),
-  dial_answered: body('dial_answered', { stage: Stage }),
-  dial_ended: body('dial_ended', { stage: Stage }),
-  call_blind_transferred: body('call_blind_transferred', { transfer: Transfer }),
-  call_attended_transferred: body('call_attended_transferred', { transfer: Transfer }),
-  call_ended: body('call_ended', { stages: t.Array(Stage) }),
-  call_missed: body('call_missed', { stages: t.Array(Stage) }),
-  call_held: body('call_held', { by: party, stage: stageOrNull }),
-  call_resumed: body('call_resumed', { by: party, stage: stageOrNull }),
-  call_saved: body('call_saved', { stages: t.Array(Stage), recordings: t.Array(Recording) }),
-  recording_saved: body('recording_saved', { recording: Recording }),
+  dial_started: body('dial_started', { stage: aboutStage }),
+  dial_answered: body('dial_answered', { stage: aboutStage }),
+  dial_ended: body('dial_ended', { stage: aboutStage }),
+  call_blind_transferred: body('call_blind_transferred', { transfer: aboutTransfer }),
+  call_attended_transferred: body('call_attended_transferred', { transfer: aboutTransfer }),
+  call_ended: body('call_ended', { stages: allStages }),
+  call_missed: body('call_missed', { stages: allStages }),
+  call_held: body('call_held', { by: holder, stage: aboutStageOrNull }),
+  call_resumed: body('call_resumed', { by: holder, stage: aboutStageOrNull }),
+  call_saved: body('call_saved', {
+    stages: allStages,
+    recordings: t.Array(Recording, { description: 'The recordings of the call' }),
+  }),
+  recording_saved: body('recording_saved', {
+    recording: described(Recording, 'The recording that the event is about'),
+  }),
 } as const satisfies Readonly<Record<EventKind, TSchema>>
 
 export type EventBody = (typeof BODIES)[EventKind]['static']
 
 /** The record of a saved call, as `GET /call/{id}` returns it. */
-export const CallRecord = t.Object({ call: Call, stages: t.Array(Stage), recordings: t.Array(Recording) }, closed)
+export const CallRecord = t.Object(
+  {
+    call: described(Call, 'The call as it was at its end'),
+    stages: t.Array(Stage, { description: 'Its stages in order of their start' }),
+    recordings: t.Array(Recording, { description: 'Its recordings' }),
+  },
+  closed,
+)
 export type CallRecord = typeof CallRecord.static
 
 /** An event of a call as the tracker emits it, ready to be stored and sent. */

@@ -37,6 +37,13 @@ export function healthRoutes(maintenance: Store['maintenance'], nearlyFull: () =
         nearlyFull() ? 'The service is healthy, but its disk is nearly full.' : 'The service is healthy.',
       )
     },
-    { response: responses(Nothing), detail: { summary: 'Is the service healthy?', tags: ['Operation'] } },
+    {
+      response: responses(Nothing),
+      detail: {
+        summary: 'Is the service healthy?',
+        description: '200 while this service can write to its store, else 503. For load balancers and monitoring.',
+        tags: ['Operation'],
+      },
+    },
   )
 }

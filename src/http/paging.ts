@@ -1,8 +1,23 @@
+import { Type } from '@sinclair/typebox'
+import { t } from 'elysia'
 import { Fault } from '../lib/fault.ts'
 
-/** The default and the largest number of items on a page. */
 export const PAGE_SIZE = 50
-export const MAX_PAGE_SIZE = 200
+const MAX_PAGE_SIZE = 200
+
+/** The form of a cursor. */
+export const CURSOR = { pattern: '^[A-Za-z0-9_-]+$' }
+
+/** The query parameters of a list that has pages. */
+export const PageLimit = t.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: MAX_PAGE_SIZE,
+    default: PAGE_SIZE,
+    description: 'How many there are on a page at most',
+  }),
+)
+export const PageCursor = t.Optional(t.String({ description: 'next_cursor of the page before', form: CURSOR }))
 
 /** Encodes a position in a list as a cursor, which is opaque to clients. */
 export function writeCursor(parts: readonly (string | number)[]): string {

@@ -1,10 +1,9 @@
+import { Kind } from '@sinclair/typebox'
 import type { TSchema } from 'elysia'
+import { originalOf } from '../lib/api-schema.ts'
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { EXAMPLES } from './examples.ts'
-import { FIELD_DESCRIPTIONS, PARAMETER_DESCRIPTIONS } from './field-descriptions.ts'
-import { FIELD_FORMS, PARAMETER_FORMS, withForm } from './field-forms.ts'
-import { ALTERNATIVES, BODY_SCHEMAS, bodyName, NAMED_SCHEMAS, reference, STREAM_SCHEMAS } from './named-schemas.ts'
-import { OPERATION_DESCRIPTIONS, TAGS } from './operation-descriptions.ts'
+import { ALTERNATIVES, bodyName, NAMED_SCHEMAS, reference, STREAM_SCHEMAS } from './named-schemas.ts'
 
 /** The parts of an Elysia route that the document needs. */
 export type DocumentedRoute = {
@@ -14,6 +13,18 @@ export type DocumentedRoute = {
 }
 
 type Json = Record<string, unknown>
+
+/** The groups of operations, in the order in which they are shown. */
+const TAGS: Readonly<Record<string, string>> = {
+  Authentication: 'Logins, API tokens and the present user',
+  Webhooks: 'URLs that receive call events, with their secrets and options',
+  Deliveries: 'The log of deliveries with every attempt, and retries by hand',
+  Calls: 'Records and recordings of calls, events to read back, and a live stream',
+  PBXs: 'The PBXs of the account; administrators add, check and remove them',
+  Page: 'For the web page: the present state and the last hour',
+  Operation: 'For the operator of this service',
+  'Call events': 'Requests that this service sends to webhooks',
+}
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   200: 'Success',
@@ -93,19 +104,15 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
 function operation({ method, hooks }: DocumentedRoute, path: string): Json {
   const { detail = {}, body, response } = hooks
   const own: Json = { ...detail }
-  const ofPath = (where: string, name: string, ...rest: [schema: unknown, required: boolean]) =>
-    parameter({ where, name, form: PARAMETER_FORMS[`${path}.${name}`] ?? {} }, ...rest)
   const parameters = [
     ...(Array.isArray(own.parameters) ? own.parameters : []),
-    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>
-      ofPath('path', name, property(hooks.params, name), true),
-    ),
-    ...fields(hooks.query).map(([name, ...rest]) => ofPath('query', name, ...rest)),
+    ...fields(hooks.params).map(([name, schema]) => parameter({ where: 'path', name, schema, required: true })),
+    ...fields(hooks.query).map(([name, schema, required]) => parameter({ where: 'query', name, schema, required })),
   ]
   const operationId = `${method.toLowerCase()}${path.replace(/[^a-z0-9]+(.)?/gi, (_, next = '') => next.toUpperCase())}`
   return {
     operationId,
-    description: OPERATION_DESCRIPTIONS[operationId] ?? `${own.summary}.`,
+    description: `${own.summary}.`,
     ...own,
     // An operation that names none needs none.
     security: own.security ?? [],
@@ -137,10 +144,9 @@ function webhook(name: EventKind): Json {
           : `Sent to webhooks whose switch \`${obeys}\` is on.`,
       tags: ['Call events'],
       security: [],
-      parameters: Object.keys(SIGNATURE_HEADERS).map((header) => ({
-        ...parameter({ where: 'header', name: header, form: {} }, { type: 'string' }, true),
-        description: SIGNATURE_HEADERS[header],
-      })),
+      parameters: Object.entries(SIGNATURE_HEADERS).map(([name, description]) =>
+        parameter({ where: 'header', name, schema: { description, type: 'string' }, required: true }),
+      ),
       requestBody: {
         required: true,
         content: {
@@ -155,12 +161,11 @@ function webhook(name: EventKind): Json {
   }
 }
 
-type Place = { readonly where: string; readonly name: string; readonly form: Json }
+type Parameter = { where: 'path' | 'query' | 'header'; name: string; schema: unknown; required: boolean }
 
-/** Returns a parameter; its description is that of its schema. */
-function parameter({ where, name, form }: Place, schema: unknown, required: boolean): Json {
-  const { description = PARAMETER_DESCRIPTIONS[name], ...rest } = objectOf(plain(schema ?? { type: 'string' }))
-  return { name, in: where, required, description, schema: withForm(rest, form) }
+function parameter({ where, name, schema, required }: Parameter): Json {
+  const { description, ...rest } = objectOf(plain(schema))
+  return { name, in: where, required, description, schema: rest }
 }
 
 const json = (schema: unknown) => ({ 'application/json': { schema } })
@@ -174,38 +179,27 @@ function fields(schema: unknown): [name: string, schema: unknown, required: bool
   return Object.entries(schema.properties).map(([name, field]) => [name, field, required.includes(name)])
 }
 
-const property = (schema: unknown, name: string) => fields(schema).find(([field]) => field === name)?.[1]
-
-/** Returns a schema of its own, with its fields described. */
+/** Returns the definition of a schema that has a name. */
 function named(name: string, schema: TSchema): Json {
-  const own = objectOf(plain(schema, true))
+  const own = objectOf(written(schema))
   const alternatives = ALTERNATIVES[name]
-  if (alternatives !== undefined) return { description: own.description, oneOf: alternatives.map(reference) }
-  if (!(name in BODY_SCHEMAS)) return described(name, own)
-  const body = described('EventBody', own)
-  const properties = objectOf(body.properties)
-  return { ...body, properties: { ...properties, data: described('EventData', objectOf(properties.data)) } }
-}
-
-/** Adds the descriptions of a named schema's fields, if a field has none of its own, and their forms. */
-function described(name: string, own: Json): Json {
-  if (!isObject(own.properties)) return own
-  const shared = name === 'DeliveryDetail' ? 'Delivery' : name === 'Minute' ? 'WebhookMinute' : name
-  const texts = { ...FIELD_DESCRIPTIONS[shared], ...FIELD_DESCRIPTIONS[name] }
-  const forms = { ...FIELD_FORMS[shared], ...FIELD_FORMS[name] }
-  const properties = Object.entries(own.properties).map(([field, value]) => {
-    const text = texts[field]
-    const schema = withForm(objectOf(value), forms[field] ?? {})
-    return [field, text === undefined ? schema : { description: text, ...schema }]
-  })
-  return { ...own, properties: Object.fromEntries(properties) }
+  return alternatives === undefined ? own : { description: own.description, oneOf: alternatives.map(reference) }
 }
 
 /** Returns a schema as plain JSON Schema; a named schema becomes a reference. */
-function plain(schema: unknown, itself = false): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => plain(item))
+function plain(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(plain)
   if (!isObject(schema)) return schema
-  const name = itself ? undefined : Object.keys(NAMED_SCHEMAS).find((key) => NAMED_SCHEMAS[key] === schema)
-  if (name !== undefined) return reference(name)
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
+  const original = originalOf(schema)
+  const name = Object.keys(NAMED_SCHEMAS).find((key) => NAMED_SCHEMAS[key] === original)
+  if (name === undefined) return written(schema)
+  return original === schema ? reference(name) : { description: schema.description, ...reference(name) }
+}
+
+/** Returns the keywords of a schema, or the fields of an object, as plain JSON Schema. */
+function written(schema: Json): Json {
+  const { form, ...keywords } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
+  // Without a kind it is no schema but an object's fields, one of which may be called `form`.
+  if (!(Kind in schema)) return form === undefined ? keywords : { ...keywords, form }
+  return { ...keywords, ...objectOf(form) }
 }

@@ -43,8 +43,7 @@ import {
 /** Returns the name of the schema of a kind of event: `CallStarted`. */
 export const bodyName = (kind: EventKind): string => kind.replace(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase())
 
-/** The bodies of events, by the names of their schemas. */
-export const BODY_SCHEMAS: Readonly<Record<string, TSchema>> = Object.fromEntries(
+const BODY_SCHEMAS: Readonly<Record<string, TSchema>> = Object.fromEntries(
   EVENT_NAMES.map((kind) => [bodyName(kind), BODIES[kind]]),
 )
 

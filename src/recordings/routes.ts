@@ -4,6 +4,7 @@ import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { matchesAny } from '../http/entity-tag.ts'
 import { Failure, responses, success } from '../http/envelope.ts'
+import { UUID } from '../lib/api-schema.ts'
 import { Fault } from '../lib/fault.ts'
 import { nextTurn } from '../lib/slices.ts'
 import { rfc3339 } from '../lib/time.ts'
@@ -25,11 +26,21 @@ export type RecordingRoutesOptions = {
 
 const Query = t.Object(
   {
-    expires: t.Optional(t.String({ description: 'of a link: until when it is valid (seconds since 1970)' })),
-    signature: t.Optional(t.String({ description: 'of a link' })),
+    expires: t.Optional(
+      t.String({
+        description: 'of a link: until when it is valid (seconds since 1970)',
+        form: { pattern: '^[0-9]{1,12}$' },
+      }),
+    ),
+    signature: t.Optional(t.String({ description: 'of a link', form: { pattern: '^[A-Za-z0-9_-]{43}$' } })),
   },
   { additionalProperties: true },
 )
+
+const Params = t.Object({
+  id: t.String({ description: 'The id of the call', form: UUID }),
+  recording: t.String({ description: 'The id of the recording', form: UUID }),
+})
 
 const SOUND = { 'audio/*': { schema: { type: 'string' as const, format: 'binary' } } }
 
@@ -56,6 +67,7 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
   }
   const path = '/call/:id/recording/:recording'
   return new Elysia({ name: 'recordings', normalize: false }).use(headerToken).get(path, answer, {
+    params: Params,
     query: Query,
     response: { 401: Failure, 403: Failure, 404: Failure, 409: Failure, 413: Failure, 416: Failure },
     detail: {
@@ -75,7 +87,10 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
 /** A page that is left open plays on for so long. */
 const OWN_LINK_MS = 3_600_000
 
-export const Link = t.Object({ path: t.String(), expires_at: t.String({ format: 'date-time' }) })
+export const Link = t.Object({
+  path: t.String({ description: 'The link, below the address of this service', form: { format: 'uri-reference' } }),
+  expires_at: t.String({ format: 'date-time', description: 'Until when it is valid' }),
+})
 
 /** Gives users links to recordings for players that cannot send a token, as in the page. */
 export function recordingLinkRoutes(auth: AuthService, { recordings, links }: RecordingRoutesOptions) {
@@ -92,10 +107,12 @@ export function recordingLinkRoutes(auth: AuthService, { recordings, links }: Re
         return success({ path, expires_at: rfc3339(untilUs) }, 'This link opens the recording for an hour.')
       },
       {
+        params: Params,
         response: responses(Link, 'unauthenticated', 'not_found'),
         detail: {
           tags: ['Calls'],
           summary: 'A link below this server that opens one recording without a token, for an hour',
+          description: 'For players that cannot send a header.',
           security: [{ bearer: [] }],
         },
       },

@@ -3,87 +3,98 @@ import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
 import { NODE_STATES } from '../cluster/node-state.ts'
 import { Delivery } from '../deliveries/log/model.ts'
+import { ACCOUNT_NAME, described, UUID, WEBHOOK_URL } from '../lib/api-schema.ts'
+import { EVENT_NAMES } from '../lib/event-kinds.ts'
 import { PBX_KINDS, PBX_STATES } from '../pbx/watch/model.ts'
 
 /** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
 
-const time = t.String({ format: 'date-time' })
-const timeOrNull = t.Union([time, t.Null()])
-const whole = Type.Integer({ minimum: 0 })
-const wholeOrNull = t.Union([whole, t.Null()])
-const text = t.Union([t.String(), t.Null()])
+const time = (description: string) => t.String({ format: 'date-time', description })
+const timeOrNull = (description: string) => t.Union([t.String({ format: 'date-time' }), t.Null()], { description })
+const whole = (description: string) => Type.Integer({ minimum: 0, description })
+const wholeOrNull = (description: string) => t.Union([Type.Integer({ minimum: 0 }), t.Null()], { description })
+const text = (description: string, form = {}) => t.Union([t.String({ form }), t.Null()], { description })
 
 /** One event of a call, with its deliveries. */
 export const EventWithDeliveries = t.Object({
-  id: t.String(),
-  name: t.String(),
-  sequence: whole,
-  at: time,
-  stage: t.Union([Stage, t.Null()]),
-  transfer: t.Union([Transfer, t.Null()]),
-  deliveries: t.Array(Delivery),
+  id: t.String({ description: 'The id of the event: the header `webhook-id`', form: UUID }),
+  name: t.String({ description: 'The kind of event', form: { enum: EVENT_NAMES } }),
+  sequence: whole('The place among the events of its call'),
+  at: time('When it happened'),
+  stage: t.Union([Stage, t.Null()], { description: 'The stage that it is about, or `null`' }),
+  transfer: t.Union([Transfer, t.Null()], { description: 'The transfer that it is about, or `null`' }),
+  deliveries: t.Array(Delivery, { description: 'Its deliveries' }),
 })
 export type EventWithDeliveries = typeof EventWithDeliveries.static
 
 /** A call that is up, with its stages so far. */
-export const LiveCall = t.Object({ pbx: t.String(), call: Call, stages: t.Array(Stage) })
+export const LiveCall = t.Object({
+  pbx: t.String({ description: 'The name of the PBX' }),
+  call: described(Call, 'The call as it is now'),
+  stages: t.Array(Stage, { description: 'Its stages so far' }),
+})
 export type LiveCall = typeof LiveCall.static
 
 export const PbxEndpoints = t.Object({
-  trunks: t.Array(t.String()),
-  phones: t.Array(t.String()),
-  undecided: t.Array(t.String()),
+  trunks: t.Array(t.String(), { description: 'Endpoints that count as trunks, at most 100' }),
+  phones: t.Array(t.String(), { description: 'Endpoints that count as phones, at most 100' }),
+  undecided: t.Array(t.String(), { description: 'Endpoints that were not classified yet, at most 100' }),
 })
 
 /** The state of one PBX of the account. */
 export const PbxStatus = t.Object({
-  name: t.String(),
-  kind: t.UnionEnum(PBX_KINDS, { default: undefined }),
-  state: t.UnionEnum(PBX_STATES, { default: undefined }),
-  since: timeOrNull,
-  detail: text,
-  /**
-   * The endpoints that are taken for trunks and phones, and why; at most 100 of each. `trunks` and `extensions` in the
-   * URL of the PBX override it.
-   */
-  endpoints: PbxEndpoints,
+  name: t.String({ description: 'The name of the PBX' }),
+  kind: t.UnionEnum(PBX_KINDS, { default: undefined, description: '`asterisk` or `freeswitch`' }),
+  state: t.UnionEnum(PBX_STATES, {
+    default: undefined,
+    description: '`up`: events arrive. `connecting`, `down`: it is tried again. `refused`: the login was refused',
+  }),
+  since: timeOrNull('Since when it is in that state'),
+  detail: text('Why it is not up; `null` if it is'),
+  /** `trunks` and `extensions` in the URL of the PBX override them. */
+  endpoints: described(PbxEndpoints, 'Which endpoints count as trunks and phones'),
 })
 export type PbxStatus = typeof PbxStatus.static
 
 export const LastAttempt = t.Object({
-  at: time,
-  status: wholeOrNull,
-  error: text,
-  duration_ms: t.Union([t.Number(), t.Null()]),
+  at: time('When it was made'),
+  status: t.Union([Type.Integer({ minimum: 0, form: { minimum: 100, maximum: 599 } }), t.Null()], {
+    description: 'The status of the response; `null` if there was none',
+  }),
+  error: text('Why there was no response; `null` if there was one'),
+  duration_ms: t.Union([t.Number({ form: { minimum: 0 } }), t.Null()], {
+    description: 'Milliseconds until the status',
+  }),
 })
 
 /** A webhook of the list and the state of its receiver. `down_since` is set while its circuit breaker is open. */
 export const WebhookHealth = t.Object({
-  url: t.String(),
-  occurrence: whole,
-  /** These three are from the options of the URL. */
-  name: text,
-  paused: t.Boolean(),
-  filtered: t.Boolean(),
-  down_since: timeOrNull,
-  pending: whole,
-  last: t.Union([LastAttempt, t.Null()]),
+  url: t.String({ description: 'The URL of the webhook', form: WEBHOOK_URL }),
+  occurrence: whole('Which one it is, from 0, if the list has its URL several times'),
+  name: text('Its name for people, from its options; `null` if it has none', { maxLength: 100 }),
+  paused: t.Boolean({ description: 'Whether its options pause it' }),
+  filtered: t.Boolean({ description: 'Whether its options select some events' }),
+  down_since: timeOrNull('Since when only probes are sent to it; `null` if it is not down'),
+  pending: whole('How many deliveries are pending for it'),
+  last: t.Union([LastAttempt, t.Null()], {
+    description: 'Its last attempt; `null` if there was none since the start',
+  }),
 })
 export type WebhookHealth = typeof WebhookHealth.static
 
 /** One minute of a webhook. Latency is from the stored event to its delivery, of those delivered in that minute. */
 export const WebhookMinute = t.Object({
-  at: time,
-  delivered: whole,
-  failed_attempts: whole,
-  failed_probes: whole,
-  p50_ms: wholeOrNull,
-  p99_ms: wholeOrNull,
+  at: time('When the minute began'),
+  delivered: whole('How many deliveries were delivered'),
+  failed_attempts: whole('How many attempts failed, probes not counted'),
+  failed_probes: whole('How many probes failed'),
+  p50_ms: wholeOrNull('Half of the deliveries took at most this long from the event; `null` if there was none'),
+  p99_ms: wholeOrNull('99 of 100 deliveries took at most this long from the event; `null` if there was none'),
 })
 export type WebhookMinute = typeof WebhookMinute.static
 
 /** One minute of an account. */
-export const Minute = t.Composite([WebhookMinute, t.Object({ events: whole })])
+export const Minute = t.Composite([WebhookMinute, t.Object({ events: whole('How many events were stored') })])
 export type Minute = typeof Minute.static
 
 /** A node of several that share a database. Times are by the clock of the database. */
@@ -110,11 +121,11 @@ export const Node = t.Object(
 export type Node = typeof Node.static
 
 export const Overview = t.Object({
-  now: time,
-  account: t.String(),
-  calls: t.Array(LiveCall),
-  pbxs: t.Array(PbxStatus),
-  webhooks: t.Array(WebhookHealth),
-  minutes: t.Array(Minute),
+  now: time('The time of the service'),
+  account: t.String({ description: 'The name of the account', form: ACCOUNT_NAME }),
+  calls: t.Array(LiveCall, { description: 'The calls that are up' }),
+  pbxs: t.Array(PbxStatus, { description: 'The PBXs of the account' }),
+  webhooks: t.Array(WebhookHealth, { description: 'The list of webhooks, each with the state of its receiver' }),
+  minutes: t.Array(Minute, { description: 'The last hour, minute by minute' }),
 })
 export type Overview = typeof Overview.static

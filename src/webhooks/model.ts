@@ -1,17 +1,20 @@
 import { type Static, t } from 'elysia'
 import type { AllowList } from '../lib/address-guard.ts'
+import { WEBHOOK_URL } from '../lib/api-schema.ts'
 import { EVENT_SWITCHES, forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
 import { literalRefusal } from './target.ts'
 
 export const MAX_WEBHOOKS = 100
-export const MAX_URL_CHARACTERS = 2_048
+export const MAX_URL_CHARACTERS = WEBHOOK_URL.maxLength
 
 const closed = { additionalProperties: false } as const
 const url = t.String({
   description: `an absolute http: or https: URL of ${MAX_URL_CHARACTERS} characters at most`,
   examples: ['https://crm.example.com/calls'],
+  form: WEBHOOK_URL,
 })
+const listedUrl = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
 
 /** A URL in the list, and the kinds of events that it receives. */
 export const Webhook = t.Object(
@@ -27,17 +30,20 @@ export type Webhook = Static<typeof Webhook>
 export const WebhookList = t.Array(Webhook, { maxItems: MAX_WEBHOOKS })
 export type WebhookList = Static<typeof WebhookList>
 
-export const UrlOnly = t.Object({ url: t.String() })
+export const UrlOnly = t.Object({ url: listedUrl })
 export type UrlOnly = Static<typeof UrlOnly>
 
 export const Rotation = t.Object({
-  url: t.String(),
+  url: listedUrl,
   force: t.Optional(t.Boolean({ description: 'ends a secret that still signs from the rotation before' })),
 })
 
 export const WebhookSecret = t.Object({
-  url: t.String(),
-  secret: t.String({ description: 'whsec_ and 32 random bytes in base64, as Standard Webhooks has it' }),
+  url: t.String({ description: 'The URL whose requests it signs', form: WEBHOOK_URL }),
+  secret: t.String({
+    description: 'whsec_ and 32 random bytes in base64, as Standard Webhooks has it',
+    form: { pattern: '^whsec_[A-Za-z0-9+/]+={0,2}$' },
+  }),
   previous_until: t.Union([t.String({ format: 'date-time' }), t.Null()], {
     description: 'until when the secret before this one signs as well',
   }),

@@ -43,7 +43,11 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       },
       {
         response: responses(WebhookList, 'unauthenticated'),
-        detail: { summary: 'The list of webhooks; its ETag goes into If-Match', ...about },
+        detail: {
+          summary: 'The list of webhooks; its ETag goes into If-Match',
+          description: 'The whole list in its order. The same URL may be in it twice, and is then called twice.',
+          ...about,
+        },
       },
     )
     .put(
@@ -60,6 +64,8 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
         response: responses(WebhookList, 'unauthenticated', ...BODY_FAULTS, 'precondition_failed'),
         detail: {
           summary: 'Replace the whole list; [] deletes all',
+          description:
+            'All or nothing. What is pending for a URL that leaves the list is cancelled; secrets and options of a URL are kept for a year.',
           ...about,
           parameters: [
             {
@@ -118,7 +124,12 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       async ({ accountId }) => success(await webhooks.secrets(accountId), 'These are the signing secrets.'),
       {
         response: responses(t.Array(WebhookSecret), 'unauthenticated'),
-        detail: { summary: 'The signing secret of each URL of the list', ...about },
+        detail: {
+          summary: 'The signing secret of each URL of the list',
+          description:
+            'Each URL has a secret of its own. Receivers verify requests with it, using any library for Standard Webhooks.',
+          ...about,
+        },
       },
     )
     .post(
@@ -131,7 +142,12 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       {
         ...takes(Rotation),
         response: responses(WebhookSecret, 'unauthenticated', ...BODY_FAULTS, 'conflict'),
-        detail: { summary: 'A new secret for a URL; the one before signs too for 24 hours', ...about },
+        detail: {
+          summary: 'A new secret for a URL; the one before signs too for 24 hours',
+          description:
+            'Requests have two signatures for 24 hours, so that the receiver can change over. Another rotation within that time is 409, unless it is forced.',
+          ...about,
+        },
       },
     )
 }

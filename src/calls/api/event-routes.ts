@@ -4,7 +4,9 @@ import { guard, requireSession } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses } from '../../http/envelope.ts'
+import { CURSOR } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
+import { described, UUID } from '../../lib/api-schema.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { rfc3339 } from '../../lib/time.ts'
@@ -25,16 +27,17 @@ export const AnyBody = t.Union(Object.values(BODIES), { description: 'The body o
 export const ReadEvent = t.Object({
   id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
   event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
-  call_id: t.String({ description: 'The id of the call' }),
+  call_id: t.String({ description: 'The id of the call', form: UUID }),
   sequence: Type.Integer({ minimum: 1, description: 'The place among the events of its call' }),
   created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
-  body: AnyBody,
+  body: described(AnyBody, 'The body of its requests, as an object'),
 })
 
 export const EventList = t.Object({
-  items: t.Array(ReadEvent),
+  items: t.Array(ReadEvent, { description: 'The events, in the order in which they were stored' }),
   next_cursor: t.String({
     description: 'Where to go on, as `after`. It is always there, and moves on also where a filter matched nothing',
+    form: CURSOR,
   }),
 })
 

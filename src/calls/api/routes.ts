@@ -1,11 +1,11 @@
-import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { guard } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
-import { MAX_PAGE_SIZE, PAGE_SIZE, readCursor, writeCursor } from '../../http/paging.ts'
+import { CURSOR, PAGE_SIZE, PageCursor, PageLimit, readCursor, writeCursor } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
+import { UUID } from '../../lib/api-schema.ts'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
 import { Fault } from '../../lib/fault.ts'
 import { parseTime } from '../../lib/time.ts'
@@ -16,17 +16,24 @@ import { readCallRecord } from '../stored-json.ts'
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
 
-export const CallPage = t.Object({ items: t.Array(Call), next_cursor: t.Union([t.String(), t.Null()]) })
+export const CallPage = t.Object({
+  items: t.Array(Call, { description: 'The calls, the newest first' }),
+  next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
+    description: 'The `cursor` of the next page; `null` on the last',
+  }),
+})
+
+const Params = t.Object({ id: t.String({ description: 'The id of the call', form: UUID }) })
 
 const time = (what: string) => t.Optional(t.String({ format: 'date-time', description: what }))
 
 const Query = t.Object({
-  direction: t.Optional(t.UnionEnum(DIRECTIONS, { default: undefined })),
+  direction: t.Optional(t.UnionEnum(DIRECTIONS, { default: undefined, description: 'Only calls of this direction' })),
   number: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'whom the call was from or to' })),
   since: time('saved at this time (RFC 3339) or later'),
   until: time('saved before this time (RFC 3339)'),
-  limit: t.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
-  cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
+  limit: PageLimit,
+  cursor: PageCursor,
 })
 
 /** Returns the record of a call with the links to its recordings. */
@@ -43,7 +50,11 @@ export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: Ad
       {
         ...asks(Query),
         response: responses(CallPage, 'unauthenticated', 'invalid'),
-        detail: { summary: 'The records of calls, newest first', ...about },
+        detail: {
+          summary: 'The records of calls, newest first',
+          description: 'One page at a time: `next_cursor` leads to the next one.',
+          ...about,
+        },
       },
     )
     .get(
@@ -54,8 +65,13 @@ export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: Ad
         return success(await addUrls(readCallRecord(record)), 'This is the record of the call.')
       },
       {
+        params: Params,
         response: responses(CallRecord, 'unauthenticated', 'not_found'),
-        detail: { summary: 'The record of one call: the call, its stages and recordings', ...about },
+        detail: {
+          summary: 'The record of one call: the call, its stages and recordings',
+          description: 'As it was when the call was saved, after its end.',
+          ...about,
+        },
       },
     )
 }

@@ -1,14 +1,13 @@
-import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { guard } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, takes, takesNothing, takesOptional } from '../../http/body.ts'
 import { responses, success } from '../../http/envelope.ts'
-import { MAX_PAGE_SIZE, PAGE_SIZE } from '../../http/paging.ts'
+import { PageCursor, PageLimit } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
 import { UrlOnly } from '../../webhooks/model.ts'
-import { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, Queued, Tested } from './model.ts'
+import { DELIVERY_ID, Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, Queued, Tested } from './model.ts'
 import type { DeliveryService } from './service.ts'
 
 const about = { tags: ['Deliveries'], security: [{ bearer: [] }] }
@@ -16,10 +15,12 @@ const about = { tags: ['Deliveries'], security: [{ bearer: [] }] }
 const Query = t.Composite([
   DeliveryFilter,
   t.Object({
-    limit: t.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
-    cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
+    limit: PageLimit,
+    cursor: PageCursor,
   }),
 ])
+
+const Params = t.Object({ id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }) })
 
 /** A test request waits for others, then takes up to 10 s itself: with a margin. */
 const TEST_WITHIN_S = 30
@@ -48,7 +49,11 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       {
         ...asks(Query),
         response: responses(DeliveryPage, 'unauthenticated', 'invalid'),
-        detail: { summary: 'List deliveries, newest first', ...about },
+        detail: {
+          summary: 'List deliveries, newest first',
+          description: 'All filters must match. One page at a time: `next_cursor` leads to the next one.',
+          ...about,
+        },
       },
     )
     .get(
@@ -60,8 +65,13 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
         ),
       {
         ...asks(DetailQuery),
+        params: Params,
         response: responses(DeliveryDetail, 'unauthenticated', 'not_found', 'invalid'),
-        detail: { summary: 'Get a delivery with its body and attempts', ...about },
+        detail: {
+          summary: 'Get a delivery with its body and attempts',
+          description: 'With the body as it was sent and every attempt with its response.',
+          ...about,
+        },
       },
     )
     .post(
@@ -70,8 +80,14 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
         success(await deliveries.retry(accountId, params.id), 'The delivery is being sent again.'),
       {
         ...takesNothing,
+        params: Params,
         response: responses(Delivery, 'unauthenticated', ...BODY_FAULTS, 'not_found'),
-        detail: { summary: 'Send a delivery again, at once and on a new schedule', ...about },
+        detail: {
+          summary: 'Send a delivery again, at once and on a new schedule',
+          description:
+            'Starts a new schedule whose first attempt is due at once; earlier attempts stay in the log. A delivered one is sent again.',
+          ...about,
+        },
       },
     )
     .post(
@@ -86,6 +102,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
         response: responses(Queued, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Send matching deliveries again, failed ones by default',
+          description: 'All filters must match; without `state` the failed ones. The body may be left out.',
           requestBody: { required: false, content: {} },
           ...about,
         },
@@ -101,7 +118,12 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       {
         ...takes(UrlOnly),
         response: responses(Tested, 'unauthenticated', ...BODY_FAULTS),
-        detail: { summary: 'Send one signed test request to a URL of the list', ...about },
+        detail: {
+          summary: 'Send one signed test request to a URL of the list',
+          description:
+            'The request has a real signature and is stored nowhere. Two at a time for an account. It ignores pauses and limits.',
+          ...about,
+        },
       },
     )
 }

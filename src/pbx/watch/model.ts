@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { ACCOUNT_NAME } from '../../lib/api-schema.ts'
 
 /** `refused`: it answers, and does not let us in (password, access list). */
 export const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
@@ -28,8 +29,18 @@ export const PbxInfo = t.Object({
       description: '`settings`: it is one of `--pbx`, and can only be changed there. Only for administrators',
     }),
   ),
-  account: t.Optional(t.String({ description: 'the account that owns its calls. Only for administrators' })),
-  url: t.Optional(t.String({ description: 'its URL, each secret as `***`. Only for administrators' })),
+  account: t.Optional(
+    t.String({
+      description: 'the account that owns its calls. Only for administrators',
+      form: ACCOUNT_NAME,
+    }),
+  ),
+  url: t.Optional(
+    t.String({
+      description: 'its URL, each secret as `***`. Only for administrators',
+      form: { pattern: '^(ami|amis|esl)://' },
+    }),
+  ),
 })
 export type PbxInfo = typeof PbxInfo.static
 

@@ -10,6 +10,7 @@ import { PbxFinding, PbxInfo, PbxRequest } from './model.ts'
 import type { PbxService } from './pbx-service.ts'
 
 const about = { tags: ['PBXs'], security: [{ bearer: [] }] }
+const NameOfPbx = t.Object({ name: t.String({ description: 'The name of the PBX' }) })
 /** A PBX that answers slowly may take that long to check. */
 const CHECK_WITHIN_S = 180
 
@@ -47,7 +48,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       },
       {
         ...takes(PbxRequest),
-        params: t.Object({ name: t.String() }),
+        params: NameOfPbx,
         response: responses(PbxInfo, 'unauthenticated', 'forbidden', ...BODY_FAULTS, 'conflict'),
         detail: {
           summary: 'Add or replace a PBX',
@@ -67,7 +68,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       },
       {
         ...takesNothing,
-        params: t.Object({ name: t.String() }),
+        params: NameOfPbx,
         response: responses(Nothing, 'unauthenticated', 'forbidden', 'not_found', ...READ_FAULTS, 'conflict'),
         detail: {
           summary: 'Remove a PBX',

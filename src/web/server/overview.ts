@@ -8,6 +8,7 @@ import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { type OpaqueIds, openOpaqueIds } from '../../http/opaque-ids.ts'
 import { asks } from '../../http/query.ts'
+import { UUID } from '../../lib/api-schema.ts'
 import { Fault } from '../../lib/fault.ts'
 import { bodyInSlices } from '../../lib/slices.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
@@ -53,7 +54,7 @@ const Query = t.Object({
 })
 
 const WebhookQuery = t.Object({
-  url: t.String({ maxLength: MAX_URL_CHARACTERS }),
+  url: t.String({ maxLength: MAX_URL_CHARACTERS, description: 'The URL of the webhook' }),
   occurrence: t.Optional(
     Type.Integer({ minimum: 0, default: 0, description: 'which one, if the list has this URL several times' }),
   ),
@@ -93,6 +94,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
         response: responses(Overview, 'unauthenticated', 'invalid'),
         detail: {
           summary: 'Live calls, PBXs, the health of the webhooks, and the last hour minute by minute',
+          description: 'What the web page shows first. It then follows `GET /stream`.',
           ...about,
         },
       },
@@ -109,7 +111,11 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
       {
         ...asks(WebhookQuery),
         response: responses(t.Array(WebhookMinute), 'unauthenticated', 'not_found', 'invalid'),
-        detail: { summary: 'The last hour of a webhook, minute by minute', ...about },
+        detail: {
+          summary: 'The last hour of a webhook, minute by minute',
+          description: 'Delivered, failed, and how long deliveries took.',
+          ...about,
+        },
       },
     )
     .get(
@@ -123,9 +129,13 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
         return success(events, 'These are the events of the call.')
       },
       {
-        params: t.Object({ id: t.String() }),
+        params: t.Object({ id: t.String({ description: 'The id of the call', form: UUID }) }),
         response: responses(t.Array(EventWithDeliveries), 'unauthenticated', 'not_found'),
-        detail: { summary: 'The events of a call in order, each with its deliveries', ...about },
+        detail: {
+          summary: 'The events of a call in order, each with its deliveries',
+          description: 'In the order of `sequence`.',
+          ...about,
+        },
       },
     )
 }

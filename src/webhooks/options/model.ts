@@ -1,4 +1,5 @@
 import { type Static, t } from 'elysia'
+import { WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
 import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
@@ -107,7 +108,7 @@ const fields = {
     description: 'Kinds of event beyond the seven switches',
   }),
 }
-const url = t.String({ description: 'A URL of the list of webhooks' })
+const url = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
 
 /** The options of a URL. A URL that is twice in the list has the same options for both. */
 export const WebhookOptions = t.Object({ url, ...fields }, closed)

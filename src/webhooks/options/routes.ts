@@ -36,7 +36,11 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
       async ({ accountId }) => success(await options.list(accountId), 'These are the options of the webhooks.'),
       {
         response: responses(t.Array(WebhookOptions), 'unauthenticated'),
-        detail: { summary: 'The options of each URL of the list, in its order', ...about },
+        detail: {
+          summary: 'The options of each URL of the list, in its order',
+          description: 'Values of headers are secrets: they are read as `null`.',
+          ...about,
+        },
       },
     )
     .put(
@@ -53,6 +57,8 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
         response: responses(WebhookOptions, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Replace the options of one URL of the list; a field that is left out gets its default',
+          description:
+            'They apply to requests from then on, `filter` and `events` to events from then on. A template is tried with a sample of every kind of event.',
           ...about,
         },
       },
@@ -70,6 +76,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
         response: responses(Preview, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'What a receiver would get of an event with such a body; nothing is stored or sent',
+          description: 'Renders a body with a sample event. At most 60 a minute.',
           ...about,
         },
       },
