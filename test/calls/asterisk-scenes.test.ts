@@ -687,6 +687,120 @@ call_ended no_answer owner -
 call_saved recordings 0`,
   ],
   [
+    'a ring group of FreePBX that hunts: one phone after the other, in a subroutine',
+    (pbx) => {
+      const at = (key: string, application: string, appData: string, context = 'ext-group'): void =>
+        pbx.emit('Newexten', pbx.snapshot(key), { Context: context, Application: application, AppData: appData })
+      pbx.inbound('caller', '15551230001', '15550100703')
+      pbx.exten('caller', '6002')
+      at('caller', 'Set', 'RingGroupMethod=hunt')
+      pbx.emit('VarSet', pbx.snapshot('caller'), { Variable: 'RingGroupMethod', Value: 'hunt' })
+      at('caller', 'Gosub', 'macro-dial,s,1(4,tT,101-102)')
+      pbx.exten('caller', 's')
+      at('caller', 'Dial', 'PJSIP/101,4,tT', 'macro-dial')
+      pbx.ring('caller', 'a', '101')
+      pbx.later(4_000)
+      pbx.dialEnd('caller', 'a', 'NOANSWER')
+      pbx.hangup('a', 0)
+      at('caller', 'Dial', 'PJSIP/102,4,tT', 'macro-dial')
+      pbx.ring('caller', 'b', '102')
+      pbx.later(1_000)
+      pbx.answer('caller', 'b')
+      pbx.later(3_000)
+      pbx.end('caller', 'b')
+    },
+    `call_started inbound 15551230001 15550100703
+dial_started user 101
+dial_ended user 101 no_answer
+dial_started user 102
+dial_answered user 102
+dial_ended user 102 answered
+dial_ended group 6002 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a phone of FreePBX is no group of its own, whatever rings it',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100701')
+      pbx.exten('caller', '101')
+      pbx.emit('Newexten', pbx.snapshot('caller'), { Application: 'Set', AppData: 'RingGroupMethod=none' })
+      pbx.emit('VarSet', pbx.snapshot('caller'), { Variable: 'RingGroupMethod', Value: 'none' })
+      pbx.ring('caller', 'a', '101')
+      pbx.later(1_000)
+      pbx.answer('caller', 'a')
+      pbx.later(3_000)
+      pbx.end('caller', 'a')
+    },
+    `call_started inbound 15551230001 15550100701
+dial_started user 101
+dial_answered user 101
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'a group that a subroutine with a name of its own rings has the number that was called',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100808')
+      pbx.exten('caller', '808')
+      const appData = 'ring,start,1(PJSIP/101&PJSIP/102)'
+      pbx.emit('Newexten', pbx.snapshot('caller'), { Context: 'main', Application: 'Gosub', AppData: appData })
+      pbx.exten('caller', 'start')
+      const dial = { Context: 'ring', Application: 'Dial', AppData: 'PJSIP/101&PJSIP/102,20' }
+      pbx.emit('Newexten', pbx.snapshot('caller'), dial)
+      for (const phone of ['101', '102']) {
+        pbx.channel(phone, `PJSIP/${phone}`, { linked: 'caller', num: phone })
+        pbx.emit('DialBegin', pbx.snapshot('caller'), { Context: 'ring' }, pbx.snapshot(phone, 'Dest'), {
+          DialString: phone,
+        })
+        pbx.ringing('caller', phone)
+      }
+      pbx.later(1_000)
+      pbx.dialEnd('caller', '101', 'CANCEL')
+      pbx.answer('caller', '102')
+      pbx.hangup('101', 26)
+      pbx.later(3_000)
+      pbx.end('caller', '102')
+    },
+    `call_started inbound 15551230001 15550100808
+~dial_started user 101
+~dial_started user 102
+dial_answered user 102
+dial_ended user 101 answered_elsewhere
+dial_ended user 102 answered
+dial_ended group 808 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a waiting caller is moved out of a queue into voicemail: only its status shows it',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100809')
+      pbx.state('caller', 6)
+      pbx.emit('QueueCallerJoin', pbx.snapshot('caller'), { Queue: 'one', Position: 1, Count: 1 })
+      pbx.ring('caller', 'a', '101')
+      pbx.later(2_000)
+      pbx.dialEnd('caller', 'a', 'CANCEL')
+      pbx.exten('caller', '602')
+      pbx.emit('Newexten', pbx.snapshot('caller'), { Application: 'Queue', AppData: 'one,tT,,,60' })
+      pbx.emit('QueueCallerAbandon', pbx.snapshot('caller'), { Queue: 'one', Position: 1, OriginalPosition: 1 })
+      pbx.emit('QueueCallerLeave', pbx.snapshot('caller'), { Queue: 'one', Position: 1, Count: 0 })
+      pbx.hangup('a', 0)
+      pbx.later(3_000)
+      pbx.request('caller')
+      pbx.emit('VarSet', pbx.snapshot('caller'), { Variable: 'VMSTATUS', Value: 'SUCCESS' })
+      pbx.hangup('caller', 0)
+    },
+    `call_started inbound 15551230001 15550100809
+dial_started user 101
+dial_ended user 101 cancelled
+dial_ended queue one abandoned
+call_ended voicemail owner -
+call_missed 101
+call_saved recordings 0`,
+  ],
+  [
     'a queue in a queue that the caller leaves',
     (pbx) => {
       pbx.inbound('caller', '15551230001', '15550100311')

@@ -15,6 +15,8 @@ export type KnownChannel = {
   exten: string
   /** The last extension with a number that it entered: the caller of the macro or subroutine that runs. */
   entered: string | null
+  /** Where the subroutine runs that it called last, and the extension that called it. */
+  subroutine: { readonly context: string; readonly exten: string; readonly caller: string } | null
   /** The endpoint's own caller id, as the PBX is set up: later events show the caller's. */
   readonly number: string
   readonly display: string
@@ -50,6 +52,7 @@ export function addChannel(
     ...channel,
     local: channel.name.startsWith('Local/'),
     entered: null,
+    subroutine: null,
     nextTargets: [],
     targets: [],
     rung: new Set(),
@@ -97,6 +100,18 @@ function variable(context: AmiContext, id: string, name: string, value: string):
   if (value === '' || !context.variables.has(name) || reported?.get(name) === value) return []
   reported?.set(name, value)
   return [{ kind: 'variable', id, name, value: cleanText(value) ?? '' }]
+}
+
+/**
+ * Returns the extension at which a channel is. Macros (in `s`) and subroutines are no places: the extension that
+ * called them is.
+ */
+export function placeOf(known: KnownChannel | undefined, frame: AmiFrame): string {
+  const exten = frame.get('Exten')
+  const { subroutine = null, entered = null } = known ?? {}
+  if (subroutine !== null && subroutine.exten === exten && subroutine.context === frame.get('Context'))
+    return subroutine.caller
+  return exten === 's' ? (entered ?? exten) : exten
 }
 
 /** Returns the signal of a channel that is at another extension of the dialplan. */

@@ -2,7 +2,7 @@ import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, extensionChanged, isHelper, type KnownChannel } from './channels.ts'
+import { type AmiContext, extensionChanged, isHelper, type KnownChannel, placeOf } from './channels.ts'
 import { resultOfStatus } from './hangup-causes.ts'
 
 // Dial and Queue: the parties that they ring, and the results.
@@ -20,7 +20,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   if (!name.startsWith('Local/')) caller?.rung.add(endpoint)
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
   return [
-    ...extensionChanged(caller, source, frame.get('Exten')),
+    ...extensionChanged(caller, source, placeOf(caller, frame)),
     {
       kind: 'dial_begin',
       source: source === '' ? null : source,

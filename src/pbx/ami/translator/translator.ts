@@ -11,6 +11,7 @@ import {
   type AmiContext,
   extensionChanged,
   type KnownChannel,
+  placeOf,
   type RecordingOptions,
   tenantChange,
   tenantIn,
@@ -124,18 +125,28 @@ function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
   return state === '6' ? [{ kind: 'up', id }] : []
 }
 
+/** Returns where Gosub goes: `context,extension,priority(arguments)`, `extension,priority` or `priority`. */
+function subroutineOf(frame: AmiFrame, caller: string): KnownChannel['subroutine'] {
+  const target = frame.get('AppData').replace(/\(.*$/s, '')
+  const [, exten = frame.get('Exten'), context = frame.get('Context')] = target.split(',').toReversed()
+  return { context, exten, caller }
+}
+
 function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   const exten = frame.get('Exten')
-  const isNumber = /^\d+$/.test(exten)
-  if (known !== undefined && isNumber) known.entered = exten
+  const place = placeOf(known, frame)
+  const isNumber = /^\d+$/.test(place)
+  if (known !== undefined && isNumber) known.entered = place
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
       // A channel that is moved (transfer, redirect, return from parking) still shows the Dial that it has not left.
       known.nextTargets = known.dialAnswered ? [] : readDialTargets(frame.get('AppData'))
-      // Macros and subroutines run in `s`.
-      return extensionChanged(known, id, exten === 's' ? (known.entered ?? exten) : exten)
+      return extensionChanged(known, id, place)
+    case 'gosub':
+      if (known !== undefined) known.subroutine = subroutineOf(frame, known.entered ?? place)
+      return isNumber ? extensionChanged(known, id, place) : []
     case 'page':
       return extensionChanged(known, id, exten)
     case 'voicemail':
@@ -153,8 +164,14 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
     case 'appqueue':
       return []
     default:
-      return isNumber ? extensionChanged(known, id, exten) : []
+      return isNumber ? extensionChanged(known, id, place) : []
   }
+}
+
+/** FreePBX's ring groups and follow-me say how they ring their members; for a single phone it is `none`. */
+function ringGroup(known: KnownChannel | undefined, id: string, method: string): ChannelSignal[] {
+  if (known?.entered == null || method === '' || method === 'none') return []
+  return [...extensionChanged(known, id, known.entered), { kind: 'group', id, place: known.entered }]
 }
 
 function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
@@ -171,6 +188,11 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       known.unanswered = []
       known.dialAnswered = false
       return []
+    // A channel that is moved into VoiceMail has no Newexten of it.
+    case 'VMSTATUS':
+      return value === '' ? [] : [{ kind: 'voicemail', id }]
+    case 'RingGroupMethod':
+      return ringGroup(known, id, value)
     case 'QUEUESTATUS':
       return value === ''
         ? []
