@@ -21,6 +21,7 @@ const FOLDERS = [
   'cli/doctor',
   'cli',
   'app',
+  'backups',
   'alerts',
   'metrics',
   'openapi',

@@ -3,17 +3,24 @@ import { createPauses } from '../lib/periodic.ts'
 import { oneLine } from '../lib/terminal-text.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 
-/**
- * A notice for the operator: a webhook or PBX has been down for five minutes, or is up again. With a reason "up" means
- * that it is watched no more.
- */
-export type Alert = {
-  readonly what: 'webhook' | 'pbx'
-  readonly state: 'down' | 'up'
-  /** The webhook's URL as logs may have it, or the PBX's name. */
-  readonly name: string
-  readonly reason?: string | undefined
-}
+/** A notice for the operator. */
+export type Alert =
+  | {
+      /** A webhook or PBX has been down for five minutes, or is up again; with a reason it is no longer watched. */
+      readonly what: 'webhook' | 'pbx'
+      readonly state: 'down' | 'up'
+      /** The webhook's URL as logs may have it, or the PBX's name. */
+      readonly name: string
+      readonly reason?: string | undefined
+    }
+  | {
+      /** Backups fail, or succeed again. */
+      readonly what: 'backup'
+      readonly state: 'failed' | 'succeeded'
+      /** The place of the backups. */
+      readonly name: string
+      readonly reason?: string | undefined
+    }
 
 export type Alerts = {
   /** Queues an alert for the operator's URL. It is dropped, and logged, when too many others wait. */
@@ -77,17 +84,24 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
   }
 }
 
+/** The key of a body that has what the alert is about. */
+const KEYS = { webhook: 'url', pbx: 'pbx', backup: 'backup' } as const satisfies Record<Alert['what'], string>
+
 /** Returns the JSON body of an alert. Slack, Mattermost and Google Chat show its `text`. */
-function bodyOf({ what, state, name, reason }: Alert, atUs: number) {
-  const subject = `The ${what === 'pbx' ? 'PBX' : 'webhook'} ${inert(name)}`
+function bodyOf(alert: Alert, atUs: number) {
+  const { what, state, name } = alert
+  return { time: rfc3339(atUs), alert: `${what}_${state}`, [KEYS[what]]: name, text: `Hookswitch: ${sentence(alert)}` }
+}
+
+function sentence({ what, state, name, reason }: Alert): string {
   const why = reason === undefined ? '' : ` (${inert(reason)})`
-  const text =
-    state === 'down'
-      ? `Hookswitch: ${subject} has been down for 5 minutes${why}.`
-      : reason === undefined
-        ? `Hookswitch: ${subject} is up again.`
-        : `Hookswitch: ${subject} is watched no more${why}.`
-  return { time: rfc3339(atUs), alert: `${what}_${state}`, [what === 'pbx' ? 'pbx' : 'url']: name, text }
+  if (what === 'backup')
+    return state === 'failed'
+      ? `The backup to ${inert(name)} failed${why}. It is tried again.`
+      : `The backup to ${inert(name)} has succeeded again.`
+  const subject = `The ${what === 'pbx' ? 'PBX' : 'webhook'} ${inert(name)}`
+  if (state === 'down') return `${subject} has been down for 5 minutes${why}.`
+  return reason === undefined ? `${subject} is up again.` : `${subject} is watched no more${why}.`
 }
 
 const MAX_CHARACTERS = 500

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { createAlerts } from '../alerts/alerts.ts'
+import { type Alerts, createAlerts } from '../alerts/alerts.ts'
 import { startPbxAlerts } from '../alerts/pbx-alerts.ts'
 import { createAudit } from '../auth/audit.ts'
 import { ensureFirstUser } from '../auth/first-user.ts'
@@ -8,6 +8,9 @@ import { authRoutes } from '../auth/routes.ts'
 import { createAuthService } from '../auth/service.ts'
 import { tokenRoutes } from '../auth/token-routes.ts'
 import { createTokenService } from '../auth/token-service.ts'
+import { startBackups } from '../backups/backups.ts'
+import { ownCommand } from '../backups/own-command.ts'
+import { createFolderPlace, createS3Place } from '../backups/place.ts'
 import { createEventReader } from '../calls/api/event-reader.ts'
 import { eventRoutes } from '../calls/api/event-routes.ts'
 import { findCallsOfNumber } from '../calls/api/number-search.ts'
@@ -31,6 +34,7 @@ import { openOpaqueIds } from '../http/opaque-ids.ts'
 import { startServer } from '../http/server.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import type { Log } from '../lib/log.ts'
+import { parseS3Url } from '../lib/s3-url.ts'
 import { nowUs } from '../lib/time.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { metricsRoutes } from '../metrics/routes.ts'
@@ -246,9 +250,31 @@ async function startWatching(context: Context, { sending, pbxs, recordings }: Om
     startCallRetention({ maintenance, log, keepMs, mayPrune }),
     recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
     startPbxAlerts({ status: watch.status, alerts, store, log }),
+    ...backupsOf(config, { alerts, log }),
     alerts,
   )
   return { watch, states, disk }
+}
+
+/** Starts the backups, where a place for them is configured. */
+function backupsOf(
+  { backup, backupEveryMs, backupKeep, dataPath }: Config,
+  { alerts, log }: { readonly alerts: Alerts; readonly log: Log },
+): Stoppable[] {
+  if (backup === undefined) return []
+  const bucket = parseS3Url(backup)
+  const backups = startBackups({
+    place: bucket === undefined ? createFolderPlace(backup) : createS3Place(bucket, dataPath),
+    placeName: backup,
+    everyMs: backupEveryMs,
+    keep: backupKeep,
+    dataPath,
+    command: ownCommand(process.argv, process.execPath),
+    log,
+    nowUs,
+    onChange: ({ state, reason }) => alerts.send({ what: 'backup', state, name: backup, reason }),
+  })
+  return [backups]
 }
 
 type Parts = {

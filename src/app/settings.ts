@@ -14,8 +14,6 @@ type Given = string | readonly string[] | boolean | undefined
 /** Checks that depend on the machine. */
 export type Surroundings = { readonly canRead: (path: string) => boolean }
 
-/** A PBX of the settings, with its URL as it was given. */
-
 type Setting = {
   /** The declaration for the command line: `--pbx <url>`; without an argument it is a switch. */
   readonly flag: string
@@ -143,7 +141,7 @@ export const SETTINGS = {
   recordingsCopy: {
     flag: '--recordings-copy <place>',
     description: 'where recordings are copied to after the end of a call: a folder, or s3://bucket/prefix',
-    read: optional((given) => copyPlace(given)),
+    read: optional((given) => place('--recordings-copy', given)),
   },
   retentionRecordingsMs: {
     flag: '--retention-recordings <duration>',
@@ -155,6 +153,23 @@ export const SETTINGS = {
     description: 'larger recordings are neither sent nor copied',
     default: '512MB',
     read: required((given) => byteCount('--recording-max', given)),
+  },
+  backup: {
+    flag: '--backup <place>',
+    description: 'where backups of the store are kept: a folder, or s3://bucket/prefix; without it none is made',
+    read: optional((given) => place('--backup', given)),
+  },
+  backupEveryMs: {
+    flag: '--backup-every <duration>',
+    description: 'how often a backup is made',
+    default: '24h',
+    read: required((given) => duration('--backup-every', given)),
+  },
+  backupKeep: {
+    flag: '--backup-keep <number>',
+    description: 'how many backups are kept; older ones are deleted',
+    default: '14',
+    read: required((given) => backupsKept(given)),
   },
   logLevel: {
     flag: '--log-level <level>',
@@ -169,7 +184,8 @@ export const SETTINGS = {
   },
   alertUrl: {
     flag: '--alert-url <url>',
-    description: 'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, and when it is up again',
+    description:
+      'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, and when it is up again; when a backup fails',
     read: optional((given) => httpUrl('--alert-url', given)),
   },
 } as const satisfies Readonly<Record<string, Setting>>
@@ -190,7 +206,13 @@ export function readSettings(given: GivenSettings, surroundings: Surroundings): 
   const all: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
   const values = all.map(([name, setting]) => [name, setting.read(given[attributeOf(setting.flag)], surroundings)])
   // fromEntries loses the type of each value: it is that of its own reader.
-  return Object.fromEntries(values) as Settings
+  const settings = Object.fromEntries(values) as Settings
+  if (settings.backup !== undefined && settings.database !== undefined)
+    throw wrong(
+      '--backup',
+      'copies the store of a folder: back up the database with pg_dump or the tools of its server',
+    )
+  return settings
 }
 
 /** Makes an error that names a setting by its flag and its variable. */
@@ -216,6 +238,11 @@ function logLevel(given: string): LogLevel {
   return found
 }
 
+function backupsKept(given: string): number {
+  if (/^\d{1,6}$/.test(given) && Number(given) > 0) return Number(given)
+  throw wrong('--backup-keep', `is ${JSON.stringify(given)}: give a whole number, at least 1`)
+}
+
 function duration(flag: string, given: string): number {
   const ms = parseDuration(given)
   if (ms === undefined || ms === 0)
@@ -223,10 +250,10 @@ function duration(flag: string, given: string): number {
   return ms
 }
 
-function copyPlace(given: string): string {
+function place(flag: string, given: string): string {
   if (/^s3:/i.test(given) ? /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/i.test(given) : !/^\w+:\/\//.test(given))
     return given
-  throw wrong('--recordings-copy', `is ${JSON.stringify(given)}: give a folder, or s3://bucket/prefix`)
+  throw wrong(flag, `is ${JSON.stringify(given)}: give a folder, or s3://bucket/prefix`)
 }
 
 /** Returns a place in the form that PBX URLs have: a whole path, or a URL that ends with a slash. */

@@ -17,6 +17,8 @@ const flags: GivenSettings = {
   recordingsFrom: [],
   recordingLink: '7d',
   recordingMax: '512MB',
+  backupEvery: '24h',
+  backupKeep: '14',
   logLevel: 'info',
 }
 

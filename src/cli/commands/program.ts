@@ -19,6 +19,7 @@ import { metricsCommand } from './metrics.ts'
 import { nodesCommand } from './nodes.ts'
 import { pbxCommand } from './pbx.ts'
 import { recordingsCommand } from './recordings.ts'
+import { restoreCommand } from './restore.ts'
 import { type EndProcess, serveCommand } from './serve.ts'
 import { userCommand } from './user.ts'
 import { verifyCommand } from './verify.ts'
@@ -43,6 +44,7 @@ export function commandLine(stopped: () => Promise<void>, end: EndProcess = () =
   nodesCommand(program)
   verifyCommand(program)
   backupCommand(program)
+  restoreCommand(program)
   storeCommand(program)
   callCommand(program)
   recordingsCommand(program)

@@ -1,17 +1,8 @@
 import { S3Client } from 'bun'
+import type { S3Place } from '../../lib/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
 import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
-
-export type S3Place = { readonly bucket: string; readonly prefix: string }
-
-/** Parses `s3://bucket/prefix`. Returns `undefined` if it is none. */
-export function parseS3Url(text: string): S3Place | undefined {
-  const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/i.exec(text)
-  if (match === null) return undefined
-  const [, bucket = '', prefix = ''] = match
-  return { bucket, prefix: prefix.replace(/\/+$/, '') }
-}
 
 /** Parts of an upload: few enough that the memory holds those of several copies at once. */
 const PART_BYTES = 8 * 1024 * 1024

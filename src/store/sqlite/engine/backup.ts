@@ -20,7 +20,7 @@ export function backupStore(path: string, target: string): number {
     copy(path, part)
     proveIntact(part)
     renameSync(part, target)
-    sync(dirname(target))
+    syncToDisk(dirname(target))
     return statSync(target).size
   } catch (cause) {
     rmSync(part, { force: true })
@@ -29,7 +29,7 @@ export function backupStore(path: string, target: string): number {
 }
 
 /** Waits until the writes to a file or folder are on the disk. */
-function sync(path: string): void {
+export function syncToDisk(path: string): void {
   const file = openSync(path, 'r')
   try {
     fsyncSync(file)
@@ -48,7 +48,7 @@ function copy(path: string, part: string): void {
   } finally {
     sqlite.close()
   }
-  sync(part)
+  syncToDisk(part)
 }
 
 function proveIntact(part: string): void {

@@ -1,0 +1,129 @@
+import { rm } from 'node:fs/promises'
+import { constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import type { Log } from '../lib/log.ts'
+import { createPauses } from '../lib/periodic.ts'
+import type { NowUs } from '../lib/time.ts'
+import type { BackupPlace } from './place.ts'
+import { backupName, backupsAmong, dueInUs, expired } from './schedule.ts'
+
+export type BackupsOptions = {
+  readonly place: BackupPlace
+  /** The place as it was configured, for messages. */
+  readonly placeName: string
+  readonly everyMs: number
+  /** How many backups stay in the place. */
+  readonly keep: number
+  /** The folder of the store. */
+  readonly dataPath: string
+  /** The command line of this program: its backups run in a process of their own, so that they delay nothing here. */
+  readonly command: readonly string[]
+  readonly log: Log
+  readonly nowUs: NowUs
+  /** Called once when backups begin to fail, and once when one has succeeded again. */
+  readonly onChange: (change: { readonly state: 'failed' | 'succeeded'; readonly reason?: string }) => void
+  readonly firstRetryMs?: number
+}
+
+/** A failed backup is tried again after 5 minutes, then later and later, at most as late as the next one is due. */
+const FIRST_RETRY_MS = 5 * 60_000
+
+/**
+ * Starts making backups of the store's file: when the newest in the place is older than `everyMs`, one is written,
+ * verified, and gets its name; then the oldest beyond `keep` are deleted.
+ */
+export function startBackups(options: BackupsOptions): { stop(): Promise<void> } {
+  const { place, placeName, everyMs, log, nowUs, onChange, firstRetryMs = FIRST_RETRY_MS } = options
+  const pauses = createPauses()
+  const stopping = new AbortController()
+  let retryMs = firstRetryMs
+  let hasFailed = false
+
+  async function round(): Promise<number> {
+    const waitUs = dueInUs(backupsAmong(await place.list()), everyMs * 1_000, nowUs())
+    if (waitUs > 0) return waitUs / 1_000
+    await makeBackup(options, stopping.signal)
+    retryMs = firstRetryMs
+    if (hasFailed) onChange({ state: 'succeeded' })
+    hasFailed = false
+    return everyMs
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      let waitMs: number
+      try {
+        waitMs = await round()
+      } catch (error) {
+        if (stopping.signal.aborted) return
+        const reason = error instanceof Error ? error.message : String(error)
+        waitMs = Math.min(retryMs, everyMs)
+        retryMs *= 2
+        log.error({ place: placeName, reason, seconds: waitMs / 1_000 }, 'the backup failed: it is tried again')
+        if (!hasFailed) onChange({ state: 'failed', reason })
+        hasFailed = true
+      }
+      // setTimeout takes at most 2^31 ms.
+      await pauses.wait(Math.min(waitMs, 86_400_000))
+    }
+  }
+
+  const running = run()
+  return {
+    async stop() {
+      stopping.abort()
+      pauses.end()
+      await running
+    },
+  }
+}
+
+async function makeBackup(
+  { place, placeName, keep, dataPath, command, log, nowUs }: BackupsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedUs = nowUs()
+  const name = backupName(startedUs)
+  const work = await place.makeWorkFolder()
+  try {
+    // The work folder is a data folder with a store of its own: so `verify` can open it.
+    const file = join(work, 'hookswitch.db')
+    await runCommand([...command, 'backup', file, '--data', dataPath], signal)
+    const { size } = Bun.file(file)
+    await runCommand([...command, 'verify', '--data', work], signal)
+    await place.put(file, name)
+    const seconds = Math.round((nowUs() - startedUs) / 1_000_000)
+    log.info({ backup: name, place: placeName, bytes: size, seconds }, 'a backup was written and verified')
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+  for (const old of expired(backupsAmong(await place.list()), keep)) {
+    await place.delete(old.name)
+    log.info({ backup: old.name, place: placeName }, 'an old backup was deleted')
+  }
+}
+
+/** Runs a command of this program to its end. @throws Error with its message if it fails. */
+async function runCommand(command: readonly string[], signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const child = Bun.spawn([...command], {
+    // Settings of the service in the environment are not for the commands: their flags say all.
+    env: { PATH: process.env.PATH ?? '', TMPDIR: process.env.TMPDIR ?? '/tmp' },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    signal,
+  })
+  setPriority(child.pid, constants.priority.PRIORITY_LOW)
+  const [output, errors, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  if (code === 0) return
+  const said = `${output}\n${errors}`
+    .trim()
+    .replace(/\s*\n\s*/g, '; ')
+    .slice(0, 2_000)
+  throw new Error(said === '' ? `the command ended with ${child.signalCode ?? `exit code ${code}`}` : said)
+}

@@ -1,0 +1,107 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { S3Client } from 'bun'
+
+/** Where backups are kept. Each operation throws an error with the reason when the place cannot be used. */
+export type BackupPlace = {
+  /** Makes an empty folder in which a backup is written and verified before it has its name. */
+  makeWorkFolder(): Promise<string>
+  /** Returns the names of all files in the place. */
+  list(): Promise<string[]>
+  /** Moves a verified file into the place, under a name that it does not have yet. It is there whole or not at all. */
+  put(file: string, name: string): Promise<void>
+  delete(name: string): Promise<void>
+}
+
+const WORK_FOLDER = '.hookswitch-backup-'
+
+/** Creates the place of backups in a folder, which is made if it does not exist. */
+export function createFolderPlace(path: string): BackupPlace {
+  const folder = resolve(path)
+  return {
+    async makeWorkFolder() {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await removeWorkFolders(folder)
+      return await mkdtemp(join(folder, WORK_FOLDER))
+    },
+    async list() {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      return await readdir(folder)
+    },
+    async put(file, name) {
+      await rename(file, join(folder, name))
+      const handle = openSync(folder, 'r')
+      try {
+        fsyncSync(handle)
+      } finally {
+        closeSync(handle)
+      }
+    },
+    delete: (name) => rm(join(folder, name)),
+  }
+}
+
+/** Removes what a process that was killed has left. */
+async function removeWorkFolders(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    if (name.startsWith(WORK_FOLDER)) await rm(join(folder, name), { recursive: true, force: true })
+}
+
+/** The longest silence of an S3 server to one request. An upload sends many. */
+const UPLOAD_WITHIN_MS = 3_600_000
+const ANSWER_WITHIN_MS = 30_000
+
+/**
+ * Creates the place of backups in a bucket of S3, below a prefix. Endpoint, region and keys are those of the
+ * environment. A backup is written and verified in `workPath` first.
+ */
+export function createS3Place(
+  { bucket, prefix }: { readonly bucket: string; readonly prefix: string },
+  workPath: string,
+  client = new S3Client({ bucket }),
+): BackupPlace {
+  const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
+  return {
+    async makeWorkFolder() {
+      await removeWorkFolders(workPath)
+      return await mkdtemp(join(resolve(workPath), WORK_FOLDER))
+    },
+    async list() {
+      const names: string[] = []
+      const start = keyOf('')
+      let startAfter: string | undefined
+      do {
+        const page = await within(
+          ANSWER_WITHIN_MS,
+          client.list(startAfter === undefined ? { prefix: start } : { prefix: start, startAfter }),
+        )
+        const keys = (page.contents ?? []).map(({ key }) => key)
+        names.push(...keys.map((key) => key.slice(start.length)))
+        startAfter = page.isTruncated === true ? keys.at(-1) : undefined
+      } while (startAfter !== undefined)
+      return names
+    },
+    async put(file, name) {
+      const { size } = await stat(file)
+      await within(UPLOAD_WITHIN_MS, client.write(keyOf(name), Bun.file(file)))
+      const stored = await within(ANSWER_WITHIN_MS, client.stat(keyOf(name)))
+      if (stored.size !== size) throw new Error(`s3://${bucket}/${keyOf(name)} has ${stored.size} of ${size} bytes`)
+      await rm(file)
+    },
+    async delete(name) {
+      await within(ANSWER_WITHIN_MS, client.delete(keyOf(name)))
+    },
+  }
+}
+
+/** Awaits a request to the S3 server. Bun's client waits for minutes for one that does not answer. */
+async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`the S3 server did not answer within ${ms / 1_000} s`)), ms)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

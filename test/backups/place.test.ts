@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { S3Client } from 'bun'
+import { createFolderPlace, createS3Place } from '../../src/backups/place.ts'
+import { emptyFolder } from '../help/app.ts'
+import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
+
+test('a folder is made, and what a killed process has left in it is removed', async () => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'deep', 'backups')
+  const place = createFolderPlace(path)
+  expect(await place.list()).toEqual([])
+  mkdirSync(join(path, '.hookswitch-backup-old'))
+  const work = await place.makeWorkFolder()
+  expect(existsSync(join(path, '.hookswitch-backup-old'))).toBe(false)
+  writeFileSync(join(work, 'hookswitch.db'), 'content')
+  await place.put(join(work, 'hookswitch.db'), 'one.db')
+  expect(await Bun.file(join(path, 'one.db')).text()).toBe('content')
+  await place.delete('one.db')
+  expect(readdirSync(path).filter((name) => !name.startsWith('.'))).toEqual([])
+})
+
+test('a bucket holds backups below its prefix, with lists of several pages', async () => {
+  using folder = emptyFolder()
+  const server = startS3Server()
+  const client = new S3Client({ ...S3_KEYS, endpoint: server.url, bucket: S3_BUCKET })
+  const place = createS3Place({ bucket: S3_BUCKET, prefix: 'store/daily' }, folder.path, client)
+  const work = await place.makeWorkFolder()
+  const names = Array.from({ length: 5 }, (_, at) => `${at}.db`)
+  for (const name of names) {
+    writeFileSync(join(work, 'hookswitch.db'), `content of ${name}`)
+    await place.put(join(work, 'hookswitch.db'), name)
+  }
+  expect((await place.list()).toSorted()).toEqual(names)
+  await place.delete('0.db')
+  expect((await place.list()).toSorted()).toEqual(names.slice(1))
+  expect(await client.file('store/daily/1.db').text()).toBe('content of 1.db')
+  await server.stop()
+})

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'bun:test'
+import { ownCommand } from '../../src/backups/own-command.ts'
+import { backupName, backupsAmong, dueInUs, expired } from '../../src/backups/schedule.ts'
+
+const HOUR_US = 3_600_000_000
+const AT_US = Date.parse('2026-11-23T07:15:00Z') * 1_000
+
+describe('backups', () => {
+  test('have the time in their name, and are found by it, the newest first', () => {
+    expect(backupName(AT_US + 999_999)).toBe('hookswitch-2026-11-23T071500Z.db')
+    const names = ['notes.txt', 'hookswitch-2026-13-99T071500Z.db', 'hookswitch-2026-11-23T071500Z.db.part']
+    expect(backupsAmong([...names, backupName(AT_US), backupName(AT_US + HOUR_US)])).toEqual([
+      { name: 'hookswitch-2026-11-23T081500Z.db', atUs: AT_US + HOUR_US },
+      { name: 'hookswitch-2026-11-23T071500Z.db', atUs: AT_US },
+    ])
+  })
+
+  test('are due at once without one, then after each interval', () => {
+    const backups = backupsAmong([backupName(AT_US)])
+    expect(dueInUs([], HOUR_US, AT_US)).toBe(0)
+    expect(dueInUs(backups, HOUR_US, AT_US)).toBe(HOUR_US)
+    expect(dueInUs(backups, HOUR_US, AT_US + HOUR_US / 4)).toBe((HOUR_US * 3) / 4)
+    expect(dueInUs(backups, HOUR_US, AT_US + 5 * HOUR_US)).toBe(0)
+  })
+
+  test('from the future do not delay the next one', () => {
+    const backups = backupsAmong([backupName(AT_US + 100 * HOUR_US), backupName(AT_US)])
+    expect(dueInUs(backups, HOUR_US, AT_US + HOUR_US / 2)).toBe(HOUR_US / 2)
+  })
+
+  test('beyond the number that is kept are deleted, the oldest', () => {
+    const backups = backupsAmong([0, 1, 2].map((hours) => backupName(AT_US + hours * HOUR_US)))
+    expect(expired(backups, 2).map(({ name }) => name)).toEqual(['hookswitch-2026-11-23T071500Z.db'])
+    expect(expired(backups, 3)).toEqual([])
+  })
+})
+
+test.each([
+  [
+    ['/usr/local/bin/hookswitch', '/$bunfs/root/main.js', 'serve'],
+    '/usr/local/bin/hookswitch',
+    ['/usr/local/bin/hookswitch'],
+  ],
+  [['/usr/bin/bun', '/clone/src/main.ts', 'serve'], '/usr/bin/bun', ['/usr/bin/bun', '/clone/src/main.ts']],
+])('the command line of this program: %j', (argv, execPath, expected) => {
+  expect(ownCommand(argv, execPath)).toEqual(expected)
+})
