@@ -33,11 +33,28 @@ export function createWebhookService({
   const replaceIf = (accountId: number, list: WebhookList, ifMatch: string | null): Promise<boolean> =>
     webhooks.listReplace({ accountId, list, ifMatch, secrets: list.map(newSecret), nowUs: now() })
 
+  /** The last edit of each account: edits of this process take turns, so only other writers make them begin again. */
+  const turns = new Map<number, Promise<unknown>>()
+
+  /** Edits the list of an account after the edits that came before. */
+  async function edit(
+    accountId: number,
+    edited: (before: WebhookList) => WebhookList,
+  ): Promise<{ list: WebhookList; etag: string }> {
+    const turn = (turns.get(accountId) ?? Promise.resolve()).catch(() => {}).then(() => editNow(accountId, edited))
+    turns.set(accountId, turn)
+    try {
+      return await turn
+    } finally {
+      if (turns.get(accountId) === turn) turns.delete(accountId)
+    }
+  }
+
   /**
-   * Replaces the list by what `edit` makes of it, and nothing that another writer stores meanwhile is lost: then it is
+   * Replaces the list by what `edited` makes of it. Nothing that another writer stores meanwhile is lost: the list is
    * read and edited again.
    */
-  async function edit(
+  async function editNow(
     accountId: number,
     edited: (before: WebhookList) => WebhookList,
   ): Promise<{ list: WebhookList; etag: string }> {

@@ -21,7 +21,7 @@ export function restoreCommand(program: Command): void {
       if (placeOf({ data, databaseUrl }).database !== undefined)
         throw new Fault('invalid', 'a Postgres database is restored with pg_restore, or with the tools of its server')
       const stamp = rfc3339(nowUs()).replaceAll(/[:.]/g, '')
-      const { newestEventAt, movedTo } = restoreStore(resolve(file), data, stamp)
+      const { newestEventAt, movedTo } = restoreStore(resolve(file), resolve(data), stamp)
       const wrong = await withExistingStore({ data }, ({ maintenance }) => maintenance.verify())
       if (json) printJson({ newest_event_at: newestEventAt, moved_to: movedTo, whole: wrong.length === 0, wrong })
       else {
