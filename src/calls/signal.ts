@@ -77,6 +77,8 @@ export type ChannelSignal =
   | { readonly kind: 'extension_changed'; readonly id: string; readonly extension: string }
   /** The extension at which the channel is rings several phones, at once or in turn: a group of its own. */
   | { readonly kind: 'group'; readonly id: string; readonly place: string }
+  /** The extension at which the channel was when it made the dials whose `place` was to follow. */
+  | { readonly kind: 'dialled_from'; readonly id: string; readonly place: string }
   /** Two halves of a Local or loopback channel: `one` is dialled, `two` runs the dialplan. */
   | { readonly kind: 'pair'; readonly one: string; readonly two: string }
   | {
@@ -87,6 +89,10 @@ export type ChannelSignal =
       readonly shown: string | null
       /** The dialplan extension that dials, where the PBX reports it with the dial. */
       readonly place?: string | null
+      /** The PBX shows that extension with the next event of the dialling channel. */
+      readonly placeFollows?: boolean
+      /** The extension that was called forwards all its calls to this party. */
+      readonly forwarded?: boolean
       /** A queue rings it, or not, where the PBX reports it with each dial. */
       readonly byQueue?: boolean
       /** A conference calls it in: nobody called, and who is called is no caller either. */

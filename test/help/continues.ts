@@ -4,5 +4,6 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   't4-reconnect-end-in-gap': 't4b-reconnect-end-in-gap',
   'z-restart': 'z2-after-restart',
   'reconnect-1': 'reconnect-2',
+  'lf-pbx-killed-1': 'lf-pbx-killed-2',
   'gap-blind-answer-1': 'gap-blind-answer-2',
 }

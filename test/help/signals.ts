@@ -158,6 +158,8 @@ function dial(random: Random, dest: string): Unstamped {
     endpoint: endpoint(random),
     shown: random.pick(NUMBERS),
     place: random.pick([null, null, '600', '*8']),
+    placeFollows: random.chance(0.2),
+    forwarded: random.chance(0.1),
     forConference: random.chance(0.05),
     ...(random.chance(0.3) && { byQueue: random.chance(0.5) }),
   }

@@ -14,7 +14,7 @@ export type Customer = { readonly name: string; readonly fixtures: readonly stri
 
 /** Of several connections, of no connection, of a PBX that stops, of stamps, or of a load that is no call of a customer. */
 const UNFIT =
-  /reconnect|gap-|restart|stopped|bad-auth|login-refused|s-load|timestampevents|resync|ami-redirect|concurrent|sequential/
+  /reconnect|gap-|restart|killed|stopped|bad-auth|login-refused|s-load|timestampevents|resync|ami-redirect|concurrent|sequential/
 
 const namesOf = (kind: Kind): string[] =>
   readdirSync(join(FIXTURES, kind))
@@ -29,7 +29,7 @@ export function customersOf(kind: Kind, count: number): Customer[] {
     const fixtures = names.filter((_name, at) => at % half === index % half)
     const name = `Customer${index}.example`
     const expected = fixtures.map((fixture) => readExpectedFile(`${kind}/${fixture}`)).join('\n\n')
-    return { name, fixtures, expected: expected.replaceAll('pbx.example', name) }
+    return { name, fixtures, expected: expected.replace(/\b(?:pbx|acme)\.example/g, name) }
   })
 }
 
@@ -122,7 +122,7 @@ function eslFrames(fixture: string, number: number, customer: string, fromMs: nu
       const stamp = String(Math.round(stampUs - firstUs + fromMs * 1_000 + ESL_BEGAN_US))
       const body = frame.body
         .replace(/\b[0-9a-f]{4}([0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-)/g, (_, rest) => `${hex(number, 4)}${rest}`)
-        .replaceAll('pbx.example', customer)
+        .replace(/\b(?:pbx|acme)\.example/g, customer)
         .replace(/^(Event-Date-Timestamp: )\d+/m, (_, key) => key + stamp)
         .replace(/("Event-Date-Timestamp":\s*")\d+/, (_, key) => key + stamp)
       const head = `Content-Length: ${Buffer.byteLength(body)}\nContent-Type: ${frame.contentType}\n\n`

@@ -2,7 +2,7 @@ import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
 import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
 import { resync } from './resync/resync.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
-import { noteGroup } from './rules/dial-stages.ts'
+import { noteDialledFrom, noteGroup } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
 import { decideDirectionByCaller, destination } from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
@@ -150,6 +150,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'group':
       noteGroup(state, channel, signal.place)
       break
+    case 'dialled_from':
+      noteDialledFrom(state, channel, signal.place)
+      break
     case 'ringing':
       noteRinging(channel, signal.atUs)
       break
@@ -235,7 +238,7 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
   }
 }
 
-/** The channel is elsewhere in the dialplan; a group that it rings right now is named after the place. */
+/** The channel is elsewhere in the dialplan. */
 function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const place = destination(dialled)
   if (place === null) return

@@ -1,5 +1,5 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
-import { callOf, channelOf, markChanged, stageOf } from '../state/registry.ts'
+import { callOf, channelOf, channelsOf, markChanged, stageOf } from '../state/registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
 import { decideDirectionByDial, destination } from './direction.ts'
@@ -56,16 +56,13 @@ export function addStage(
     startedUs: number | null
   },
 ): Stage {
-  const before = call.stages
-    .filter((stage) => stage.kind === of.kind && stage.target === of.target)
-    .reduce((last, stage) => Math.max(last, stage.attempt), 0)
   const stage: Stage = {
     id: state.newId(of.startedUs ?? state.atUs),
     parentId: null,
     kind: of.kind,
     target: of.target,
     name: of.name,
-    attempt: before + 1,
+    attempt: attemptsAt(call, of) + 1,
     startedUs: of.startedUs,
     rangUs: null,
     answeredUs: null,
@@ -89,6 +86,12 @@ export function addStage(
   call.stages.push(stage)
   return stage
 }
+
+/** Returns how often a target was tried, `except` for one stage. */
+const attemptsAt = (call: Call, of: Pick<Stage, 'kind' | 'target'>, except?: Stage): number =>
+  call.stages
+    .filter((stage) => stage !== except && stage.kind === of.kind && stage.target === of.target)
+    .reduce((last, stage) => Math.max(last, stage.attempt), 0)
 
 /** Ends a stage with its result. */
 export function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
@@ -189,15 +192,38 @@ function addGroup(state: TrackerState, call: Call, party: Channel, members: read
     name: null,
     startedUs: members[0]?.startedUs ?? null,
   })
-  // A place that came with the dial is not changed by the dialler's way through the dialplan.
-  group.dialler = place === null ? dialler.id : null
+  if (common?.placeFollows === true) group.dialler = dialler.id
   return group
+}
+
+/** Notes the extension at which a channel made its last dials: the group that they are is named after it. */
+export function noteDialledFrom(state: TrackerState, channel: Channel, shown: string): void {
+  const place = destination(shown)
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  for (const { dial } of channelsOf(state, call)) {
+    if (dial?.source !== channel.id || !dial.placeFollows) continue
+    dial.place = place
+    dial.placeFollows = false
+  }
+  for (const group of call.stages) {
+    if (group.dialler !== channel.id || group.ended) continue
+    group.dialler = null
+    if (place === null || place === group.target) continue
+    group.target = place
+    group.attempt = attemptsAt(call, { kind: 'group', target: place }, group) + 1
+  }
 }
 
 const MAX_NESTING = 16
 
 /** A channel that dialled, and the dialplan extension it dialled from, if that was reported. */
-type Dialler = { readonly id: string; readonly place: string | null; readonly byQueue: boolean | null }
+type Dialler = {
+  readonly id: string
+  readonly place: string | null
+  readonly placeFollows: boolean
+  readonly byQueue: boolean | null
+}
 
 const isSamePlace = (one: Dialler | undefined, other: Dialler | undefined): boolean =>
   one?.id === other?.id && (one?.place == null || other?.place == null || one.place === other.place)
@@ -209,7 +235,8 @@ function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
   while (channel !== undefined && diallers.length < MAX_NESTING) {
     const source = channelOf(state, channel.dial?.source ?? null)
     if (source === undefined) return diallers
-    diallers.push({ id: source.id, place: channel.dial?.place ?? null, byQueue: channel.dial?.byQueue ?? null })
+    const { place = null, placeFollows = false, byQueue = null } = channel.dial ?? {}
+    diallers.push({ id: source.id, place, placeFollows, byQueue })
     channel = isVirtual(source) ? channelOf(state, source.pair) : undefined
   }
   return diallers

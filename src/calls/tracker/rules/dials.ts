@@ -27,7 +27,7 @@ export function beginDial(
   at: At,
   signal: Pick<
     Extract<ChannelSignal, { kind: 'dial_begin' }>,
-    'source' | 'endpoint' | 'shown' | 'place' | 'byQueue' | 'forConference'
+    'source' | 'endpoint' | 'shown' | 'place' | 'placeFollows' | 'forwarded' | 'byQueue' | 'forConference'
   >,
   dest: Channel,
 ): void {
@@ -39,6 +39,8 @@ export function beginDial(
   // A phone may ring before Asterisk reports that it was dialled.
   if (dest.rangUs !== null) dest.dial.rangUs = at.atUs
   dest.dial.place = destination(signal.place ?? null)
+  dest.dial.placeFollows = signal.placeFollows === true
+  dest.dial.forwarded = signal.forwarded === true
   dest.dial.byQueue = signal.byQueue ?? null
   dest.dial.forConference = signal.forConference === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))

@@ -158,6 +158,7 @@ export function nameAgent(state: TrackerState, call: Call): void {
 function isForward(dest: Channel, dialled: string | null, party: Channel): boolean {
   const sent = dest.endpoint.number
   if (dialled === null || sent === null) return false
+  if (dest.dial?.forwarded === true) return isInternalNumber(dialled)
   return (
     dest.dial?.source !== party.id && isInternalNumber(dialled) && !dialled.endsWith(sent) && !sent.endsWith(dialled)
   )

@@ -3,6 +3,7 @@ import { channelOf, stageOf } from '../state/registry.ts'
 import type { Call, QueueState, Stage, TrackerState } from '../state/state.ts'
 import { isUp } from '../state/state.ts'
 import { closeStage } from './dial-stages.ts'
+import { EXPLANATION_US } from './stage-results.ts'
 
 /**
  * Groups and queues, the parents of the stages of their members: a group ends with the last of its members, a queue
@@ -56,9 +57,17 @@ function updateGroup(state: TrackerState, call: Call, group: Stage): void {
     call.stages = call.stages.filter((stage) => stage !== group)
     return
   }
-  if (members.length === 0 || !members.every((member) => member.ended)) return
+  if (members.length === 0 || !members.every((member) => member.ended) || awaitsName(state, group)) return
   const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
   closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
+}
+
+/** Returns whether the place in the dialplan that names a group may still be shown. */
+function awaitsName(state: TrackerState, group: Stage): boolean {
+  const dialler = channelOf(state, group.dialler)
+  if (dialler === undefined || !isUp(dialler)) return false
+  group.settlingSinceUs ??= state.nowUs
+  return state.nowUs - group.settlingSinceUs < EXPLANATION_US
 }
 
 /** A member that had ended before any other was dialled was not rung together with them: its end was reported late. */
@@ -125,10 +134,12 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   if (!isExplained && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLING_US) return
   const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
   const result =
-    queue.result === 'timeout' || queue.result === 'other'
-      ? queue.result
-      : gaveUp || callerGone
-        ? 'abandoned'
-        : (queue.result ?? 'other')
+    call.lost !== null && queue.leftUs === null
+      ? 'other'
+      : queue.result === 'timeout' || queue.result === 'other'
+        ? queue.result
+        : gaveUp || callerGone
+          ? 'abandoned'
+          : (queue.result ?? 'other')
   closeStage(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
 }

@@ -32,13 +32,46 @@ export function resultOfStage(
   const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
   // A dialplan may give a phone this cause without an answer, so that it shows no missed call.
   if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
-  if (firm !== undefined) return firm
+  if (firm !== undefined && hadGivenUp(state, stage, legs)) return 'cancelled'
+  if (firm !== undefined) {
+    const isOpen = firm === 'unavailable' || results.some((result) => result === 'cancelled' || result === null)
+    return isOpen && mayHaveGivenUp(state, call, stage, legs) ? null : firm
+  }
   if (isAbandoned(state, call, stage)) return 'cancelled'
   const caller = channelOf(state, stage.source)
   // Nobody called it: the PBX rang it by itself, and gave it up.
   if (stage.source === null) return 'no_answer'
   // A PBX may report a moment after the hang-up that it was the caller's.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
+}
+
+const overUsOf = ({ dial, goneUs }: Channel): number => dial?.endedUs ?? goneUs ?? 0
+
+/** The stamps of two legs' ends differ by that much though one follows from the other. */
+const SAME_MOMENT_US = 100_000
+
+/**
+ * The caller gave up while a device rang: what another device had said before that counts no more, nor that this one
+ * answers the end of its dial as if it were unavailable.
+ */
+function hadGivenUp(state: TrackerState, stage: Stage, legs: readonly Channel[]): boolean {
+  const caller = channelOf(state, stage.source)
+  const last = legs.reduce<Channel | undefined>(
+    (a, b) => (a !== undefined && overUsOf(a) > overUsOf(b) ? a : b),
+    undefined,
+  )
+  if (caller === undefined || !caller.hungUpItself || caller.goneUs === null || last === undefined) return false
+  const said = legResult(state, last)
+  const isDoubtful = said === null || said === 'cancelled' || said === 'unavailable'
+  return overUsOf(last) >= caller.goneUs - (isDoubtful ? SAME_MOMENT_US : 0)
+}
+
+/** That the caller gave up may be on its way, unless the caller goes on. */
+function mayHaveGivenUp(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
+  const caller = channelOf(state, stage.source)
+  if (!stage.rang || caller === undefined || !isUp(caller)) return false
+  const overUs = Math.max(...legs.map(overUsOf))
+  return !call.stages.some((other) => other.source === stage.source && (other.startedUs ?? 0) >= overUs)
 }
 
 /** An application rang it for a caller: "no answer" is its report of a leg that it takes down, whatever the reason. */
@@ -75,14 +108,16 @@ function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
 export function resultUnexplained(state: TrackerState, stage: Stage): StageResult {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
   const caller = channelOf(state, stage.source)
-  const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
-  const isWithdrawn = result === undefined || result === 'cancelled' || result === 'answered_elsewhere'
-  if (!isWithdrawn) return result
+  const results = legs.flatMap((leg) => leg.dial?.result ?? leg.end?.result ?? [])
+  const result = results.find((one) => !isWithdrawn(one) && one !== 'other') ?? results[0]
+  if (result !== undefined && !isWithdrawn(result)) return result
   if (caller !== undefined && !caller.hungUpItself && legs.some((leg) => isGivenUp(state, leg))) return 'no_answer'
   if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
   // The PBX allowed for no more time: it rang until it was given up.
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
 }
+
+const isWithdrawn = (result: StageResult): boolean => result === 'cancelled' || result === 'answered_elsewhere'
 
 /**
  * Returns whether another party answered the same caller while this one rang. An answer before that, or a later dial,

@@ -107,6 +107,8 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     source,
     handedOverBy: null,
     place: null,
+    placeFollows: false,
+    forwarded: false,
     byQueue: null,
     forConference: false,
     beganUs,

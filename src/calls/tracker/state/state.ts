@@ -21,6 +21,10 @@ export type Dial = {
   handedOverBy: string | null
   /** The dialplan extension that it is made from; `null` if the PBX does not report it with each dial. */
   place: string | null
+  /** The next event of the dialling channel shows that extension. */
+  placeFollows: boolean
+  /** The extension that was called forwards to the party. */
+  forwarded: boolean
   /** A queue rings the party, or not; `null` if the PBX does not report it with each dial. */
   byQueue: boolean | null
   /** A conference calls the party in. */
@@ -108,7 +112,7 @@ export type Stage = {
   sinceUs: number | null
   /** Of a group that the PBX shows: the channel for which it rings its members, at once or in turn. */
   shownBy: string | null
-  /** Of a group: the channel in whose place of the dialplan it is rung, which may be a virtual half. */
+  /** Of a group: the channel, perhaps a virtual half, whose place in the dialplan will name it; `null` once it does. */
   dialler: string | null
   rang: boolean
   answered: boolean

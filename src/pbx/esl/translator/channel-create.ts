@@ -4,7 +4,7 @@ import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import type { EslEvent } from '../event.ts'
 import { variableOf } from '../event.ts'
-import { addLeg, customerOf, type EslContext, type Leg, partyBehind, tenantIn } from './legs.ts'
+import { addLeg, customerOf, type EslContext, type Leg, partyBehind, placeOf, tenantIn } from './legs.ts'
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
 
@@ -47,7 +47,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   }
   if (isSecond) return [channel, { kind: 'pair', one: other, two: id }]
   if (!outbound) return [channel]
-  return [...sourceMoved(context, event, source, endpoint), channel, dialOf(event, id, source, endpoint)]
+  return [...sourceMoved(context, event, source, endpoint), channel, dialOf(context, event, leg, endpoint)]
 }
 
 function noteUnnamed(context: EslContext, event: EslEvent, leg: Leg): void {
@@ -58,13 +58,33 @@ function noteUnnamed(context: EslContext, event: EslEvent, leg: Leg): void {
 /** The number that FreeSWITCH shows to a phone that it rings for no party in particular. */
 const NO_CALLER = '0000000000'
 
-function dialOf(event: EslEvent, id: string, source: string | null, endpoint: Endpoint): ChannelSignal {
+/** Legs that are originated for a caller (`:_:`) show the caller, and not where in the dialplan it is. */
+function noteDial(event: EslEvent, dialler: Leg): void {
+  dialler.dialledFrom = {
+    after: placeOf(event),
+    atSeconds: Number(event.get('Caller-Channel-Created-Time')) / 1_000_000,
+  }
+}
+
+function dialOf(context: EslContext, event: EslEvent, { id, source }: Leg, endpoint: Endpoint): ChannelSignal {
   const number = cleanText(event.get('Caller-Caller-ID-Number'))
   const shown = number === endpoint.number || number === NO_CALLER ? null : number
   const place = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
   const byQueue = isByQueue(event)
-  const dial = { kind: 'dial_begin' as const, source, dest: id, endpoint, shown, place, byQueue }
-  return source === null && isMadeByConference(event) ? { ...dial, forConference: true } : dial
+  const dialler = source === null ? undefined : context.legs.get(source)
+  if (dialler !== undefined && place === null && !byQueue) noteDial(event, dialler)
+  return {
+    kind: 'dial_begin',
+    source,
+    dest: id,
+    endpoint,
+    shown,
+    place,
+    placeFollows: dialler?.dialledFrom != null && place === null && !byQueue,
+    forwarded: dialler?.isForwarded === true && endpoint.kind === 'external',
+    byQueue,
+    forConference: source === null && isMadeByConference(event),
+  }
 }
 
 /** Returns the party that is rung, on behalf of which party, and when. */

@@ -59,6 +59,10 @@ export type Leg = {
   handedOverBy: Set<string>
   /** `Event-Sequence` of its last event that was read. */
   heard: number
+  /** Its dials whose place in the dialplan its next event shows: the last one's place among events, and when it was. */
+  dialledFrom: { readonly after: number; readonly atSeconds: number } | null
+  /** FusionPBX's directory forwards all calls to the extension that it called. */
+  isForwarded: boolean
   /** FusionPBX's id of the ring group that rings several for it. */
   ringGroup: string
   /** The numbers and users that it dialled. */
@@ -127,6 +131,8 @@ export function addLeg(
     sentTo: null,
     handedOverBy: new Set(),
     heard: 0,
+    dialledFrom: null,
+    isForwarded: false,
     ringGroup: '',
     reached: new Set(),
     unreached: new Set(),

@@ -4,6 +4,7 @@ import { variableOf } from '../event.ts'
 import type { EventOrder, Prerequisite } from './causal-order.ts'
 import { campingFor, sourceOf } from './channel-create.ts'
 import { type EslContext, type Leg, placeOf } from './legs.ts'
+import { bridgedBy } from './queues.ts'
 
 // Facts that must be known before an event can be understood.
 
@@ -44,7 +45,9 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
     }
     case 'CUSTOM': {
       const member = event.get('CC-Member-Session-UUID')
-      return { own: member || own, prerequisites: legs(member || own, event.get('FIFO-Caller-UUID')) }
+      const isLeaving = event.get('CC-Action') === 'member-queue-end' || event.get('FIFO-Action') === 'abort'
+      const others = [event.get('FIFO-Caller-UUID'), isLeaving ? bridgedBy(event) : '']
+      return { own: member || own, prerequisites: legs(member || own, ...others) }
     }
     default:
       return { own, prerequisites: legs(own) }

@@ -1,7 +1,7 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
-import type { EslEvent } from '../event.ts'
+import { type EslEvent, variableOf } from '../event.ts'
 import { resultOfCause } from './hangup-causes.ts'
 import { type EslContext, noteQueued } from './legs.ts'
 
@@ -19,7 +19,9 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
       noteQueued(context, id, entry ?? '')
       return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null, entry }]
     case 'member-queue-end':
-      return [{ kind: 'queue_left', id, queue, result: leaving(event), final: true, entry }]
+      return isTakenOut(context, event, id)
+        ? []
+        : [{ kind: 'queue_left', id, queue, result: leaving(event), final: true, entry }]
     case 'agent-offering':
       noteOffer(context, id, agent, 1)
       return []
@@ -29,6 +31,16 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
       return []
   }
 }
+
+/** A caller is taken out of a queue by the party it is about to be bridged with, whose answer is the queue's. */
+function isTakenOut(context: EslContext, event: EslEvent, caller: string): boolean {
+  const by = context.legs.get(bridgedBy(event))
+  return by !== undefined && !by.gone && context.legs.get(caller)?.peers.includes(by.id) === false
+}
+
+/** Returns the leg that a command has bridged with the leg of an event, `''` if none has. */
+export const bridgedBy = (event: EslEvent): string =>
+  /:uuid_br:(.+)$/.exec(variableOf(event, 'transfer_source'))?.[1] ?? ''
 
 function leaving(event: EslEvent): 'abandoned' | 'timeout' | null {
   if (event.get('CC-Cause') !== 'Cancel') return null
@@ -78,7 +90,7 @@ export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
       return [{ kind: 'queue_joined', id, queue, position: null }]
     case 'abort':
       wait(context, name, id, false)
-      return [{ kind: 'queue_left', id, queue, result: 'abandoned', final: true }]
+      return isTakenOut(context, event, id) ? [] : [{ kind: 'queue_left', id, queue, result: 'abandoned', final: true }]
     case 'timeout':
       wait(context, name, id, false)
       return [{ kind: 'queue_left', id, queue, result: 'timeout', final: true }]

@@ -135,6 +135,9 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   const signals = tenantShown(context, event, leg)
   if (leg.unnamedCallees.size > 0) signals.push(...calleeNamed(context, event, leg))
   leg.replaced ||= leg.source === null && variableOf(event, 'transfer_disposition') === 'replaced'
+  if (leg.dialledFrom !== null) signals.push(...dialledFrom(event, leg, leg.dialledFrom))
+  if (leg.source === null && leg.extension !== null && leg.peers.length === 0 && !leg.isForwarded)
+    leg.isForwarded = variableOf(event, 'forward_all_enabled') === 'true'
   const dialled = leg.source === null && !leg.originated ? event.get('Caller-Destination-Number') : ''
   if (dialled !== '' && dialled !== leg.dialled) {
     leg.dialled = dialled
@@ -156,6 +159,23 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
     signals.push({ kind: 'variable', id, name, value: cleanText(value) ?? '' })
   }
   return signals
+}
+
+/** Where in the dialplan a leg was when it dialled: where it is, unless it was sent on since. */
+function dialledFrom(
+  event: EslEvent,
+  leg: Leg,
+  { after, atSeconds }: NonNullable<Leg['dialledFrom']>,
+): ChannelSignal[] {
+  if (placeOf(event) <= after) return []
+  leg.dialledFrom = null
+  const moves = event.all('variable_transfer_history').flatMap((entry) => {
+    const [, seconds = '', destination = ''] = /^(\d+):[^:]*:bl_xfer:([^/]+)\//.exec(entry) ?? []
+    return destination === '' ? [] : { seconds: Number(seconds), destination }
+  })
+  const before = moves.findLast(({ seconds }) => seconds <= atSeconds)?.destination
+  const place = cleanText(before ?? (moves.length > 0 ? leg.dialled : event.get('Caller-Destination-Number')))
+  return place === null ? [] : [{ kind: 'dialled_from', id: leg.id, place }]
 }
 
 /** FusionPBX's script rings the members of a group at once or in turn. */
