@@ -158,8 +158,9 @@ function dial(random: Random, dest: string): Unstamped {
     endpoint: endpoint(random),
     shown: random.pick(NUMBERS),
     place: random.pick([null, null, '600', '*8']),
-    placeFollows: random.chance(0.2),
-    forwarded: random.chance(0.1),
+    // No further draws: the seeds of earlier faults would give other streams.
+    placeFollows: /[24]$/.test(dest),
+    forwarded: dest.endsWith('3'),
     forConference: random.chance(0.05),
     ...(random.chance(0.3) && { byQueue: random.chance(0.5) }),
   }
