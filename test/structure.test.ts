@@ -183,7 +183,7 @@ describe('only', () => {
 const PURE: readonly RegExp[] = [
   /^lib\/(fault|address-guard|time|pbx-url|event-kinds|call-enums)\.ts$/,
   /^store\/list-etag\.ts$/,
-  /^cluster\/(leases|own-leases|silence|shares)\.ts$/,
+  /^cluster\/(leases|shares)\.ts$/,
   /^webhooks\/signature\.ts$/,
   /^deliveries\/policy\/(retry-policy|circuit-breaker)\.ts$/,
   /^deliveries\/queue\//,

@@ -29,7 +29,7 @@ export type Alerts = {
   stop(): Promise<void>
 }
 
-export type AlertOptions = {
+type AlertOptions = {
   /** The operator's URL; without it alerts are not sent. */
   readonly url?: string | undefined
   readonly proxy?: string | undefined

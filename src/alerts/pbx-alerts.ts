@@ -5,7 +5,7 @@ import type { PbxStatus } from '../pbx/watch/supervisor.ts'
 import type { Store } from '../store/store.ts'
 import type { Alerts } from './alerts.ts'
 
-export type PbxAlertOptions = {
+type PbxAlertOptions = {
   readonly status: () => readonly Pick<PbxStatus, 'name' | 'state' | 'lastError'>[]
   readonly alerts: Pick<Alerts, 'send'>
   readonly store: { readonly outages: Store['outages']; readonly pbxs: Pick<Store['pbxs'], 'pbxList'> }

@@ -60,16 +60,18 @@ const JOINS_WITHIN_MS = 5_000
  * Opens the store that the settings name.
  * @throws Fault when it cannot be used; its message is one sentence with what to do.
  */
-export async function openPersistence(config: Config, options: Options): Promise<Persistence> {
+export async function openPersistence(config: Config, { log, version }: Options): Promise<Persistence> {
   const { dataPath, database } = config
   // Written by a thread of its own, a file on a slow disk does not block the event loop.
   const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
   const { store, release, nodeStores } = await openServiceStore(
     {
-      ...{ dataPath, database, node: `${hostname()} ${process.pid}` },
-      onWaiting: (message) => options.log.warn(message),
+      dataPath,
+      database,
+      node: `${hostname()} ${process.pid}`,
+      onWaiting: (message) => log.warn(message),
       onMigrated: ({ from, to }) =>
-        options.log.info({ from, to }, from === 0 ? 'created the tables of the database' : 'migrated the database'),
+        log.info({ from, to }, from === 0 ? 'created the tables of the database' : 'migrated the database'),
     },
     thread,
   )
@@ -79,8 +81,8 @@ export async function openPersistence(config: Config, options: Options): Promise
   }
   try {
     return nodeStores === undefined
-      ? await openAlone(config, { store, close, log: options.log })
-      : await openAmongOthers(nodeStores, config, { close, ...options })
+      ? await openAlone(config, { store, close, log })
+      : await openAmongOthers(nodeStores, config, { close, log, version })
   } catch (error) {
     await close()
     throw error

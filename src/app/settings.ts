@@ -12,7 +12,7 @@ import { wrongUsage } from '../lib/usage.ts'
 type Given = string | readonly string[] | boolean | undefined
 
 /** Checks that depend on the machine. */
-export type Surroundings = { readonly canRead: (path: string) => boolean }
+type Surroundings = { readonly canRead: (path: string) => boolean }
 
 type Setting = {
   /** The declaration for the command line: `--pbx <url>`; without an argument it is a switch. */

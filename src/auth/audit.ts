@@ -27,7 +27,7 @@ const SECURITY_EVENTS = {
   user_password_set: 'an operator set a new password for a user',
   user_logged_out: 'an operator revoked all tokens of a user',
 } as const
-export type SecurityEvent = keyof typeof SECURITY_EVENTS
+type SecurityEvent = keyof typeof SECURITY_EVENTS
 
 const WARNINGS: ReadonlySet<SecurityEvent> = new Set(['login_failed', 'login_refused', 'password_change_failed'])
 
@@ -47,7 +47,7 @@ export type Audit = {
   noteOperator(act: OperatorAct): void
 }
 
-export type AuditOptions = {
+type AuditOptions = {
   readonly accounts: Pick<Store['accounts'], 'accountGetName'>
   readonly log: Log
   readonly trustProxies: readonly string[]
@@ -89,5 +89,29 @@ export function createAudit({ accounts, log, trustProxies, now = steadyUs }: Aud
     },
     noteOperator: ({ event, email, account, facts, by, atUs }) =>
       write(event, { user: email, account, address: null, by, at: rfc3339(atUs), ...facts }),
+  }
+}
+
+type OperatorLogOptions = {
+  readonly accounts: Pick<Store['accounts'], 'operatorActTake'>
+  readonly audit: Pick<Audit, 'noteOperator'>
+  readonly log: Log
+}
+
+/**
+ * Creates the log of what operators changed: users and webhooks. The command line stores it, because it is another
+ * process without a log of its own.
+ */
+export function createOperatorLog({ accounts, audit, log }: OperatorLogOptions): { update(): void } {
+  return {
+    update() {
+      accounts
+        .operatorActTake()
+        .then((acts) => acts.forEach(audit.noteOperator))
+        // They stay in the store and are logged after the next change.
+        .catch((error) =>
+          log.warn({ err: error }, 'cannot read the changes that operators made: they will be logged later'),
+        )
+    },
   }
 }

@@ -1,7 +1,7 @@
 import type { Session } from './sessions.ts'
 
 /** Ends what outlives the check of its token when that token is revoked: event streams, and reads that wait. */
-export type Revocations = {
+type Revocations = {
   /** Calls `onRevoked` once when the token is revoked. Returns the function that ends the watch. */
   watch(token: string, onRevoked: () => void): () => void
   /** Looks up all watched tokens again: some may have been revoked. */

@@ -11,7 +11,7 @@ const MAX_SESSIONS = 10_000
 /** The last use of a token is only for people to read, so it is written at most once in this time. */
 const NOTE_USE_EVERY_US = 300 * SECOND
 
-export type Sessions = {
+type Sessions = {
   /** Returns the session of a token, synchronously if it is cached; `undefined` if the token is unknown. */
   get(token: string): Session | undefined | Promise<Session | undefined>
   /** Empties the cache, because tokens were revoked or another process changed the store. */

@@ -2,7 +2,7 @@ import type { Log } from '../lib/log.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 
 /** How the wall clock of this node differs from the database's, which all nodes share. */
-export type ClockSkew = {
+type ClockSkew = {
   /** Returns the wall clock, corrected where it is wrong by more than a second. */
   readonly nowUs: NowUs
   /** Returns by how much it is ahead, in microseconds; `null`: it was not measured yet. */

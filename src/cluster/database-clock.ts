@@ -6,7 +6,7 @@ import type { NowUs } from '../lib/time.ts'
  * never steps back, a clock of the database that is set is followed slowly by all nodes alike, and one measurement that
  * took long does no harm.
  */
-export type DatabaseClock = {
+type DatabaseClock = {
   /** Returns the database's time in microseconds. It never goes back. */
   readonly steadyUs: NowUs
   /** Takes in what the database's clock was at some moment between two of this node's. */

@@ -2,8 +2,14 @@ import { MILLISECOND } from '../lib/time.ts'
 import { LeaseLost } from '../store/operations/cluster.ts'
 import type { LeaseKeeperOptions } from './member.ts'
 import { createMember } from './member.ts'
-import { accountLease, kindOf, MAINTENANCE_LEASE, type Ownership, pbxLease } from './ownership.ts'
-import { newOwnershipListeners } from './ownership-listeners.ts'
+import {
+  accountLease,
+  kindOf,
+  MAINTENANCE_LEASE,
+  newOwnershipListeners,
+  type Ownership,
+  pbxLease,
+} from './ownership.ts'
 import { newTrustWatch } from './trust-watch.ts'
 
 /**

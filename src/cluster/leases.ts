@@ -1,8 +1,6 @@
 import { SECOND } from '../lib/time.ts'
-import type { Claim, ClusterView, Lease } from '../store/operations/cluster.ts'
-import { newOwnLeases } from './own-leases.ts'
+import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cluster.ts'
 import { type HandOver, newShares, type Shares, type SharesOptions } from './shares.ts'
-import { newSilence, type Silence } from './silence.ts'
 
 /**
  * The leases of one node: which it has, when it may trust them, and what it does about those of others. Pure: times are
@@ -88,7 +86,7 @@ const HEARD_US = 1.5 * SECOND
 /** Heartbeats after which a node is given leases: by then it may judge others. */
 const MEMBER_BEATS = 9
 
-export type LeasesOptions = SharesOptions
+type LeasesOptions = SharesOptions
 
 /** Makes the leases of a node that has none yet. */
 export function newLeases(options: LeasesOptions): Leases {
@@ -194,5 +192,112 @@ function judge(view: ClusterView, { others, names, isGiving, shares, nowUs }: Kn
     claims,
     handOvers: claims.length > 0 || isGiving ? [] : shares.handOversOf(view, names, members),
     moreInUs: Number.isFinite(moreInUs) ? moreInUs : undefined,
+  }
+}
+
+/**
+ * Makes the leases that one node has, each with its term: none at first. Pure, and the only code that changes them.
+ *
+ * States of a lease, seen from its node:
+ *
+ *     others' ──(claimed, or given by its owner: a new term)──→ owned ──(give)──→ giving ──(gave)──→ others'
+ *     owned or giving ──(the database has another term)──→ others'
+ *
+ * Under a lease that it is giving a node begins nothing, but stores what it had begun.
+ */
+function newOwnLeases() {
+  const owned = new Map<string, string>()
+  const giving = new Map<string, string>()
+  return {
+    owns: (name: string): boolean => owned.has(name),
+    termOf: (name: string): string | undefined => owned.get(name) ?? giving.get(name),
+    names: (): readonly string[] => [...owned.keys()],
+    giving: (): Lease[] => Array.from(giving, ([name, term]) => ({ name, term })),
+
+    /** Takes in which leases this node has in the database. Returns what it gained and lost by that. */
+    takeIn(own: readonly Lease[]): { gained: string[]; lost: string[] } {
+      const terms = new Map(own.map(({ name, term }) => [name, term]))
+      const lost = [...owned].filter(([name, term]) => terms.get(name) !== term).map(([name]) => name)
+      for (const name of lost) owned.delete(name)
+      for (const [name, term] of giving) if (terms.get(name) !== term) giving.delete(name)
+      // A lease that was lost and came back under another term is gained with the next heartbeat: work under the old
+      // term has to end first.
+      const gained = own.filter(({ name }) => !owned.has(name) && !giving.has(name) && !lost.includes(name))
+      for (const { name, term } of gained) owned.set(name, term)
+      return { gained: gained.map(({ name }) => name), lost }
+    },
+
+    /** Notes which claims succeeded. Returns the new leases. */
+    claimed(claims: readonly Claim[], names: readonly string[]): string[] {
+      const taken = claims.filter(({ name }) => names.includes(name) && !owned.has(name))
+      for (const { name, newTerm } of taken) owned.set(name, newTerm)
+      return taken.map(({ name }) => name)
+    },
+
+    /** Owns a lease no more, and hands it over. Returns whether it was owned. */
+    give(name: string): boolean {
+      const term = owned.get(name)
+      if (term === undefined) return false
+      owned.delete(name)
+      giving.set(name, term)
+      return true
+    },
+
+    /** Notes that leases were handed over. */
+    gave(leases: readonly Lease[]): void {
+      for (const { name, term } of leases) if (giving.get(name) === term) giving.delete(name)
+    },
+
+    /** Has nothing any more. Returns what was owned. */
+    clear(): string[] {
+      const names = [...owned.keys()]
+      owned.clear()
+      giving.clear()
+      return names
+    },
+  }
+}
+
+/**
+ * How long other nodes have been silent, and how long this node has been able to judge that. Pure. Only time in which
+ * the database answered this node counts, by its own clock: of two answers that are far apart, a second. So an outage
+ * makes no node seem dead, nor does a database that is slow for all nodes.
+ */
+type Silence = ReturnType<typeof newSilence>
+
+/** As long an answer shows what goes on. */
+const MOST_BETWEEN_US = 1_000_000
+
+/** Begins to watch the heartbeats of other nodes. */
+function newSilence() {
+  /** The heartbeats of other nodes, and since when each is the same, in watched time. */
+  const seen = new Map<string, { readonly beat: number; readonly sinceUs: number }>()
+  let watchedUs = 0
+  let latestUs: number | undefined
+
+  function silenceOf({ id, beat }: LiveNode): number {
+    const before = seen.get(id)
+    if (before?.beat === beat) return watchedUs - before.sinceUs
+    seen.set(id, { beat, sinceUs: watchedUs })
+    return 0
+  }
+
+  return {
+    /** Takes in what the database answered. Returns the nodes, each with how long it has been silent. */
+    takeIn(nodes: readonly LiveNode[], nowUs: number): (LiveNode & { readonly silentUs: number })[] {
+      if (latestUs !== undefined) watchedUs += Math.min(nowUs - latestUs, MOST_BETWEEN_US)
+      latestUs = nowUs
+      const alive = new Set(nodes.map(({ id }) => id))
+      for (const id of seen.keys()) if (!alive.has(id)) seen.delete(id)
+      return nodes.map((node) => ({ ...node, silentUs: silenceOf(node) }))
+    },
+    /** Returns for how long this has watched since the last failure. */
+    watchedUs: (): number => watchedUs,
+    /** Begins again, since what was seen may be worth nothing. */
+    restart(): void {
+      seen.clear()
+      watchedUs = 0
+      latestUs = undefined
+    },
   }
 }

@@ -1,14 +1,12 @@
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
 import { SECOND } from '../lib/time.ts'
-import type { ClusterStore, ClusterView, LeaseView } from '../store/operations/cluster.ts'
-import { newHandOvers } from './hand-overs.ts'
+import type { ClusterStore, ClusterView, Lease, LeaseView } from '../store/operations/cluster.ts'
 
 import { type Leases, newLeases, type Plan } from './leases.ts'
-import { kindOf, MAINTENANCE_LEASE } from './ownership.ts'
-import type { EndOfWork } from './ownership-listeners.ts'
+import { type EndOfWork, kindOf, MAINTENANCE_LEASE } from './ownership.ts'
 
-export type MemberOptions = LeaseKeeperOptions & {
+type MemberOptions = LeaseKeeperOptions & {
   /** Notifies those who depend on what this node owns. */
   readonly notify: () => EndOfWork
   /** Called when a lease can be handed over: a step is due. */
@@ -242,4 +240,50 @@ export type LeaseKeeperOptions = {
   readonly random?: () => number
   /** Takes in each view: the database's clock, and when it was asked. */
   readonly onView?: (view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void
+}
+
+/** Work for a lease has to end within this time, to hand it over. */
+const WITHIN_MS = 3_000
+
+type HandOversOptions = {
+  readonly cluster: Pick<ClusterStore, 'leaseGive'>
+  /** Called when there is a lease whose work has ended. */
+  readonly onReady: () => void
+}
+
+/** Makes the list of the leases that this node is handing over. Each goes when the work for it has ended. */
+function newHandOvers({ cluster, onReady }: HandOversOptions) {
+  /** By term. `to`: the node that gets it; `null`: it is decided when it is given. */
+  const handing = new Map<string, { readonly to: string | null; isReady: boolean }>()
+  return {
+    /** Hands a lease over when the work for it has ended, or its time is over. */
+    begin({ name, term }: Lease, to: string | null, ended: EndOfWork): void {
+      const one = { to, isReady: false }
+      handing.set(term, one)
+      void Promise.race([ended(name), Bun.sleep(WITHIN_MS)]).then(() => {
+        one.isReady = true
+        onReady()
+      })
+    },
+    /**
+     * Gives those that are ready, and those of which it is not known: each to the node that it is for, else to its
+     * heir. @throws Fault `unavailable`.
+     */
+    async give({ giving, heirs }: Pick<Plan, 'giving' | 'heirs'>, leases: Leases): Promise<void> {
+      const ready = giving.filter(({ term }) => handing.get(term)?.isReady ?? true)
+      const isGiven = new Set(giving.map(({ term }) => term))
+      for (const [term, { isReady }] of handing) if (isReady && !isGiven.has(term)) handing.delete(term)
+      if (ready.length === 0) return
+      await cluster.leaseGive(
+        ready.map((lease) => ({
+          ...lease,
+          to: handing.get(lease.term)?.to ?? heirs.get(lease.name) ?? null,
+          newTerm: crypto.randomUUID(),
+        })),
+      )
+      leases.gave(ready)
+      for (const { term } of ready) handing.delete(term)
+    },
+    forget: () => handing.clear(),
+  }
 }

@@ -3,7 +3,7 @@ import { SILENT_US } from './leases.ts'
 
 /** `silent`: others are about to find it dead. */
 export const NODE_STATES = ['up', 'silent', 'dead'] as const
-export type NodeState = (typeof NODE_STATES)[number]
+type NodeState = (typeof NODE_STATES)[number]
 
 /** Returns whether a node is alive, as far as the database knows at a time of its own clock. */
 export const stateOfNode = (

@@ -1,3 +1,4 @@
+import type { Log } from '../lib/log.ts'
 import type { Fence } from '../store/operations/cluster.ts'
 
 /**
@@ -59,3 +60,28 @@ export const accountLease = (accountId: number): string => `account:${accountId}
 export const pbxLease = (name: string): string => `pbx:${name}`
 /** Returns what a lease is for: `account`, `pbx` or `maintenance`. */
 export const kindOf = (name: string): string => name.split(':', 1)[0] ?? name
+
+/** Returns a promise that resolves when all work for a lease has ended; it never rejects. */
+export type EndOfWork = (lease: string) => Promise<void>
+
+/** Makes the list of those who are notified when what this node owns changes. */
+export function newOwnershipListeners(log: Log) {
+  const listeners = new Set<OwnershipListener>()
+  return {
+    /** Adds a listener. Returns what takes it off. */
+    add(listener: OwnershipListener): () => void {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    /** Notifies all of them, at once. */
+    notify(): EndOfWork {
+      const endings = [...listeners].flatMap((listener) => listener() ?? [])
+      for (const ending of endings)
+        for (const [lease, ended] of ending)
+          ended.catch((error) => log.error({ lease, err: error }, 'the work for a lease failed to end'))
+      return async (lease) => {
+        await Promise.allSettled(endings.map((ending) => ending.get(lease)))
+      }
+    },
+  }
+}

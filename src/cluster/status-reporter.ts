@@ -6,7 +6,7 @@ import { accountLease, type Ownership } from './ownership.ts'
 /** The status of a webhook, JSON. */
 export type WebhookReport = { readonly webhookId: number; readonly accountId: number; readonly status: string }
 
-export type StatusReporterOptions = {
+type StatusReporterOptions = {
   readonly statuses: Pick<StatusStore, 'webhookStatusSet'>
   readonly ownership: Pick<Ownership, 'fenceOf' | 'onChange'>
   /** Returns the webhooks that may have changed since it was asked last, or all of which something is known. */

@@ -8,7 +8,7 @@ import { TRUST_US } from './leases.ts'
  */
 const KEEP_PBXS_US = 10 * SECOND - TRUST_US
 
-export type TrustWatchOptions = {
+type TrustWatchOptions = {
   readonly trustedUntilUs: () => number
   readonly elapsedUs: NowUs
   readonly log: Log

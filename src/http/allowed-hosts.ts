@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 
 /** The names by which a service may be opened, besides addresses and `localhost`. */
-export type HostNames = { readonly publicUrl?: string | undefined; readonly names: readonly string[] }
+type HostNames = { readonly publicUrl?: string | undefined; readonly names: readonly string[] }
 
 /**
  * Creates the check of the header `Host`. A name that an attacker owns may resolve to this machine (DNS rebinding): a

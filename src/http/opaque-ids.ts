@@ -20,7 +20,7 @@ export type OpaqueIds = {
 }
 
 export type OpaqueKind = keyof typeof KINDS
-export type OpaqueId = { readonly accountId: number; readonly id: number; readonly history?: number }
+type OpaqueId = { readonly accountId: number; readonly id: number; readonly history?: number }
 
 const KINDS = { eventCursor: 1, deliveryCursor: 2, delivery: 3 } as const
 const ALGORITHM = 'aes-128-ecb'

@@ -26,7 +26,7 @@ export const FILTER_KEYS = {
     'Of a `dial_*` event the extension that was dialled (of a group or queue: any member), else any in the call so far',
   result: `The result of the call: ${RESULTS}; only \`call_ended\`, \`call_saved\` and \`call_missed\` have one`,
 } as const satisfies Readonly<Record<keyof EventFacts, string>>
-export type FilterKey = keyof typeof FILTER_KEYS
+type FilterKey = keyof typeof FILTER_KEYS
 export const FILTER_NAMES = Object.keys(FILTER_KEYS) as readonly FilterKey[]
 
 /** An event must match every key that is given, by one of its values: exactly, or as a prefix when that ends in `*`. */
@@ -42,7 +42,7 @@ export function findValueError(key: string, value: string): string | undefined {
   return known === undefined || known.some(isKnown) ? undefined : `${value} matches no event: use ${known.join(', ')}`
 }
 
-export type Matches = (facts: EventFacts) => boolean
+type Matches = (facts: EventFacts) => boolean
 
 /** Makes a filter ready to be asked about many events. */
 export function compileFilter(filter: EventFilter): Matches {

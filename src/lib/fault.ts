@@ -35,7 +35,7 @@ export const isInternalError = (error: unknown): boolean =>
 /** One error in a body. `path` is a JSON pointer into it (RFC 6901), `''` for the whole body. */
 export type FieldError = { path: string; message: string }
 
-export type FaultDetail = {
+type FaultDetail = {
   errors?: readonly FieldError[]
   headers?: Readonly<Record<string, string>>
   cause?: unknown

@@ -1,5 +1,5 @@
 /** A first-in, first-out queue whose `shift` does not move the remaining items. */
-export type Fifo<T> = { readonly size: number; push(value: T): void; peek(): T | undefined; shift(): T | undefined }
+type Fifo<T> = { readonly size: number; push(value: T): void; peek(): T | undefined; shift(): T | undefined }
 
 /** Removed slots are kept up to this number before the array is copied without them. */
 const SLACK = 1_024

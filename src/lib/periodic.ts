@@ -40,7 +40,7 @@ export async function inSmallSteps(step: () => Promise<number>, mayGoOn: () => b
 }
 
 /** The pauses of a task that can be stopped. `Promise.race` with a promise for the stop would keep each of them. */
-export type Pauses = {
+type Pauses = {
   /** Resolves after this time, or when the pauses are ended. */
   wait(ms: number): Promise<void>
   /** Ends the pause that goes on; later ones end at once. */

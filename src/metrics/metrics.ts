@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts'
 import { METRICS, type MetricDefinition } from './catalog.ts'
 
 /** The parts of the service that are read at each scrape. */
-export type Watched = {
+type Watched = {
   readonly store: Store
   readonly dispatcher: Dispatcher
   readonly disk: DiskWatch

@@ -1,5 +1,5 @@
 /** The kind of an audio file: its media type, and the ending that its name should have. */
-export type AudioType = { readonly mediaType: string; readonly extension: string }
+type AudioType = { readonly mediaType: string; readonly extension: string }
 
 /** So many bytes of a file show its kind. */
 export const HEAD_BYTES = 4_096

@@ -7,7 +7,7 @@ import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { readHead } from './sources/source.ts'
 
 /** One finding: `missing`: recordings cannot be read; `advice`: it is not proven that they can. */
-export type RecordingFinding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
+type RecordingFinding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
 
 /** A folder of years of recordings is not read to its end, and a mount that hardly answers not for long. */
 const MAX_ENTRIES = 20_000

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 import { type Copies, copyStemOf } from './copies/copies.ts'
 import { withinMs } from './sources/read-limits.ts'
 
-export type CopyRetentionOptions = {
+type CopyRetentionOptions = {
   readonly recordings: Store['recordings']
   readonly copies: Copies | undefined
   readonly log: Log

@@ -19,7 +19,7 @@ export type Links = {
   reload(): Promise<void>
 }
 
-export type LinksOptions = {
+type LinksOptions = {
   readonly recordings: Store['recordings']
   readonly publicUrl: string | undefined
   readonly validMs: number

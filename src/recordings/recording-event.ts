@@ -7,7 +7,7 @@ import type { NewEvent } from '../store/operations/calls.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 
-export type RecordingEventOptions = {
+type RecordingEventOptions = {
   readonly store: Pick<Store, 'accounts' | 'calls' | 'log'>
   readonly urlOf: UrlOf
   readonly nowUs: NowUs
@@ -42,7 +42,12 @@ export async function makeRecordingEvent(
   )
   const data = { name: 'recording_saved' as const, id, sequence, account, pbx, call, recording }
   const event: CallEvent = {
-    ...{ id, name: data.name, callId, sequence, atUs, body: { time: rfc3339(atUs), data } },
+    id,
+    name: data.name,
+    callId,
+    sequence,
+    atUs,
+    body: { time: rfc3339(atUs), data },
     dialled: stages,
   }
   return newEvent(event)

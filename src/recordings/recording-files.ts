@@ -41,7 +41,7 @@ export type RecordingFiles = {
   filesOf(pbx: string): PbxFiles | undefined
 }
 
-export type RecordingFilesOptions = {
+type RecordingFilesOptions = {
   /** Returns the PBXs as they are now. */
   readonly pbxs: () => readonly RecordingsPlace[]
   readonly maxBytes: number

@@ -13,9 +13,8 @@ import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import type { Copies } from './copies/copies.ts'
 import { createFolderCopies } from './copies/folder-copies.ts'
-import { createMarkedCopies } from './copies/marked-copies.ts'
 import { createS3Copies } from './copies/s3-copies.ts'
-import { type MarkOptions, problemOfMark } from './copies/store-mark.ts'
+import { createMarkedCopies, type MarkOptions, problemOfMark } from './copies/store-mark.ts'
 import { startCopyRetention } from './copy-retention.ts'
 import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
@@ -35,7 +34,7 @@ type RecordingsConfig = {
   readonly retentionCallsMs: number
 }
 
-export type RecordingsOptions = {
+type RecordingsOptions = {
   readonly store: Store
   readonly log: Log
   readonly config: RecordingsConfig
@@ -49,7 +48,7 @@ export type RecordingsOptions = {
   }
 }
 
-export type SavingOptions = {
+type SavingOptions = {
   readonly ownership: Ownership
   readonly steadyUs: NowUs
   readonly log: Log
@@ -140,11 +139,23 @@ export async function openRecordings({ store, config, pbxs, log }: RecordingsOpt
     start({ ownership, steadyUs, log, onStored, mayPrune }) {
       const parts = [
         startRecordingSaver({
-          ...{ store, files, copies, pbxs: pbxs.places, maxBytes, ownership, steadyUs, log, onStored },
+          store,
+          files,
+          copies,
+          pbxs: pbxs.places,
+          maxBytes,
+          ownership,
+          steadyUs,
+          log,
+          onStored,
           eventOf: (recording) => makeRecordingEvent({ store, urlOf: links.urlOf, nowUs: wallUs }, recording),
         }),
         startCopyRetention({
-          ...{ recordings, copies, log, mayPrune, isOwner: () => ownership.ownsMaintenance() },
+          recordings,
+          copies,
+          log,
+          mayPrune,
+          isOwner: () => ownership.ownsMaintenance(),
           keepMs: config.retentionRecordingsMs ?? config.retentionCallsMs,
         }),
         startPeriodic(DELETE_EVERY_MS, async () => {

@@ -18,7 +18,7 @@ import { bodyOf, statedLength } from './response-body.ts'
 /** A client that takes nothing for so long is cut off. */
 const SILENT_FOR_S = 120
 
-export type RecordingRoutesOptions = {
+type RecordingRoutesOptions = {
   readonly recordings: Store['recordings']
   readonly links: Links
   readonly files: RecordingFiles

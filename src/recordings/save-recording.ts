@@ -1,4 +1,5 @@
 import type { Ownership } from '../cluster/ownership.ts'
+import { backoff } from '../lib/backoff.ts'
 import type { Log } from '../lib/log.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import { type NewEvent, type StoredEvent, storedEventsOf } from '../store/operations/calls.ts'
@@ -97,7 +98,13 @@ async function save(options: SaveOptions, recording: RecordingRecord, { file, pr
   }
   const saved: RecordingRecord = {
     ...recording,
-    ...{ state: 'saved', error: null, sizeBytes: file.size, stamp: file.stamp, sha256, mediaType, copy },
+    state: 'saved',
+    error: null,
+    sizeBytes: file.size,
+    stamp: file.stamp,
+    sha256,
+    mediaType,
+    copy,
   }
   // A call that was erased meanwhile must leave nothing.
   if ((await store.calls.callGet(recording.accountId, recording.callId)) === undefined) return forget(options, saved)
@@ -119,7 +126,7 @@ type Failure = { readonly progress: Progress; readonly problem: string }
 async function fail(options: SaveOptions, recording: RecordingRecord, { progress, problem }: Failure): Promise<void> {
   const { steadyUs, nowUs, log } = options
   progress.tries += 1
-  progress.dueUs = steadyUs() + Math.min(LAST_RETRY_US, FIRST_RETRY_US * 2 ** (progress.tries - 1))
+  progress.dueUs = steadyUs() + backoff(progress.tries, FIRST_RETRY_US, LAST_RETRY_US)
   const isHopeless = problem === REMOVED && progress.tries >= TRIES_OF_UNKNOWN
   const isOver = isHopeless || nowUs() - recording.sinceUs > GIVE_UP_AFTER_US
   if (!isOver && recording.error === problem) return

@@ -14,7 +14,7 @@ import type { WebhookService } from './service.ts'
 
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
-export type WebhookRoutesOptions = {
+type WebhookRoutesOptions = {
   readonly auth: AuthService
   readonly webhooks: WebhookService
   readonly allow: AllowList

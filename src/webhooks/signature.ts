@@ -10,7 +10,7 @@ const SECRET_BYTES = 32
 const TOLERANCE_S = 5 * 60
 
 /** Makes the text of a secret from 32 random bytes. */
-export function secretFrom(random: Uint8Array): string {
+function secretFrom(random: Uint8Array): string {
   if (random.length !== SECRET_BYTES) throw new RangeError(`a secret is made of ${SECRET_BYTES} bytes`)
   return PREFIX + Buffer.from(random).toString('base64')
 }
@@ -18,7 +18,7 @@ export function secretFrom(random: Uint8Array): string {
 /** Creates a signing secret. */
 export const newSecret = () => secretFrom(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))
 
-export type Signed = {
+type Signed = {
   readonly 'webhook-id': string
   readonly 'webhook-timestamp': string
   readonly 'webhook-signature': string

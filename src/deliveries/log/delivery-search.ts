@@ -20,8 +20,6 @@ const SHORT_ID = /^[0-9a-f-]{8,35}$/i
 const ABOVE_ALL_IDS = '~'
 type CallIdPart = { ids: string[]; nextId: string | null }
 
-export type DeliverySearch = ReturnType<typeof createDeliverySearch>
-
 /**
  * Creates the search in the log of deliveries. It reads part by part, and gives way to other work between two of them.
  */

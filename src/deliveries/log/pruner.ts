@@ -3,7 +3,7 @@ import { inSmallSteps, PAUSE_MS, STEP, startPeriodic } from '../../lib/periodic.
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-export type PrunerOptions = {
+type PrunerOptions = {
   readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly keepDeliveredMs: number

@@ -26,7 +26,7 @@ const Params = t.Object({ id: t.String({ description: 'The id of the delivery', 
 const TEST_WITHIN_S = 30
 
 /** Sends the test request to a URL of an account. */
-export type SendTest = (accountId: number, url: string) => Promise<typeof Tested.static>
+type SendTest = (accountId: number, url: string) => Promise<typeof Tested.static>
 
 const DetailQuery = t.Object({
   probes: t.Optional(

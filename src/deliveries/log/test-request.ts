@@ -13,7 +13,7 @@ import { traceparentOf } from '../sending/trace-context.ts'
 import { cachedWebhookOf } from '../sending/webhook-cache.ts'
 import type { Tested } from './model.ts'
 
-export type TestRequestOptions = {
+type TestRequestOptions = {
   readonly store: Pick<Store, 'accounts' | 'webhooks' | 'queue'>
   readonly attempt: Attempt
   readonly templates: TemplateRenderer

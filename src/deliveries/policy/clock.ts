@@ -17,7 +17,7 @@ export type Clock = {
   mayPrune(): boolean
 }
 
-export type ClockOptions = {
+type ClockOptions = {
   readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly nowUs?: NowUs

@@ -39,7 +39,7 @@ type State = { -readonly [name in keyof Backlog]: Backlog[name] }
 type LoadState = { -readonly [name in keyof Load]: Load[name] }
 
 /** Returns the backlog of a webhook of which nothing was read yet: the store may have deliveries of each kind. */
-export const newBacklog = (webhookId: number): Backlog => ({
+const newBacklog = (webhookId: number): Backlog => ({
   webhookId,
   cursor: 0,
   seenTo: 0,

@@ -28,7 +28,7 @@ export type Phase = 'queued' | 'in flight' | 'recording' | 'scheduled' | 'done' 
  * it, since its webhook was down meanwhile and it may be a probe; evict it. A plan is only replaced by one further
  * right.
  */
-export type Plan = 'schedule' | 'reload' | 'queue' | 'evict'
+type Plan = 'schedule' | 'reload' | 'queue' | 'evict'
 const PLANS: readonly Plan[] = ['schedule', 'reload', 'queue', 'evict']
 
 export type LoadedDelivery = Omit<PendingDelivery, 'dueSteadyUs' | 'sinceSteadyUs'> & {

@@ -22,7 +22,7 @@ export const MAX_LOADED = MAX_QUEUED + MAX_SCHEDULED
 const MAX_BYTES = 64 * 1024 * 1024
 const QUEUED_BEYOND_MAX_BYTES = 2
 
-export type LoadedDeliveriesOptions = {
+type LoadedDeliveriesOptions = {
   readonly scheduler: Scheduler
   readonly backlogs: Backlogs
   readonly steadyUs: NowUs

@@ -12,7 +12,7 @@ type Reservation = {
   readonly reject: (fault: Fault) => void
 }
 
-export type ReservationsOptions = {
+type ReservationsOptions = {
   readonly scheduler: Scheduler
   readonly steadyUs: NowUs
   /** Called when such a request has ended: another may begin. */

@@ -10,7 +10,7 @@ import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
 export type AttemptSlot = Slot & { readonly delivery: LoadedDelivery; readonly probe: boolean }
 
 /** Called after the circuit breaker of a webhook opened or closed, its owner paused it, or its queue was removed. */
-export type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'removed') => void
+type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'removed') => void
 
 /**
  * Decides whose delivery is sent next. Pure: times are parameters, of the steady clock.

@@ -10,7 +10,7 @@ import type { Emitter } from './emitter.ts'
 import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
 
-export type AccountFollowerOptions = {
+type AccountFollowerOptions = {
   readonly ownership: Ownership
   readonly events: Pick<Store['log'], 'eventGetNewest' | 'eventGetNewestAbove'>
   readonly emitter: Emitter
@@ -39,7 +39,8 @@ const CHECK_MS = 10
  * since a PBX and its accounts may have different owners.
  */
 export function followAccounts(options: AccountFollowerOptions) {
-  const { ownership, events, hints, backlogs, webhooks, loader, sender, guard, log, drainMs, onGained, run } = options
+  const { ownership, events, emitter, hints, backlogs, webhooks, loader, sender, guard, log, drainMs, onGained, run } =
+    options
   let stopped = false
 
   function onChange(): ReadonlyMap<string, Promise<void>> {
@@ -78,7 +79,7 @@ export function followAccounts(options: AccountFollowerOptions) {
   const arrivals = ownership.isShared
     ? startArrivals({ store: events, hints, accountIds: knownAccounts, onArrived: guard(onArrived), log })
     : undefined
-  const hinting = hints && startArrivalHints({ ...options, hints })
+  const hinting = hints && startArrivalHints({ hints, emitter, ownership, log })
   return {
     stop(): void {
       stopped = true

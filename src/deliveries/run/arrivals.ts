@@ -5,7 +5,7 @@ import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { Store } from '../../store/store.ts'
 import type { Emitter } from './emitter.ts'
 
-export type ArrivalsOptions = {
+type ArrivalsOptions = {
   readonly store: Pick<Store['log'], 'eventGetNewest' | 'eventGetNewestAbove'>
   /** Hints of other nodes, which are faster than the poll. */
   readonly hints?: Pick<StatusStore, 'arrivalListen'> | undefined
@@ -58,7 +58,9 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
     }
     const recent = await store.eventGetNewestAbove(from.id)
     note(recent.values())
-    return new Map([...newest, ...[...recent].filter(([accountId]) => wanted.has(accountId))])
+    const all = new Map(newest)
+    for (const [accountId, id] of recent) if (wanted.has(accountId)) all.set(accountId, id)
+    return all
   }
   async function poll(): Promise<void> {
     const wanted = new Set(accountIds())
@@ -93,7 +95,7 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
   }
 }
 
-export type ArrivalHintsOptions = {
+type ArrivalHintsOptions = {
   readonly hints: Pick<StatusStore, 'arrivalHint'>
   readonly emitter: Emitter
   readonly ownership: Pick<Ownership, 'ownsAccount'>

@@ -14,7 +14,7 @@ const MAX_SURVEYED = 1_000
 /** Fewer are loaded one by one as quickly. */
 const WORTH_A_SURVEY = 5
 
-export type BacklogSurvey = {
+type BacklogSurvey = {
   /** Begins a survey where one is worth it. */
   begin(): void
   /** Returns whether a survey will tell if there is anything to load for a webhook: until then it is not loaded. */
@@ -23,7 +23,7 @@ export type BacklogSurvey = {
   noteLoad(backlog: Backlog): void
 }
 
-export type BacklogSurveyOptions = BacklogReaderOptions & {
+type BacklogSurveyOptions = BacklogReaderOptions & {
   readonly backlogs: Backlogs
   readonly onSurveyed: () => void
   readonly onFailed: (error: unknown) => void

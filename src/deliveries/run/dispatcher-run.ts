@@ -34,7 +34,7 @@ import { createSchedulingLoop } from './scheduling-loop.ts'
 import { startWebhookRefresh } from './webhook-refresh.ts'
 
 /** One run of the dispatcher, from the store to an end. */
-export type DispatcherRun = Omit<Dispatcher, 'restarts'> & {
+type DispatcherRun = Omit<Dispatcher, 'restarts'> & {
   /** Ends a run that has failed: aborts its attempts, and records the outcomes of those that had ended. */
   abandon(): Promise<void>
 }
@@ -62,30 +62,97 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
     isIntakeBehind,
   } = options
   const { scheduleMs = DEFAULT_SCHEDULE_MS, nowUs = wallUs, random = Math.random, drainMs, hints } = options
+  const { queue } = store
   const { steadyUs } = clock
   const { guard, fail, failed } = newRunGuard(onError)
   const onRejected = newRejectionHandlers(options, fail)
-  const [run, onLoaded] = [() => loop.run(), () => loop.runSoon()]
+  const run = () => loop.run()
 
   const scheduler = createScheduler()
   const backlogs = createBacklogs()
   const webhooks = createWebhookCache({ webhooks: store.webhooks, templates, nowUs, onLoaded: scheduler.setTiming })
   const loaded = createLoadedDeliveries({ scheduler, backlogs, steadyUs })
-  const known = { scheduler, loaded, backlogs, webhooks, log, clock, nowUs, steadyUs, guard, fail, onRejected }
-  const parts = { ...known, queue: store.queue, ownership }
-  const loader = createLoader({ ...parts, onLoaded })
-  const outcomes = createOutcomeWriter({ ...parts, onRecorded: guard(onRecorded) })
-  const onUnsent = (reason: string) => loop.pause(reason)
-  const sender = createSender({ ...parts, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
-  const reservations = createReservations({ ...parts, onEnded: run })
-  const loop = createSchedulingLoop({ ...parts, loader, send: sender.send, reservations, outcomes, isIntakeBehind })
-  const outages = startOutageNotices({ ...parts, store, onOutage })
-  const ending = { maxAgeUs: maxAgeUsOf(scheduleMs), onEnded: onEndedUnsent, onCancelled: loader.removeUnneeded }
-  const expiry = startExpiry({ ...parts, ...ending })
-  const onAnswered = (webhookId: number) => scheduler.noteAnswered(webhookId, steadyUs())
-  const refresh = startWebhookRefresh({ ...parts, store, emitter, loader, onAnswered, onRefreshed: expiry.cancel, run })
-  const following = { loader, sender, drainMs, hints, emitter, onGained: refresh.refresh, run }
-  const accounts = followAccounts({ ...parts, ...following, events: store.log })
+  const loader = createLoader({
+    queue,
+    scheduler,
+    loaded,
+    backlogs,
+    webhooks,
+    ownership,
+    steadyUs,
+    onLoaded: () => loop.runSoon(),
+    onRejected,
+  })
+  const outcomes = createOutcomeWriter({ queue, ownership, log, onRecorded: guard(onRecorded) })
+  const sender = createSender({
+    attempt,
+    webhooks,
+    scheduler,
+    loaded,
+    outcomes,
+    observer,
+    log,
+    scheduleMs,
+    random,
+    nowUs,
+    steadyUs,
+    onUnsent: (reason) => loop.pause(reason),
+    onEnded: run,
+    fail,
+  })
+  const reservations = createReservations({ scheduler, steadyUs, onEnded: run })
+  const loop = createSchedulingLoop({
+    scheduler,
+    loader,
+    send: sender.send,
+    reservations,
+    outcomes,
+    isIntakeBehind,
+    ownership,
+    clock,
+    guard,
+    log,
+  })
+  const outages = startOutageNotices({ scheduler, webhooks, store, ownership, steadyUs, log, onOutage })
+  const expiry = startExpiry({
+    queue,
+    scheduler,
+    backlogs,
+    webhooks,
+    ownership,
+    nowUs,
+    steadyUs,
+    maxAgeUs: maxAgeUsOf(scheduleMs),
+    onEnded: onEndedUnsent,
+    onCancelled: loader.removeUnneeded,
+    onRejected,
+  })
+  const refresh = startWebhookRefresh({
+    store,
+    emitter,
+    webhooks,
+    loader,
+    guard,
+    onAnswered: (webhookId) => scheduler.noteAnswered(webhookId, steadyUs()),
+    onRefreshed: expiry.cancel,
+    run,
+    onRejected,
+  })
+  const accounts = followAccounts({
+    ownership,
+    events: store.log,
+    emitter,
+    hints,
+    backlogs,
+    webhooks,
+    loader,
+    sender,
+    guard,
+    log,
+    drainMs,
+    onGained: refresh.refresh,
+    run,
+  })
 
   function onRecorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
     loader.recorded(deliveries, superseded)

@@ -1,3 +1,4 @@
+import { backoff } from '../../lib/backoff.ts'
 import { createPauses } from '../../lib/periodic.ts'
 import type { Dispatcher, DispatcherOptions } from './dispatcher-run.ts'
 import { startRun } from './dispatcher-run.ts'
@@ -15,7 +16,7 @@ const STABLE_MS = 60_000
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { log } = options
   const pauses = createPauses()
-  const nextPauseMs = createBackoff()
+  const nextPauseMs = newRestartPauses()
   let isStopping = false
   let restarts = 0
   let interruptedBefore = 0
@@ -56,14 +57,14 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 }
 
-/** Returns a function that returns how long to wait after the end of a run that has just failed. */
-function createBackoff(): () => number {
+/** Makes the function that counts a failed run and returns the pause before the next one. */
+function newRestartPauses(): () => number {
   let failures = 0
   let failedMs = performance.now()
   return () => {
     const nowMs = performance.now()
     failures = nowMs - failedMs >= STABLE_MS ? 1 : failures + 1
     failedMs = nowMs
-    return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1))
+    return backoff(failures, FIRST_PAUSE_MS, MAX_PAUSE_MS)
   }
 }

@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../store/operations/calls.ts'
  * The notifications inside the process, each after the commit that made it true. One may be lost: a listener has to
  * find the same in the store, only later.
  */
-export type Notifications = {
+type Notifications = {
   /** Events that are in the store, with their deliveries. */
   stored: [readonly StoredEvent[]]
   /** The ids of deliveries that changed, for clients that show them. */

@@ -7,7 +7,7 @@ import type { Scheduler } from '../queue/scheduler.ts'
 import type { WebhookCache } from '../sending/webhook-cache.ts'
 
 /** The parts that it takes to end deliveries without an attempt, in steps that no other write waits long for. */
-export type Expiry = {
+type Expiry = {
   readonly queue: Store['queue']
   readonly scheduler: Scheduler
   readonly backlogs: Backlogs
@@ -24,7 +24,7 @@ const STEP = 500
 /** How often expired and cancelled deliveries are swept. */
 const SWEEP_MS = 5_000
 
-export type ExpiryOptions = Expiry & {
+type ExpiryOptions = Expiry & {
   /** Called when all that had to be cancelled is. */
   readonly onCancelled: () => void
   /** Makes the function that is called when an action failed that is repeated. */
@@ -45,7 +45,7 @@ export function startExpiry({ onCancelled, onRejected, ...expiry }: ExpiryOption
  * Cancels the pending deliveries of URLs that left the list. One in flight is still delivered if it succeeds.
  * @throws Fault `unavailable`.
  */
-export async function cancelUnlisted({ queue, backlogs, webhooks, ownership, nowUs, onEnded }: Expiry): Promise<void> {
+async function cancelUnlisted({ queue, backlogs, webhooks, ownership, nowUs, onEnded }: Expiry): Promise<void> {
   for (const webhookId of backlogs.webhookIds()) {
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined || webhook.cancelledTo === 0 || !ownership.ownsAccount(webhook.accountId)) continue

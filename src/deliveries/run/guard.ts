@@ -4,7 +4,7 @@ export type Guard = <Args extends unknown[], Result>(
 ) => (...args: Args) => Result | undefined
 
 /** The end of one run of the dispatcher by an error of this program, after which its state is not to be trusted. */
-export type RunGuard = {
+type RunGuard = {
   readonly guard: Guard
   /** Ends the run. After the first time it does nothing. */
   fail(error: unknown): void

@@ -23,7 +23,7 @@ import { createBacklogSurvey } from './backlog-survey.ts'
 /** Reading must not hold up the event loop: a load takes about a millisecond. */
 const LOADS_AT_A_TIME = 4
 
-export type LoaderOptions = {
+type LoaderOptions = {
   readonly queue: Store['queue']
   readonly scheduler: Scheduler
   readonly loaded: LoadedDeliveries

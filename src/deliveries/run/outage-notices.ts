@@ -10,7 +10,7 @@ import type { WebhookCache } from '../sending/webhook-cache.ts'
 /** Called when a webhook has been down for five minutes, and when that is over; `ended`: why it is watched no more. */
 export type OnOutage = (url: string, state: 'down' | 'up', ended?: string) => void
 
-export type OutageNoticesOptions = {
+type OutageNoticesOptions = {
   readonly scheduler: Pick<Scheduler, 'subscribe' | 'queues' | 'find'>
   readonly webhooks: Pick<WebhookCache, 'urlOf'>
   readonly store: { readonly outages: Store['outages']; readonly webhooks: Pick<Store['webhooks'], 'webhookGetMany'> }

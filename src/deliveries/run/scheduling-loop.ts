@@ -14,7 +14,7 @@ const LOG_PAUSE_EVERY_US = 60 * SECOND
 /** Attempts in flight while signals are behind: each answer takes a turn of the event loop from them. */
 const IN_FLIGHT_WHEN_BEHIND = 4
 
-export type SchedulingLoopOptions = {
+type SchedulingLoopOptions = {
   readonly scheduler: Pick<Scheduler, 'inFlight' | 'take' | 'tick'>
   readonly loader: Pick<Loader, 'refill' | 'tick'>
   /** Begins an attempt; `run` has to be called when it has ended. */
@@ -29,8 +29,6 @@ export type SchedulingLoopOptions = {
   readonly guard: Guard
   readonly log: Log
 }
-
-export type SchedulingLoop = ReturnType<typeof createSchedulingLoop>
 
 /** Creates the loop that begins attempts, as long as there are deliveries and the limits allow it. */
 export function createSchedulingLoop(options: SchedulingLoopOptions) {

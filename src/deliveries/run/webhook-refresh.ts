@@ -8,7 +8,7 @@ import type { Loader } from './loader.ts'
 /** How soon a read that failed is repeated. */
 const RETRY_MS = 1_000
 
-export type WebhookRefreshOptions = {
+type WebhookRefreshOptions = {
   readonly store: Pick<Store, 'webhooks' | 'queue'>
   readonly emitter: Emitter
   readonly webhooks: WebhookCache

@@ -1,10 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
 
-/** The error of an attempt that the limits of this machine prevented. */
-export class NotSent extends Error {
-  override readonly name = 'NotSent'
-}
-
 /** The reason to give up on an address that accepts no connection. */
 export class NoConnection extends Error {
   override readonly name = 'NoConnection'

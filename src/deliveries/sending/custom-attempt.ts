@@ -21,7 +21,7 @@ export function customRequestOf(
 }
 
 /** The parts of a webhook that its requests are made of. */
-export type Recipient = {
+type Recipient = {
   readonly target: Request['target']
   readonly sign: Signer
   readonly custom: CustomRequest | undefined

@@ -2,7 +2,7 @@ import { newFifo } from '../../lib/fifo.ts'
 import type { AbortGroup } from './abort-group.ts'
 
 /** A time limit, shared by the few requests that began together. Each calls `end` once, when it is over. */
-export type Deadline = { readonly signal: AbortSignal; end(): void }
+type Deadline = { readonly signal: AbortSignal; end(): void }
 
 type Entry = Deadline & {
   readonly controller: AbortController

@@ -15,7 +15,7 @@ const RETRY_MS = 250
 /** How long stopping waits for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
 
-export type OutcomeWriterOptions = {
+type OutcomeWriterOptions = {
   readonly queue: Pick<Store['queue'], 'deliveryRecordOutcomes'>
   readonly log: Log
   readonly ownership: Ownership

@@ -14,7 +14,7 @@ import type { OutcomeRecord, OutcomeWriter } from './outcome-writer.ts'
 import { traceparentOf } from './trace-context.ts'
 import type { WebhookCache } from './webhook-cache.ts'
 
-export type SenderOptions = {
+type SenderOptions = {
   readonly attempt: Attempt
   readonly webhooks: WebhookCache
   readonly scheduler: Scheduler

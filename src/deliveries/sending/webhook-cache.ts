@@ -8,7 +8,7 @@ import { type CustomRequest, customRequestOf } from './custom-attempt.ts'
 import { type Target, targetOf } from './target.ts'
 
 /** A webhook as attempts need it: its URL taken apart, and its signer. */
-export type CachedWebhook = {
+type CachedWebhook = {
   readonly id: number
   readonly accountId: number
   readonly url: string
@@ -50,7 +50,7 @@ export function cachedWebhookOf(
 
 export type WebhookCache = ReturnType<typeof createWebhookCache>
 
-export type WebhookCacheOptions = {
+type WebhookCacheOptions = {
   readonly webhooks: Store['webhooks']
   readonly templates: TemplateRenderer
   readonly nowUs: NowUs

@@ -1,4 +1,5 @@
 import type { Translator } from '../../calls/signal.ts'
+import { backoff } from '../../lib/backoff.ts'
 import type { Log } from '../../lib/log.ts'
 import { isLoopbackHost } from '../../lib/loopback-host.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
@@ -191,7 +192,7 @@ function createBackoff(
     failures = upMs >= stableMs ? 1 : failures + 1
     if (kind === 'refused') return refusedMs * (1 + random())
     if (kind === 'shutdown') return firstMs
-    const mostMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 20))
+    const mostMs = backoff(failures + 1, firstMs, maxMs)
     return firstMs + random() * (mostMs - firstMs)
   }
 }

@@ -2,7 +2,7 @@ import type { RecordingRecord } from '../../store/operations/recordings.ts'
 import type { OpenFile, Source } from '../sources/source.ts'
 
 /** The name of a copy: folders and a file, separated by slashes. All files of one recording have the same stem. */
-export type CopyName = { readonly stem: string; readonly extension: string }
+type CopyName = { readonly stem: string; readonly extension: string }
 
 /** The place of the copies of recordings. */
 export type Copies = Source & {

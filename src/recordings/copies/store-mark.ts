@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { newHasher } from './copies.ts'
+import type { Log } from '../../lib/log.ts'
+import { type Copies, newHasher } from './copies.ts'
 
 /**
  * The mark of a folder of copies: a file with the id of the store whose copies it has. Without it a folder is another
@@ -64,4 +65,41 @@ function noneIfMissing(error: unknown): undefined {
   if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
     return undefined
   throw error
+}
+
+/** What was found is right for so long: each copy and each deletion asks. */
+const FRESH_MS = 5_000
+
+/**
+ * Returns copies that are neither written nor removed while their place is not the right one. That is logged when it
+ * begins and when it ends.
+ */
+export function createMarkedCopies(copies: Copies, problemOf: () => Promise<string | undefined>, log: Log): Copies {
+  let problem: string | undefined
+  let askedMs = Number.NEGATIVE_INFINITY
+
+  async function requireRight(): Promise<void> {
+    if (performance.now() - askedMs >= FRESH_MS) {
+      const found = await problemOf().catch((error) => (error instanceof Error ? error.message : String(error)))
+      if (found !== undefined && problem === undefined)
+        log.error({ reason: found }, 'copies of recordings are neither made nor deleted here')
+      if (found === undefined && problem !== undefined) log.info('copies of recordings are made and deleted here again')
+      problem = found
+      askedMs = performance.now()
+    }
+    if (problem !== undefined) throw new Error(problem)
+  }
+
+  return {
+    open: copies.open,
+    check: requireRight,
+    async write(name, file) {
+      await requireRight()
+      return copies.write(name, file)
+    },
+    async remove(stem) {
+      await requireRight()
+      await copies.remove(stem)
+    },
+  }
 }

@@ -13,7 +13,7 @@ export type AllowedPlaces = {
   mayRead(realPath: string): Promise<boolean>
 }
 
-export type AllowedPlacesOptions = {
+type AllowedPlacesOptions = {
   /** The folders and URLs of `--recordings-from`. */
   readonly from: readonly string[]
   /** Returns the places of the PBXs of the settings, which are allowed too. */

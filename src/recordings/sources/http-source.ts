@@ -1,7 +1,7 @@
 import { limitedReads, READ_LIMITS, type ReadLimits } from './read-limits.ts'
 import type { Opened, OpenFile, Source } from './source.ts'
 
-export type HttpSourceOptions = {
+type HttpSourceOptions = {
   /** Ends with a slash. */
   readonly url: string
   /** The header `Authorization`. */

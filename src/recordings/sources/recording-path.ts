@@ -1,5 +1,5 @@
 /** How the paths that a PBX reports become paths below the folder of its recordings. */
-export type PathMapping = {
+type PathMapping = {
   /** The folder on the PBX that the folder of recordings replaces; `null`: it is found by the folder's name. */
   readonly root: string | null
   /** The name of the folder of recordings, by which it is found in a reported path. */
@@ -7,7 +7,7 @@ export type PathMapping = {
 }
 
 /** The names of the folders and the file below the folder of recordings, or why there is none. */
-export type MappedPath = { readonly segments: readonly string[] } | { readonly refused: string }
+type MappedPath = { readonly segments: readonly string[] } | { readonly refused: string }
 
 const MAX_PATH_BYTES = 4_096
 const MAX_NAME_BYTES = 255

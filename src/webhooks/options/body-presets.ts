@@ -3,7 +3,7 @@ import type { EventView } from './event-view.ts'
 import { flatOf, formOf } from './flat-body.ts'
 
 /** Bodies that come with the program, for receivers that want one of their own. */
-export type Preset = {
+type Preset = {
   /** Its purpose, as the page and the API document show it. */
   readonly summary: string
   /** The address at which the receiver, or the format, documents such bodies. */

@@ -1,7 +1,7 @@
 import type { CallView, EventView, PartyView, StageView, TransferView } from './event-view.ts'
 
 /** An event as people read it: a title, and facts with their names. Nothing in it is escaped for anything. */
-export type Sentence = { readonly title: string; readonly facts: readonly (readonly [name: string, value: string])[] }
+type Sentence = { readonly title: string; readonly facts: readonly (readonly [name: string, value: string])[] }
 
 /** Returns what happened, for a chat: "Anna (101) answered +4930123456". */
 export function sentenceOf({ data }: EventView): Sentence {
@@ -70,7 +70,7 @@ function factsOf(pbx: string | undefined, call: CallView, from: string, to: stri
 }
 
 /** Returns the name of a party: `Anna (101)`, `+4930123456`, `anonymous`. */
-export function partyName(party: PartyView | null | undefined): string {
+function partyName(party: PartyView | null | undefined): string {
   const number = party?.extension ?? party?.number ?? null
   const name = party?.name ?? null
   if (name === null || name === number) return number ?? 'anonymous'

@@ -1,7 +1,7 @@
 /** A body as presets read it: the parts that they need of what calls/event.ts declares. */
 export type EventView = { readonly time: string; readonly data: EventData }
 
-export type EventData = {
+type EventData = {
   readonly name: string
   readonly id: string
   readonly account: string

@@ -1,6 +1,6 @@
 import type { EventView } from './event-view.ts'
 
-export type Flat = Readonly<Record<string, string | number | boolean | null>>
+type Flat = Readonly<Record<string, string | number | boolean | null>>
 
 /**
  * Objects that may be `null`, with their fields, so that each column is in every row. A test compares them with the
@@ -8,8 +8,19 @@ export type Flat = Readonly<Record<string, string | number | boolean | null>>
  */
 const PARTY = ['number', 'name', 'extension', 'e164']
 const STAGE = [
-  ...['id', 'parent_id', 'kind', 'target', 'name', 'attempt', 'started_at', 'answered_at', 'ended_at'],
-  ...['ring_duration', 'talk_duration', 'result', 'forwarded_to'],
+  'id',
+  'parent_id',
+  'kind',
+  'target',
+  'name',
+  'attempt',
+  'started_at',
+  'answered_at',
+  'ended_at',
+  'ring_duration',
+  'talk_duration',
+  'result',
+  'forwarded_to',
 ]
 export const NULLABLE: Readonly<Record<string, readonly string[]>> = {
   call_answered_by: PARTY,

@@ -76,7 +76,7 @@ export const WebhookBody = t.Object(
 )
 export type WebhookBody = Static<typeof WebhookBody>
 
-export const MAX_HEADERS = 20
+const MAX_HEADERS = 20
 
 const fields = {
   name: t.Union([t.String({ minLength: 1, maxLength: 100 }), t.Null()], {

@@ -17,8 +17,6 @@ const LAST_REST_US = 3_600 * SECOND
 /** Of customers who try one hostile template after the other, the oldest are forgotten. */
 const MAX_KNOWN = 10_000
 
-export type Budgets = ReturnType<typeof createBudgets>
-
 /** Creates the budgets of time. Each has a key. */
 export function createBudgets() {
   // When the time that was taken until now would have passed at the share of the budget.

@@ -12,7 +12,7 @@ import { MAX_RENDER_MS, MAX_UNITS } from './limits.ts'
 const CHARACTERS_PER_UNIT = 4
 const UNITS_PER_ITEM = 4
 /** The longest list that is compared with another, searched or sorted: none of these checks the time meanwhile. */
-export const MAX_COMPARED = 1_000
+const MAX_COMPARED = 1_000
 /** The longest text that is searched for. */
 const MAX_PATTERN = 1_000
 /** Searching takes time that grows with both lengths: at most some milliseconds. */

@@ -34,7 +34,7 @@ export type RenderRequest<Name extends string> = {
 }
 
 /** A template, and whether its result has to be JSON or empty. */
-export type TemplateText = { readonly text: string; readonly isJson?: boolean }
+type TemplateText = { readonly text: string; readonly isJson?: boolean }
 
 /** A result, or why there is none, as a sentence for the owner of the template. */
 export type Rendering =

@@ -14,7 +14,7 @@ export type Batch = {
   readonly jobs: readonly ThreadJob[]
 }
 
-export type ThreadJob = {
+type ThreadJob = {
   readonly data: string
   readonly templates: readonly { readonly number: number; readonly isJson: boolean }[]
 }
@@ -32,7 +32,7 @@ export type JobResult = {
   readonly units: number
 }
 
-export type Rendering = { readonly text: string } | Problem
+type Rendering = { readonly text: string } | Problem
 
 /**
  * What the thread shares with the one that watches it, as 32-bit integers. It goes on by itself while this thread is
