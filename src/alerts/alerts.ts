@@ -23,14 +23,14 @@ export type Alert =
     }
 
 export type Alerts = {
-  /** Queues an alert for the operator's URL. It is dropped, and logged, when too many others wait. */
+  /** Queues an alert for the operator's URL. Drops and logs it when 1,000 are queued. */
   send(alert: Alert): void
   /** Aborts the alert in flight and drops the others. */
   stop(): Promise<void>
 }
 
 type AlertOptions = {
-  /** The operator's URL; without it alerts are not sent. */
+  /** The operator's URL; without it no alert is sent. */
   readonly url?: string | undefined
   readonly proxy?: string | undefined
   readonly log: Log
@@ -38,10 +38,10 @@ type AlertOptions = {
   readonly pausesMs?: readonly number[]
 }
 
-/** The operator's chat may be unavailable for a moment: pauses before the next attempts. */
+/** The pauses before further attempts: the operator's chat may be down for a moment. */
 const PAUSES_MS = [5_000, 30_000, 120_000]
 const TIMEOUT_MS = 10_000
-/** Webhooks of customers that go down and up again must not fill the memory while the operator's URL is away. */
+/** Bounds the memory while the operator's URL is down and customers' webhooks go up and down. */
 const MAX_QUEUED = 1_000
 
 /** Creates the sender of alerts. It posts one at a time, so that "down" never arrives after "up". */
@@ -107,8 +107,8 @@ function sentence({ what, state, name, reason }: Alert): string {
 const MAX_CHARACTERS = 500
 
 /**
- * Returns text of a PBX or a customer as no chat makes a mention or a link with another text of it. A chat has either
- * Slack's escapes or Markdown's, and this has to be harmless in both.
+ * Makes text of a PBX or a customer harmless: no chat turns it into a mention or a misleading link, whether it reads
+ * Slack's escapes or Markdown.
  */
 const inert = (text: string): string =>
   oneLine(text)
@@ -116,7 +116,7 @@ const inert = (text: string): string =>
     .replaceAll('<', '‹')
     .replaceAll('>', '›')
     .replaceAll('](', '] (')
-    // With a zero-width space @channel is none.
+    // A zero-width space keeps @channel from being a mention.
     .replace(/@(?=\w)/g, '@\u200b')
 
 async function postOnce(url: string, body: string, proxy: string | undefined, stop: AbortSignal) {

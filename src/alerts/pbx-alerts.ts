@@ -18,8 +18,8 @@ const EVERY_MS = 5_000
 const ALERT_AFTER_US = 5 * 60 * SECOND
 
 /**
- * Watches the PBXs and sends an alert when one has been down for five minutes, and when that is over, once each: what
- * was reported is in the store, so that the next process, or another node, reports the end.
+ * Starts to watch the PBXs. Sends one alert when a PBX has been down for five minutes, and one when it is up again. The
+ * store keeps what was reported, so that the next process, or another node, reports the end.
  */
 export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void> } {
   const { status, alerts, store, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
@@ -39,7 +39,7 @@ export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void
     const present = status()
     const reported = new Set((await store.outages.outageList('pbx')).map(({ key }) => key))
     const names = new Set(present.map(({ name }) => name))
-    // One that comes back is given the whole time again.
+    // A PBX that comes back gets the full five minutes again.
     for (const name of downSinceUs.keys()) if (!names.has(name)) downSinceUs.delete(name)
     for (const { name, state, lastError } of present) {
       const sinceUs = downSinceUs.get(name)

@@ -77,7 +77,7 @@ export type App = {
   stop(): Promise<void>
 }
 
-/** PBX events that may be queued, some milliseconds of work: with more, handling them has priority over sending. */
+/** The queue of PBX events, some milliseconds of work, above which handling them takes priority over sending. */
 const MAX_INTAKE_WAITING = 512
 
 /** Log levels at which each attempt is logged. */
@@ -97,7 +97,7 @@ type Context = {
   readonly started: Stoppable[]
 }
 
-/** Opens, wires and starts the whole service. `stop` undoes it in reverse order and waits for what is in flight. */
+/** Opens, wires and starts the whole service. `stop` stops all parts in reverse order and waits for work in flight. */
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
   const persistence = await openPersistence(config, { log, version })
   const { store, ownership } = persistence
@@ -127,7 +127,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     // The port stays open until the end: while the other parts stop, requests are answered with 503.
     const server = startServer(root, config.listen)
     started.push(server)
-    // Nodes that share a database have no folder: they report to each other in it.
+    // Nodes that share a database report to each other in it, and have no folder.
     if (config.database === undefined) {
       const { clock, counts, dispatcher } = sending
       const own = { counts, health: dispatcher.health }
@@ -155,7 +155,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   }
 }
 
-/** Creates what decides who may do what: logins, tokens, webhook lists, and the log of it. */
+/** Creates logins, tokens, webhook lists, and the log of security events. */
 function createAccess({ config, log, store, emitter, templates, ownership, started }: Context) {
   const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
@@ -177,7 +177,7 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
   const eventReader = createEventReader(store)
   emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
   emitter.on('foreign', () => eventReader.wake())
-  // Those who wait for events wait for what any node stores.
+  // Readers of events wait for the events of all nodes.
   const arrivals = ownership.isShared
     ? startArrivals({ store: store.log, accountIds: eventReader.accounts, onArrived: eventReader.wake, log })
     : undefined

@@ -6,14 +6,14 @@ import { lockFolder } from '../store/sqlite/engine/folder-lock.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
-/** At the start, the server of a database has so much time to come up. */
+/** How long a start waits for the database server to come up. */
 const DATABASE_WITHIN_MS = 30_000
 
 type Place = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
 
 /**
- * Opens the store of a service. A folder is this process's alone, until it is released; in a database its figures are
- * those of `node`. `thread` makes the thread that writes the file, so that a slow disk does not block the event loop.
+ * Opens the store of a service. Locks the folder until `release`; in a database, `node` names this process. `thread`
+ * starts the thread that writes the file, so that a slow disk does not block the event loop.
  * @throws Fault `unavailable` when it cannot be used.
  */
 export async function openServiceStore(

@@ -15,13 +15,13 @@ import type { Store } from '../store/store.ts'
 import type { Config } from './config.ts'
 import { openServiceStore } from './open-store.ts'
 
-/** The store with all that depends on which one it is: a SQLite file of one node, or a Postgres database of several. */
+/** The store and all that depends on its kind: a SQLite file for one node, or a Postgres database for several. */
 export type Persistence = {
   readonly store: Store
   readonly ownership: Ownership
   /** The clock on which retries are due. */
   readonly clock: Clock
-  /** The wall clock of events: all nodes have the same, within a second. */
+  /** The wall clock of events, equal on all nodes within a second. */
   readonly wallUs: NowUs
   readonly disk: DiskWatch
   /** The cluster, if there is one. */
@@ -29,31 +29,31 @@ export type Persistence = {
     | { readonly store: ClusterStore; readonly keeper: LeaseKeeper; readonly statuses: StatusStore; nodeId(): string }
     | undefined
   /**
-   * How long attempts may take to end when this node stops: then they are aborted, and another node sends them.
-   * `undefined`: there is no other node, so they end by themselves or by their own time limit.
+   * How long attempts may go on when this node stops; then they are aborted, and another node sends them. `undefined`:
+   * no other node, so each ends by its own time limit.
    */
   readonly drainMs: number | undefined
   /**
-   * Begins to own: this node answers at this URL. Resolves when it may be given what another
-   * node leaves, or after some seconds in which the database did not answer.
+   * Joins the cluster as the node that answers at this URL. Resolves when other nodes may give it leases, or after 5 s
+   * without an answer from the database.
    */
   join(url: string, pbxs: NodePbxs): Promise<void>
-  /** Leaves all that this node owns to others, each as soon as the work for it has ended. */
+  /** Hands over all accounts and PBXs, each as soon as its work has ended. */
   leave(): Promise<void>
   stop(): Promise<void>
 }
 
-/** What a node knows of the PBXs. */
+/** A node's knowledge of the PBXs. */
 type NodePbxs = {
   readonly canWatch: (pbx: string) => boolean
-  /** Returns the account that a PBX belongs to, of those that belong to one, by the PBX's name. */
+  /** Returns the account id of each PBX that belongs to one account, by its name. */
   readonly accounts: () => ReadonlyMap<string, number>
 }
 
 type Options = { readonly log: Log; readonly version: string }
 
 const DRAIN_MS = 1_000
-/** The start of a node waits no longer for its first heartbeat. */
+/** The longest wait of a start for the first heartbeat. */
 const JOINS_WITHIN_MS = 5_000
 
 /**
@@ -62,7 +62,7 @@ const JOINS_WITHIN_MS = 5_000
  */
 export async function openPersistence(config: Config, { log, version }: Options): Promise<Persistence> {
   const { dataPath, database } = config
-  // Written by a thread of its own, a file on a slow disk does not block the event loop.
+  // A thread of its own writes the file, so that a slow disk does not block the event loop.
   const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
   const { store, release, nodeStores } = await openServiceStore(
     {
@@ -161,7 +161,7 @@ async function openAmongOthers(
   }
 }
 
-/** How long a database that goes away while this starts is waited for. */
+/** How long a start waits for a database that goes away meanwhile. */
 const BACK_WITHIN_MS = 30_000
 const AGAIN_MS = 250
 
@@ -180,7 +180,7 @@ export async function againForAWhile<Result>(step: () => Promise<Result>): Promi
   }
 }
 
-/** Returns the URL as people find the node by it: a node that listens everywhere is named by its machine. */
+/** Returns the URL by which people find the node: the machine's name if it listens on all addresses. */
 function addressOf(url: string): string {
   const address = new URL(url)
   if (address.hostname === '0.0.0.0' || address.hostname === '[::]') address.hostname = hostname()

@@ -12,8 +12,8 @@ import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
 import type { OwnStatuses } from '../web/server/webhook-statuses.ts'
 import type { Config } from './config.ts'
 
-// A service with a folder of its own leaves a note in it, `service.json`: the settings in force, and which webhooks are
-// down. The commands on the same machine read it. It has no secret, and nothing in it has to survive the process.
+// The file `service.json` in the folder of a running service: its settings, and which webhooks are down, for commands
+// on the same machine. It has no secret, and nothing in it has to survive the process.
 
 const textOrNull = t.Union([t.String(), t.Null()])
 
@@ -50,7 +50,7 @@ const MAX_DOWN = 1_000
 
 const pathIn = (folder: string) => join(folder, 'service.json')
 
-/** Returns the settings of a service that others may read. */
+/** Returns the settings of a service that commands may read. */
 export function settingsInForce(url: string, config: Config): SettingsInForce {
   const { allowNets, proxy, recordingsFrom, recordingsCopy } = config
   return {
@@ -73,7 +73,9 @@ type Options = {
   readonly nowUs: NowUs
 }
 
-/** Writes the note of this service, and keeps it up to date. Resolves when it is there; `stop` deletes it. */
+/**
+ * Writes the note of this service, and keeps it up to date. Resolves after the first write; `stop` deletes the note.
+ */
 export async function startServiceNote(options: Options): Promise<{ stop(): Promise<void> }> {
   const { folder, settings, own, steadyUs, nowUs } = options
   const path = pathIn(folder)
@@ -106,7 +108,7 @@ export async function startServiceNote(options: Options): Promise<{ stop(): Prom
       await rename(`${path}.new`, path)
       written = text
     } catch {
-      // A disk that is full. No note is better than an old one, and the commands work without it.
+      // The disk may be full. No note is better than an old one; commands work without it.
       written = undefined
       remove()
     }
@@ -128,7 +130,7 @@ function removeIfPossible(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // The folder cannot be written now: whoever reads the note compares it with the lock.
+    // The folder cannot be written now. Readers compare the note with the lock.
   }
 }
 
@@ -146,7 +148,7 @@ export async function readServiceNote(
     const holder = holderOf(join(folder, 'lock'))
     if (holder === undefined) return undefined
     const note: unknown = JSON.parse(await readFile(pathIn(folder), 'utf8'))
-    // A process that was killed leaves its own behind.
+    // A killed process leaves its note behind.
     const isHolders = Value.Check(Note, note) && holder.startsWith(`process ${note.pid} on ${note.host}, `)
     return isHolders ? note : undefined
   } catch {

@@ -56,7 +56,7 @@ function createTallies(now: NowUs, maxKeys: number): Tallies {
       tally.running -= 1
       tally.failedUs = outcome === 'cleared' ? [] : [...failures(tally), ...(outcome === 'failed' ? [now()] : [])]
       for (const wake of tally.waiting.splice(0)) wake()
-      // Deleted or inserted again as the last one, so that the first ones are those whose last failure is the oldest.
+      // Deleted, or moved to the end: so the key with the oldest failure is always first.
       if (outcome === 'failed') tallies.delete(hash)
       if (tally.failedUs.length > 0 || tally.running > 0) tallies.set(hash, tally)
       else tallies.delete(hash)

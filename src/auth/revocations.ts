@@ -1,6 +1,6 @@
 import type { Session } from './sessions.ts'
 
-/** Ends what outlives the check of its token when that token is revoked: event streams, and reads that wait. */
+/** Ends event streams and waiting reads when their token is revoked: both outlive the check of the token. */
 type Revocations = {
   /** Calls `onRevoked` once when the token is revoked. Returns the function that ends the watch. */
   watch(token: string, onRevoked: () => void): () => void

@@ -7,7 +7,7 @@ import { hashOf, newToken, tokenId } from './token.ts'
 
 export type TokenService = ReturnType<typeof createTokenService>
 
-/** The longest list. A script that logs in at each run creates any number of tokens. */
+/** Bounds the list: a script that logs in at each run creates any number of tokens. */
 const MAX_LISTED = 200
 const ID = /^[0-9a-f]{16}$/
 
@@ -48,7 +48,7 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
     },
 
     /**
-     * Revokes one of the user's tokens, possibly that of the session.
+     * Revokes one of the user's tokens; the token of the session too.
      * @throws Fault 404 if the user has no token with this id.
      */
     async revoke({ user }: Session, id: string): Promise<void> {

@@ -1,22 +1,22 @@
 import type { Log } from '../lib/log.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 
-/** How the wall clock of this node differs from the database's, which all nodes share. */
+/** The difference between this node's wall clock and the database's clock, which all nodes share. */
 type ClockSkew = {
   /** Returns the wall clock, corrected where it is wrong by more than a second. */
   readonly nowUs: NowUs
-  /** Returns by how much it is ahead, in microseconds; `null`: it was not measured yet. */
+  /** Returns how many microseconds this node's clock is ahead; `null` before the first measurement. */
   aheadUs(): number | null
-  /** Takes in what the database's clock was between two moments of this node's steady clock, a moment ago. */
+  /** Records the database's time at some moment between `sentUs` and `nowUs` of this node's steady clock. */
   measured(databaseUs: number, at: { readonly sentUs: number; readonly nowUs: number }): void
 }
 
-/** Less is normal, and not worth a correction that may step. */
+/** A smaller difference is normal, and a correction could make the clock step. */
 const TOLERATED_US = SECOND
-/** An answer that took longer says too little. */
+/** A slower answer is too inexact to measure by. */
 const MAX_TRIP_US = SECOND / 2
 
-/** Makes the skew of a clock that was not measured yet. */
+/** Creates the clock skew, before its first measurement. */
 export function newClockSkew(wallUs: NowUs, log: Pick<Log, 'warn' | 'info'>): ClockSkew {
   let aheadUs: number | null = null
   let isReported = false

@@ -1,24 +1,24 @@
 import type { NowUs } from '../lib/time.ts'
 
 /**
- * The database's clock as this node knows it: on it all nodes reckon when retries are due and what is too old. It is
- * the node's own steady clock and an offset, which follows the database by 1 % of the time that passes at most: so it
- * never steps back, a clock of the database that is set is followed slowly by all nodes alike, and one measurement that
- * took long does no harm.
+ * The node's estimate of the database's clock, by which all nodes compute due times and expiry. It is the node's steady
+ * clock plus an offset. The offset follows the measurements by at most 1 % of the elapsed time: so the clock never
+ * steps back, all nodes follow a change of the database's clock slowly and alike, and one slow measurement does no
+ * harm.
  */
 type DatabaseClock = {
   /** Returns the database's time in microseconds. It never goes back. */
   readonly steadyUs: NowUs
-  /** Takes in what the database's clock was at some moment between two of this node's. */
+  /** Records the database's time at some moment between `sentUs` and `nowUs` of this node's clock. */
   measured(databaseUs: number, at: { readonly sentUs: number; readonly nowUs: number }): void
-  /** As the clock of a single node has them: there is nothing to watch, and nothing to doubt. */
+  /** Part of `Clock` for a single node; nothing to do here, since the database's clock is trusted. */
   check(): void
   mayPrune(): boolean
 }
 
 const SLEW = 0.01
 
-/** Makes the clock with its first measurement. */
+/** Creates the clock from its first measurement. */
 export function newDatabaseClock(
   elapsedUs: NowUs,
   first: { databaseUs: number; sentUs: number; nowUs: number },
@@ -32,7 +32,7 @@ export function newDatabaseClock(
       return latestUs
     },
     measured(databaseUs, { sentUs, nowUs }) {
-      // It was read somewhere between the two: within that nothing is known to be wrong.
+      // The clock was read at an unknown moment of the round trip: any offset within it may be right.
       const [leastUs, mostUs] = [databaseUs - nowUs, databaseUs - sentUs]
       const wantedUs = Math.min(Math.max(offsetUs, leastUs), mostUs)
       const mayUs = Math.floor((nowUs - measuredUs) * SLEW)

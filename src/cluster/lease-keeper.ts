@@ -25,41 +25,38 @@ import { newTrustWatch } from './trust-watch.ts'
  */
 export type LeaseKeeper = Ownership & {
   /**
-   * Joins the cluster as a node with this address. Resolves when it has had its first heartbeat, or is stopped: from
-   * then on it may be given leases, and some seconds later it takes its share.
+   * Joins the cluster as a node with this address. Resolves after its first heartbeat, or when it is stopped. From then
+   * on other nodes may give it leases; some seconds later it takes its share.
    */
   join(address: string): Promise<void>
-  /** Returns which node this is at present: it gets another id when it was found dead. */
+  /** Returns the id of this node. It changes after the node was declared dead. */
   nodeId(): string
-  /** How many leases it has of each kind, for the metrics. */
+  /** Returns the number of leases of each kind, for the metrics. */
   counts(): { readonly accounts: number; readonly pbxs: number }
   /**
-   * Notes that the database is on another server now. Trust ends at once: others may have taken over there what this
-   * node had. All who depend on what it owns begin again, and so read everything again.
+   * Notes that the database moved to another server. Trust ends at once, since other nodes may have taken over the
+   * leases there; all parts that depend on ownership read everything again.
    */
   databaseReplaced(): void
   /**
-   * Takes nothing any more, and hands over all that it has: each lease as soon as the work for it has ended. Resolves
-   * when it has none, or when that takes too long.
+   * Stops taking leases and hands over all that it has, each as soon as its work has ended. Resolves when none is left,
+   * or after 4 s.
    */
   leave(): Promise<void>
-  /** Leaves the cluster: all that it still has is free then. It may be called again. */
+  /** Leaves the cluster, which frees the remaining leases. Further calls do nothing. */
   stop(): Promise<void>
 }
 
-/** Between two heartbeats at most, ±20 %, so that nodes do not stay in step. */
+/** The longest pause between two heartbeats, ±20 % so that nodes do not stay in step. */
 const STEP_MS = 500
 const JITTER = 0.2
-/** Between two heartbeats at least, however often it is woken. */
+/** The shortest pause between two heartbeats, however often the loop is woken. */
 const LEAST_STEP_MS = 5
-/** Leaving takes no longer: work has its own limits. */
+/** The longest time to leave; each kind of work has its own limit within it. */
 const LEAVE_WITHIN_MS = 4_000
 const CHECK_MS = 5
 
-/**
- * Creates a node that has not joined yet. Nothing is owned before it has joined, and has had heartbeats for some
- * seconds.
- */
+/** Creates a node that has not joined yet. It owns nothing until it has joined and sent heartbeats for some seconds. */
 export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   const { log, elapsedUs } = options
   const listeners = newOwnershipListeners(log)
@@ -134,7 +131,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   }
 }
 
-/** Makes the loop that runs steps one after the other, about twice a second, and at once when it is woken. */
+/** Creates the loop that runs one step at a time, about twice a second, and at once when woken. */
 function newLoop(step: () => Promise<number | undefined>, random: () => number) {
   let running: Promise<void> | undefined
   let isStopped = false
@@ -151,7 +148,7 @@ function newLoop(step: () => Promise<number | undefined>, random: () => number) 
     }
   }
   return {
-    /** Begins, once. Returns whether it did. */
+    /** Begins the loop. Returns false if it has begun before. */
     begin(before: () => void): boolean {
       if (running !== undefined || isStopped) return false
       before()

@@ -3,98 +3,95 @@ import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cl
 import { type HandOver, newShares, type Shares, type SharesOptions } from './shares.ts'
 
 /**
- * The leases of one node: which it has, when it may trust them, and what it does about those of others. Pure: times are
- * microseconds of the node's own monotonic clock, and the database's clock plays no part, so that no clock that is set
- * or wrong can give a lease two owners.
+ * The leases of one node: which it has, when it may trust them, and which leases of other nodes it claims. Pure: times
+ * are microseconds of the node's own steady clock. The database's clock plays no part, so that a wrong clock can never
+ * give a lease two owners.
  *
  *     view of a heartbeat ──→ own leases (which it has)      ──┐
  *                        ├──→ silence (which nodes are dead) ───┼──→ plan: what to take, to give, whom to declare dead
  *                        └──→ shares (what is free) ────────────┘
  *
  * Invariants:
- * - A node trusts its leases until TRUST_US after it *sent* its last heartbeat that succeeded. It may have been
- *   stopped at any point in between: only the moment before sending counts.
- * - A node is declared dead only by one that saw its same heartbeat for SILENT_US of its own clock, and only if the
- *   heartbeat is still the same. So its last heartbeat was sent at least SILENT_US ago, and its trust has ended. A dead
- *   node never comes back: it gets another id.
- * - A lease goes from one node to another only after the first is dead or has released it, and only from the term that
- *   was seen then. So a statement that arrives late changes nothing.
- * - A statement without an answer makes all knowledge of other nodes worthless, unless it is known that the database is
- *   the same: a standby that took over may not know of the latest leases. After an outage every node has time to
- *   continue with its leases, since only time in which the database answers counts.
+ * - A node trusts its leases until TRUST_US after it *sent* its last successful heartbeat. Only that moment counts,
+ *   since the process may have been suspended at any point after it.
+ * - A node is declared dead only by a node that saw the same heartbeat for SILENT_US of its own clock, and only while
+ *   that heartbeat is unchanged. So the silent node's trust has ended. A dead node never comes back: it joins again
+ *   under another id.
+ * - A lease changes hands only after its owner is dead or has released it, and only from the term that was seen then.
+ *   So a late statement changes nothing.
+ * - After a statement without an answer a node forgets all about other nodes, unless the database is certainly the same
+ *   one: a standby that took over may lack the latest leases. After an outage every node has time to continue with its
+ *   leases, since only time in which the database answers counts.
  */
 export type Leases = {
-  /** Whether this node may act as the owner of what it holds. */
+  /** Returns whether this node may act as the owner of its leases. */
   isTrusted(nowUs: number): boolean
-  /** Until when it may, if no other heartbeat succeeds. */
+  /** Returns the time at which trust ends unless another heartbeat succeeds. */
   trustedUntilUs(): number
   /** Returns whether this node has a lease. To act on it, it also needs trust. */
   holds(name: string): boolean
   /** Returns the term under which this node may still write, or `undefined`. */
   termOf(name: string): string | undefined
   names(): readonly string[]
-  /**
-   * Takes in what a heartbeat returned, and returns what changed by it and what to do next. `sentUs`: before it was
-   * sent.
-   */
-  beaten(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): Plan
-  /** Notes that a statement had no answer, and that the database may be another now. */
+  /** Applies the answer to a heartbeat that was sent at `sentUs` or later. Returns the changes, and what to do next. */
+  heartbeatReceived(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): Plan
+  /** Notes that a statement had no answer: the database may have failed over. */
   statementFailed(): void
-  /** Notes that the database is on another server: trust ends, until a heartbeat there succeeds. */
+  /** Notes that the database moved to another server: trust ends until a heartbeat succeeds there. */
   databaseReplaced(nowUs: number): void
   /** Notes that this node was declared dead. Returns the leases that it had. */
-  died(): string[]
+  declaredDead(): string[]
   /** Notes which claims of a plan succeeded. Returns the new leases. */
   claimed(claims: readonly Claim[], names: readonly string[]): string[]
-  /** Starts to hand over a lease, which this node no longer owns. Returns whether it owned it. */
+  /** Begins to hand over a lease, which this node then no longer owns. Returns false if it did not own it. */
   give(name: string): boolean
-  /** Starts to hand over all, and takes nothing any more. */
+  /** Begins to hand over all leases, and stops taking any. */
   leave(): void
   /** Returns the leases that this node is handing over. */
   giving(): readonly Lease[]
   /** Notes that leases were handed over. */
-  gave(leases: readonly Lease[]): void
+  handedOver(leases: readonly Lease[]): void
 }
 
 export type Plan = {
   readonly gained: readonly string[]
   readonly lost: readonly string[]
-  /** Nodes that have been silent for too long. */
+  /** Nodes to declare dead. */
   readonly silent: readonly { readonly id: string; readonly beat: number }[]
   readonly claims: readonly Claim[]
   /** Leases to hand over to nodes that have fewer. */
   readonly handOvers: readonly HandOver[]
-  /** Of a node that leaves: who gets what it is giving. */
+  /** The next owner of each lease that a leaving node hands over. */
   readonly heirs: ReadonlyMap<string, string>
-  /** Leases whose handing over did not come to an end. */
+  /** Leases that this node is still handing over. */
   readonly giving: readonly Lease[]
-  /** In how long there will be more to do, if that is known: the next heartbeat need not be later. */
+  /** Microseconds until there is more to do, if known: the next heartbeat is no later. */
   readonly moreInUs: number | undefined
 }
 
-/** How long a heartbeat is good for, from before it was sent. */
+/** How long a heartbeat gives trust, from the moment before it was sent. */
 export const TRUST_US = 3 * SECOND
 /**
- * How long a node must be silent to be found dead, and how long one that judges others must have had heartbeats without
- * a failure.
+ * How long a node must be silent to be declared dead, and how long a node must have had heartbeats without a failure to
+ * judge others.
  */
 export const SILENT_US = 4 * SECOND
-/** A node that is silent for so long is given nothing, and no share of what is free. */
+/** A node that has been silent for this long is given no leases and counts for no share. */
 const DOUBTED_US = 2 * SECOND
-/** A node whose heartbeat is older is probably gone: what it was given would wait for others to take it over. */
+/** A node with an older heartbeat is probably gone: a lease given to it would have to be taken over again. */
 const HEARD_US = 1.5 * SECOND
 /** Heartbeats after which a node is given leases: by then it may judge others. */
 const MEMBER_BEATS = 9
 
 type LeasesOptions = SharesOptions
 
-/** Makes the leases of a node that has none yet. */
+/** Creates the leases of a node, none at first. */
 export function newLeases(options: LeasesOptions): Leases {
   const own = newOwnLeases()
   const silence = newSilence()
   const shares = newShares(options)
   let lastSentUs = Number.NEGATIVE_INFINITY
-  /** A heartbeat that was sent earlier says nothing about the present database. */
+  /** Heartbeats sent before this reached another database. */
   let replacedUs = Number.NEGATIVE_INFINITY
   let state: 'member' | 'leaving' | 'dead' = 'member'
 
@@ -107,14 +104,14 @@ export function newLeases(options: LeasesOptions): Leases {
     shares.restart()
   }
 
-  /** A node that leaves passes on what it gets. */
+  /** Keeps new leases; a leaving node hands them over at once. */
   function keep(gained: string[]): string[] {
     if (state === 'member') return gained
     for (const name of gained) own.give(name)
     return []
   }
   function takeInOwn(leases: readonly Lease[]) {
-    const { gained, lost } = own.takeIn(leases)
+    const { gained, lost } = own.update(leases)
     return { gained: keep(gained), lost, giving: own.giving() }
   }
 
@@ -125,14 +122,14 @@ export function newLeases(options: LeasesOptions): Leases {
     termOf: own.termOf,
     names: own.names,
 
-    beaten(view, { sentUs, nowUs }) {
+    heartbeatReceived(view, { sentUs, nowUs }) {
       if (state === 'dead') throw new Error('a node that is dead has no heartbeat')
-      // A pause as long as the trust is a break: what was seen before it may have changed to and fro.
+      // After a pause as long as the trust, leases may have changed hands and come back unseen: start over.
       if (sentUs >= lastSentUs + TRUST_US) statementFailed()
       if (sentUs >= replacedUs) lastSentUs = Math.max(lastSentUs, sentUs)
       const known = takeInOwn(view.own)
-      const others = silence.takeIn(othersOf(view), nowUs)
-      shares.takeIn(view.free, nowUs)
+      const others = silence.record(othersOf(view), nowUs)
+      shares.noteFree(view.free, nowUs)
       const nothing = { ...known, silent: [], claims: [], handOvers: [], heirs: new Map(), moreInUs: undefined }
       if (!isTrusted(nowUs)) return nothing
       if (state === 'leaving') {
@@ -155,7 +152,7 @@ export function newLeases(options: LeasesOptions): Leases {
       lastSentUs = Math.min(lastSentUs, nowUs - TRUST_US)
       statementFailed()
     },
-    died() {
+    declaredDead() {
       state = 'dead'
       return own.clear()
     },
@@ -166,20 +163,20 @@ export function newLeases(options: LeasesOptions): Leases {
       keep([...own.names()])
     },
     giving: own.giving,
-    gave: own.gave,
+    handedOver: own.handedOver,
   }
 }
 
 type Judged = Pick<Plan, 'silent' | 'claims' | 'handOvers' | 'moreInUs'>
 type Known = {
-  readonly others: ReturnType<Silence['takeIn']>
+  readonly others: ReturnType<Silence['record']>
   readonly names: readonly string[]
   readonly isGiving: boolean
   readonly shares: Shares
   readonly nowUs: number
 }
 
-/** Returns what a node does that has seen enough of the others to judge them. */
+/** Returns what a node does once it has watched the others for long enough. */
 function judge(view: ClusterView, { others, names, isGiving, shares, nowUs }: Known): Judged {
   const silent = others.filter(({ silentUs }) => silentUs >= SILENT_US)
   const heard = others.filter(({ silentUs, isLeaving }) => silentUs < DOUBTED_US && !isLeaving)
@@ -196,14 +193,14 @@ function judge(view: ClusterView, { others, names, isGiving, shares, nowUs }: Kn
 }
 
 /**
- * Makes the leases that one node has, each with its term: none at first. Pure, and the only code that changes them.
+ * Creates the leases of one node, each with its term: none at first. Only this code changes them.
  *
  * States of a lease, seen from its node:
  *
- *     others' ──(claimed, or given by its owner: a new term)──→ owned ──(give)──→ giving ──(gave)──→ others'
+ *     others' ──(claimed, or given by its owner: a new term)──→ owned ──(give)──→ giving ──(handedOver)──→ others'
  *     owned or giving ──(the database has another term)──→ others'
  *
- * Under a lease that it is giving a node begins nothing, but stores what it had begun.
+ * While handing over a lease a node begins no work under it, but stores the results of work that had begun.
  */
 function newOwnLeases() {
   const owned = new Map<string, string>()
@@ -214,8 +211,8 @@ function newOwnLeases() {
     names: (): readonly string[] => [...owned.keys()],
     giving: (): Lease[] => Array.from(giving, ([name, term]) => ({ name, term })),
 
-    /** Takes in which leases this node has in the database. Returns what it gained and lost by that. */
-    takeIn(own: readonly Lease[]): { gained: string[]; lost: string[] } {
+    /** Updates the leases to those in the database. Returns the gained and the lost ones. */
+    update(own: readonly Lease[]): { gained: string[]; lost: string[] } {
       const terms = new Map(own.map(({ name, term }) => [name, term]))
       const lost = [...owned].filter(([name, term]) => terms.get(name) !== term).map(([name]) => name)
       for (const name of lost) owned.delete(name)
@@ -234,7 +231,7 @@ function newOwnLeases() {
       return taken.map(({ name }) => name)
     },
 
-    /** Owns a lease no more, and hands it over. Returns whether it was owned. */
+    /** Begins to hand over an owned lease. Returns false if it was not owned. */
     give(name: string): boolean {
       const term = owned.get(name)
       if (term === undefined) return false
@@ -244,11 +241,11 @@ function newOwnLeases() {
     },
 
     /** Notes that leases were handed over. */
-    gave(leases: readonly Lease[]): void {
+    handedOver(leases: readonly Lease[]): void {
       for (const { name, term } of leases) if (giving.get(name) === term) giving.delete(name)
     },
 
-    /** Has nothing any more. Returns what was owned. */
+    /** Drops all leases. Returns the owned ones. */
     clear(): string[] {
       const names = [...owned.keys()]
       owned.clear()
@@ -259,18 +256,18 @@ function newOwnLeases() {
 }
 
 /**
- * How long other nodes have been silent, and how long this node has been able to judge that. Pure. Only time in which
- * the database answered this node counts, by its own clock: of two answers that are far apart, a second. So an outage
- * makes no node seem dead, nor does a database that is slow for all nodes.
+ * How long each other node has been silent, and how long this node has watched. Only time in which the database
+ * answered this node counts, at most a second between two answers. So neither an outage nor a database that is slow for
+ * all nodes makes a node seem dead.
  */
 type Silence = ReturnType<typeof newSilence>
 
-/** As long an answer shows what goes on. */
+/** The longest gap between two answers that counts as watched time. */
 const MOST_BETWEEN_US = 1_000_000
 
 /** Begins to watch the heartbeats of other nodes. */
 function newSilence() {
-  /** The heartbeats of other nodes, and since when each is the same, in watched time. */
+  /** The last heartbeat of each other node, and the watched time at which it was first seen. */
   const seen = new Map<string, { readonly beat: number; readonly sinceUs: number }>()
   let watchedUs = 0
   let latestUs: number | undefined
@@ -283,17 +280,17 @@ function newSilence() {
   }
 
   return {
-    /** Takes in what the database answered. Returns the nodes, each with how long it has been silent. */
-    takeIn(nodes: readonly LiveNode[], nowUs: number): (LiveNode & { readonly silentUs: number })[] {
+    /** Records the heartbeats of other nodes. Returns the nodes, each with the length of its silence. */
+    record(nodes: readonly LiveNode[], nowUs: number): (LiveNode & { readonly silentUs: number })[] {
       if (latestUs !== undefined) watchedUs += Math.min(nowUs - latestUs, MOST_BETWEEN_US)
       latestUs = nowUs
       const alive = new Set(nodes.map(({ id }) => id))
       for (const id of seen.keys()) if (!alive.has(id)) seen.delete(id)
       return nodes.map((node) => ({ ...node, silentUs: silenceOf(node) }))
     },
-    /** Returns for how long this has watched since the last failure. */
+    /** Returns the watched time since the last failure. */
     watchedUs: (): number => watchedUs,
-    /** Begins again, since what was seen may be worth nothing. */
+    /** Forgets all heartbeats: they may be of another database. */
     restart(): void {
       seen.clear()
       watchedUs = 0

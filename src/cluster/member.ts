@@ -7,7 +7,7 @@ import { type Leases, newLeases, type Plan } from './leases.ts'
 import { type EndOfWork, kindOf, MAINTENANCE_LEASE } from './ownership.ts'
 
 type MemberOptions = LeaseKeeperOptions & {
-  /** Notifies those who depend on what this node owns. */
+  /** Notifies all parts that depend on ownership. */
   readonly notify: () => EndOfWork
   /** Called when a lease can be handed over: a step is due. */
   readonly onReady: () => void
@@ -25,31 +25,31 @@ type Self = {
   id: string
   address: string
   leases: Leases
-  /** The database has this node. */
+  /** The node is in the database. */
   isAdded: boolean
   isLeaving: boolean
-  /** The database does not answer, which was logged. */
+  /** The database does not answer, and that was logged. */
   isAway: boolean
-  /** A statement had no answer: the database may be another now. */
+  /** A statement had no answer: the database may have failed over. */
   isInDoubt: boolean
-  /** The leases as they were read last; `undefined`: they are to be read with the next heartbeat. */
+  /** The leases as last read; `undefined`: the next heartbeat reads them. */
   leaseView: LeaseView | undefined
-  /** When they were read. */
+  /** When the leases were last read. */
   leasesReadUs: number
-  /** Which history of the database the leases are of; `null`: it is not known. */
+  /** The history of the database that the leases were read from; `null`: unknown. */
   history: string | null
 }
 
 const NOTHING_KNOWN = { isAway: false, isInDoubt: true, history: null, leaseView: undefined, leasesReadUs: 0 }
 
-/** Changes that were not counted, by nodes of an earlier version, are seen that late at most. */
+/** Nodes of an earlier version do not count their changes of leases: a full read finds them, this late at most. */
 const READ_LEASES_EVERY_US = 10 * SECOND
 
 const NO_LEASES: LeaseView = { version: 0, own: [], free: [], counts: [], owners: [] }
 
 type Context = MemberOptions & { readonly self: Self; readonly handOvers: ReturnType<typeof newHandOvers> }
 
-/** Makes the member that this node is, outside at first. Only it sends statements that change nodes and leases. */
+/** Creates this node as a member, outside at first. Only it sends statements that change nodes and leases. */
 export function createMember(options: MemberOptions) {
   const id = crypto.randomUUID()
   const leases = leasesOf(options, id)
@@ -63,7 +63,7 @@ export function createMember(options: MemberOptions) {
       self.address = address
     },
 
-    /** Sends a heartbeat, and does what follows from it. Returns in how many microseconds there is more to do. */
+    /** Sends a heartbeat and carries out its plan. Returns the microseconds until there is more to do, if known. */
     async step(): Promise<number | undefined> {
       try {
         const plan = await beat(context)
@@ -73,13 +73,13 @@ export function createMember(options: MemberOptions) {
       } catch (error) {
         self.isInDoubt = true
         self.leaseView = undefined
-        if (!self.isAway) options.log.error({ err: error }, 'the database does not answer: it is tried again')
+        if (!self.isAway) options.log.error({ err: error }, 'the database does not answer: will retry')
         self.isAway = true
         return undefined
       }
     },
 
-    /** Notes that the database is on another server, where others may have what this node had. */
+    /** Notes that the database moved to another server, where other nodes may own the leases of this one. */
     databaseReplaced(): void {
       self.isInDoubt = true
       self.leaseView = undefined
@@ -87,12 +87,12 @@ export function createMember(options: MemberOptions) {
       options.notify()
     },
 
-    /** Reads the leases with the next heartbeat, whether or not a change of them was counted. */
+    /** Makes the next heartbeat read the leases, even if no change was counted. */
     forgetLeases(): void {
       self.leaseView = undefined
     },
 
-    /** Takes nothing any more, and begins to hand over all. */
+    /** Stops taking leases, and begins to hand over all. */
     leave(): void {
       self.isLeaving = true
       self.leases.leave()
@@ -100,14 +100,14 @@ export function createMember(options: MemberOptions) {
       for (const lease of self.leases.giving()) handOvers.begin(lease, null, ended)
     },
 
-    /** Is a member no more. */
+    /** Leaves the cluster. */
     async end(): Promise<void> {
       if (!self.isAdded) return
       self.isAdded = false
       try {
         await options.cluster.nodeEnd(self.id)
       } catch (error) {
-        const message = 'the cluster could not be left: others take over what this node had in 4 s'
+        const message = 'cannot leave the cluster: other nodes take over in 4 s'
         options.log.warn({ err: error }, message)
       }
     },
@@ -119,12 +119,12 @@ function leasesOf({ canWatch, homes, random = Math.random }: MemberOptions, node
   return newLeases({ nodeId, canOwn, homes, newTerm: () => crypto.randomUUID(), random })
 }
 
-/** Was found dead: a dead node never comes back, but as another. */
+/** Begins again under another id, since this node was declared dead. */
 function beginAgain(context: Context): void {
   const { self, handOvers, notify, log } = context
-  const message = 'this node was not heard of for 4 s, and others took over what it had: it joins again'
+  const message = 'other nodes did not hear from this node for 4 s and took over: it joins again'
   log.warn({ node: self.id }, message)
-  self.leases.died()
+  self.leases.declaredDead()
   handOvers.forget()
   self.id = crypto.randomUUID()
   self.leases = leasesOf(context, self.id)
@@ -135,8 +135,8 @@ function beginAgain(context: Context): void {
 }
 
 /**
- * Resolves the doubt that a statement without an answer left. A database with the same history has all that was
- * committed, so that what is known of other nodes is still true.
+ * Finds out whether the database failed over after a statement without an answer. A database with the same history has
+ * every commit, so that all knowledge of other nodes is still true.
  */
 async function resolveDoubt({ self, cluster }: Context): Promise<void> {
   if (!self.isInDoubt) return
@@ -146,7 +146,7 @@ async function resolveDoubt({ self, cluster }: Context): Promise<void> {
   self.isInDoubt = false
 }
 
-/** Returns what follows from the answer, or `undefined` if this node was found dead. */
+/** Sends a heartbeat. Returns the plan that follows, or `undefined` if this node was declared dead. */
 async function beat(context: Context): Promise<Plan | undefined> {
   const { self, cluster, version, pbxs, elapsedUs, notify, log } = context
   const { id, leases } = self
@@ -171,22 +171,22 @@ async function beat(context: Context): Promise<Plan | undefined> {
   }
   const { databaseUs, nodes } = beat
   const view = { databaseUs, nodes, ...(self.leaseView ?? NO_LEASES) }
-  // Trust may have ended while the answer was on its way, before a timer noticed. All that acts on a lease has to
-  // notice that it was lost, since another node may have acted on it meanwhile, and then begins again.
+  // Trust may have ended while the answer was on its way, before the timer fired. Every part that acts on a lease must
+  // notice the loss and begin again, since another node may have acted on it meanwhile.
   const wasTrusted = leases.isTrusted(at.nowUs)
   if (!wasTrusted) notify()
   context.onView?.(view, at)
-  const plan = leases.beaten(view, at)
+  const plan = leases.heartbeatReceived(view, at)
   context.onBeat()
   if (self.isAway) log.info('the database answers again')
   self.isAway = false
   if (plan.gained.length > 0 || plan.lost.length > 0 || !wasTrusted) notify()
   logLeases(log, plan.gained, 'this node owns these now')
-  logLeases(log, plan.lost, 'this node owns these no more')
+  logLeases(log, plan.lost, 'this node lost these leases')
   return plan
 }
 
-/** Returns in how many microseconds there is more to do. */
+/** Returns the microseconds until there is more to do, if known. */
 async function carryOut(context: Context, plan: Plan): Promise<number | undefined> {
   const { self, cluster, handOvers, notify, log } = context
   const { id, leases } = self
@@ -194,7 +194,7 @@ async function carryOut(context: Context, plan: Plan): Promise<number | undefine
   let isAnyFreed = false
   for (const silent of plan.silent) {
     if (!(await cluster.nodeEndIfSilent(silent))) continue
-    log.warn({ node: silent.id }, 'a node was not heard of for 4 s: what it owned is taken over')
+    log.warn({ node: silent.id }, 'a node was silent for 4 s: its accounts and PBXs are taken over')
     isAnyFreed = true
   }
   if (plan.claims.length > 0) {
@@ -212,7 +212,7 @@ function handOver({ self, handOvers, notify, log }: Context, wanted: Plan['handO
     return term !== undefined && self.leases.give(name) ? [{ name, term, to }] : []
   })
   if (begun.length === 0) return
-  logLeases(log, names(begun), 'these are handed over to nodes that have less')
+  logLeases(log, names(begun), 'handing over these leases to nodes with fewer')
   const ended = notify()
   for (const { to, ...lease } of begun) handOvers.begin(lease, to, ended)
 }
@@ -230,19 +230,19 @@ export type LeaseKeeperOptions = {
   readonly pbxs: readonly string[]
   /** Returns whether this node knows a PBX, and so can watch it. */
   readonly canWatch: (pbx: string) => boolean
-  /** Returns the leases of accounts by those of the PBXs whose calls belong to them: one node should have both. */
+  /** Returns, by the lease of a PBX, the lease of the account that its calls belong to: one node should have both. */
   readonly homes?: () => ReadonlyMap<string, string>
-  /** Returns how far the wall clock of this node is ahead of the database's. */
+  /** Returns how many microseconds this node's wall clock is ahead of the database's; `null`: unknown. */
   readonly clockAheadUs?: () => number | null
   readonly log: Log
   /** A clock that never steps. */
   readonly elapsedUs: NowUs
   readonly random?: () => number
-  /** Takes in each view: the database's clock, and when it was asked. */
+  /** Called with each answer to a heartbeat and its times. */
   readonly onView?: (view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void
 }
 
-/** Work for a lease has to end within this time, to hand it over. */
+/** The longest wait for the work under a lease to end before it is handed over. */
 const WITHIN_MS = 3_000
 
 type HandOversOptions = {
@@ -251,9 +251,9 @@ type HandOversOptions = {
   readonly onReady: () => void
 }
 
-/** Makes the list of the leases that this node is handing over. Each goes when the work for it has ended. */
+/** Creates the list of leases that this node is handing over, each as soon as its work has ended. */
 function newHandOvers({ cluster, onReady }: HandOversOptions) {
-  /** By term. `to`: the node that gets it; `null`: it is decided when it is given. */
+  /** By term. `to`: the next owner; `null`: chosen when the lease is handed over. */
   const handing = new Map<string, { readonly to: string | null; isReady: boolean }>()
   return {
     /** Hands a lease over when the work for it has ended, or its time is over. */
@@ -266,8 +266,8 @@ function newHandOvers({ cluster, onReady }: HandOversOptions) {
       })
     },
     /**
-     * Gives those that are ready, and those of which it is not known: each to the node that it is for, else to its
-     * heir. @throws Fault `unavailable`.
+     * Hands over the leases whose work has ended or that have no entry here, each to its next owner or heir. @throws
+     * Fault `unavailable`.
      */
     async give({ giving, heirs }: Pick<Plan, 'giving' | 'heirs'>, leases: Leases): Promise<void> {
       const ready = giving.filter(({ term }) => handing.get(term)?.isReady ?? true)
@@ -281,7 +281,7 @@ function newHandOvers({ cluster, onReady }: HandOversOptions) {
           newTerm: crypto.randomUUID(),
         })),
       )
-      leases.gave(ready)
+      leases.handedOver(ready)
       for (const { term } of ready) handing.delete(term)
     },
     forget: () => handing.clear(),

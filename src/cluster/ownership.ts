@@ -2,46 +2,46 @@ import type { Log } from '../lib/log.ts'
 import type { Fence } from '../store/operations/cluster.ts'
 
 /**
- * Which accounts and PBXs this node owns: it alone sends for these accounts, and watches these PBXs. A node that is
- * alone with its store owns everything, always; one of several has leases. Nothing that asks knows which it is.
+ * The accounts and PBXs of this node: it alone sends for these accounts, and watches these PBXs. A single node always
+ * owns everything; in a cluster a node has leases. Callers need not know the difference.
  */
 export type Ownership = {
-  /** Whether other nodes may own what this one does not, and store events for accounts that this one owns. */
+  /** Whether other nodes may own accounts and PBXs, and store events for accounts of this one. */
   readonly isShared: boolean
   /** Returns whether this node sends for an account at this moment. To be asked before each attempt. */
   ownsAccount(accountId: number): boolean
   /** Returns whether this node watches a PBX. */
   pbxOwnership(name: string): PbxOwnership
-  /** Returns whether it may act at this moment on what it owns: not while the database does not answer. */
+  /** Returns whether this node may act as an owner at this moment: not while the database does not answer. */
   isTrusted(): boolean
   /**
-   * Returns what a write of an owner is fenced with; `undefined`: no fence is needed. A lease that is handed over may
-   * be written under until then.
+   * Returns the fence for a write under a lease; `undefined`: no fence is needed. Writes are allowed until a hand-over
+   * is complete.
    * @throws LeaseLost when this node does not own it.
    */
   fenceOf(lease: string): Fence | undefined
-  /** Returns whether it is this node that does what one has to do for all, as pruning. */
+  /** Returns whether this node does the maintenance for all, such as pruning. */
   ownsMaintenance(): boolean
   /**
-   * Calls back at once, before anything else happens, when any of these answers changes. What was lost and comes back
-   * is lost for a while in between, so that nobody can take it for the same. Returns what takes the listener off.
+   * Calls back synchronously whenever one of these answers changes. A lease that is lost and regained counts as lost in
+   * between, so that every listener notices. Returns the function that removes the listener.
    */
   onChange(listener: OwnershipListener): () => void
 }
 
 /**
- * `doubtful`: the database has not answered for long. Events of the PBX may still be stored, if the database is back
- * before another node took over, but the PBX is read no further.
+ * `doubtful`: the database has not answered for long. The PBX is not read further; its events may still be stored if
+ * the database is back before another node takes over.
  */
 export type PbxOwnership = 'owned' | 'doubtful' | 'not owned'
 
 /**
- * Returns for each lease that was lost when the work for it will have ended: then another node may begin. `undefined`:
- * there is none.
+ * Returns, for each lost lease, a promise that resolves when its work has ended, so that another node may begin;
+ * `undefined`: none was lost.
  */
 export type OwnershipListener = () => ReadonlyMap<string, Promise<unknown>> | undefined
 
-/** The ownership of a node that is alone with its store. */
+/** The ownership of a single node. */
 export const OWNS_EVERYTHING: Ownership = {
   isShared: false,
   ownsAccount: () => true,
@@ -58,22 +58,22 @@ export const MAINTENANCE_LEASE = 'maintenance'
 export const accountLease = (accountId: number): string => `account:${accountId}`
 /** Returns the name of the lease of a PBX. */
 export const pbxLease = (name: string): string => `pbx:${name}`
-/** Returns what a lease is for: `account`, `pbx` or `maintenance`. */
+/** Returns the kind of a lease: `account`, `pbx` or `maintenance`. */
 export const kindOf = (name: string): string => name.split(':', 1)[0] ?? name
 
 /** Returns a promise that resolves when all work for a lease has ended; it never rejects. */
 export type EndOfWork = (lease: string) => Promise<void>
 
-/** Makes the list of those who are notified when what this node owns changes. */
+/** Creates the list of listeners to changes of ownership. */
 export function newOwnershipListeners(log: Log) {
   const listeners = new Set<OwnershipListener>()
   return {
-    /** Adds a listener. Returns what takes it off. */
+    /** Adds a listener. Returns the function that removes it. */
     add(listener: OwnershipListener): () => void {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    /** Notifies all of them, at once. */
+    /** Notifies all listeners synchronously. */
     notify(): EndOfWork {
       const endings = [...listeners].flatMap((listener) => listener() ?? [])
       for (const ending of endings)

@@ -2,9 +2,9 @@ import { type Claim, type ClusterView, EVERY_PBX, type Lease, type LiveNode } fr
 import { kindOf } from './ownership.ts'
 
 /**
- * Decides which leases a node takes and gives, so that all nodes have about as many of each kind. Pure. A node
- * takes its share of what is free at once, and what is left of it after a moment: a share that is not fair is better
- * than a lease without an owner, and is put right later.
+ * Decides which leases a node claims and hands over, so that all nodes have about as many of each kind. Pure. A node
+ * claims its share of the free leases at once, and leftovers after a moment: an unfair share is better than a lease
+ * without an owner, and is corrected later.
  */
 export type Shares = ReturnType<typeof newShares>
 
@@ -13,11 +13,11 @@ export type SharesOptions = {
   /** Whether this node is set up for a lease. */
   readonly canOwn?: (name: string) => boolean
   readonly newTerm: () => string
-  /** From 0 to 1, for what is taken first: so that nodes seldom want the same. */
+  /** From 0 to 1; shuffles the claims, so that two nodes seldom claim the same lease. */
   readonly random: () => number
-  /** How much a lease has to do: those with the least are handed over first. */
+  /** Returns the load of a lease; the least loaded are handed over first. */
   readonly loadOf?: (name: string) => number
-  /** Returns the leases of accounts by those of the PBXs that should have the same owner. */
+  /** Returns, by the lease of a PBX, the lease of the account that should have the same owner. */
   readonly homes?: (() => ReadonlyMap<string, string>) | undefined
 }
 
@@ -28,14 +28,14 @@ const NO_HOMES: ReadonlyMap<string, string> = new Map()
 
 type Sharing = { readonly sharers: number; readonly nowUs: number }
 
-/** A lease that is free for this long is taken by any node that can: the nodes whose share it is do not take it. */
+/** A lease that has been free for this long is claimed by any node: the node whose share it is does not claim it. */
 const LEFT_OVER_US = 300_000
 /** A step must be short: the heartbeat waits for it. */
 const MAX_CLAIMS = 256
-/** Whoever gets leases reads the queues behind them: more wait for the next heartbeat. */
+/** The new owner reads the queues behind these; the rest wait for the next heartbeat. */
 const MAX_HAND_OVERS = 64
 
-/** Begins to watch what is free. */
+/** Creates the shares of a node that has seen no free lease yet. */
 export function newShares(options: SharesOptions) {
   const { nodeId, newTerm, random, canOwn = () => true, loadOf = () => 0, homes = () => NO_HOMES } = options
   /** Since when each free lease is seen. */
@@ -43,14 +43,14 @@ export function newShares(options: SharesOptions) {
   const freeUs = (name: string, nowUs: number) => nowUs - (freeSince.get(name) ?? nowUs)
 
   return {
-    /** Takes in which leases are free. */
-    takeIn(free: readonly Lease[], nowUs: number): void {
+    /** Notes which leases are free. */
+    noteFree(free: readonly Lease[], nowUs: number): void {
       const now = new Set(free.map(({ name }) => name))
       for (const name of freeSince.keys()) if (!now.has(name)) freeSince.delete(name)
       for (const name of now) if (!freeSince.has(name)) freeSince.set(name, nowUs)
     },
 
-    /** Returns what this node takes of the free leases, if so many nodes share them. */
+    /** Returns this node's claims to the free leases when `sharers` nodes share them. */
     claimsOf(view: ClusterView, own: readonly string[], { sharers, nowUs }: Sharing): Claim[] {
       const totals = countsOf(view.counts)
       const mine = countsOf(own.map((name) => ({ kind: kindOf(name), count: 1 })))
@@ -73,7 +73,7 @@ export function newShares(options: SharesOptions) {
       return claims
     },
 
-    /** Returns in how long a lease that is free, and is not claimed now, will be left over; infinity: there is none. */
+    /** Returns the microseconds until a free lease that is not claimed now becomes a leftover; infinity: none will. */
     leftOverInUs(view: ClusterView, claims: readonly Claim[], nowUs: number): number {
       const claimed = new Set(claims.map(({ name }) => name))
       const waiting = view.free.filter(({ name }) => canOwn(name) && !claimed.has(name))
@@ -81,8 +81,8 @@ export function newShares(options: SharesOptions) {
     },
 
     /**
-     * Returns leases for nodes that have fewer by two at least, so that none goes to and fro: those with the least to
-     * do first.
+     * Returns hand-overs to nodes with at least two fewer leases, so that none goes back and forth; the least loaded
+     * first.
      */
     handOversOf(view: ClusterView, own: readonly string[], members: readonly LiveNode[]): HandOver[] {
       const least = newLeast(view, members)
@@ -109,7 +109,7 @@ export function newShares(options: SharesOptions) {
       return handOvers
     },
 
-    /** Returns who gets the leases of a node that leaves: a lease that nobody can own is left out. */
+    /** Returns the next owner of each lease of a leaving node; a lease that no node can own is left out. */
     heirsOf(view: ClusterView, names: readonly string[], others: readonly LiveNode[]): ReadonlyMap<string, string> {
       const least = newLeast(view, others)
       const heirs = new Map<string, string>()
@@ -129,16 +129,16 @@ export function newShares(options: SharesOptions) {
       return heirs
     },
 
-    /** Begins again, since what was seen may be worth nothing. */
+    /** Forgets the free leases: they may be of another database. */
     restart: () => freeSince.clear(),
   }
 }
 
-/** Returns the leases with those of accounts first: their owners decide who gets the PBXs. */
+/** Sorts the leases of accounts first: their owners decide who gets the PBXs. */
 const homesFirst = <T extends { readonly name: string }>(leases: readonly T[]): T[] =>
   leases.toSorted((one, other) => Number(kindOf(one.name) === 'pbx') - Number(kindOf(other.name) === 'pbx'))
 
-/** Makes the counts of what some nodes have, to find which of them has the fewest. */
+/** Counts the leases of some nodes, to find the node with the fewest. */
 function newLeast(view: ClusterView, nodes: readonly LiveNode[]) {
   const counts = new Map(view.counts.map(({ node, kind, count }) => [`${node} ${kind}`, count]))
   const countOf = (node: string, name: string) => counts.get(`${node} ${kindOf(name)}`) ?? 0
@@ -159,7 +159,7 @@ function newLeast(view: ClusterView, nodes: readonly LiveNode[]) {
   }
 }
 
-/** Returns whether a node can own a lease, as far as it is known: each can own all but PBXs. */
+/** Returns whether a node can own a lease: PBXs only if it knows them. */
 const canWatch = ({ pbxs }: LiveNode, lease: string): boolean =>
   kindOf(lease) !== 'pbx' || pbxs.includes(EVERY_PBX) || pbxs.includes(lease.slice('pbx:'.length))
 

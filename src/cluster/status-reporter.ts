@@ -9,26 +9,26 @@ export type WebhookReport = { readonly webhookId: number; readonly accountId: nu
 type StatusReporterOptions = {
   readonly statuses: Pick<StatusStore, 'webhookStatusSet'>
   readonly ownership: Pick<Ownership, 'fenceOf' | 'onChange'>
-  /** Returns the webhooks that may have changed since it was asked last, or all of which something is known. */
+  /** Returns the webhooks that may have changed since the last call, or all that have a status. */
   readonly webhooks: (which: 'changed' | 'all') => readonly WebhookReport[]
   readonly log: Log
   readonly everyMs?: number
 }
 
-/** Any node shows a change within a second: half of it for writing, half for reading. */
+/** Every node shows a change within a second: half for writing, half for reading. */
 const EVERY_MS = 500
-/** So many webhooks are reported at a time, so that a statement stays short: more wait for the next time. */
+/** At most this many webhooks per report, to keep the statement short; the rest follow in the next one. */
 const MAX_WEBHOOKS = 1_000
-/** A change of which nobody was notified is found by comparing all. */
+/** Comparing all webhooks finds changes without a notification. */
 const ALL_EVERY_MS = 10_000
 
 /**
- * Reports how the webhooks of the accounts are that this node owns, for other nodes to show: twice a second what has
- * changed, and nothing if nothing has. What is written too late has no effect: it has the term of a lease that is over.
+ * Starts to report the status of this node's webhooks, for other nodes to show: the changes, twice a second. A late
+ * report has no effect, since its lease has another term by then.
  */
 export function startStatusReporter(options: StatusReporterOptions): { stop(): Promise<void> } {
   const { statuses, ownership, log, everyMs = EVERY_MS } = options
-  /** By webhook: the term and the status that was reported last. */
+  /** The term and status last reported, by webhook. */
   const reported = new Map<number, string>()
   let waiting = new Map<number, WebhookReport>()
   let comparesAllAtMs = 0
@@ -62,12 +62,12 @@ export function startStatusReporter(options: StatusReporterOptions): { stop(): P
       for (const { webhookId, term, status } of webhooks) reported.set(webhookId, `${term} ${status}`)
     } catch (error) {
       comparesAllAtMs = 0
-      log.debug({ err: error }, 'cannot report to other nodes how webhooks are, will retry')
+      log.debug({ err: error }, 'cannot report the status of webhooks to other nodes, will retry')
     }
   }
 
   const unlisten = ownership.onChange(() => {
-    // Another node reports what was lost, and a later term needs another report.
+    // Lost webhooks are reported by their new owner; regained ones need a report under the new term.
     reported.clear()
     waiting = new Map()
     comparesAllAtMs = 0

@@ -7,7 +7,7 @@ import { errorsOf, INVALID, lazyValidator, MAX_ERRORS } from './validation.ts'
 
 /** A list of 100 webhooks needs less. */
 const MAX_BODY_BYTES = 1024 * 1024
-/** For requests without a token: a login needs less, and thousands of clients may send one at the same time. */
+/** The limit without a token: a login needs less, and thousands of clients may log in at the same time. */
 const MAX_STRANGERS_BYTES = 16 * 1024
 /** Bodies above this size are limited per account, because reading and checking 1 MiB takes some 50 ms. */
 const LARGE_BYTES = 16 * 1024
@@ -53,7 +53,7 @@ function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], when
   }
 }
 
-/** For a route that needs no body: if a client sends one, it is checked by the same rules and then ignored. */
+/** The options of a route without a body: a body that a client sends is checked by the same rules, then ignored. */
 export const takesNothing = {
   parse: 'none' as const,
   transform: async (context: Omit<Incoming, 'body'>) => {
@@ -99,7 +99,7 @@ async function readBounded({ request, accountId }: Omit<Incoming, 'body'>): Prom
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > maxBytes) throw tooLarge()
   if (request.body === null) return new Uint8Array()
-  // The server reads no more than an announced length; only a chunked body has to be counted while it is read.
+  // The server enforces an announced length; only a chunked body has to be counted while it is read.
   if (request.headers.has('content-length')) {
     spend(declared - LARGE_BYTES)
     return await request.bytes()

@@ -10,7 +10,7 @@ type FaultsOptions = {
   log: Log
   /** Returns every route of the application, to distinguish an unknown path (404) from an unsupported method (405). */
   routes: () => readonly Routed[]
-  /** True once the service is stopping: requests are then refused with 503. */
+  /** Returns true once the service is stopping: requests are then refused with 503. */
   draining?: () => boolean
   /** Returns whether requests with this header `Host` are answered; others are refused with 421. */
   isHostAllowed?: (host: string | null) => boolean

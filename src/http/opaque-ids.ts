@@ -3,17 +3,17 @@ import type { PublicIdKey } from '../store/operations/log.ts'
 import { DELIVERIES_PER_EVENT } from '../store/operations/queue.ts'
 
 /**
- * Ids and cursors as clients get them. Plain ones would count the events of all accounts: so each is one block of
- * AES-128 under the key of the store, which a client can neither read, nor change, nor make.
+ * Ids and cursors as clients get them. Plain numbers would reveal the number of events of all accounts. So each id is
+ * one block of AES-128 under the key of the store, which a client can neither read, nor change, nor make.
  *
- *     1 byte   what it is
+ *     1 byte   its kind
  *     4 bytes  the history of the event, in a cursor of events; else 0
  *     4 bytes  the account
  *     7 bytes  the id of the event or the delivery
  */
 export type OpaqueIds = {
   write(kind: OpaqueKind, id: OpaqueId): string
-  /** Returns what `write` was given, `undefined` if this store wrote no such text. */
+  /** Returns the id that `write` encoded; `undefined` if this store did not write the text. */
   read(kind: OpaqueKind, text: string): OpaqueId | undefined
   /** Returns whether an earlier version may have given out a plain id of this event, which stays valid. */
   wasPlain(eventId: number): boolean
@@ -56,7 +56,9 @@ export function createOpaqueIds({ key, plainTo }: PublicIdKey): OpaqueIds {
   }
 }
 
-/** Returns what reads the key of a store once, when it is first needed. @throws Fault `unavailable`. */
+/**
+ * Returns a function that reads the key of the store at its first call. That throws Fault `unavailable` if it fails.
+ */
 export function openOpaqueIds(log: { publicIdKeyGet(): Promise<PublicIdKey> }): () => Promise<OpaqueIds> {
   let ids: OpaqueIds | undefined
   return async () => {
@@ -69,9 +71,7 @@ export function openOpaqueIds(log: { publicIdKeyGet(): Promise<PublicIdKey> }): 
 export const deliveryIdText = (ids: OpaqueIds, delivery: { readonly accountId: number; readonly id: number }): string =>
   `${DELIVERY_PREFIX}${ids.write('delivery', delivery)}`
 
-/**
- * Returns the id of a delivery that a client sent, `undefined` if it cannot be one. Whose it is remains to be checked.
- */
+/** Returns the id of a delivery that a client sent, `undefined` if it cannot be one. The caller checks its account. */
 export function readDeliveryId(ids: OpaqueIds, text: string): number | undefined {
   if (text.startsWith(DELIVERY_PREFIX)) return ids.read('delivery', text.slice(DELIVERY_PREFIX.length))?.id
   if (!/^[1-9]\d{0,15}$/.test(text)) return undefined

@@ -20,8 +20,8 @@ export const INVALID = 'The request is not valid. See the errors.'
 export const MAX_ERRORS = 1_000
 
 /**
- * Returns a function that compiles the schema at its first call: to compile those of all routes takes 10 ms of a start.
- * It compiles the schema as it is now: Elysia forbids unknown fields in the schemas of its routes afterwards.
+ * Returns a function that compiles the schema at its first call: compiling the schemas of all routes takes 10 ms of a
+ * start. It compiles the schema as it is now: Elysia forbids unknown fields in the schemas of its routes afterwards.
  */
 export function lazyValidator<Schema extends TSchema>(schema: Schema): () => TypeCheck<Schema> {
   const original = CloneType(schema)
@@ -47,10 +47,10 @@ export function errorsOf(found: Iterable<Found>): FieldError[] {
   return [...byPath.values()]
 }
 
-/** An error of the whole body has an empty path: without a subject its message would say nothing of which. */
+/** An error of the whole body has an empty path, so its message needs a subject. */
 const bodyName = ({ schema }: Found): string => (schema.type === 'array' ? 'the list ' : 'the body ')
 
-/** Of what may be `null` or one other thing, and is not null, the errors of the other: they have the paths below it. */
+/** For a value that may be `null` or one other type, the errors of the other type: they have the exact paths. */
 function* expanded(found: Iterable<Found>): Generator<Found> {
   for (const error of found) {
     const isNullable = error.type === ValueErrorType.Union && error.value !== null && error.value !== undefined

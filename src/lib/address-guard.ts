@@ -11,7 +11,7 @@ const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
 
 /**
  * Every range of the IANA IPv4 and IPv6 Special-Purpose Address Registries, and multicast. Some of them are reachable
- * (AS112, AMT), but no receiver of a customer is there.
+ * (AS112, AMT), but have no receivers.
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -46,7 +46,7 @@ const within = (address: Address, ranges: readonly Range[]) =>
 
 /**
  * Parses a list of `loopback`, `private`, addresses and networks (CIDR).
- * @returns the list, or the first entry that is none of them.
+ * Returns the list, or the first wrong entry.
  */
 export function parseAllowList(entries: readonly string[]): { allow: AllowList } | { wrong: string } {
   const allow: Range[] = []
@@ -71,7 +71,7 @@ function innermost(address: Address): Address {
     case 'ipv4Mapped':
       return new ipaddr.IPv4(bytes.slice(12))
     case 'rfc6052':
-      // In a network's own 64:ff9b:1::/48 (RFC 8215) the position of the IPv4 address is not known from outside.
+      // A network's own 64:ff9b:1::/48 (RFC 8215) has the IPv4 address at a position that others cannot know.
       return address.match(NAT64) ? new ipaddr.IPv4(bytes.slice(12)) : address
     case '6to4':
       return new ipaddr.IPv4(bytes.slice(2, 6))

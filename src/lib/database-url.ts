@@ -11,7 +11,7 @@ export type DatabaseSource = {
   readonly password: string
   readonly database: string
   readonly tls: (typeof TLS_MODES)[number]
-  /** For `verify-full`: a file of certificates that are trusted instead of the system's. */
+  /** The file of certificates that `verify-full` trusts instead of the system's. */
   readonly caFile: string | undefined
 }
 
@@ -25,8 +25,8 @@ export const databaseName = ({ host, port, database }: DatabaseSource): string =
 type Parsed = { readonly database: DatabaseSource } | { readonly wrong: string }
 
 /**
- * Parses `postgres://user:password@host:5432/database?sslmode=verify-full`; without `sslmode` a server that is not on
- * this machine has to prove who it is. Returns the source, or what is wrong with the URL, without its password.
+ * Parses `postgres://user:password@host:5432/database?sslmode=verify-full`; without `sslmode` a server on another
+ * machine must prove its identity. Returns the source, or the problem of the URL without its password.
  */
 export function parseDatabaseUrl(text: string): Parsed {
   if (!URL.canParse(text))
@@ -47,7 +47,7 @@ export function parseDatabaseUrl(text: string): Parsed {
   const unknown = [...url.searchParams.keys()].find((key) => !PARAMETERS.includes(key))
   if (unknown !== undefined) return { wrong: `has the unknown parameter ${unknown}: use ${PARAMETERS.join(', ')}` }
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  // `prefer` would send the password to whoever answers, in clear if that asks for it.
+  // `prefer` would send the password to any server that answers, even in clear text.
   const mode = url.searchParams.get('sslmode') ?? (isLoopbackHost(host) ? 'prefer' : 'verify-full')
   const tls = TLS_MODES.find((one) => one === mode)
   if (tls === undefined) return { wrong: `has sslmode=${mode}: use ${TLS_MODES.join(', ')}` }

@@ -7,7 +7,7 @@ export type EventFacts = {
   readonly direction: string | null
   readonly pbx: string | null
   readonly queue: string | null
-  /** The outside number that was called, also as E.164; empty: there is none. */
+  /** The called outside number, also as E.164; empty if there is none. */
   readonly did: readonly string[]
   /** The caller's, the called number, and outside numbers that were dialled, also as E.164. */
   readonly number: readonly string[]
@@ -15,7 +15,7 @@ export type EventFacts = {
   readonly result: string | null
 }
 
-/** The keys that a filter may have, each with what it is compared with. */
+/** The keys of a filter, each with the fact that it is compared with. */
 export const FILTER_KEYS = {
   direction: 'The direction of the call: `inbound`, `outbound` or `internal`',
   pbx: 'The name of the PBX',
@@ -32,10 +32,10 @@ export const FILTER_NAMES = Object.keys(FILTER_KEYS) as readonly FilterKey[]
 /** An event must match every key that is given, by one of its values: exactly, or as a prefix when that ends in `*`. */
 export type EventFilter = { readonly [key in FilterKey]?: readonly string[] }
 
-/** The keys of a filter that have few values: another one would match no event. */
+/** The keys with a fixed set of values: any other value matches no event. */
 const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = { direction: DIRECTIONS, result: CALL_RESULTS }
 
-/** Returns, if a value of a key of a filter cannot match any event, why and what to do; else `undefined`. */
+/** Returns why a value of a filter can match no event, and what to do; `undefined` if it can. */
 export function findValueError(key: string, value: string): string | undefined {
   const known = KNOWN_VALUES[key]
   const isKnown = (one: string) => one === value || (value.endsWith('*') && one.startsWith(value.slice(0, -1)))
@@ -44,7 +44,7 @@ export function findValueError(key: string, value: string): string | undefined {
 
 type Matches = (facts: EventFacts) => boolean
 
-/** Makes a filter ready to be asked about many events. */
+/** Compiles a filter into a function that matches many events. */
 export function compileFilter(filter: EventFilter): Matches {
   const tests = FILTER_NAMES.flatMap((key) => {
     const values = filter[key]
@@ -65,7 +65,7 @@ function matchesAny(texts: readonly string[], matches: (text: string) => boolean
   return false
 }
 
-/** Prefixes are searched for in their order, so that a hundred of them cost little more than one. */
+/** Prefixes are sorted for a binary search, so that a hundred cost little more than one. */
 function compileValues(values: readonly string[]): (text: string) => boolean {
   const exact = values.filter((value) => !value.endsWith('*'))
   const prefixes = values.filter((value) => value.endsWith('*')).map((value) => value.slice(0, -1))
@@ -88,7 +88,7 @@ function matchesMany(exact: ReadonlySet<string>, prefixes: readonly string[]): (
   return (text) => exact.has(text) || startsWithOne(text, sorted)
 }
 
-/** Returns prefixes in order, without those that begin with another one: they match nothing more. */
+/** Returns the prefixes in order, without any that begins with another one: it would match nothing more. */
 function withoutLonger(prefixes: readonly string[]): readonly string[] {
   const kept: string[] = []
   for (const prefix of prefixes.toSorted(byCodeUnits)) {

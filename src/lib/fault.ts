@@ -26,8 +26,8 @@ export const FAULT_STATUS = {
 export type FaultCode = keyof typeof FAULT_STATUS
 
 /**
- * Returns whether an error is one of this program (an assertion that fails, a bug): neither foreseen, nor of the
- * operating system or a database, whose errors have a code.
+ * Returns whether an error is a bug of this program, such as a failed assertion: not a Fault, and not an error of the
+ * operating system or a database, which has a code.
  */
 export const isInternalError = (error: unknown): boolean =>
   !(error instanceof Fault) && Object(error).code === undefined

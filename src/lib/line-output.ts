@@ -2,21 +2,20 @@ import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 import { formatDuration, steadyUs } from './time.ts'
 
 /**
- * Writes lines to an open file, pipe or terminal. Nothing waits for it, and nothing fails because of it: what cannot be
- * written now waits in memory, up to a limit; further lines are lost, counted, and reported as soon as lines can be
- * written again.
+ * Writes lines to an open file, pipe or terminal without ever blocking or failing. Lines that cannot be written now
+ * stay in memory, up to a limit; further lines are lost, counted, and reported as soon as writing works again.
  *
  * Three things would block the process or end it: a full disk, a reader that has gone, a reader that does not read. So
- * a pipe or terminal is opened again for itself, without blocking (another process may share its file description, so
- * that must not be changed), and writes are made by Bun's pool of threads. What cannot be opened again, as the socket
- * of systemd's journal, may keep one thread of the pool, never more: two are all that a small machine has.
+ * a pipe or terminal is opened again in non-blocking mode (another process may share the original file description,
+ * which must not change), and Bun's thread pool does the writes. An output that cannot be opened again, such as the
+ * socket of systemd's journal, may block one thread of the pool, never more: a small machine has only two.
  */
 export type LineOutput = {
   /** Adds a line, with its line break. */
   write(line: string): void
   /** Resolves when everything was written, or after a time. */
   flush(withinMs: number): Promise<void>
-  /** Writes what waits as far as that is possible without waiting: for a process that ends in this moment. */
+  /** Writes as much as possible without blocking, since the process is about to end. */
   flushNow(): void
 }
 
@@ -32,7 +31,7 @@ type Options = {
 /** Some 5,000 lines of the log. */
 const MAX_BYTES = 1024 * 1024
 const CHUNK_BYTES = 64 * 1024
-/** A reader that is only slow reads on within milliseconds; a disk that is full stays so for longer. */
+/** A slow reader reads on within milliseconds; a full disk stays full for longer. */
 const AGAIN_SOON_MS = 20
 const AGAIN_MS = 250
 /** How long a process that ends waits for the thread that is writing. */
@@ -56,7 +55,7 @@ export function createLineOutput(openFd: number, options: Options = {}): LineOut
   const { fd, mayBlock } = withoutBlocking(openFd)
   const waiting: Buffer[] = []
   let waitingBytes = 0
-  /** What is being written, from its first byte that is not written yet. */
+  /** The rest of the chunk that is being written. */
   let chunk: Buffer | undefined
   let isWriting = false
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -100,7 +99,7 @@ export function createLineOutput(openFd: number, options: Options = {}): LineOut
 
   function wrote(bytes: number): void {
     problem = undefined
-    // A line of which a part was written is completed, however long that takes.
+    // A line is never left half written, however long the rest takes.
     chunk = chunk === undefined || bytes === chunk.length ? undefined : chunk.subarray(bytes)
     if (lost !== undefined && chunk === undefined) {
       const { lines, sinceUs, reason } = lost
@@ -121,7 +120,7 @@ export function createLineOutput(openFd: number, options: Options = {}): LineOut
       timer = undefined
       writeOn()
     }, ms)
-    // Lines that nobody can read keep no process alive.
+    // Unread lines keep no process alive.
     timer.unref()
   }
 

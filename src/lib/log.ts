@@ -7,8 +7,8 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * One JSON line for each entry. Fields are chosen by hand: never a password, a token, a secret, or a webhook's URL but
- * as `loggedUrl` (deliveries) has it. Phone numbers are only in `from` and `to`.
+ * One JSON line for each entry. Fields are chosen by hand: never a password, a token or a secret; the URL of a webhook
+ * only after `loggedUrl`. Phone numbers are only in `from` and `to`.
  */
 export type Log = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error'>
 
@@ -25,9 +25,9 @@ export type LogOptions = {
 const PRIORITIES: Readonly<Record<string, number>> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 }
 
 /**
- * Creates a log that writes to standard error; what ends the process flushes it (standard-streams). Lines that were
- * lost, because nobody read them or the disk was full, are reported as soon as that has ended. Without pino's
- * transports: they start threads from files that a compiled executable lacks.
+ * Creates a log that writes to standard error; the process flushes it at its end (standard-streams). Lines that were
+ * lost, since nobody read them or the disk was full, are reported once writing works again. Without pino's transports:
+ * they start threads from files that a compiled executable lacks.
  */
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const { maskNumbers = false, priorities = false, readable = process.stderr.isTTY === true } = options

@@ -32,7 +32,8 @@ export const PbxSource = Type.Object({
   /** Its name in events, metrics and the log. */
   name: Type.String({ minLength: 1 }),
   /**
-   * The account that owns its calls; of a PBX with `tenants` those that show no customer, `null`: these are nobody's.
+   * The account that owns its calls. With `tenants`: the account of calls that show no customer; `null`: they belong to
+   * nobody.
    */
   account: Type.Union([Type.String({ minLength: 1 }), Type.Null()]),
   /** It serves several accounts: each call belongs to the one whose name this value is. */
@@ -47,7 +48,7 @@ export const PbxSource = Type.Object({
   variables: Type.Array(Type.String()),
   /** The country in which its numbers are dialled (ISO 3166, `UZ`): events have their E.164 form then. */
   country: Type.Optional(Type.String()),
-  /** For `amis`: a file of certificates that are trusted instead of the system's. */
+  /** The file of certificates that `amis` trusts instead of the system's. */
   caFile: Type.Optional(Type.String()),
   recordings: Type.Optional(RecordingsSource),
 })
@@ -75,8 +76,7 @@ export const hostAndPort = ({ host, port }: Pick<PbxSource, 'host' | 'port'>): s
 type Parsed = { pbx: PbxSource } | { wrong: string }
 
 /**
- * Parses `ami://user:secret@host:5038?name=office`. Returns the source, or what is wrong with the URL, without its
- * secret.
+ * Parses `ami://user:secret@host:5038?name=office`. Returns the source, or the problem of the URL without its secret.
  */
 export function parsePbxUrl(text: string): Parsed {
   if (!URL.canParse(text))
@@ -130,8 +130,8 @@ export function parsePbxUrl(text: string): Parsed {
 }
 
 /**
- * Parses `domain`, `accountcode`, `context` or `variable:NAME`. Returns the rule, `undefined` if there is none, or what
- * is wrong with it, as the end of a sentence.
+ * Parses `domain`, `accountcode`, `context` or `variable:NAME`. Returns the rule, `undefined` for an empty text, or the
+ * problem as the end of a sentence.
  */
 export function tenantsOf(text: string | undefined, protocol?: PbxSource['protocol']): TenantRule | string | undefined {
   if (text === undefined || text === '') return undefined
@@ -144,7 +144,7 @@ export function tenantsOf(text: string | undefined, protocol?: PbxSource['protoc
   return { by, variable }
 }
 
-/** Returns where the recordings are, `undefined` if that is not given, or what is wrong with it. */
+/** Returns the place of the recordings, `undefined` if the URL names none, or the problem. */
 function recordingsOf(query: ReadonlyMap<string, string>): RecordingsSource | string | undefined {
   const location = query.get('recordings') ?? ''
   const root = query.get('recordings_root') || null

@@ -24,12 +24,12 @@ export function startPeriodic(
   }
 }
 
-/** Rows of one step: it takes the store's writer a few milliseconds. */
+/** Rows per step, which takes the store's writer a few milliseconds. */
 export const STEP = 250
-/** Between two steps others have their turn. */
+/** The pause between two steps, for other writes. */
 export const PAUSE_MS = 20
 
-/** Repeats a step, which changes at most `STEP` rows, until one changes fewer. Returns how many all have changed. */
+/** Repeats a step of at most `STEP` rows until one changes fewer. Returns the number of changed rows. */
 export async function inSmallSteps(step: () => Promise<number>, mayGoOn: () => boolean): Promise<number> {
   let total = 0
   for (let changed = STEP; changed === STEP && mayGoOn(); await Bun.sleep(PAUSE_MS)) {
@@ -39,7 +39,10 @@ export async function inSmallSteps(step: () => Promise<number>, mayGoOn: () => b
   return total
 }
 
-/** The pauses of a task that can be stopped. `Promise.race` with a promise for the stop would keep each of them. */
+/**
+ * The pauses of a task that can be stopped. `Promise.race` against one promise of the stop would leak a reaction for
+ * each pause.
+ */
 type Pauses = {
   /** Resolves after this time, or when the pauses are ended. */
   wait(ms: number): Promise<void>

@@ -23,7 +23,7 @@ export function takeSlice<T>(
 
 let lastTurn: Promise<void> = Promise.resolve()
 
-/** Resolves in a later turn of the event loop, one waiter per turn: so each turn has the work of one client. */
+/** Resolves in a later turn of the event loop, one waiter per turn, so that each turn serves one client. */
 export function nextTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve)))
   return lastTurn

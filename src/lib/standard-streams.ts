@@ -1,8 +1,8 @@
 import { createLineOutput, type LineLoss, type LineOutput } from './line-output.ts'
 
 /**
- * The two outputs of the process. Whoever ends the process flushes them: `process.exit` does not wait for what is
- * written by other threads.
+ * The two outputs of the process. Flush them before ending the process: `process.exit` does not wait for writes of
+ * other threads.
  */
 
 const outputs = new Map<number, LineOutput>()

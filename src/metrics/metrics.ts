@@ -1,4 +1,4 @@
-// Its main module would load `node:http` for the push gateway: 10 ms at each start.
+// prom-client's main module would load `node:http` for the push gateway: 10 ms at each start.
 import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
 import Histogram from 'prom-client/lib/histogram.js'
@@ -31,15 +31,10 @@ type Watched = {
 export type Metrics = { readonly observer: Observer; watch(watched: Watched): void; text(): Promise<string> }
 
 const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600]
-/**
- * Counting the backlog reads the store, so it is done at most once in this time, however often the metrics are scraped.
- */
+/** The backlog is counted at most once in this time, since that reads the store, however often metrics are scraped. */
 const BACKLOG_FRESH_US = 5 * SECOND
 
-/**
- * Creates the metrics of one process. The only names in labels are those of the configured PBXs, never anything that a
- * client chose.
- */
+/** Creates the metrics of one process. Labels name configured PBXs only, never anything that a client chose. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const attempts = new Counter(settingsOf(METRICS.attempts, registry))
@@ -74,7 +69,7 @@ function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Reg
 }
 
 function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, unstored, steadyUs }: Watched): void {
-  /** A value that is not known has no sample: 0 would be a value. */
+  /** An unknown value has no sample: 0 would be a value. */
   const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number | undefined>) =>
     new Gauge({
       ...settingsOf(definition, registry),
@@ -171,12 +166,12 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   counter(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
 }
 
-/** Prometheus gives up a scrape after 10 s: values that the store has not given by then are left out of it. */
+/** Prometheus gives up a scrape after 10 s: a value that the store has not returned in this time is left out. */
 const STORE_WITHIN_MS = 3_000
 
 /**
- * Returns what is read from the store, `undefined` while that is not possible: the other metrics are needed most when
- * the store is unavailable.
+ * Resolves like the read; `undefined` if it fails or is too slow: the other metrics are needed most when the store is
+ * down.
  */
 async function unlessUnavailable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   const late = Promise.withResolvers<undefined>()

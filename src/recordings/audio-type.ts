@@ -1,7 +1,7 @@
 /** The kind of an audio file: its media type, and the ending that its name should have. */
 type AudioType = { readonly mediaType: string; readonly extension: string }
 
-/** So many bytes of a file show its kind. */
+/** This many bytes at the start of a file show its kind. */
 export const HEAD_BYTES = 4_096
 
 const type = (mediaType: string, extension: string): AudioType => ({ mediaType, extension })
@@ -24,7 +24,7 @@ export function audioTypeOf(head: Uint8Array): AudioType {
 export function hasSound(head: Uint8Array, size: number): boolean {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
   if (audioTypeOf(head).extension !== 'wav') return size > 0
-  // While a file is written its header does not have the length of the sound: the size of the file has.
+  // The header of a growing file lacks the length of the sound: so the size of the file decides.
   for (let at = 12; at + 8 <= bytes.length; ) {
     const length = bytes.readUInt32LE(at + 4)
     if (bytes.toString('latin1', at, at + 4) === 'data') return size > at + 8

@@ -6,10 +6,10 @@ import type { AllowedPlaces } from './sources/allowed-places.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { readHead } from './sources/source.ts'
 
-/** One finding: `missing`: recordings cannot be read; `advice`: it is not proven that they can. */
+/** A finding. `missing`: recordings cannot be read; `advice`: it is unproven whether they can. */
 type RecordingFinding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
 
-/** A folder of years of recordings is not read to its end, and a mount that hardly answers not for long. */
+/** Bounds the reading of a folder with years of recordings, and of a mount that hardly answers. */
 const MAX_ENTRIES = 20_000
 const READ_WITHIN_MS = 10_000
 
@@ -17,7 +17,7 @@ type CheckOptions = { readonly reportedPath?: string | undefined; readonly allow
 
 /**
  * Checks whether the recordings of a PBX can be read, with a real file: the one at `reportedPath`, as the PBX reports
- * it, or else the newest in the folder. With `allowed` nothing is read that this refuses.
+ * it, or else the newest in the folder. Reads only places that `allowed` permits, if given.
  */
 export async function checkRecordings(
   source: RecordingsSource,
@@ -64,7 +64,7 @@ async function checkFile(
   }
 }
 
-/** A server need not list its files: a name that it does not have shows whether it lets us in. */
+/** A server need not list its files: asking for a name that does not exist shows whether it lets us in. */
 async function checkServer(files: PbxFiles, source: RecordingsSource): Promise<RecordingFinding> {
   const opened = await files.open('hookswitch-check.wav')
   if (opened.kind === 'unavailable')

@@ -11,7 +11,7 @@ type CopyRetentionOptions = {
   readonly copies: Copies | undefined
   readonly log: Log
   readonly keepMs: number
-  /** Returns whether it is this node that deletes. */
+  /** Returns whether this node does the deleting. */
   readonly isOwner: () => boolean
   /** Returns whether the wall clock can be trusted. */
   readonly mayPrune: () => boolean
@@ -21,13 +21,13 @@ type CopyRetentionOptions = {
 
 const EVERY_MS = 30_000
 const STEP = 100
-/** Copies that are deleted at a time: a place that answers slowly is no reason for the others to wait. */
+/** Copies that are deleted at a time, so that one slow answer does not delay the others. */
 const AT_ONCE = 8
-/** A place that does not answer holds one of those for no longer. */
+/** The longest wait for one deletion. */
 const DELETE_WITHIN_MS = 60_000
 const FIRST_RETRY_US = 60 * SECOND
 const LAST_RETRY_US = 3_600 * SECOND
-/** Failures that are waited with; what is beyond is tried each time. */
+/** Failures whose next try is delayed; further ones are tried each time. */
 const MAX_WAITING = 100_000
 
 /** The beginning of the error of a recording whose copy is left; `doctor` finds them by it. */
@@ -39,18 +39,18 @@ const keyOf = ({ callId, id }: RecordingRecord): string => `${callId} ${id}`
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
- * Starts to delete the copies of recordings that were kept long enough, and those of erased calls.
+ * Starts to delete copies that are older than their retention, and copies of erased calls.
  *
- * A round goes through all of them, in parts. A copy that cannot be deleted is skipped, for longer after each try, and
- * its recording has the reason: so it keeps no other from being deleted.
+ * A round goes through all recordings, page by page. A copy that cannot be deleted is skipped, for longer after each
+ * try, so that it delays no other; its recording has the reason.
  */
 export function startCopyRetention(options: CopyRetentionOptions): { stop(): Promise<void> } {
   const { recordings, copies, log, keepMs, isOwner, mayPrune, nowUs = wallUs, everyMs = EVERY_MS } = options
   const waiting = new Map<string, Waiting>()
 
   /**
-   * Returns why a recording cannot be forgotten; `undefined`: it has no copy any more. A process that was killed may
-   * have left a part of a copy, or one that the store does not know of.
+   * Deletes the copy of a recording. Returns why that failed; `undefined`: no copy is left. Also deletes parts and
+   * unknown copies, which a killed process may have left.
    */
   async function remove(recording: RecordingRecord): Promise<string | undefined> {
     if (copies === undefined) return recording.copy === null ? undefined : 'the service runs without --recordings-copy'
@@ -70,7 +70,10 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
     waiting.set(key, { tries, dueUs: nowUs() + pauseUs })
   }
 
-  /** Deletes what can be deleted of a part of the recordings, and returns how many were forgotten. */
+  /**
+   * Deletes the copies of some recordings, and the recordings whose copy is gone. Returns the number of deleted
+   * recordings.
+   */
   async function forget(part: readonly RecordingRecord[]): Promise<number> {
     const due = part.filter((one) => !isBefore(nowUs(), waiting.get(keyOf(one))))
     const removed: RecordingRecord[] = []

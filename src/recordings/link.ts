@@ -15,8 +15,8 @@ export function signedPath(key: string, ref: RecordingRef, expiresS: number): st
 export type LinkQuery = { readonly expires?: string | undefined; readonly signature?: string | undefined }
 
 /**
- * Checks whether a link opens a recording at a time. It takes as long and returns the same whether the signature is
- * wrong, of another recording, or the link is expired.
+ * Checks whether a link opens a recording at a time. A wrong signature, another recording and an expired link take the
+ * same time, so that nothing can be learnt from it.
  */
 export function isLinkValid(key: string, ref: RecordingRef, { expires = '', signature = '' }: LinkQuery, nowS: number) {
   const expected = macOf(key, ref, expires)

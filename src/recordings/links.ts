@@ -11,7 +11,7 @@ export const newLinkKey = (): string => randomBytes(32).toString('base64url')
 export type Links = {
   /** Returns the link to a recording that goes out in events and records; `null` without a public URL. */
   urlOf(ref: RecordingRef): string | null
-  /** Returns a link below this server, which is valid for some time, and until when (microseconds). */
+  /** Returns the path of a link that is valid for `validMs`, and its expiry in microseconds. */
   pathOf(ref: RecordingRef, validMs: number): { path: string; untilUs: number }
   /** Returns whether a link opens a recording now. */
   isValid(ref: RecordingRef, query: LinkQuery): Promise<boolean>
@@ -38,7 +38,7 @@ export async function openLinks({ recordings, publicUrl, validMs, nowUs = wallUs
       const expiresS = expiryOf(ms)
       return { path: signedPath(key, ref, expiresS), untilUs: expiresS * 1_000_000 }
     },
-    // The key is read each time: once it is replaced, no node accepts the one before.
+    // The key is read each time, so that no node accepts a replaced one.
     isValid: async (ref, query) => isLinkValid((await recordings.linkKeyGet()) ?? key, ref, query, nowS()),
     async reload() {
       key = (await recordings.linkKeyGet()) ?? key

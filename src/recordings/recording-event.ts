@@ -14,8 +14,8 @@ type RecordingEventOptions = {
 }
 
 /**
- * Makes the event `recording_saved` of a recording, with the call as its record has it. It repeats the sequence of
- * `call_saved`. Returns `undefined` if the call is not known any more.
+ * Makes the event `recording_saved` of a recording, with the call of its record. It repeats the sequence of
+ * `call_saved`. Returns `undefined` if the call was erased.
  */
 export async function makeRecordingEvent(
   { store, urlOf, nowUs }: RecordingEventOptions,

@@ -6,7 +6,7 @@ import { type AllowedPlaces, createAllowedPlaces } from './sources/allowed-place
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { type Opened, type OpenFile, readHead, type Source } from './sources/source.ts'
 
-/** A file that was written so short a time ago may still grow. */
+/** A file may still grow for this long after its last write. */
 export const QUIET_MS = 2_000
 
 /** A complete file of a recording, with how it is served. */
@@ -19,20 +19,20 @@ export type ReadyFile = {
 /** A PBX with the place of its recordings. */
 export type RecordingsPlace = {
   readonly name: string
-  /** `undefined`: its URL does not have that. */
+  /** `undefined`: its URL names no place. */
   readonly recordings?: RecordingsSource | undefined
-  /** It was removed: only recordings of calls before that are read. */
+  /** A removed PBX: its files are read for earlier calls only. */
   readonly isRemoved?: boolean
-  /** It was named over the API: only what the operator of this machine allows is read. */
+  /** A PBX of the API: only places that the operator of this machine allows are read. */
   readonly isOfApi?: boolean
 }
 
-/** The files of recordings: their copies, or those of the PBX. */
+/** The files of recordings: copies, or the originals of the PBX. */
 export type RecordingFiles = {
   /**
    * Opens the complete file of a recording.
-   * @throws Fault `not_found` when there is none, `conflict` while it is being written, `too_large` when it is larger
-   * than allowed, `unavailable` when its place does not answer.
+   * @throws Fault `not_found` when it is missing, `conflict` while it is being written, `too_large` above the limit,
+   * `unavailable` when its place does not answer.
    */
   open(recording: RecordingRecord): Promise<ReadyFile>
   /** Returns whether there is a place where the file of a recording may be. */
@@ -118,9 +118,9 @@ const NOWHERE: Opened = { kind: 'missing', reason: 'it is not known where the fi
 
 const weakTagOf = (stamp: string) => Bun.hash(stamp).toString(36)
 
-/** Returns whether a file may not be complete yet. One that is as it was when it was found to be complete is. */
+/** Returns whether a file may still grow. A file that has not changed since it was found complete does not. */
 function mayGrow({ state, stamp }: RecordingRecord, { ageMs, stamp: present }: OpenFile): boolean {
   if (state === 'saved' && stamp === present) return false
-  // Without a time nothing shows that it is complete; a time in the future shows no more.
+  // Neither an unknown time nor one in the future proves that the file is complete.
   return ageMs === null || ageMs < QUIET_MS
 }

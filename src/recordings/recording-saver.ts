@@ -9,9 +9,9 @@ import { advanceSaving, type Progress, type SaveOptions } from './save-recording
  * Saves recordings: waits until the file of each is complete, copies it if that is wanted, and stores its state with
  * its event in one commit.
  *
- * A recording is pending from the commit of its call on, until it is saved, or failed after a day. After a crash all
- * that was done for a pending one is done again: a copy has one name, so that another try replaces it, and its event is
- * in the commit that ends the state. So each recording is saved once.
+ * A recording is pending from the commit of its call until it is saved, or failed after a day. After a crash its saving
+ * begins again: the name of a copy is fixed, so that another try replaces the copy, and the event is in the commit that
+ * ends the pending state. So each recording is saved once.
  */
 export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isKnown'> & {
   /** Returns the PBXs as they are now, with removed ones whose files can still be read. */
@@ -21,14 +21,14 @@ export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isK
 }
 
 const EVERY_MS = 1_000
-/** Files that are read at a time: of all PBXs, and of one. A place that trickles holds up its own PBX alone. */
+/** Files that are read at a time, of all PBXs and of one: a slow place delays its own PBX alone. */
 const AT_ONCE = 32
 const AT_ONCE_OF_ONE = 4
 const PAGE = 200
-/** How often it is read which PBXs have pending recordings that are watched no more, or without a place. */
+/** How often to read which PBXs have pending recordings, although they are removed or have no place. */
 const REST_EVERY_US = 10 * SECOND
 
-/** How far the pending recordings of a PBX were gone through, and the progress of each. */
+/** One pass over the pending recordings of a PBX: the position, and the progress of each. */
 type Lap = {
   readonly after: RecordingPosition
   readonly known: Map<string, Progress>
@@ -36,8 +36,8 @@ type Lap = {
 }
 
 /**
- * Starts to save the recordings of the PBXs that this node owns. Those of PBXs that were removed are saved by the node
- * that does the maintenance.
+ * Starts to save the recordings of the PBXs that this node owns. The node that does the maintenance saves those of
+ * removed PBXs too.
  */
 export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Promise<void> } {
   const { store, ownership, steadyUs, log, pbxs } = given
@@ -94,7 +94,9 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
     await Promise.all(Array.from({ length: AT_ONCE_OF_ONE }, worker))
   }
 
-  /** All pending recordings have their turn, page by page: many that fail do not keep the others waiting. */
+  /**
+   * Returns the next page, so that every pending recording has its turn and many failing ones do not delay the others.
+   */
   async function nextPage(pbx: string) {
     const lap = laps.get(pbx) ?? { after: FIRST_RECORDING, known: new Map(), visited: new Set() }
     const { after, known, visited } = lap
@@ -108,7 +110,7 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
     })
     const last = page.length === PAGE ? page.at(-1) : undefined
     if (last === undefined) {
-      // The lap is over: a recording that it did not find is pending no more.
+      // The lap is complete: a recording that it did not find is no longer pending.
       for (const key of known.keys()) if (!visited.has(key)) known.delete(key)
       visited.clear()
     }
@@ -133,7 +135,7 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
 
 const CANNOT_READ = 'cannot read which recordings are pending: will retry'
 
-/** Gives out a number of places: who asks for one when there is none waits in turn. */
+/** Creates a semaphore of `count` places, first come, first served. */
 function newPlaces(count: number) {
   let free = count
   const waiting: (() => void)[] = []

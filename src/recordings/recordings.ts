@@ -41,9 +41,9 @@ type RecordingsOptions = {
   readonly pbxs: {
     /** Returns where the recordings of each PBX are now. */
     places(): readonly RecordingsPlace[]
-    /** Returns where those of the PBXs of the settings are. */
+    /** Returns the places of the recordings of the PBXs in the settings. */
     placesOfSettings(): readonly RecordingsSource[]
-    /** Deletes removed PBXs that no recording depends on any more. */
+    /** Deletes removed PBXs without recordings. */
     deleteRemoved(): Promise<void>
   }
 }
@@ -61,13 +61,13 @@ type SavingOptions = {
 export type Recordings = {
   /** The places that PBXs of the API may have. */
   readonly allowed: AllowedPlaces
-  /** Makes the link to a recording that goes out in events; `null` without a public URL. */
+  /** Returns the link to a recording for events; `null` without a public URL. */
   readonly urlOf: UrlOf
   /** Adds to the record of a call the links to its recordings, where the files of its PBX can be read. */
   addUrls(record: CallRecord): Promise<CallRecord>
   /** Returns the routes that send recordings, and those that give links to them. */
   routes(auth: AuthService): AnyElysia
-  /** Starts to save recordings, and to delete what was kept long enough. */
+  /** Starts to save recordings, and to delete those older than their retention. */
   start(options: SavingOptions): { stop(): Promise<void> }
 }
 
@@ -86,14 +86,14 @@ const copiesAt = (place: string): Copies => {
   return s3 === undefined ? createFolderCopies(resolve(place)) : createS3Copies(s3)
 }
 
-/** Returns the folder of a place of copies; `undefined` if it is none. */
+/** Returns the folder of the copies; `undefined` if copies are in S3 or not kept. */
 export const copiesFolderOf = (place: string | undefined): string | undefined =>
   place === undefined || parseS3Url(place) !== undefined ? undefined : resolve(place)
 
-/** So many of the newest copies show whether a folder is the one that all nodes use. */
+/** This many of the newest copies show whether a folder is the one that all nodes use. */
 const NEWEST = 3
 
-/** Returns the mark that the folder of the copies of a store has to have. */
+/** Returns the expected mark of the folder of a store's copies. */
 export const markOf = ({ log, recordings }: Pick<Store, 'log' | 'recordings'>, folder: string): MarkOptions => ({
   folder,
   storeKey: async () => (await log.publicIdKeyGet()).key,

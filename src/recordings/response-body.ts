@@ -6,15 +6,15 @@ import type { OpenFile } from './sources/source.ts'
 /** The server opens the file of a response at once, but reports neither that nor the end of the response. */
 const OPENED_WITHIN_MS = 2_000
 /**
- * Of a stream Bun's server sends no length, regardless of the headers. So as much as this is read first and sent with
- * its length, for a number of responses at a time: a minute of WAV, ten of MP3.
+ * Responses up to this size, a minute of WAV or ten of MP3, are read first and sent with their length: Bun's server
+ * sends no length with a stream, regardless of the headers.
  */
 const READ_FIRST_BYTES = 1024 * 1024
 const READ_FIRST_AT_ONCE = 64
 /**
- * The server sends a file on the thread of the events, and would wait there for a slow disk or a mount. So as much as
- * this, half an hour of WAV, is in the cache of the operating system before: the first part before the response begins,
- * the rest while the client takes that.
+ * The server reads a file on the main thread, and a slow disk would block it. So this much, half an hour of WAV, is
+ * read into the cache of the operating system first: a part before the response begins, the rest while the client
+ * receives that part.
  */
 const CACHED_BYTES = 32 * 1024 * 1024
 const CACHED_FIRST_BYTES = 8 * 1024 * 1024
@@ -83,8 +83,8 @@ async function begun(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }:
 }
 
 /**
- * Returns the body of a response to HEAD. Elysia reads the body that GET has, to count its bytes: so this one has a
- * single chunk that is only a length, which is not sent.
+ * Returns the body of a response to HEAD: one chunk that has the length but no content. Elysia reads the body of GET to
+ * count its bytes; the chunk is not sent.
  */
 export function statedLength(byteLength: number): BodyInit {
   const stream = new ReadableStream<{ byteLength: number }>({

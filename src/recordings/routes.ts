@@ -15,7 +15,7 @@ import type { Links } from './links.ts'
 import type { ReadyFile, RecordingFiles } from './recording-files.ts'
 import { bodyOf, statedLength } from './response-body.ts'
 
-/** A client that takes nothing for so long is cut off. */
+/** A client that receives nothing for this long is disconnected. */
 const SILENT_FOR_S = 120
 
 type RecordingRoutesOptions = {
@@ -60,7 +60,7 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
     await nextTurn()
     const recording = await find({ callId: params.id, recordingId: params.recording }, bearer, query)
     if (recording === undefined) throw new Fault('not_found', 'There is no such recording.')
-    // Before the file is opened: a place that hardly answers is reported as such, and not by a connection that breaks.
+    // Set before the file is opened, so that a slow place is reported as a fault, not as a broken connection.
     server?.timeout(request, SILENT_FOR_S)
     const ready = await files.open(recording)
     return respond(request, recording, { ready, requestId: String(set.headers['x-request-id'] ?? '') })
@@ -84,7 +84,7 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
   })
 }
 
-/** A page that is left open plays on for so long. */
+/** How long a page that is left open can play recordings. */
 const OWN_LINK_MS = 3_600_000
 
 export const Link = t.Object({
@@ -169,8 +169,7 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
 }
 
 /**
- * Returns whether a range may be sent: a client that has the start of another file must get the whole (RFC 9110,
- * 13.1.5).
+ * Returns whether a range may be sent: a client with the start of another file must get the whole (RFC 9110, 13.1.5).
  */
 function isUnchanged(ifRange: string | null, etag: string, modified: string | null): boolean {
   if (ifRange === null) return true

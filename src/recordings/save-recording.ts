@@ -18,7 +18,7 @@ export type SaveOptions = {
   readonly ownership: Ownership
   /** Returns the lease under which the recordings of a PBX are saved. */
   readonly leaseOf: (pbx: string) => string
-  /** Returns whether a PBX is watched, or was removed and it is known where its files are. */
+  /** Returns whether a PBX is watched, or was removed but the place of its files is known. */
   readonly isKnown: (pbx: string) => boolean
   readonly steadyUs: NowUs
   readonly nowUs: NowUs
@@ -28,18 +28,18 @@ export type SaveOptions = {
   readonly onStored: (stored: readonly StoredEvent[]) => void
 }
 
-/** How far the saving of a pending recording is, since the start of this process. */
+/** The progress of saving a pending recording, since the start of this process. */
 export type Progress = {
   tries: number
-  /** When it is tried again (steady time). */
+  /** The time of the next try (steady clock). */
   dueUs: number
-  /** The file as it was last, and since when it is so. */
+  /** The last seen stamp of the file, and since when it is unchanged. */
   seen?: { readonly stamp: string; readonly sinceUs: number }
 }
 
-/** After that a file that is not there, or cannot be copied, is given up. */
+/** The age at which a missing file, or one that cannot be copied, is given up. */
 const GIVE_UP_AFTER_US = 24 * 3_600 * SECOND
-/** After so many tries a PBX that is not known was removed, and is not one that another node has just added. */
+/** After this many tries an unknown PBX was removed, rather than just added by another node. */
 const TRIES_OF_UNKNOWN = 5
 const FIRST_RETRY_US = 5 * SECOND
 const LAST_RETRY_US = 600 * SECOND
@@ -75,7 +75,7 @@ const EMPTY = 'its file is empty'
 const NO_PLACE = 'recordings= is no longer in the URL of its PBX'
 const REMOVED = 'its PBX was removed, and it is not known where its files are'
 
-/** Returns whether a file has been as it is for some time. */
+/** Returns whether a file has been unchanged for some time. */
 function isQuiet({ stamp }: OpenFile, progress: Progress, atUs: number): boolean {
   if (progress.seen?.stamp !== stamp) progress.seen = { stamp, sinceUs: atUs }
   progress.dueUs = progress.seen.sinceUs + QUIET_MS * 1_000
@@ -132,7 +132,7 @@ async function fail(options: SaveOptions, recording: RecordingRecord, { progress
   if (!isOver && recording.error === problem) return
   const facts = { ...factsOf(recording), reason: problem }
   if (isOver) {
-    // If that fails now, it is done when the call is deleted.
+    // A copy that is left is deleted with the call.
     await options.copies?.remove(copyStemOf(recording)).catch(() => undefined)
     log.warn(facts, `a recording is given up${isHopeless ? '' : ': it could not be saved for a day'}`)
   } else log.warn(facts, 'a recording cannot be saved yet: will retry')

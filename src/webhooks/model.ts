@@ -26,7 +26,7 @@ export const Webhook = t.Object(
 )
 export type Webhook = Static<typeof Webhook>
 
-/** In order. The same URL may stand in it more than once, and is then called as often. */
+/** An ordered list. A URL that is listed twice gets each event twice. */
 export const WebhookList = t.Array(Webhook, { maxItems: MAX_WEBHOOKS })
 export type WebhookList = Static<typeof WebhookList>
 
@@ -50,7 +50,7 @@ export const WebhookSecret = t.Object({
 })
 export type WebhookSecret = Static<typeof WebhookSecret>
 
-/** Checks a list for what its schema cannot express: that each URL is valid, and that its address is allowed. */
+/** Checks what the schema cannot express: that each URL is valid, and its address allowed. */
 export function urlRule(allow: AllowList) {
   return (body: unknown): FieldError[] => {
     if (!Array.isArray(body) || body.length > MAX_WEBHOOKS) return []
@@ -62,7 +62,7 @@ export function urlRule(allow: AllowList) {
   }
 }
 
-/** Checks one webhook as `urlRule` checks each of a list. */
+/** Checks one webhook like `urlRule`. */
 export const itemRule = (allow: AllowList) => {
   const rule = urlRule(allow)
   return (body: unknown): FieldError[] => rule([body]).map((error) => ({ ...error, path: '/url' }))
@@ -71,7 +71,7 @@ export const itemRule = (allow: AllowList) => {
 /** Returns why a URL cannot be a webhook; `undefined` if it can. Names are checked later, when they are resolved. */
 export function urlProblem(text: string, allow: AllowList): string | undefined {
   if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`
-  // URL would forgive what a receiver's own configuration would not: white space, backslashes, a missing slash.
+  // URL forgives white space, backslashes and a missing slash, but a receiver's configuration may not.
   if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || hasBlanks(text) || !text.isWellFormed() || !URL.canParse(text))
     return `must be an absolute http: or https: URL${isWithoutScheme(text) ? `: add https:// in front` : ''}`
   return literalRefusal(new URL(text), allow)
@@ -81,6 +81,6 @@ export function urlProblem(text: string, allow: AllowList): string | undefined {
 const isWithoutScheme = (text: string): boolean =>
   /^[\w-]+(\.[\w-]+)*(:\d{1,5})?([/?#]|$)/.test(text) && URL.canParse(`https://${text}`)
 
-/** White space and control characters, which URL would strip or encode behind the client's back. */
+/** White space and control characters, which URL would silently strip or encode. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const hasBlanks = (text: string) => /[\s\u0000-\u001f\u007f]/.test(text)

@@ -25,7 +25,7 @@ type WebhookRoutesOptions = {
 /** The query of a removal: which URL. */
 const removal = asks(UrlOnly)
 
-/** How often the list of an account may be changed: a script that runs wild must not keep the store busy. */
+/** The limit of changes per account, so that a script in a loop does not keep the store busy. */
 const CHANGES_A_MINUTE = 60
 
 /** Creates the routes for webhook lists and their secrets. */

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 import { MAX_WEBHOOKS, type Webhook, type WebhookList, type WebhookSecret } from './model.ts'
 import { newSecret as randomSecret } from './signature.ts'
 
-/** How long the secret before goes on signing, for receivers to change over. */
+/** How long the previous secret still signs, so that receivers can change over. */
 const OVERLAP_US = 24 * 3_600 * SECOND
 
 export type WebhookService = ReturnType<typeof createWebhookService>
@@ -61,7 +61,7 @@ export function createWebhookService({
     for (;;) {
       const before = await webhooks.listGet(accountId)
       const list = edited(before)
-      // A writer fails only if another one did not: so this ends.
+      // A writer fails only when another one succeeds: so the loop ends.
       if (!(await replaceIf(accountId, list, etagOf(before)))) continue
       onChanged()
       return { list, etag: etagOf(list) }
@@ -85,7 +85,7 @@ export function createWebhookService({
         })
       }),
 
-    /** Removes a URL from the list, as often as it is there. @throws Fault 404 when it is not. */
+    /** Removes every entry of a URL from the list. @throws Fault 404 when there is none. */
     remove: (accountId: number, url: string): Promise<{ list: WebhookList; etag: string }> =>
       edit(accountId, (before) => {
         const list = before.filter((one) => one.url !== url)
@@ -93,7 +93,7 @@ export function createWebhookService({
         return list
       }),
 
-    /** Replaces the whole list. @throws Fault 412 when it is not the one that `ifMatch` names. */
+    /** Replaces the whole list. @throws Fault 412 when it has changed since `ifMatch`. */
     async replace(
       accountId: number,
       list: WebhookList,
@@ -114,8 +114,7 @@ export function createWebhookService({
 
     /**
      * Makes a new secret for a URL of the list.
-     * @throws Fault 422 when the URL is not in it; 409 when the one before last was promised to sign for longer, unless
-     * it is forced.
+     * @throws Fault 422 when the URL is not in it; 409 while the previous secret still signs, unless `force`.
      */
     async rotate(accountId: number, url: string, force = false): Promise<WebhookSecret> {
       const nowUs = now()

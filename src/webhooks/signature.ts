@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 
-// Signing and verifying as the Standard Webhooks specification 1.0 has it: HMAC-SHA256 over `id.timestamp.body`, in
-// base64, with the version `v1`. Pure, but for `newSecret`: time comes in.
+// Signing and verifying by the Standard Webhooks specification 1.0: HMAC-SHA256 over `id.timestamp.body`, in base64,
+// with the version `v1`. Pure but for `newSecret`: the time is a parameter.
 
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
@@ -24,7 +24,7 @@ type Signed = {
   readonly 'webhook-signature': string
 }
 
-/** Signs with several secrets (the present one first): one header, signatures separated by a space. */
+/** Returns the signature header: one signature per secret, the present one first, separated by spaces. */
 export type Signer = (id: string, timestampS: number, body: string) => string
 
 /** Returns a function that signs requests with one or several secrets. */
@@ -38,9 +38,7 @@ export function signerOf(secrets: readonly string[]): Signer {
   }
 }
 
-/**
- * Returns what is wrong with a signed request, `undefined` if its signature is valid. Header names are in lower case.
- */
+/** Returns why a signed request is refused, `undefined` if its signature is valid. Header names are in lower case. */
 export function faultOfSigned(
   secret: string,
   headers: Readonly<Partial<Signed>>,

@@ -12,8 +12,8 @@ export function literalAddress(url: URL): string | undefined {
 
 /**
  * Returns why the literal address in a URL is refused, with the setting that would allow it; `undefined` if it is
- * allowed. It knows every spelling of an address, `localhost` and `*.localhost`. Another name is judged when it is
- * resolved, at each attempt.
+ * allowed. Covers every spelling of an address, `localhost` and `*.localhost`. Other names are checked at each attempt,
+ * when they are resolved.
  */
 export function literalRefusal(url: URL, allow: AllowList): string | undefined {
   const literal = literalAddress(url)

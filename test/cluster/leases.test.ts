@@ -28,9 +28,9 @@ const ours = (more: Partial<Parameters<typeof newLeases>[0]> = {}): Leases =>
 
 /** Beats twice a second, each answered at once, and returns what the last one came to. */
 function beat(leases: Leases, { fromUs, toUs }: { fromUs: number; toUs: number }, view: (atUs: number) => ClusterView) {
-  let plan = leases.beaten(view(fromUs), { sentUs: fromUs, nowUs: fromUs })
+  let plan = leases.heartbeatReceived(view(fromUs), { sentUs: fromUs, nowUs: fromUs })
   for (let atUs = fromUs + STEP_US; atUs <= toUs; atUs += STEP_US)
-    plan = leases.beaten(view(atUs), { sentUs: atUs, nowUs: atUs })
+    plan = leases.heartbeatReceived(view(atUs), { sentUs: atUs, nowUs: atUs })
   return plan
 }
 
@@ -54,7 +54,7 @@ test(`after quiet time each lease has an owner, and accounts are shared out even
 
 test('trust lasts for 3 s from before the heartbeat was sent, not from its answer', () => {
   const leases = ours()
-  leases.beaten(viewOf({ own: [lease('account:1')] }), { sentUs: 0, nowUs: 2 * SECOND })
+  leases.heartbeatReceived(viewOf({ own: [lease('account:1')] }), { sentUs: 0, nowUs: 2 * SECOND })
   expect(leases.isTrusted(TRUST_US - 1)).toBe(true)
   expect(leases.isTrusted(TRUST_US)).toBe(false)
   expect(leases.holds('account:1')).toBe(true)
@@ -65,7 +65,7 @@ test('a node that was not heard of for 4 s is found silent by its last heartbeat
   const view = viewOf({ nodes: [node('ours', 20), node('theirs', 7)] })
   expect(beat(leases, { fromUs: 0, toUs: SILENT_US - STEP_US }, () => view).silent).toEqual([])
   const at = { sentUs: SILENT_US, nowUs: SILENT_US }
-  expect(leases.beaten(view, at).silent).toEqual([{ id: 'theirs', beat: 7 }])
+  expect(leases.heartbeatReceived(view, at).silent).toEqual([{ id: 'theirs', beat: 7 }])
 })
 
 test('nothing is taken before 4 s of heartbeats without a failure, as after an outage of the database', () => {
@@ -81,7 +81,7 @@ test('nothing is taken before 4 s of heartbeats without a failure, as after an o
   const early = beat(leases, { fromUs, toUs: fromUs + SILENT_US - STEP_US }, () => view)
   expect([early.claims, early.silent]).toEqual([[], []])
   const at = fromUs + SILENT_US
-  const { claims, silent } = leases.beaten(view, { sentUs: at, nowUs: at })
+  const { claims, silent } = leases.heartbeatReceived(view, { sentUs: at, nowUs: at })
   expect(claims).toEqual([{ name: 'account:1', seenTerm: 'term of account:1', newTerm: 'new' }])
   expect(silent).toEqual([{ id: 'theirs', beat: 7 }])
 })
@@ -92,7 +92,7 @@ test('a heartbeat that comes after trust was over is as one after a failure', ()
     viewOf({ nodes: [node('ours', 20), node('theirs', theirs)], free: [lease('maintenance')] })
   beat(leases, { fromUs: 0, toUs: SILENT_US }, () => view(7))
   const late = SILENT_US + TRUST_US
-  const { claims, silent } = leases.beaten(view(7), { sentUs: late, nowUs: late })
+  const { claims, silent } = leases.heartbeatReceived(view(7), { sentUs: late, nowUs: late })
   expect([claims, silent]).toEqual([[], []])
 })
 
@@ -124,15 +124,17 @@ test('leases are handed over to a node that has fewer by two, those with the lea
   expect(plan.handOvers).toEqual([{ name: 'account:2', to: 'theirs' }])
   expect(leases.give('account:2')).toBe(true)
   expect([leases.holds('account:2'), leases.termOf('account:2')]).toEqual([false, 'term of account:2'])
-  const during = leases.beaten(view(1), { sentUs: SILENT_US + STEP_US, nowUs: SILENT_US + STEP_US })
+  const during = leases.heartbeatReceived(view(1), { sentUs: SILENT_US + STEP_US, nowUs: SILENT_US + STEP_US })
   expect([during.handOvers, during.giving, during.gained]).toEqual([[], [lease('account:2')], []])
-  leases.gave([lease('account:2')])
+  leases.handedOver([lease('account:2')])
   const after = viewOf({
     nodes: [node('ours', 20), node('theirs', 102)],
     own: own.filter(({ name }) => name !== 'account:2'),
     counts: countsOf(2, 1),
   })
-  expect(leases.beaten(after, { sentUs: SILENT_US + SECOND, nowUs: SILENT_US + SECOND }).handOvers).toEqual([])
+  expect(leases.heartbeatReceived(after, { sentUs: SILENT_US + SECOND, nowUs: SILENT_US + SECOND }).handOvers).toEqual(
+    [],
+  )
 })
 
 test('a PBX is taken and given only where it is set up', () => {
@@ -177,9 +179,9 @@ test('a node that leaves gives to those that are heard of, evenly, also if they 
   const leaving = (others: readonly LiveNode[]) => {
     const leases = ours()
     const view = viewOf({ nodes: [node('ours', 20), ...others], own, counts })
-    leases.beaten(view, { sentUs: 0, nowUs: 0 })
+    leases.heartbeatReceived(view, { sentUs: 0, nowUs: 0 })
     leases.leave()
-    return Object.fromEntries(leases.beaten(view, { sentUs: STEP_US, nowUs: STEP_US }).heirs)
+    return Object.fromEntries(leases.heartbeatReceived(view, { sentUs: STEP_US, nowUs: STEP_US }).heirs)
   }
   const heirs = leaving([node('theirs', 1), node('third', 1)])
   const { maintenance, ...accounts } = heirs
@@ -239,28 +241,28 @@ test('the PBXs of a node that leaves go with their accounts', () => {
   const own = ['pbx:office', 'pbx:shop', 'pbx:branch', 'account:1', 'account:2'].map(lease)
   const nodes = [node('ours', 20), node('theirs', 1, [EVERY_PBX]), node('third', 1, [EVERY_PBX])]
   const view = viewOf({ nodes, own, counts: [] })
-  leases.beaten(view, { sentUs: 0, nowUs: 0 })
+  leases.heartbeatReceived(view, { sentUs: 0, nowUs: 0 })
   leases.leave()
-  const { heirs } = leases.beaten(view, { sentUs: STEP_US, nowUs: STEP_US })
+  const { heirs } = leases.heartbeatReceived(view, { sentUs: STEP_US, nowUs: STEP_US })
   for (const [pbx, account] of homes()) expect(heirs.get(pbx)).toBe(heirs.get(account) ?? '')
   expect(heirs.get('account:1')).not.toBe(heirs.get('account:2') ?? '')
 })
 
 test('what the database has under another term is lost, and gained a heartbeat later; what is unknown is gained at once', () => {
   const leases = ours()
-  leases.beaten(viewOf({ own: [lease('account:1'), lease('account:2')] }), { sentUs: 0, nowUs: 0 })
+  leases.heartbeatReceived(viewOf({ own: [lease('account:1'), lease('account:2')] }), { sentUs: 0, nowUs: 0 })
   const own = [{ name: 'account:1', term: 'another' }, lease('account:3')]
-  const { gained, lost } = leases.beaten(viewOf({ own }), { sentUs: SECOND, nowUs: SECOND })
+  const { gained, lost } = leases.heartbeatReceived(viewOf({ own }), { sentUs: SECOND, nowUs: SECOND })
   expect([gained, lost]).toEqual([['account:3'], ['account:1', 'account:2']])
   expect([leases.termOf('account:1'), leases.holds('account:1')]).toEqual([undefined, false])
-  const after = leases.beaten(viewOf({ own }), { sentUs: 2 * SECOND, nowUs: 2 * SECOND })
+  const after = leases.heartbeatReceived(viewOf({ own }), { sentUs: 2 * SECOND, nowUs: 2 * SECOND })
   expect([after.gained, leases.termOf('account:1')]).toEqual([['account:1'], 'another'])
 })
 
 test('a node that was found dead holds nothing, and trusts nothing', () => {
   const leases = ours()
-  leases.beaten(viewOf({ own: [lease('account:1')] }), { sentUs: 0, nowUs: 0 })
-  expect(leases.died()).toEqual(['account:1'])
+  leases.heartbeatReceived(viewOf({ own: [lease('account:1')] }), { sentUs: 0, nowUs: 0 })
+  expect(leases.declaredDead()).toEqual(['account:1'])
   expect([leases.isTrusted(1), leases.holds('account:1'), leases.termOf('account:1')]).toEqual([
     false,
     false,

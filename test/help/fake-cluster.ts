@@ -177,13 +177,13 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
       (answer) => {
         if (answer === undefined) return again()
         if (answer.value.view === undefined) {
-          node.leases.died()
+          node.leases.declaredDead()
           node.id = `node ${ids++}`
           node.leases = freshLeases(node.id)
           if (node.isLeaving) node.leases.leave()
           return step(node)
         }
-        const plan = node.leases.beaten(answer.value.view, { sentUs, nowUs: localUs(node) })
+        const plan = node.leases.heartbeatReceived(answer.value.view, { sentUs, nowUs: localUs(node) })
         carryOut(node, plan, again)
       },
     )
@@ -225,7 +225,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
           node,
           () => give(gift),
           (answer) => {
-            if (answer !== undefined) leases.gave([gift])
+            if (answer !== undefined) leases.handedOver([gift])
             next()
           },
         ),

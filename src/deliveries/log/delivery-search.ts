@@ -11,7 +11,7 @@ type Dependencies = {
   readonly store: Pick<Store, 'log' | 'calls'>
   /** Returns the ids of the calls from or to a number, the newest ones if there are many. */
   readonly callsOfNumber: (accountId: number, number: string) => Promise<readonly string[]>
-  /** How long one search may take: a filter may leave out millions. */
+  /** The time limit of one search: a filter may exclude millions of rows. */
   readonly patienceMs: number
 }
 
@@ -20,9 +20,7 @@ const SHORT_ID = /^[0-9a-f-]{8,35}$/i
 const ABOVE_ALL_IDS = '~'
 type CallIdPart = { ids: string[]; nextId: string | null }
 
-/**
- * Creates the search in the log of deliveries. It reads part by part, and gives way to other work between two of them.
- */
+/** Creates the search in the log of deliveries. It reads page by page, and lets other work run in between. */
 export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Dependencies) {
   async function callsOfId(callId: string): Promise<string[]> {
     if (!SHORT_ID.test(callId)) return [callId]
@@ -39,8 +37,8 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Depen
 
   return {
     /**
-     * Returns matching rows below an id, newest first, at least `enough` unless there are no more or it took too long;
-     * and from which id the next search continues (`null`: there are no more).
+     * Returns matching rows below an id, newest first, and the id at which the next search continues (`null`: the end).
+     * Finds `enough` rows unless the log ends or the time is up.
      */
     async find(filter: LogFilter, beforeId: number, enough: number) {
       const rows: DeliveryRow[] = []
@@ -57,7 +55,7 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Depen
       return { rows, nextId }
     },
 
-    /** Returns the filter of the log, with the ids of the calls that are meant by a short id or a number. */
+    /** Returns the filter of the log; a short call id or a number becomes the ids of its calls. */
     async resolve(accountId: AccountScope, filter: DeliveryFilter): Promise<LogFilter> {
       const plain = logFilterOf(accountId, filter)
       const { call_id: callId, number } = filter
@@ -70,7 +68,7 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Depen
   }
 }
 
-/** Returns the filter of the log for the conditions of a client. */
+/** Returns the filter of the log for the filter of the API. */
 export function logFilterOf(accountId: AccountScope, filter: DeliveryFilter): LogFilter {
   const { state, event, url, call_id: callId, since, until } = filter
   const sinceUs = since === undefined ? undefined : parseTime(since)

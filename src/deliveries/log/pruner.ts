@@ -15,7 +15,7 @@ type PrunerOptions = {
 }
 
 const EVERY_MS = 10 * 60_000
-/** A URL that left the list may come back, to a receiver that still has its secret. */
+/** A URL that left the list may come back while its receiver still has the secret. */
 const SECRETS_KEPT_US = 365 * 86_400 * SECOND
 
 /** Starts deleting the records that are older than their retention, in small steps. */

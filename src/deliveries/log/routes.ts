@@ -22,7 +22,7 @@ const Query = t.Composite([
 
 const Params = t.Object({ id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }) })
 
-/** A test request waits for others, then takes up to 10 s itself: with a margin. */
+/** A test request waits for its turn, then takes up to 10 s; with a margin. */
 const TEST_WITHIN_S = 30
 
 /** Sends the test request to a URL of an account. */
@@ -111,7 +111,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
     .post(
       '/integration/webhook/test',
       async ({ accountId, body, request, server }) => {
-        // The server's idle timeout would cut off the answer to one that hangs.
+        // The server's idle timeout would cut off the response of a hanging test.
         server?.timeout(request, TEST_WITHIN_S)
         return success(await sendTest(accountId, body.url), 'The test request was sent.')
       },

@@ -21,7 +21,7 @@ export type DeliveryService = ReturnType<typeof createDeliveryService>
 type Dependencies = {
   readonly store: Store
   readonly templates: TemplateRenderer
-  /** Called after deliveries were made due, with the id of one that was retried by itself. */
+  /** Called after deliveries were made due, with the id if a single one was retried. */
   readonly onDue?: (ids: readonly number[]) => void
   /** Returns whether this process sends the deliveries of an account; without it another one does. */
   readonly isOwner?: (accountId: number) => boolean
@@ -29,16 +29,16 @@ type Dependencies = {
   readonly onCancelled?: (ids: readonly number[]) => void
   /** Returns the ids of the calls from or to a number, the newest ones if there are many; without it none match. */
   readonly callsOfNumber?: (accountId: number, number: string) => Promise<readonly string[]>
-  /** How long one search may take: a filter may leave out millions. */
+  /** The time limit of one search: a filter may exclude millions of rows. */
   readonly patienceMs?: number
   readonly nowUs?: NowUs
   /** The steady clock of the dispatcher; without one it is computed from the wall clock and the stored steps. */
   readonly steadyUs?: NowUs
 }
 
-/** A client waits so long for a page, and gets the deliveries that were found. */
+/** A client waits at most this long for a page, and gets the deliveries found so far. */
 const PATIENCE_MS = 2_000
-/** One step of retrying many: small enough that no other write waits long for it. */
+/** Rows per step of a bulk retry, few enough that no other write waits long. */
 const STEP = 500
 /** Above every id. */
 const NEWEST = Number.MAX_SAFE_INTEGER
@@ -101,7 +101,7 @@ function createRetries(deps: Dependencies) {
   const { store, onDue = () => {}, isOwner = () => false, onCancelled = () => {}, nowUs = wallUs, steadyUs } = deps
   const nowSteadyUs = async () => steadyUs?.() ?? nowUs() - (await store.maintenance.clockGet()).steppedUs
 
-  /** Repeats a retry until no cancellation of a webhook has to be completed before it. */
+  /** Repeats a retry until all cancellations that must precede it are complete. */
   async function afterCancellation<T>(retry: () => Promise<T | number>): Promise<T> {
     for (;;) {
       const result = await retry()
@@ -110,7 +110,7 @@ function createRetries(deps: Dependencies) {
     }
   }
 
-  /** Of a webhook that is down it is sent at once: only its owner knows. */
+  /** Asks the owner of the account to send a delivery next, even if its webhook is down. */
   async function askOwner(deliveryId: number): Promise<void> {
     const webhookId = (await store.queue.deliveryGetPending(deliveryId))?.webhookId
     if (webhookId !== undefined) await store.queue.ownerRequestAdd({ webhookId, deliveryId, nowUs: nowUs() })
@@ -159,7 +159,7 @@ function idOf(ids: OpaqueIds, text: string): number {
   return id
 }
 
-/** The operator's cursors go through all accounts. */
+/** The account in the operator's cursors. */
 const ALL_ACCOUNTS = 0
 
 const cursorOf = (ids: OpaqueIds, accountId: AccountScope, id: number): string =>
@@ -169,7 +169,7 @@ const cursorOf = (ids: OpaqueIds, accountId: AccountScope, id: number): string =
 function readPosition(ids: OpaqueIds, accountId: AccountScope, cursor: string): number {
   const found = ids.read('deliveryCursor', cursor)
   if (found !== undefined && found.accountId === (accountId ?? ALL_ACCOUNTS)) return found.id
-  // As earlier versions gave it out.
+  // A cursor of an earlier version.
   const [id] = found === undefined ? readCursor(cursor, ['number']).map(Number) : []
   if (id === undefined || !ids.wasPlain(eventIdOf(id))) throw notOfThisList()
   return id
@@ -202,7 +202,7 @@ const attemptOf = ({ atUs, status, durationMs, error, address, response }: Attem
   response,
 })
 
-/** Returns the body that the options of the webhook make of the default one now, if they change it. */
+/** Returns the body rendered by the present options of the webhook, if they change it. */
 async function renderedOf(
   { store, templates }: Pick<Dependencies, 'store' | 'templates'>,
   { accountId, url, body }: DeliveryRow & { body: string },

@@ -17,7 +17,7 @@ type TestRequestOptions = {
   readonly store: Pick<Store, 'accounts' | 'webhooks' | 'queue'>
   readonly attempt: Attempt
   readonly templates: TemplateRenderer
-  /** Waits until the limits of the running service allow a request; without it there are none. */
+  /** Waits until the limits of the running service allow a request; without it there is no limit. */
   readonly reserve?: Dispatcher['reserve']
   /** Returns whether this process sends the deliveries of an account; without it another one does. */
   readonly isOwner?: (accountId: number) => boolean
@@ -58,14 +58,14 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise
       await store.queue.ownerRequestAdd({ webhookId: webhook.id, deliveryId: null, nowUs: nowUs() })
     return { status: statusOf(outcome), duration_ms: durationMs, error: failureOf(outcome), response }
   } finally {
-    // After an error too: its place in flight is free again.
+    // Frees the place in flight, after an error too.
     end?.(outcome)
   }
 }
 
 /**
- * Makes the function that sends the test requests of all accounts, two of each at a time.
- * @throws Fault 429 when an account has as many in flight; else as `sendTestRequest` does.
+ * Creates the sender of test requests, at most two per account at a time.
+ * @throws Fault 429 above that, else like `sendTestRequest`.
  */
 export function createTestSender(deps: TestRequestOptions): (accountId: number, url: string) => Promise<Tested> {
   const running = new Map<number, number>()

@@ -2,23 +2,22 @@ import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { isTrouble, type Outcome, retryAfterMsOf } from './retry-policy.ts'
 
 /**
- * The circuit breaker of one webhook: whether it is sent to, and how much at a time. Pure, and the only code that
- * changes it. Its times are of the steady clock.
+ * The circuit breaker of one webhook: whether deliveries are sent, and how many at a time. Pure, and the only code that
+ * changes it. Times are of the steady clock.
  *
  * States: *closed* (deliveries are sent) and *open* (the webhook is down: only probes are sent, one at a time).
- * Invariants: `window` is 1 while open, and 16 at most; `troubles` counts troubles since the last outcome that was
- * none.
- * Moves: the fifth trouble in a row opens it; then it is probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver
- * asks for that. Any answer but 429 and 5xx closes it. The window grows by one with each such answer, so that a
- * receiver that has recovered is not flooded.
+ * Invariants: `window` is 1 while open, and 16 at most; `troubles` counts the troubles in a row. Moves: the fifth
+ * trouble in a row opens it; then it is probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver asks for that. Any
+ * answer but 429 and 5xx closes it. The window grows by one with each such answer, so that a receiver that has
+ * recovered is not flooded.
  */
 export type CircuitBreaker = {
   readonly troubles: number
-  /** How many attempts may be in flight. */
+  /** The most attempts in flight. */
   readonly window: number
   /** Whether the last outcome showed that the receiver works. */
   readonly proven: boolean
-  /** Since when it is open, and when the next probe may be sent; `undefined`: it is closed. */
+  /** The start of the outage and the time of the next probe; `undefined`: closed. */
   readonly open: { readonly sinceUs: number; readonly probeAtUs: number; readonly waitUs: number } | undefined
 }
 
@@ -28,15 +27,15 @@ export type BreakerChange = 'opened' | 'closed'
 
 const OPENS_AFTER_TROUBLES = 5
 export const MAX_WINDOW = 16
-/** A process that starts with a backlog begins with few: the receiver may have gone down since. */
+/** A process starts with a small window: the receiver may have gone down meanwhile. */
 const FIRST_WINDOW = 4
 const FIRST_PROBE_US = SECOND
 const LAST_PROBE_US = 60 * SECOND
 
-/** An outage that lasts as long is logged, counted in the metrics and alerted. */
+/** An outage of this length is logged, counted in the metrics and alerted. */
 export const LONG_OUTAGE_MS = 5 * 60_000
 
-/** Returns the circuit breaker of a webhook that nothing is known of yet: closed. */
+/** Returns a closed circuit breaker, for a webhook without outcomes. */
 export const newCircuitBreaker = (): CircuitBreaker => ({
   troubles: 0,
   window: FIRST_WINDOW,
@@ -45,8 +44,8 @@ export const newCircuitBreaker = (): CircuitBreaker => ({
 })
 
 /**
- * Applies the outcome of an attempt. While the breaker is open only the failure of a probe counts: other attempts began
- * before. Returns whether that opened or closed it; `undefined`: neither.
+ * Applies the outcome of an attempt. While the breaker is open, only failures of probes count: other attempts began
+ * before. Returns the change of the breaker, if any.
  */
 export function recordOutcome(
   breaker: CircuitBreaker,
@@ -84,7 +83,7 @@ function recordTrouble(state: State, outcome: Outcome, probe: boolean, nowUs: nu
   return 'opened'
 }
 
-/** Returns when the next probe may be sent after one that failed: each waits twice as long. */
+/** Returns the time of the next probe after a failed one, with twice the wait. */
 function nextProbe({ sinceUs, waitUs: before }: NonNullable<State['open']>, nowUs: number) {
   const waitUs = Math.min(before * 2, LAST_PROBE_US)
   return { sinceUs, waitUs, probeAtUs: nowUs + waitUs }
@@ -94,17 +93,17 @@ function nextProbe({ sinceUs, waitUs: before }: NonNullable<State['open']>, nowU
 export const isLongOpen = ({ open }: CircuitBreaker, nowUs: number): boolean =>
   open !== undefined && nowUs - open.sinceUs >= LONG_OUTAGE_MS * MILLISECOND
 
-/** How a webhook does. `downSinceUs` is steady time. */
+/** The health of a webhook. `downSinceUs` is steady time. */
 export type BreakerHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downSinceUs: number | null }
 
-/** Returns how the webhook of a breaker does; `unknown` while nothing has shown that it works, or without a breaker. */
+/** Returns the health of a webhook; `unknown` until an outcome shows that its receiver works. */
 export function healthOf(breaker: CircuitBreaker | undefined): BreakerHealth {
   const open = breaker?.open
   if (open !== undefined) return { state: 'down', downSinceUs: open.sinceUs }
   return { state: breaker?.proven ? 'up' : 'unknown', downSinceUs: null }
 }
 
-/** Returns how many breakers of these queues are open, and how many of them for five minutes or more. */
+/** Counts the open breakers of these queues, and those open for five minutes or more. */
 export function countOpen(queues: Iterable<{ readonly breaker: CircuitBreaker }>, nowUs: number) {
   const counts = { now: 0, long: 0 }
   for (const { breaker } of queues) {

@@ -3,17 +3,17 @@ import { steadyUs as elapsedUs, type NowUs, SECOND, nowUs as wallUs } from '../.
 import type { Store } from '../../store/store.ts'
 
 /**
- * The steady clock: retries, ages and probes are in its time, in memory and on disk, over restarts. It began as the
- * time of the wall clock, and only moves forward at its normal speed: a wall clock that is set back delays no retry,
- * one that is set forward expires no delivery.
+ * The steady clock, which times retries, ages and probes, in memory, on disk and across restarts. It began at the wall
+ * clock's time and moves forward at normal speed: setting the wall clock back delays no retry, setting it forward
+ * expires no delivery.
  *
- * Invariant: steady time + `steppedUs` is wall time, to a second. `check` keeps it so: it finds by how much the wall
- * clock was set and stores the sum, for other processes, the log of deliveries and the next start.
+ * Invariant: steady time + `steppedUs` is wall time, to a second. `check` maintains it: it detects steps of the wall
+ * clock and stores their sum, for other processes, the log of deliveries and the next start.
  */
 export type Clock = {
   readonly steadyUs: NowUs
   check(): void
-  /** Returns false for a day after the wall clock was set far ahead: a time that is wrong must not delete the log. */
+  /** Returns false for a day after the wall clock was set far ahead: a wrong time must not delete the log. */
   mayPrune(): boolean
 }
 
@@ -21,23 +21,23 @@ type ClockOptions = {
   readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly nowUs?: NowUs
-  /** Counts microseconds from any moment, and is never set. */
+  /** Counts microseconds from an arbitrary moment; never set. */
   readonly steadyUs?: NowUs
 }
 
-/** Less is no step: clocks are read one after the other. */
+/** A smaller difference is no step: the clocks are read one after the other. */
 const LEAST_STEP_US = SECOND
 const DAY_US = 86_400 * SECOND
-/** So long a quiet system may have stored nothing when it starts again, before its clock is doubted. */
+/** A system that was off or quiet for this long is plausible; a longer gap makes its clock doubtful. */
 const QUIET_US = 2 * DAY_US
-/** Between two tries to store a step. */
+/** The pause between two tries to store a step. */
 const RETRY_MS = 250
 
-/** Opens the steady clock where the store has it. @throws Fault `unavailable`. */
+/** Opens the steady clock from its state in the store. @throws Fault `unavailable`. */
 export async function openClock(options: ClockOptions): Promise<Clock> {
   const { maintenance, log, nowUs = wallUs, steadyUs: elapsed = elapsedUs } = options
   const { lastSteadyUs, newestEventUs, steppedUs, pruneFromUs } = await maintenance.clockGet()
-  // If the wall clock was set back while no process ran, time continues from the last that was stored.
+  // If the wall clock was set back while no process ran, time continues from the last stored one.
   const startUs = Math.max(nowUs() - steppedUs, lastSteadyUs) - Math.floor(elapsed())
   const steadyUs = () => startUs + Math.floor(elapsed())
   const saved = createSavedSteps(maintenance, { steppedUs, pruneFromUs })
@@ -61,7 +61,7 @@ export async function openClock(options: ClockOptions): Promise<Clock> {
     saved.save()
   }
 
-  // A pause for a clock that is right again does not last longer than from now on.
+  // The clock is right again: the pause ends a day from now at most.
   if (pruneFromUs > steadyUs() + DAY_US) saved.change({ pruneFromUs: steadyUs() + DAY_US })
   const days = daysAhead({ lastSteadyUs, newestEventUs, ...saved.steps() }, steadyUs())
   if (days > 0) {
@@ -92,7 +92,7 @@ function createSavedSteps(maintenance: Store['maintenance'], stored: Steps) {
     try {
       await maintenance.clockSet(steps)
     } catch {
-      // Parts that write more often log that the store cannot be written.
+      // Other parts, which write more often, log this.
       unsaved = true
       await Bun.sleep(RETRY_MS)
     } finally {
@@ -115,8 +115,8 @@ function createSavedSteps(maintenance: Store['maintenance'], stored: Steps) {
 type LastKnown = Steps & { readonly lastSteadyUs: number; readonly newestEventUs: number | undefined }
 
 /**
- * Returns by how many days the clock is ahead of the last record, 0 if that is plausible. No process ran meanwhile, so
- * time may have passed or the clock may have been set: it is not trusted at once. Once a day is enough.
+ * Returns how many days the clock is ahead of the last record, 0 if that is plausible. Since no process ran, either
+ * time has passed or the clock was set: so it is not trusted at once.
  */
 function daysAhead({ lastSteadyUs, newestEventUs, steppedUs, pruneFromUs }: LastKnown, nowSteadyUs: number): number {
   const lastKnownUs = Math.max(

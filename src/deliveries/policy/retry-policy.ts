@@ -2,9 +2,9 @@ import { MILLISECOND } from '../../lib/time.ts'
 
 /**
  * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules,
- * connection, TLS, time-out. Two count as no attempt, since they are no fault of the receiver: `unsent`, this machine
+ * connection, TLS, time-out. Two do not count as attempts, since the receiver is not at fault: `unsent`, this machine
  * could not begin the request; `aborted`, another node owns the account now and sends it again. `unrendered`: the
- * template of the webhook failed. `skipped`: it was empty, so that this event is not sent.
+ * webhook's template failed. `skipped`: the template was empty, so the event is not sent.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number }
@@ -20,7 +20,7 @@ export const statusOf = (outcome: Outcome): number | null => ('status' in outcom
 /** Returns why there was no answer, or no request; `null` if there was an answer. */
 export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? outcome.reason : null)
 
-/** The state of a delivery after an attempt; of one that is pending, when it is tried again. */
+/** The state of a delivery after an attempt; `dueUs`: the time of its retry. */
 export type NextStep =
   | { readonly state: 'delivered' }
   | { readonly state: 'failed' }
@@ -37,7 +37,7 @@ const MAX_RETRY_AFTER_MS = 3_600_000
 const GONE = 410
 
 /**
- * Returns the state of a delivery after an attempt. Times are microseconds of the clock that `nowUs` is of.
+ * Returns the state of a delivery after an attempt. Times are of the same clock as `nowUs`.
  * @param tries attempts that count against the schedule, this one included
  * @param random from 0 to 1
  */
@@ -71,10 +71,7 @@ export function nextStep(
   }
 }
 
-/**
- * Returns for how many milliseconds the receiver asks not to be called (`Retry-After`), at most an hour; 0: it does
- * not.
- */
+/** Returns the milliseconds of the answer's `Retry-After`, at most an hour; 0 without one. */
 export const retryAfterMsOf = (outcome: Outcome): number =>
   outcome.kind === 'refused' ? Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
 

@@ -1,19 +1,19 @@
 import type { LoadedDelivery } from './delivery.ts'
 
 /**
- * The pending deliveries of one webhook that are in the store alone. Pure, and the only code that changes this.
+ * The pending deliveries of one webhook that are only in the store. Pure, and the only code that changes this state.
  *
- * Invariants: a delivery that was never tried and has an id up to `cursor` is in memory or has ended; above, the store
- * alone may have some if `hasMore`, else none (of other nodes' events none that was noticed). Retries in the store
- * alone are due at `retryUs` or later; `undefined`: none.
+ * Invariants: every untried delivery with an id up to `cursor` is in memory or has ended. Above `cursor` the store may
+ * have more if `hasMore`, else it has none (apart from unnoticed events of other nodes). Retries that are only in the
+ * store are due at `retryUs` or later; `undefined`: there are none.
  */
 export type Backlog = {
   readonly webhookId: number
   readonly cursor: number
-  /** The highest id that was ever read or taken. Unlike the cursor it never goes back. */
+  /** The highest id that was ever read or taken. Unlike `cursor` it never goes back. */
   readonly seenTo: number
   readonly hasMore: boolean
-  /** In steady time. */
+  /** The earliest due time of a retry in the store (steady clock). */
   readonly retryUs: number | undefined
   /** The load that is under way: one at a time. */
   readonly load: Load | undefined
@@ -21,24 +21,24 @@ export type Backlog = {
    * Whether only the first pending delivery of a call is in memory; the others are in the store, below `cursor` too.
    */
   readonly isStrict: boolean
-  /** In a strict order: calls whose next delivery is to be loaded, since the one before it has ended. */
+  /** With a strict order: calls whose next delivery is to be loaded, since the previous one has ended. */
   readonly nextOf: Set<string>
 }
 
-/** A load of deliveries from the store, and what has happened since it began, which its result cannot show. */
+/** A load from the store, and the changes since it began, which its result may lack. */
 export type Load = {
-  /** The store was changed: the result is out of date. */
+  /** The store has changed: the result is out of date. */
   readonly isStale: boolean
-  /** Events were stored above those that are read. */
+  /** Later events were stored. */
   readonly moreStored: boolean
-  /** Deliveries that left memory: the result may have them as they were before. */
+  /** Deliveries that left memory: the result may have their earlier state. */
   readonly released: Set<number>
 }
 
 type State = { -readonly [name in keyof Backlog]: Backlog[name] }
 type LoadState = { -readonly [name in keyof Load]: Load[name] }
 
-/** Returns the backlog of a webhook of which nothing was read yet: the store may have deliveries of each kind. */
+/** Returns the backlog of a webhook before the first read: the store may have deliveries of each kind. */
 const newBacklog = (webhookId: number): Backlog => ({
   webhookId,
   cursor: 0,
@@ -58,8 +58,8 @@ export const needsLoad = (backlog: Backlog, nowUs: number): boolean =>
   backlog.hasMore || backlog.nextOf.size > 0 || hasDue(backlog, nowUs)
 
 /**
- * Notes that a delivery was taken into memory as it was stored. Unless other nodes may have stored some, none that was
- * never tried is below it in the store.
+ * Notes that a new delivery went into memory when it was stored. Without other nodes, the store has no untried delivery
+ * below it.
  */
 export function noteTaken(backlog: Backlog, id: number, { isShared }: { isShared: boolean }): void {
   const state: State = backlog
@@ -80,7 +80,7 @@ export function noteReleased({ load }: Backlog, id: number): void {
   load?.released.add(id)
 }
 
-/** Notes that a delivery left memory while it is pending: it has to be loaded again. */
+/** Notes that a pending delivery left memory: it has to be loaded again. */
 export function noteEvicted(backlog: Backlog, { id, dueUs }: LoadedDelivery): void {
   const state: State = backlog
   if (dueUs !== undefined) {
@@ -103,16 +103,16 @@ export function noteSuperseded(backlog: Backlog): void {
 export function noteChanged(backlog: Backlog): void {
   const state: State = backlog
   state.hasMore = true
-  // Deliveries that waited for another may be anywhere.
+  // Deliveries that waited for an earlier one may have any id.
   if (backlog.isStrict) state.cursor = 0
-  // Due now, as far as is known: the next load finds when they are.
+  // Assumed to be due now: the next load finds their due times.
   state.retryUs = 0
   invalidateLoad(backlog)
 }
 
 /**
- * Notes that nothing is known any more: another node may have sent any of the deliveries, or a crash of the database
- * may have undone that they ended.
+ * Forgets all knowledge of the store: another node may have sent any of the deliveries, or a crash of the database may
+ * have lost their outcomes.
  */
 export function noteUnknown(backlog: Backlog): void {
   const state: State = backlog
@@ -157,7 +157,7 @@ export function endLoad(backlog: Backlog): void {
   state.load = undefined
 }
 
-/** Notes that deliveries that were never tried were read up to `lastId`; `hasMore`: there may be others above. */
+/** Notes that untried deliveries were read up to `lastId`; `hasMore`: there may be more above it. */
 export function noteUntriedRead(backlog: Backlog, { lastId, hasMore }: { lastId: number; hasMore: boolean }): void {
   const state: State = backlog
   state.cursor = Math.max(state.cursor, lastId)
@@ -165,7 +165,7 @@ export function noteUntriedRead(backlog: Backlog, { lastId, hasMore }: { lastId:
   state.hasMore = hasMore
 }
 
-/** Notes that retries in the store alone are due at `retryUs` or later; `undefined`: there are none. */
+/** Notes the earliest due time of the retries that are only in the store; `undefined`: there are none. */
 export function noteRetriesRead(backlog: Backlog, retryUs: number | undefined): void {
   const state: State = backlog
   state.retryUs = retryUs
@@ -189,7 +189,7 @@ export type Backlogs = ReturnType<typeof createBacklogs>
 /** Creates the backlogs of all webhooks: none yet. */
 export function createBacklogs() {
   const backlogs = new Map<number, Backlog>()
-  /** Those for which the store may have deliveries that can be loaded now. */
+  /** Backlogs with deliveries in the store that may be loaded now. */
   const toLoad = new Set<Backlog>()
   return {
     toLoad,

@@ -9,7 +9,9 @@ export type Lane = {
   readonly callId: string
   readonly queued: LoadedDelivery[]
   readonly current: LoadedDelivery | undefined
-  /** The turns that it has in the rotation of its webhook: flags, since a set of lanes costs a tenth of a delivery. */
+  /**
+   * Its turns in the rotation of its webhook. Flags, since a set of lanes would take a tenth of the time of a delivery.
+   */
   readonly turns: { first: boolean; retries: boolean }
 }
 
@@ -58,7 +60,7 @@ function takeAt(lane: Lane, index: number): LoadedDelivery | undefined {
   return delivery
 }
 
-/** Opens the lane after the delivery that was taken of it; of another it is left as it is. */
+/** Opens the lane if `delivery` is the one taken from it. */
 export function openLane(lane: Lane, delivery: LoadedDelivery): void {
   const state: State = lane
   if (lane.current === delivery) state.current = undefined

@@ -16,11 +16,9 @@ export type Class = (typeof CLASSES)[number]
 const MAX_IN_FLIGHT: Readonly<Record<Class, number>> = { good: 1_024, unsure: 960, hanging: 512 }
 /** Requests that began lately: more than 128 active requests halve the throughput of `fetch`, and 64 was the best. */
 const MAX_QUICK: Readonly<Record<Class, number>> = { good: 64, unsure: 32, hanging: 16 }
-/**
- * Quick requests that a class may have in any case: else a few good webhooks with a backlog would shut out new ones.
- */
+/** Quick requests that a class may always have: else a few good webhooks with a backlog would shut out new ones. */
 const RESERVED_QUICK: Readonly<Record<Class, number>> = { good: 0, unsure: 8, hanging: 4 }
-/** From then on a request is slow: it uses nothing but its place among all in flight. */
+/** A request is slow from this age on: it then counts only towards the total in flight. */
 const SLOW_AFTER_US = 50 * MILLISECOND
 
 /** The place of one request in flight: first quick, slow after 50 ms, then ended. */
@@ -85,7 +83,7 @@ export function createCapacity() {
       else countQuick(slot, -1)
       setPhase(slot, 'ended')
     },
-    /** Finds the requests that have become slow: they no longer use the place of a quick one. */
+    /** Finds the requests that have become slow, and frees their quick places. */
     tick(nowUs: number): void {
       for (let slot = begun.peek(); slot !== undefined; slot = begun.peek()) {
         if (slot.phase !== 'ended' && nowUs - slot.startedUs < SLOW_AFTER_US) return

@@ -11,14 +11,17 @@ import {
 } from './delivery.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** Queued for one webhook: a burst of a second, so that deliveries are hardly ever read again before they are sent. */
+/** The queue of one webhook: a burst of a second, so that few deliveries are evicted and read again. */
 const MAX_QUEUED = 1_024
-/** Queued for a webhook that is down or paused: deliveries of enough different calls for its probes. */
+/** The queue of a webhook that is down or paused: enough different calls for its probes. */
 const MAX_QUEUED_WHEN_DOWN = 64
 const MAX_SCHEDULED = 64
-/** At most so many retries of a webhook are in memory, those in flight aside. */
+/** The most retries of a webhook in memory, not counting those in flight. */
 export const MAX_LOADED = MAX_QUEUED + MAX_SCHEDULED
-/** All bodies in memory; webhooks that are down or paused get half. Beyond, each still has what it sends next. */
+/**
+ * All bodies in memory; webhooks that are down or paused get half. Above the limit each webhook still has its next
+ * deliveries.
+ */
 const MAX_BYTES = 64 * 1024 * 1024
 const QUEUED_BEYOND_MAX_BYTES = 2
 
@@ -143,7 +146,7 @@ function followScheduler(
     if (lastKept !== undefined) evictAll(queued.remove(({ id }) => id > lastKept))
   }
   scheduler.subscribe((webhookId, change) => {
-    // The next delivery of any call may be the probe, due or not; deliveries that are too many for that are evicted.
+    // The next delivery of any call may be the probe, due or not; surplus deliveries are evicted.
     if (change === 'opened') {
       requeueAll(index.takeScheduled(webhookId))
       for (const delivery of index.active(webhookId))
@@ -222,13 +225,13 @@ function createIndex() {
       of(delivery.webhookId).count -= 1
       bytes -= delivery.body.length
     },
-    /** Takes all that are scheduled of a webhook. */
+    /** Takes all scheduled deliveries of a webhook. */
     takeScheduled: (webhookId: number): LoadedDelivery[] => of(webhookId).scheduled.splice(0),
     unschedule(delivery: LoadedDelivery): void {
       const ofWebhook = of(delivery.webhookId)
       ofWebhook.scheduled = ofWebhook.scheduled.filter((one) => one !== delivery)
     },
-    /** Takes those of all webhooks that are due. */
+    /** Takes the due deliveries of all webhooks. */
     takeDue(nowUs: number): LoadedDelivery[] {
       const due: LoadedDelivery[] = []
       for (const ofWebhook of byWebhook.values()) {

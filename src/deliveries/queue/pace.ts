@@ -1,20 +1,19 @@
 import { SECOND } from '../../lib/time.ts'
 
-/** Whether a webhook is sent to, and how often at most, as its owner has set it. */
+/** The owner's settings: whether the webhook is paused, and its most attempts a second. */
 export type WebhookTiming = { readonly paused: boolean; readonly maxPerSecond: number | null }
 
 /**
- * How fast a webhook may be sent to: not at all while its owner pauses it, or so many attempts a second, with a burst
- * of one second's worth. Pure, and the only code that changes it. It delays what is next, and never changes what that
- * is.
+ * The rate limit of a webhook: nothing while its owner pauses it, else a number of attempts a second, with a burst of
+ * one second's worth. Pure, and the only code that changes it. It delays attempts, and never changes their order.
  *
- * Each attempt moves `nextUs` on by the time that one takes at that rate; an attempt may begin while `nextUs` is ahead
- * of the clock by less than the burst.
+ * Each attempt moves `nextUs` forward by the interval of the rate; an attempt may begin while `nextUs` is ahead of the
+ * clock by less than the burst.
  */
 export type Pace = {
-  /** Its owner wants nothing to be sent for now. */
+  /** The owner has paused it. */
   readonly isPaused: boolean
-  /** `null`: as fast as it takes them. */
+  /** `null`: no limit. */
   readonly maxPerSecond: number | null
   readonly nextUs: number
   /** Nothing is sent before this: an error of this program interrupted an attempt. */
@@ -23,7 +22,7 @@ export type Pace = {
 
 type State = { -readonly [name in keyof Pace]: Pace[name] }
 
-/** Bounds how often an error that comes back with each attempt is met. */
+/** The pause after an internal error, which may recur with each attempt. */
 const SUSPENSION_US = SECOND
 
 /** Returns a pace without a limit. */

@@ -15,7 +15,7 @@ type Reservation = {
 type ReservationsOptions = {
   readonly scheduler: Scheduler
   readonly steadyUs: NowUs
-  /** Called when such a request has ended: another may begin. */
+  /** Called when a request has ended: another may begin. */
   readonly onEnded: () => void
 }
 
@@ -24,7 +24,8 @@ const stopping = () => new Fault('unavailable', 'The service is stopping.')
 export type Reservations = ReturnType<typeof createReservations>
 
 /**
- * Creates the queue of requests that are no deliveries. They precede deliveries, within the limits of their webhook.
+ * Creates the queue of requests that are not deliveries, such as tests. They precede deliveries, within the limits of
+ * their webhook.
  */
 export function createReservations({ scheduler, steadyUs, onEnded }: ReservationsOptions) {
   let pending: Reservation[] = []

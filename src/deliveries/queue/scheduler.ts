@@ -23,7 +23,7 @@ export type Scheduler = {
   readonly inFlight: number
   /** Returns the queue of a webhook; a new one is created. */
   queueOf(webhookId: number): WebhookQueue
-  /** Returns the queue of a webhook, or `undefined` if there is none. */
+  /** Returns the queue of a webhook, `undefined` if it has none. */
   find(webhookId: number): WebhookQueue | undefined
   queues(): Iterable<WebhookQueue>
   /** Sets when a webhook may be sent to, from now on. */
@@ -43,15 +43,15 @@ export type Scheduler = {
   /** Opens the lane of a delivery whose attempt has ended. */
   release(delivery: LoadedDelivery, nowUs: number): void
   /**
-   * Begins a request that is no delivery, within the 16 of its webhook and the limit of all, but not its window.
+   * Begins a request that is not a delivery, within the 16 of its webhook and the limit of all, but not its window.
    * Returns `undefined` if the limits do not allow one more now.
    */
   reserve(webhookId: number, nowUs: number): Slot | undefined
-  /** Ends such a request. Only its success matters to the circuit breaker: it closes it. */
+  /** Ends such a request. Only a success affects the circuit breaker, and closes it. */
   endReserved(slot: Slot, outcome: Outcome, nowUs: number): void
   /** Notes that the receiver of a webhook works: another process had an answer from it. */
   noteAnswered(webhookId: number, nowUs: number): void
-  /** Has to be called some 40 times a second: requests become slow, probes become due. */
+  /** Notices requests that became slow and probes that became due. Call it some 40 times a second. */
   tick(nowUs: number): void
   /** Calls back from now on, in the order of subscription. */
   subscribe(listener: WebhookListener): void
@@ -168,7 +168,7 @@ function newQueues() {
   }
 }
 
-/** The webhooks that may begin an attempt: those of a class in turn, and the classes in turn. */
+/** The webhooks that may begin an attempt, in turn within a class; the classes take turns too. */
 function newTurns(capacity: Capacity) {
   const turnsOf = { good: newFifo<WebhookQueue>(), unsure: newFifo<WebhookQueue>(), hanging: newFifo<WebhookQueue>() }
   const members = new Set<WebhookQueue>()

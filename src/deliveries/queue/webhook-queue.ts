@@ -37,7 +37,7 @@ export type WebhookQueue = {
   prioritize(delivery: LoadedDelivery): void
   /** Begins the next attempt, and closes its lane until `release`. Returns `undefined` if no delivery can be taken. */
   take(): LoadedDelivery | undefined
-  /** Opens the lane of a delivery that was taken. If that is queued again, it has to be added before. */
+  /** Opens the lane of a delivery that was taken. To queue the delivery again, add it before. */
   release(delivery: LoadedDelivery): void
   /** Removes queued deliveries that match, and returns them. */
   remove(matches: (delivery: LoadedDelivery) => boolean): LoadedDelivery[]
@@ -125,7 +125,7 @@ function newUrgent(lanes: ReadonlyMap<string, Lane>) {
   }
   return {
     remove,
-    /** Returns whether the lane of one is open. */
+    /** Returns whether an urgent delivery has an open lane. */
     isReady: (): boolean => next() !== undefined,
     add(delivery: LoadedDelivery): void {
       if (!deliveries.includes(delivery)) deliveries.push(delivery)
@@ -153,7 +153,7 @@ function newRotation() {
       lane.turns[kind] = true
       waiting[kind].push(lane)
     },
-    /** Returns the next lane that is ready; `undefined` if there is none. */
+    /** Returns the next ready lane, if any. */
     next(): Lane | undefined {
       for (const kind of ['first', 'retries'] as const)
         for (let lane = waiting[kind].shift(); lane !== undefined; lane = waiting[kind].shift()) {

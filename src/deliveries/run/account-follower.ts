@@ -30,13 +30,13 @@ type AccountFollowerOptions = {
   readonly run: () => void
 }
 
-/** How often it is checked whether the deliveries of lost accounts have left memory. */
+/** How often to check whether the deliveries of lost accounts have left memory. */
 const CHECK_MS = 10
 
 /**
- * Follows the accounts that this node owns. Deliveries of an account that it loses leave memory, attempts in flight are
- * aborted; those of an account that it gains are loaded. Events of its accounts that other nodes store are noticed,
- * since a PBX and its accounts may have different owners.
+ * Starts to follow the accounts of this node. For a lost account, attempts in flight are aborted and deliveries leave
+ * memory; for a gained one, deliveries are loaded. Also notices events of its accounts that other nodes store, since a
+ * PBX and its account may have different owners.
  */
 export function followAccounts(options: AccountFollowerOptions) {
   const { ownership, events, emitter, hints, backlogs, webhooks, loader, sender, guard, log, drainMs, onGained, run } =
@@ -51,7 +51,7 @@ export function followAccounts(options: AccountFollowerOptions) {
     return new Map(lost.map((accountId) => [accountLease(accountId), ended(accountId)]))
   }
 
-  /** Resolves when no delivery of an account is in memory. Without the database no attempt is waited for. */
+  /** Resolves when no delivery of an account is in memory; at once while the database does not answer. */
   async function ended(accountId: number): Promise<void> {
     const untilMs = performance.now() + (ownership.isTrusted() ? (drainMs ?? 0) : 0)
     let aborted = false

@@ -19,22 +19,22 @@ type ArrivalsOptions = {
 }
 
 const POLL_MS = 250
-/** To compare so few accounts costs no more than to read what is newest. */
+/** For up to this many accounts, comparing all costs no more than reading the newest events. */
 const FEW_ACCOUNTS = 100
-/** So often all accounts are compared: that finds each event, however long its commit took to become visible. */
+/** The pause between two comparisons of all accounts, which find each event, however late its commit became visible. */
 const COMPARE_MS = 10_000
-/** An event becomes visible long before one is that was stored so much later; of different accounts not in order. */
+/** Events of different accounts may become visible out of order, but never by more than this. */
 const ORDERED_WITHIN_MS = 2_000
 
 /**
- * Starts to poll the store for events of other nodes, four times a second. Not to be started without other nodes. To
- * compare all accounts takes the database 10 ms for 1,000 of them: so most polls read what is newest in the store.
+ * Starts to poll the store for events of other nodes, four times a second. Comparing 1,000 accounts takes the database
+ * 10 ms, so most polls read only the newest events.
  */
 export function startArrivals(options: ArrivalsOptions): { stop(): void } {
   const { store, hints, accountIds, onArrived, log, pollMs = POLL_MS, compareMs = COMPARE_MS } = options
   let newest: ReadonlyMap<number, number> = new Map()
   let known: ReadonlySet<number> = new Set()
-  /** The highest id that was seen until each of the last polls. */
+  /** The highest id seen by each of the last polls. */
   let seen: { readonly atMs: number; readonly id: number }[] = []
   let seenTo = 0
   let comparedMs = Number.NEGATIVE_INFINITY
@@ -43,7 +43,7 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
   function note(ids: Iterable<number>): void {
     for (const id of ids) seenTo = Math.max(seenTo, id)
   }
-  /** Returns the newest event of each wanted account, as far as it was found now or before. */
+  /** Returns the newest known event of each wanted account. */
   async function read(wanted: ReadonlySet<number>, nowMs: number): Promise<ReadonlyMap<number, number>> {
     const from = seen.findLast(({ atMs }) => nowMs - atMs >= ORDERED_WITHIN_MS)
     if (from !== undefined) seen = seen.slice(seen.indexOf(from))
@@ -76,7 +76,7 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
     if (polling) return
     polling = true
     poll()
-      // Parts that write log a warning when the store is unavailable.
+      // Other parts, which write, log a warning when the store is unavailable.
       .catch((error) => log.debug({ err: error }, 'cannot read which events have arrived, will retry'))
       .finally(() => {
         polling = false
@@ -102,14 +102,14 @@ type ArrivalHintsOptions = {
   readonly log: Log
 }
 
-/** Between two hints at least: a busy PBX sends no more than some hundred a second, however many events it has. */
+/** The shortest pause between two hints: at most some hundred a second, however many events a PBX has. */
 const GAP_MS = 5
 /** A hint has 8,000 bytes at most. */
 const MAX_ACCOUNTS = 400
 
 /**
- * Starts to send hints when events are stored for accounts that other nodes send for, so that those need not wait for
- * their next poll: the first at once, the accounts of the next milliseconds together.
+ * Starts to send hints to other nodes when events are stored for their accounts, so that they need not wait for the
+ * next poll. The first hint goes at once; those of the next milliseconds are sent as one.
  */
 export function startArrivalHints({ hints, emitter, ownership, log }: ArrivalHintsOptions): { stop(): Promise<void> } {
   const waiting = new Set<number>()

@@ -19,7 +19,7 @@ import { type LoadedDeliveries, MAX_LOADED } from '../queue/loaded-deliveries.ts
 import type { WebhookCache } from '../sending/webhook-cache.ts'
 
 const MAX_READ = 128
-/** Retries that are in memory already are read along with the others: so the limit is higher than their number. */
+/** A read also returns retries that are in memory: so its limit is higher than their number. */
 const MAX_RETRIES_READ = MAX_LOADED + MAX_READ
 
 export type BacklogReaderOptions = {
@@ -49,7 +49,7 @@ export function createBacklogReader(options: BacklogReaderOptions): (backlog: Ba
         noteDeleted(backlog)
         return
       }
-      // With deliveries in memory a refresh does it, which evicts them.
+      // With deliveries in memory a refresh sets the order, since they have to be evicted.
       if (loaded.countOf(webhookId) === 0) setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
       if (hasDue(backlog, steadyUs())) await loadDue(backlog, load)
       if (!backlog.isStrict) {
@@ -77,8 +77,8 @@ export function isOwnWebhook(
 type Read = (backlog: Backlog, load: Load) => Promise<void>
 
 /**
- * Returns whether the result of a read may be used. Trust in an account may have ended while it was on its way, and may
- * begin again before anybody is notified: nothing of it is taken then, and nothing is noted as read.
+ * Returns whether the result of a read may be used. Ownership may have been lost during the read, and regained before
+ * any notification: then the result is dropped as if it had not been read.
  */
 const isUsable = (options: BacklogReaderOptions, { webhookId }: Backlog, { isStale }: Load): boolean =>
   !isStale && isOwnWebhook(options, webhookId)
@@ -90,7 +90,7 @@ function isNew(options: BacklogReaderOptions, { id, webhookId }: PendingDelivery
   return id > cancelledTo(options, webhookId) && options.loaded.get(id) === undefined
 }
 
-/** Takes deliveries that were read into memory, unless they changed. Returns false if some have to be read again. */
+/** Takes read deliveries into memory, unless they have changed. Returns false if some have to be read again. */
 function take(options: BacklogReaderOptions, found: readonly PendingDelivery[], { released }: Load): boolean {
   for (const pending of found)
     if (isNew(options, pending) && !released.has(pending.id)) options.loaded.add(loadDelivery(pending))
@@ -142,7 +142,7 @@ function createUntriedReader(options: BacklogReaderOptions): Read {
 function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; loadUntried: Read } {
   const { queue, loaded } = options
   return {
-    /** Loads the deliveries that waited for one that has ended. */
+    /** Loads the deliveries that waited for an ended one. */
     async loadNext(backlog, load) {
       const { webhookId, nextOf } = backlog
       const callIds = [...nextOf].slice(0, Math.max(0, Math.min(MAX_READ, loaded.freeOf(webhookId))))

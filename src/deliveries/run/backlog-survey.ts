@@ -9,15 +9,15 @@ import {
 } from '../queue/backlog.ts'
 import { type BacklogReaderOptions, isOwnWebhook } from './backlog-reader.ts'
 
-/** One statement for that many webhooks: the next one waits for it. */
+/** Webhooks per statement: other statements wait for it. */
 const MAX_SURVEYED = 1_000
-/** Fewer are loaded one by one as quickly. */
+/** Loading fewer webhooks one by one is as quick. */
 const WORTH_A_SURVEY = 5
 
 type BacklogSurvey = {
   /** Begins a survey where one is worth it. */
   begin(): void
-  /** Returns whether a survey will tell if there is anything to load for a webhook: until then it is not loaded. */
+  /** Returns whether a survey will check a webhook: until then it is not loaded. */
   isAwaited(backlog: Backlog): boolean
   /** Notes that a webhook is loaded: a later change of its backlog is surveyed again. */
   noteLoad(backlog: Backlog): void
@@ -30,9 +30,9 @@ type BacklogSurveyOptions = BacklogReaderOptions & {
 }
 
 /**
- * Makes the survey of backlogs: one read for many webhooks tells which of them have anything in the store. A node that
- * takes accounts over, or notices that any PBX has another owner, has to look at all its webhooks, of which few have
- * something pending. Where no round trip separates the service from its store there is no survey.
+ * Creates the survey of backlogs: one read finds which of many webhooks have pending deliveries. A node that takes over
+ * accounts, or notices that a PBX has a new owner, must check all its webhooks, and few have any. Only a shared
+ * database, with its round trips, needs the survey.
  */
 export function createBacklogSurvey(options: BacklogSurveyOptions): BacklogSurvey {
   const { queue, webhooks, ownership, backlogs, steadyUs, onSurveyed, onFailed } = options
@@ -57,7 +57,7 @@ export function createBacklogSurvey(options: BacklogSurveyOptions): BacklogSurve
       const first = new Map(rows.map((row) => [row.webhookId, row]))
       for (const [at, backlog] of some.entries()) {
         const load = loads[at]
-        // What left memory meanwhile may be missing in the answer.
+        // Deliveries that left memory meanwhile may be missing in the answer.
         if (load === undefined || load.isStale || load.released.size > 0 || !isOwnWebhook(options, backlog.webhookId))
           continue
         const { untriedId, dueSteadyUs } = first.get(backlog.webhookId) ?? {}

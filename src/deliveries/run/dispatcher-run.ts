@@ -35,18 +35,18 @@ import { startWebhookRefresh } from './webhook-refresh.ts'
 
 /** One run of the dispatcher, from the store to an end. */
 type DispatcherRun = Omit<Dispatcher, 'restarts'> & {
-  /** Ends a run that has failed: aborts its attempts, and records the outcomes of those that had ended. */
+  /** Ends a failed run: aborts its attempts, and records the outcomes of ended ones. */
   abandon(): Promise<void>
 }
 
 /** How often the clock is read: for retries, probes, and requests that have become slow. */
 const TICK_MS = 25
-/** At least this between two lines of the log about the same: what failed is tried again many times a second. */
+/** The shortest pause between two log lines about the same action, which is retried many times a second. */
 const LOG_EVERY_US = 5 * SECOND
 
 /**
- * Starts a run: connects the loader, the scheduler, the sender and the outcome writer. An error of this program outside
- * of an attempt ends it: `onError` is called once, and the run does nothing any more but what `abandon` does.
+ * Starts a run: connects the loader, the scheduler, the sender and the outcome writer. An internal error outside of an
+ * attempt ends the run: `onError` is called once, and only `abandon` works after that.
  */
 export function startRun(options: DispatcherOptions, onError: (error: unknown) => void): DispatcherRun {
   const {
@@ -197,12 +197,12 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
   }
 }
 
-/** Makes handlers of what an action rejects with: the store is unavailable, or it is an error of this program. */
+/** Makes handlers for the rejection of an action: the store is unavailable, or the error is internal. */
 function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, fail: (error: unknown) => void) {
   return (action: string) => {
     let loggedUs = Number.NEGATIVE_INFINITY
     return (err: unknown): void => {
-      // The new owner of the account does it.
+      // The new owner of the account repeats the action.
       if (err instanceof LeaseLost) return
       const isInternal = isInternalError(err)
       if (isInternal) fail(err)
@@ -214,19 +214,19 @@ function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, f
 }
 
 export type Dispatcher = {
-  /** Resolves when a request that is no delivery may begin; see `createReservations`. */
+  /** Resolves when a request that is not a delivery may begin; see `createReservations`. */
   reserve(webhookId: number): Promise<EndReserved>
-  /** Returns how a webhook does. */
+  /** Returns the health of a webhook. */
   health(webhookId: number): BreakerHealth
   /** How many requests are in flight. */
   readonly inFlight: number
-  /** Returns how many attempts an error of this program has interrupted: their deliveries are sent again. */
+  /** Returns the number of attempts that an internal error interrupted; their deliveries are sent again. */
   interrupted(): number
-  /** Returns how often sending began again from the store after an error of this program. */
+  /** Returns how often sending was restarted from the store after an internal error. */
   restarts(): number
   /** Returns how many webhooks are down, and how many of them for five minutes or more. */
   down(): { now: number; long: number }
-  /** Begins no more attempts; resolves when those in flight have ended and are recorded. */
+  /** Stops beginning attempts. Resolves when all attempts in flight have ended and are recorded. */
   stop(): Promise<void>
 }
 
@@ -241,8 +241,8 @@ export type DispatcherOptions = {
   /** Hints between nodes that events were stored. */
   readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
   /**
-   * How long attempts may take to end when this stops or loses their account. Then they are aborted, and count as none.
-   * `undefined`: no other node can send them, so a stop waits for each; no account is ever lost then.
+   * How long attempts may go on after a stop or the loss of their account; then they are aborted and do not count.
+   * `undefined`: no other node can send them, so a stop waits for each attempt.
    */
   readonly drainMs?: number | undefined
   readonly scheduleMs?: readonly number[]

@@ -9,9 +9,9 @@ const MAX_PAUSE_MS = 60_000
 const STABLE_MS = 60_000
 
 /**
- * Starts sending deliveries, in a run of the dispatcher. What a run has in memory is an index of the store. So after an
- * error of this program that may have left it wrong (an assertion that fails) the run is abandoned, and another one
- * begins from the store: nothing is lost, and what was in flight is sent again.
+ * Starts to send deliveries, in a run of the dispatcher. The memory of a run is only an index of the store. So after an
+ * internal error that may have corrupted it, such as a failed assertion, the run is abandoned and another one begins
+ * from the store: nothing is lost, and deliveries in flight are sent again.
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { log } = options

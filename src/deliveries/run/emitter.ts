@@ -2,15 +2,15 @@ import { EventEmitter } from 'node:events'
 import type { StoredEvent } from '../../store/operations/calls.ts'
 
 /**
- * The notifications inside the process, each after the commit that made it true. One may be lost: a listener has to
- * find the same in the store, only later.
+ * The notifications inside the process, each after the commit that made it true. A notification may be lost: every
+ * listener must also find the change in the store, only later.
  */
 type Notifications = {
   /** Events that are in the store, with their deliveries. */
   stored: [readonly StoredEvent[]]
   /** The ids of deliveries that changed, for clients that show them. */
   deliveries: [readonly number[]]
-  /** Deliveries were retried by hand and are due. The ids are of those that were retried one by one. */
+  /** Deliveries were retried by hand and are due; the ids of single retries. */
   due: [ids?: readonly number[]]
   /** The webhook list or a secret of an account changed. */
   webhooks: []

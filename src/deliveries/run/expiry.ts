@@ -6,7 +6,7 @@ import type { Backlogs } from '../queue/backlog.ts'
 import type { Scheduler } from '../queue/scheduler.ts'
 import type { WebhookCache } from '../sending/webhook-cache.ts'
 
-/** The parts that it takes to end deliveries without an attempt, in steps that no other write waits long for. */
+/** The parts needed to end deliveries without an attempt, in small steps so that no other write waits long. */
 type Expiry = {
   readonly queue: Store['queue']
   readonly scheduler: Scheduler
@@ -16,7 +16,7 @@ type Expiry = {
   readonly nowUs: NowUs
   readonly steadyUs: NowUs
   readonly maxAgeUs: number
-  /** Called with the ids of deliveries that ended so. */
+  /** Called with the ids of the ended deliveries. */
   readonly onEnded: (ids: readonly number[], state: 'failed' | 'cancelled') => void
 }
 
@@ -25,9 +25,9 @@ const STEP = 500
 const SWEEP_MS = 5_000
 
 type ExpiryOptions = Expiry & {
-  /** Called when all that had to be cancelled is. */
+  /** Called when every cancellation is complete. */
   readonly onCancelled: () => void
-  /** Makes the function that is called when an action failed that is repeated. */
+  /** Makes the handler of a failed action, which is repeated later. */
   readonly onRejected: (action: string) => (error: unknown) => void
 }
 
@@ -42,7 +42,7 @@ export function startExpiry({ onCancelled, onRejected, ...expiry }: ExpiryOption
 }
 
 /**
- * Cancels the pending deliveries of URLs that left the list. One in flight is still delivered if it succeeds.
+ * Cancels the pending deliveries of URLs that left the list. A delivery in flight still counts if it succeeds.
  * @throws Fault `unavailable`.
  */
 async function cancelUnlisted({ queue, backlogs, webhooks, ownership, nowUs, onEnded }: Expiry): Promise<void> {
@@ -76,7 +76,7 @@ export async function cancelPending(
 }
 
 /**
- * Fails the expired deliveries of webhooks that are down: those of others fail with their last attempt.
+ * Fails the expired deliveries of webhooks that are down; other deliveries fail with their last attempt.
  * @throws Fault `unavailable`.
  */
 export async function failExpired(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {

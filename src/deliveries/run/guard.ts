@@ -1,14 +1,14 @@
-/** Wraps a function that is called back: an error in it, which is one of this program, ends the run alone. */
+/** Wraps a callback, so that an internal error in it ends only the run. */
 export type Guard = <Args extends unknown[], Result>(
   work: (...args: Args) => Result,
 ) => (...args: Args) => Result | undefined
 
-/** The end of one run of the dispatcher by an error of this program, after which its state is not to be trusted. */
+/** Ends a run of the dispatcher after an internal error, since its state can no longer be trusted. */
 type RunGuard = {
   readonly guard: Guard
   /** Ends the run. After the first time it does nothing. */
   fail(error: unknown): void
-  /** Resolves when the run has been ended so. */
+  /** Resolves when the run has failed. */
   readonly failed: Promise<void>
 }
 

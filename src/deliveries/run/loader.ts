@@ -33,7 +33,7 @@ type LoaderOptions = {
   readonly steadyUs: NowUs
   /** Called after a load: deliveries may have been queued, or there may be more to load. */
   readonly onLoaded: () => void
-  /** Makes the function that is called when an action failed that is repeated. */
+  /** Makes the handler of a failed action, which is repeated later. */
   readonly onRejected: (action: string) => (error: unknown) => void
 }
 
@@ -55,7 +55,7 @@ export function createLoader(options: LoaderOptions) {
     offer: (event: StoredEvent): void => offer(options, event),
     ...createAccountMoves(options),
 
-    /** Loads again all that may have been changed in the store, for these webhooks and all that are known. */
+    /** Reloads all deliveries that may have changed in the store, for these and all known webhooks. */
     refresh(by: 'us' | 'others', webhookIds: readonly number[]): void {
       for (const webhookId of webhookIds) if (isOwnWebhook(options, webhookId)) backlogs.of(webhookId)
       for (const backlog of backlogs.all()) {
@@ -95,7 +95,7 @@ export function createLoader(options: LoaderOptions) {
       }
     },
 
-    /** Notices the retries that have become due. To be called some 40 times a second. */
+    /** Notices retries that became due. Call it some 40 times a second. */
     tick(): void {
       loaded.tick()
       for (const backlog of backlogs.all()) if (needsLoad(backlog, steadyUs())) backlogs.toLoad.add(backlog)
@@ -104,8 +104,8 @@ export function createLoader(options: LoaderOptions) {
 }
 
 /**
- * Queues the deliveries of an event that this node has just stored. If others of its call may precede them in the store
- * they are left to it.
+ * Queues the deliveries of an event that this node has just stored. If earlier deliveries of the call may be in the
+ * store, they are left to the store.
  */
 function offer({ loaded, backlogs, webhooks, ownership }: LoaderOptions, event: StoredEvent): void {
   if (!ownership.ownsAccount(event.accountId)) return
@@ -113,10 +113,11 @@ function offer({ loaded, backlogs, webhooks, ownership }: LoaderOptions, event: 
     const { id, webhookId } = place
     const backlog = backlogs.of(webhookId)
     if (id <= backlog.cursor) continue
-    // In a strict order another of its call may be pending. After a lost answer it may have been read, and sent.
+    // With a strict order another delivery of the call may be pending. After a lost answer this one may have been read
+    // and sent.
     const isNext = !backlog.hasMore && !backlog.isStrict && backlog.load === undefined && id > backlog.seenTo
     if (isNext && webhooks.get(webhookId) !== undefined && loaded.freeOf(webhookId) > 0) {
-      // Other nodes may have stored events that precede it, of other calls: they are read when they are noticed.
+      // Other nodes may have stored earlier events of other calls: these are read when they are noticed.
       noteTaken(backlog, id, ownership)
       loaded.add(newDelivery(event, place))
     } else {
@@ -126,9 +127,7 @@ function offer({ loaded, backlogs, webhooks, ownership }: LoaderOptions, event: 
   }
 }
 
-/**
- * Makes the function that begins to load for the webhooks that need it, as much as a turn of the event loop may take.
- */
+/** Makes the function that begins the due loads, as many as fit into a turn of the event loop. */
 function createRefill(options: LoaderOptions): () => void {
   const { loaded, backlogs, steadyUs, onLoaded } = options
   const onFailed = options.onRejected('load deliveries')
@@ -173,7 +172,7 @@ function createPrioritize(options: LoaderOptions) {
   const urgent = new Set<number>()
 
   /**
-   * Makes a delivery that was retried by hand the next of its webhook if that is down: its next probe would be another.
+   * Makes a delivery that was retried by hand the next one of its webhook, even if the webhook is down.
    * @throws Fault `unavailable`.
    */
   async function now(id: number): Promise<void> {
@@ -209,8 +208,8 @@ function createAccountMoves(options: LoaderOptions) {
       }
     },
     /**
-     * Notes that a PBX may have come from another node, which stored the earlier events of its calls: all is read
-     * before an event is queued as it is stored.
+     * Notes that a PBX may have come from another node, which stored the earlier events of its calls: the store is read
+     * before new events are queued directly.
      */
     noteOwnersChanged(): void {
       for (const backlog of backlogs.all()) {

@@ -7,7 +7,7 @@ import { isLongOpen, LONG_OUTAGE_MS } from '../policy/circuit-breaker.ts'
 import type { Scheduler } from '../queue/scheduler.ts'
 import type { WebhookCache } from '../sending/webhook-cache.ts'
 
-/** Called when a webhook has been down for five minutes, and when that is over; `ended`: why it is watched no more. */
+/** Called when a webhook has been down for five minutes, and when that ends; `ended`: why it is no longer watched. */
 export type OnOutage = (url: string, state: 'down' | 'up', ended?: string) => void
 
 type OutageNoticesOptions = {
@@ -25,19 +25,19 @@ const CHECK_MS = 5_000
 const LEFT = 'its URL has left the list'
 
 /**
- * Subscribes to the circuit breakers: logs each outage of a webhook and its end, and reports each long one and its end
- * once. What is reported is in the store, so that the end is reported by the next process, or another node, too. While
- * a webhook is paused it is neither down nor up, and then its five minutes begin again.
+ * Subscribes to the circuit breakers: logs each outage of a webhook and its end, and reports each long outage and its
+ * end once. The store keeps the reported outages, so that the next process, or another node, reports the end. A pause
+ * of a webhook restarts its five minutes.
  */
 export function startOutageNotices(options: OutageNoticesOptions): { stop(): void } {
   const { scheduler, webhooks, store, ownership, steadyUs, log, onOutage, everyMs = CHECK_MS } = options
-  /** By id, with the URL as it was reported. */
+  /** The reported URLs, by webhook id. */
   const reported = new Map<number, string>()
   const pausedUs = new Map<number, number>()
 
   scheduler.subscribe((webhookId, change) => {
     if (change === 'removed') pausedUs.delete(webhookId)
-    // One that is paused is neither down nor up.
+    // A paused webhook is neither down nor up.
     if (change === 'removed' || change === 'paused') return
     const facts = { webhook: webhookId, url: webhooks.urlOf(webhookId) }
     if (change === 'opened') log.warn(facts, 'webhook is down: its deliveries are kept, only probes are sent')
@@ -72,7 +72,9 @@ export function startOutageNotices(options: OutageNoticesOptions): { stop(): voi
       if (isLong && !reported.has(webhookId)) await begin(webhookId)
     }
   }
-  /** Reports the end of what an earlier process or another node reported, and of what has left its list. */
+  /**
+   * Reports the end of outages that an earlier process or another node reported, and of webhooks that left their list.
+   */
   async function findEnded(): Promise<void> {
     const unknown: number[] = []
     for (const webhookId of [...reported.keys()]) {

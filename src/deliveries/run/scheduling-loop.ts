@@ -8,7 +8,7 @@ import type { OutcomeWriter } from '../sending/outcome-writer.ts'
 import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
 
-/** How long no attempt begins after one could not be sent from this machine. */
+/** The pause after this machine could not send an attempt. */
 const PAUSE_US = SECOND
 const LOG_PAUSE_EVERY_US = 60 * SECOND
 /** Attempts in flight while signals are behind: each answer takes a turn of the event loop from them. */
@@ -41,7 +41,7 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
   let scheduled = false
   let stopping = false
 
-  /** Signals precede attempts: a signal that is not read in time is lost, a delivery is only late. */
+  /** Signals precede attempts: an unread signal is lost, a delayed delivery is only late. */
   const mayBegin = () =>
     !outcomes.isFull() && ownership.isTrusted() && (scheduler.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind())
 
@@ -66,7 +66,7 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
 
   return {
     run,
-    /** Runs in a turn of the event loop of its own, so that loading a backlog does not hold up everything else. */
+    /** Runs in a later turn of the event loop, so that loading a backlog does not delay everything else. */
     runSoon(): void {
       if (scheduled) return
       scheduled = true
@@ -75,16 +75,16 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
         run()
       })
     },
-    /** Begins no attempt for a second: this machine could not send one, and others would fare no better. */
+    /** Begins no attempt for a second: this machine could not send one, and would fail again. */
     pause: pause.begin,
-    /** Notices that retries and probes are due and that requests are slow. To be called some 40 times a second. */
+    /** Notices that retries and probes are due and that requests are slow. Call it some 40 times a second. */
     tick(): void {
       clock.check()
       scheduler.tick(steadyUs())
       loader.tick()
       run()
     },
-    /** Begins no more attempts; resolves when those in flight have ended. */
+    /** Stops beginning attempts. Resolves when all attempts in flight have ended. */
     drain(): Promise<void> {
       stopping = true
       run()
@@ -98,7 +98,7 @@ function newPause(steadyUs: NowUs, log: Log) {
   let untilUs = Number.NEGATIVE_INFINITY
   let loggedUs = Number.NEGATIVE_INFINITY
   return {
-    // Asked at each answer: the clock is not read while there was no pause.
+    // Called at each answer: so the clock is not read before the first pause.
     isOn: (): boolean => untilUs !== Number.NEGATIVE_INFINITY && steadyUs() < untilUs,
     begin(reason: string): void {
       const atUs = steadyUs()

@@ -5,7 +5,7 @@ import type { Emitter } from './emitter.ts'
 import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
 
-/** How soon a read that failed is repeated. */
+/** The pause before a failed read is repeated. */
 const RETRY_MS = 1_000
 
 type WebhookRefreshOptions = {
@@ -20,7 +20,7 @@ type WebhookRefreshOptions = {
   readonly onRefreshed: () => void
   /** Begins the attempts that may begin. */
   readonly run: () => void
-  /** Makes the function that is called when an action failed that is repeated. */
+  /** Makes the handler of a failed action, which is repeated later. */
   readonly onRejected: (action: string) => (error: unknown) => void
 }
 
@@ -47,7 +47,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
       if (!stopped) timer = setTimeout(refresh, RETRY_MS, by)
     }
   }
-  /** Does what other processes ask of the one that sends. */
+  /** Answers the requests of other processes to the one that sends. */
   async function answerRequests(): Promise<void> {
     for (const { webhookId, deliveryId } of await store.queue.ownerRequestTake(loader.ownWebhooks()))
       if (deliveryId === null) onAnswered(webhookId)
@@ -70,7 +70,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
   emitter.on('stored', onStored).on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
   onWebhooks()
   return {
-    /** Reads them now. */
+    /** Reads the webhooks now. */
     refresh: onWebhooks,
     stop(): void {
       stopped = true

@@ -1,13 +1,13 @@
 /** The attempts of one account, which are aborted together when this node loses it. */
 export type AbortGroup = {
   readonly isAborted: boolean
-  /** Aborts the attempts that are in flight, and those that are begun later. */
+  /** Aborts the attempts in flight, and all later ones. */
   abort(): void
   add(controller: AbortController): void
   remove(controller: AbortController): void
 }
 
-/** Creates a group without attempts. An account is rarely lost: a signal for each attempt would cost too much. */
+/** Creates a group without attempts. A signal for each attempt would cost too much, since an account is rarely lost. */
 export function newAbortGroup(): AbortGroup {
   const controllers = new Set<AbortController>()
   let isAborted = false

@@ -66,7 +66,7 @@ export function reasonOf(error: unknown, timeoutMs: number): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : String(error)
-  // Without the hints for developers that fetch adds, and the URL.
+  // Removes the URL and the hints for developers that fetch adds.
   const reason = message.replace(/ (fetching "|For more information, ).*$/s, '')
   return REASONS[code] ?? (code === '' ? reason : `${reason} (${code})`)
 }

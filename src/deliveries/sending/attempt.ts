@@ -17,9 +17,9 @@ export type Request = {
   /** The trace of the call, and this attempt within it. */
   readonly traceparent: string
   readonly body: string
-  /** Of a body that is not the default one. */
+  /** The media type of the body; JSON by default. */
   readonly contentType?: string
-  /** Further headers, as the options of the webhook have them. */
+  /** Further headers, from the options of the webhook. */
   readonly headers?: Readonly<Record<string, string>>
   /** The requests that are aborted together with it. */
   readonly group?: AbortGroup | undefined
@@ -40,7 +40,7 @@ export type AttemptOptions = {
   /** An egress proxy; it has to guard the network then, since names are resolved there. */
   readonly proxy?: string
   readonly timeoutMs?: number
-  /** How long an address that accepts no connection is waited for while there is another. */
+  /** How long to wait for a connection to an address before trying the next one. */
   readonly nextAddressMs?: number
   readonly resolve?: Resolve
   readonly nowUs?: NowUs
@@ -51,7 +51,7 @@ export const TIMEOUT_MS = 10_000
 export const USER_AGENT = 'HookswitchHttpAgent/1.0'
 /** RFC 8305 gives a connection 2 s at most before the next address is tried. */
 const NEXT_ADDRESS_MS = 2_000
-/** So many addresses of a name are tried when none can be connected to. */
+/** The most addresses of a name that are tried when connecting fails. */
 const MAX_ADDRESSES = 3
 /** Origins whose kept-alive connections are counted. */
 const MAX_ORIGINS = 4_096
@@ -97,7 +97,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
           watch?.end()
           if (group?.isAborted) throw error
           // A kept-alive connection may be closed by its other end just as the request is sent: that is no failure of
-          // the receiver, and it is sent again on a new one. A receiver that had got it recognizes its webhook-id.
+          // the receiver, and it is sent again on a new one. A receiver that did get it recognizes its webhook-id.
           if (kept && wasClosed(error)) resent = true
           else if (wasNotConnected(error) && index + 1 < places.length) index += 1
           else throw error
@@ -116,7 +116,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
     return literal === undefined ? resolve(name) : [literal]
   }
 
-  /** Returns the addresses that may be called, or why none may. */
+  /** Returns the allowed addresses, or why none is allowed. */
   function placesOf(target: Target, found: readonly string[]): readonly Place[] | string {
     if (proxy !== undefined) return [{ url: target.plain, origin: target.url.origin, address: null }]
     const allowed = found.filter((one) => refusalOf(one) === undefined)
@@ -146,13 +146,13 @@ function init(request: Request, signal: AbortSignal, keepalive: boolean, proxy?:
     'webhook-signature': signature,
     traceparent,
   }
-  // The URL has the address: the name is in the header Host, as it would have been.
+  // The URL has the address, so the header Host has the name.
   if (target.literal === undefined) own.host = target.host
   if (target.authorization !== undefined) own.authorization = target.authorization
   const headers = request.headers === undefined ? own : { ...request.headers, ...own }
   // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
   const through = proxy ?? false
-  // An answer that is compressed all the same is logged as it came: 631 bytes of it could be 400 MB.
+  // A compressed answer is logged as it came: 631 bytes could expand to 400 MB.
   const plainly = { redirect: 'manual' as const, decompress: false }
   const sent = { method: 'POST', headers, body, signal, keepalive, proxy: through, ...plainly }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
@@ -167,7 +167,7 @@ function outcomeOf(response: Response, nowUs: NowUs): Outcome {
   return { kind: 'refused', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** Resolves like the promise, unless the signal fires before. */
+/** Resolves like the promise, or rejects when the signal fires first. */
 function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason)
@@ -186,8 +186,7 @@ function refusal(
 
 /**
  * Counts the connections that `fetch` may have kept alive to each origin. It does not report the connection of a
- * request, but it uses one that is kept alive if there is one: so a request has a new connection for certain when this
- * count is 0.
+ * request, but prefers one that is kept alive: so a request certainly has a new connection when the count is 0.
  */
 function createKeptConnections() {
   const kept = new Map<string, number>()
@@ -223,10 +222,10 @@ const BODY_WAIT_MS = 1_000
  */
 async function readLogged(response: Response, leftMs: number): Promise<string | null> {
   const { headers } = response
-  // The announced length of a body in chunks means nothing.
+  // A chunked body has no valid length.
   const length = Number((headers.has('transfer-encoding') ? null : headers.get('content-length')) ?? Number.NaN)
-  // Short and announced: the common case, read at once, and ended by the 10 s of the attempt if it never comes. Even
-  // reading the property `body` would make a stream of it.
+  // The common case: a short body with a length, read at once and bounded by the 10 s of the attempt. Even reading the
+  // property `body` would make it a stream.
   if (length <= LOGGED_BYTES) return response.text().catch(() => '')
   const { body } = response
   if (body === null) return null

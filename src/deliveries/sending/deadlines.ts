@@ -16,17 +16,17 @@ type Entry = Deadline & {
 const STEP_MS = 20
 /** Requests that begin within this time share a signal: one for each would be a twentieth of the main thread's load. */
 const TOGETHER_MS = 1
-/** A signal iterates over all that ever listened to it whenever one of them stops. */
+/** A signal iterates over all its past listeners whenever one is removed. */
 const MAX_USERS = 16
 
 /**
- * Creates deadlines that are all equally far away, so that they pass in the order in which they began: one timer checks
- * the first. `AbortSignal.timeout` keeps each signal, and all that refers to it, for the whole time: at 20,000 requests
- * a second that is most of the garbage collector's work.
+ * Creates deadlines of equal length, which pass in the order of their beginnings: so one timer checks the first.
+ * `AbortSignal.timeout` keeps each signal and its references for the whole time, most of the garbage collector's work
+ * at 20,000 requests a second.
  */
 export function createDeadlines(timeoutMs: number) {
   const entries = newFifo<Entry>()
-  /** Of each group: requests of two groups cannot share a signal. */
+  /** The newest deadline of each group: two groups cannot share a signal. */
   const newest = new Map<AbortGroup | undefined, Entry>()
   let timer: Timer | undefined
 

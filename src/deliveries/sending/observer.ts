@@ -3,7 +3,7 @@ import type { DeliveryState } from '../../store/operations/delivery-state.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'
 import type { Attempted } from './attempt.ts'
 
-/** An attempt that ended. `waitedUs`: since its schedule began; `url` is as logs may have it. */
+/** An attempt that ended. `waitedUs`: since its schedule began; `url` is redacted for logs. */
 export type EndedAttempt = {
   readonly delivery: LoadedDelivery
   readonly url: string
@@ -17,12 +17,14 @@ export type EndedAttempt = {
 /**
  * Observes the dispatcher, for metrics and the log. Called for every attempt, so it must be quick. `waitedUs`: since
  * the schedule began, so since the event was stored or the delivery was retried by hand. The event itself may have
- * happened hours before: after a reconnect it is learnt late.
+ * happened hours before: after a reconnect it is reported late.
  */
 export type Observer = {
   started(delivery: LoadedDelivery, waitedUs: number): void
   ended(attempt: EndedAttempt): void
-  /** So many ended without an attempt: they expired while their webhook was down, or its URL left the list. */
+  /**
+   * `count` deliveries ended without an attempt: they expired while their webhook was down, or its URL left the list.
+   */
   endedUnsent(count: number, state: 'failed' | 'cancelled'): void
   /** Its URL has left the list and nothing of it is in flight: data about it can be removed. */
   webhookRemoved(webhookId: number): void

@@ -7,8 +7,8 @@ import type { Store } from '../../store/store.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'
 
 /**
- * Outcomes that are not recorded yet: beyond this no more attempts begin. A process that is killed repeats these, and
- * the 64 or so that are in flight: at most 300.
+ * The most unrecorded outcomes; above it no attempt begins. A killed process repeats these, and the 64 or so attempts
+ * in flight: at most 300.
  */
 const MAX_UNRECORDED = 224
 const RETRY_MS = 250
@@ -79,7 +79,7 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDel
 type Groups = Map<number | undefined, Group>
 type Group = { readonly deliveries: LoadedDelivery[]; readonly batch: Batch }
 
-/** Creates the writer of outcomes. All that come while a batch is written go into the next one. */
+/** Creates the writer of outcomes. Outcomes that come during a write go into the next batch. */
 export function createOutcomeWriter({ queue, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
   const store = createPersistentWrite({ queue, ownership, log })
   let groups: Groups = new Map()
@@ -94,7 +94,7 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
       groups = new Map()
       beingWritten = queued
       queued = 0
-      // The store commits them together all the same; each account has a fence of its own.
+      // Each account has its own fence; the store still commits all of them together.
       await Promise.all(written.map(([accountId, group]) => write(group, accountId)))
     }
     isWriting = false
@@ -103,7 +103,7 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
 
   async function write({ deliveries, batch }: Group, accountId: number | undefined): Promise<void> {
     const superseded = await store.write(batch, accountId)
-    // Before the call: it begins as many attempts as the bound allows by then.
+    // Counted down first, since the callback begins as many attempts as the bound allows.
     beingWritten -= deliveries.length
     onRecorded(deliveries, superseded)
   }
@@ -146,7 +146,7 @@ function createPersistentWrite({ queue, ownership, log }: Omit<OutcomeWriterOpti
         if (failing.delete(batch)) log.info('outcomes of attempts are recorded again: the store can be written')
         return superseded
       } catch (err) {
-        // Another node sends these deliveries again, or has recorded outcomes of its own.
+        // The new owner sends these deliveries again, or has recorded its own outcomes.
         if (err instanceof LeaseLost) {
           if (failing.delete(batch)) log.info('outcomes that could not be recorded are left to the new owner')
           return batch.deliveryIds

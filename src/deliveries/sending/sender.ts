@@ -28,16 +28,16 @@ type SenderOptions = {
   readonly steadyUs: NowUs
   /** Called when this machine could not send: the delivery is queued as before. */
   readonly onUnsent: (reason: string) => void
-  /** Called when an attempt has ended, after all that follows from it. */
+  /** Called when an attempt has ended and its outcome was applied. */
   readonly onEnded: () => void
-  /** Called when the end of an attempt failed, so that what is in memory is not to be trusted. */
+  /** Called when an internal error at the end of an attempt makes the memory untrustworthy. */
   readonly fail: (error: unknown) => void
 }
 
 export type Sender = {
-  /** Makes an attempt. Never throws: an error costs this attempt alone, and its delivery is sent again. */
+  /** Makes an attempt. Never throws: an error affects this attempt alone, and its delivery is sent again. */
   send(slot: AttemptSlot): void
-  /** Returns how many attempts an error of this program has interrupted. */
+  /** Returns the number of attempts that an internal error interrupted. */
   interrupted(): number
   /** Aborts the attempts in flight for an account: they do not count. */
   abort(accountId: number): void
@@ -45,10 +45,10 @@ export type Sender = {
   abortAll(): Promise<void>
 }
 
-/** At least this between two errors that are logged: they may come with each attempt. */
+/** The shortest pause between two logged errors, which may recur with each attempt. */
 const ERROR_LOG_US = 5 * SECOND
 
-/** Creates the sender: it signs a delivery, makes the attempt, and hands the outcome on. */
+/** Creates the sender: it signs a delivery, makes the attempt, and applies the outcome. */
 export function createSender(options: SenderOptions): Sender {
   const { webhooks, scheduler, loaded, outcomes, observer, log, scheduleMs, random } = options
   const { nowUs, steadyUs, onUnsent, onEnded } = options
@@ -63,7 +63,7 @@ export function createSender(options: SenderOptions): Sender {
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
     const { delivery } = slot
     const { outcome } = attempted
-    // Clocks are read once for all that follows from one answer.
+    // The clocks are read once per answer.
     const [endedUs, endedSteadyUs] = [nowUs(), steadyUs()]
     scheduler.end(slot, outcome, endedSteadyUs)
     if (outcome.kind === 'unsent' || outcome.kind === 'aborted') {
@@ -73,7 +73,7 @@ export function createSender(options: SenderOptions): Sender {
     }
     const waitedUs = endedSteadyUs - delivery.sinceUs
     const probe = slot.probe && slot.queue.breaker.open !== undefined && outcome.kind !== 'skipped'
-    // A probe that failed counts against nothing: only its age ends the delivery.
+    // A failed probe does not count as a try: only age ends the delivery.
     if (probe) endFailedProbe(delivery, { expired: isExpired(delivery, endedSteadyUs) })
     else
       endAttempt(
@@ -123,7 +123,7 @@ type RunningOptions = {
   readonly onEnded: () => void
 }
 
-/** Creates the attempts that are running. An error of this program in one of them goes to `onError`. */
+/** Creates the set of running attempts. An internal error in one of them goes to `onError`. */
 function createRunning({ begin, end, onError, onEnded }: RunningOptions) {
   let count = 0
   let ending: PromiseWithResolvers<void> | undefined
@@ -159,7 +159,7 @@ function createRunning({ begin, end, onError, onEnded }: RunningOptions) {
         onError(slot, error)
       }
     },
-    /** Resolves when there is none. */
+    /** Resolves when no attempt is running. */
     async none(): Promise<void> {
       if (count === 0) return
       ending ??= Promise.withResolvers<void>()
@@ -175,7 +175,7 @@ const factsOf = ({ id, webhookId, uuid, callId }: LoadedDelivery) => ({
   call: callId,
 })
 
-/** Creates the end of attempts that an error of this program interrupted: their deliveries are left to the store. */
+/** Creates the handler of attempts that an internal error interrupted: their deliveries are left to the store. */
 function createInterruptions({ scheduler, loaded, log, steadyUs, fail }: SenderOptions) {
   let count = 0
   let loggedUs = Number.NEGATIVE_INFINITY
@@ -224,7 +224,7 @@ function newAbortGroups() {
   }
 }
 
-/** Returns the row of an attempt, and what is written of its delivery. */
+/** Returns the row of an attempt, and the new state of its delivery. */
 function recordOf(
   { state, dueUs }: LoadedDelivery,
   { outcome, durationMs, address, response }: Attempted,

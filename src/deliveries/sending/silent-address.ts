@@ -5,7 +5,7 @@ import type { Place, Target } from './target.ts'
 /** Watches one request. `signal` ends it when its address accepts no connection, or when `given` fires. */
 type Watch = { readonly signal: AbortSignal; end(): void }
 
-/** For how long an address that accepted no connection is tried after the others. */
+/** How long an address that accepted no connection is tried last. */
 const LAST_FOR_MS = 60_000
 const MAX_SILENT = 1_024
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
@@ -16,7 +16,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
  * the address accepts any.
  */
 export function watchConnecting(nextAddressMs: number) {
-  /** When an address was silent last, by its origin. */
+  /** The time at which an address was last silent, by origin. */
   const silentMs = new Map<string, number>()
 
   const isSilent = (origin: string): boolean => {

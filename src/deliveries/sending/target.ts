@@ -11,7 +11,7 @@ export type Target = {
   readonly authorization: string | undefined
   /** The URL without `user:pass@` and fragment, for a proxy. */
   readonly plain: string
-  /** The URL as logs may have it: without what may be secret. */
+  /** The URL for logs, redacted. */
   readonly logged: string
   /** Returns the URL with an address in place of its name. */
   at(address: string): Place
@@ -23,7 +23,7 @@ export type Target = {
  */
 export type Place = { readonly url: string; readonly origin: string; readonly address: string | null }
 
-/** Returns a URL in parts. @throws TypeError when it is none. */
+/** Returns a URL in parts. @throws TypeError for an invalid URL. */
 export function targetOf(text: string): Target {
   const url = new URL(text)
   const { protocol, port, pathname, search, username, password } = url
@@ -49,13 +49,13 @@ export function targetOf(text: string): Target {
   }
 }
 
-/** A word, such as `hooks`, `api` or `v2`: no token is one. */
+/** A word, such as `hooks`, `api` or `v2`, which is no token. */
 const WORD = /^[a-z][a-z._-]{0,19}\d{0,2}$/i
 
 /**
- * Returns a URL as logs, alerts and diagnoses may have it, because these are read by others than its owner and copied
- * into tickets: its origin, and the first part of its path if that is a word. In the rest, the query and the user most
- * services keep a token: `https://hooks.slack.com/services/…`.
+ * Returns a redacted URL for logs, alerts and diagnoses, which others than its owner read: its origin, and the first
+ * part of its path if that is a word. The rest, the query and the user often have a token:
+ * `https://hooks.slack.com/services/…`.
  */
 export function loggedUrl({ protocol, host, pathname, search }: URL): string {
   const [first = '', ...more] = pathname.slice(1).split('/')

@@ -8,8 +8,8 @@ let drawn = ''
 let at = 0
 
 /**
- * Returns a `traceparent` header (W3C Trace Context, sampled) for one attempt. The trace is that of a call, so that the
- * spans of all systems that its events reach are one trace; the parent id is another one each time.
+ * Returns a `traceparent` header (W3C Trace Context, sampled) for one attempt. All events of a call share one trace id,
+ * so that receivers' spans join one trace; the parent id is new each time.
  */
 export function traceparentOf(callId: string): string {
   if (at === drawn.length) {
@@ -29,7 +29,7 @@ function traceIdOf(callId: string): string {
   return last.traceId
 }
 
-/** Returns the digits of a UUID; of any other id as many digits that are its own. */
+/** Returns the digits of a UUID, or a hash of any other id. */
 function newTraceId(callId: string): string {
   const digits = callId.replaceAll('-', '').toLowerCase()
   return /^(?!0+$)[0-9a-f]{32}$/.test(digits) ? digits : createHash('sha256').update(callId).digest('hex').slice(0, 32)

@@ -7,25 +7,25 @@ import type { WebhookTiming } from '../queue/pace.ts'
 import { type CustomRequest, customRequestOf } from './custom-attempt.ts'
 import { type Target, targetOf } from './target.ts'
 
-/** A webhook as attempts need it: its URL taken apart, and its signer. */
+/** A webhook prepared for attempts: its parsed URL and its signer. */
 type CachedWebhook = {
   readonly id: number
   readonly accountId: number
   readonly url: string
   readonly listed: boolean
-  /** Of a URL that left the list: pending deliveries up to this id are still to be cancelled. */
+  /** After a URL left the list: pending deliveries up to this id are still to be cancelled. */
   readonly cancelledTo: number
   readonly target: Target
   readonly sign: Signer
-  /** Until when `sign` may be used: then the previous secret no longer signs. */
+  /** The time until which `sign` is valid: then the previous secret stops signing. */
   readonly signUntilUs: number
   /** Its own headers and body; `undefined`: it gets the default request. */
   readonly custom: CustomRequest | undefined
-  /** An event of a call is not tried before the one before it has ended. */
+  /** The order is strict: an event of a call waits for the end of the previous one. */
   readonly isStrict: boolean
 }
 
-/** Returns a webhook with its URL taken apart, and its signer at a time (wall clock). */
+/** Prepares a webhook for attempts at a time (wall clock). */
 export function cachedWebhookOf(
   webhook: WebhookRecord,
   nowUs: number,
@@ -92,14 +92,14 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
   return {
     /** Returns a webhook that was loaded, or `undefined`. */
     get,
-    /** Returns the URL of a webhook as logs may have it; empty if it was not loaded. */
+    /** Returns the redacted URL of a webhook; empty if it is not loaded. */
     urlOf: (webhookId: number): string => get(webhookId)?.target.logged ?? '',
-    /** Returns when a webhook was last no longer paused, in steady time: no delivery is older than this. */
+    /** Returns the end of the last pause of a webhook (steady time); ages count from it. */
     resumedUs: (webhookId: number): number =>
       entries.get(webhookId)?.record.options?.resumedSteadyUs ?? Number.NEGATIVE_INFINITY,
-    /** Reads webhooks; those that are unknown are removed. @throws Fault `unavailable`. */
+    /** Reads webhooks, and removes unknown ones. @throws Fault `unavailable`. */
     load,
-    /** Reads all that are cached, and these: a list or a secret may have changed. @throws Fault `unavailable`. */
+    /** Reads all cached webhooks and these: a list or a secret may have changed. @throws Fault `unavailable`. */
     refresh: (ids: readonly number[]) => load([...new Set([...entries.keys(), ...ids])]),
     remove: (webhookId: number): void => void entries.delete(webhookId),
   }

@@ -9,18 +9,15 @@ export type Copies = Source & {
   /** Checks that this is the place of the copies of this store. @throws Error with the reason if it is not. */
   check?(): Promise<void>
   /**
-   * Copies a file, in place of what is there, and returns its name and its SHA-256 (hexadecimal). What is read back
-   * from the copy has that hash. @throws Error with the reason; then there may be a part of it, which has another name.
+   * Copies a file, replacing an earlier copy. Returns the name and the SHA-256 (hexadecimal), which was verified by
+   * reading the copy back. @throws Error with the reason; a part may be left under another name.
    */
   write(name: CopyName, file: OpenFile): Promise<{ readonly name: string; readonly sha256: string }>
-  /**
-   * Deletes the copy of a recording and all parts of one, if there are any. @throws Error with the reason when that
-   * cannot be done.
-   */
+  /** Deletes the copy of a recording and its parts, if there are any. @throws Error with the reason. */
   remove(stem: string): Promise<void>
 }
 
-/** Returns the stem of the names of a recording's files. It never changes: so another try replaces the copy. */
+/** Returns the stem of the names of a recording's files. It never changes, so that another try replaces the copy. */
 export function copyStemOf({ accountId, callId, id, sinceUs, copy }: RecordingRecord): string {
   if (copy !== null) return copy.replace(/\.[^./]*$/, '')
   const day = new Date(sinceUs / 1_000).toISOString().slice(0, 10)
@@ -50,5 +47,5 @@ export async function hashOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): P
   return hasher.digest('hex')
 }
 
-/** Makes the error of a copy that is not what was written. */
+/** Makes the error of a copy that differs from the file. */
 export const notAsWritten = (): Error => new Error('the copy is not what was written: its SHA-256 is another')

@@ -7,18 +7,17 @@ import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies
 
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
-/** So much is on disk before much more is written: a copy that was interrupted goes on from there. */
+/** The steps in which a copy is synced to disk: an interrupted copy continues at a step. */
 const STEP_BYTES = 16 * 1024 * 1024
 
 /**
- * Creates the place of copies in a folder of this machine. A copy that was interrupted goes on from a multiple of
- * `stepBytes`.
+ * Creates the place of copies in a folder of this machine. An interrupted copy continues at a multiple of `stepBytes`.
  */
 export function createFolderCopies(folder: string, stepBytes = STEP_BYTES): Copies {
   const source = createFolderSource(folder)
   const pathOf = (name: string) => join(folder, ...name.split('/'))
 
-  /** Reads a file of this folder, and returns what `use` makes of it; `undefined` if there is none. */
+  /** Opens a file of this folder for `use`. Returns its result; `undefined` if the file does not exist. */
   async function withFile<Result>(name: string, use: (file: OpenFile) => Promise<Result>): Promise<Result | undefined> {
     const opened = await source.open(name.split('/'))
     if (opened.kind !== 'file') return undefined
@@ -29,7 +28,7 @@ export function createFolderCopies(folder: string, stepBytes = STEP_BYTES): Copi
     }
   }
 
-  /** Writes a part, or the rest of it, and returns the hash of the whole. It is on disk then. */
+  /** Writes a part, or the rest of it, to disk. Returns the hash of the whole. */
   async function writePart(part: string, file: OpenFile): Promise<string> {
     const handle = await open(pathOf(part), constants.O_WRONLY | constants.O_CREAT, PRIVATE_FILE)
     try {
@@ -44,7 +43,7 @@ export function createFolderCopies(folder: string, stepBytes = STEP_BYTES): Copi
     }
   }
 
-  /** Deletes the files whose names begin with that of a copy, but for those that are to be kept. */
+  /** Deletes all files of a recording except `kept`. */
   async function clear(stem: string, kept?: string): Promise<void> {
     const path = pathOf(stem)
     for (const name of await namesIn(dirname(path)))
@@ -55,7 +54,7 @@ export function createFolderCopies(folder: string, stepBytes = STEP_BYTES): Copi
     open: source.open,
     async write({ stem, extension }, file) {
       const name = `${stem}.${extension}`
-      // Only what was read of this very file is gone on with.
+      // The name has the stamp, so that only a part of this very file is continued.
       const part = `${stem}.${Bun.hash(file.stamp).toString(36)}.part`
       await mkdir(dirname(pathOf(name)), { recursive: true, mode: PRIVATE_FOLDER })
       const sha256 = await writePart(part, file)
@@ -72,11 +71,13 @@ export function createFolderCopies(folder: string, stepBytes = STEP_BYTES): Copi
   }
 }
 
-/** Returns how much of a part is certainly on disk: each step was synced before the end of the next one was written. */
+/** Returns the bytes of a part that are certainly on disk: each step was synced before the next one was complete. */
 const syncedBytes = (size: number, stepBytes: number): number =>
   Math.max(0, Math.floor(size / stepBytes) - 1) * stepBytes
 
-/** Returns a function that writes chunks one after the other. Nothing is cut off: another node may write the same. */
+/**
+ * Returns a function that writes chunks one after the other. It never truncates: another node may write the same file.
+ */
 function writingFrom(handle: FileHandle, { start, stepBytes }: { start: number; stepBytes: number }) {
   let at = start
   return async (chunk: Uint8Array): Promise<void> => {
@@ -97,7 +98,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** The new name of a file is on disk once its folder is. */
+/** Syncs a folder, so that the new name of a file in it is on disk. */
 async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -8,8 +8,8 @@ import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies
 const PART_BYTES = 8 * 1024 * 1024
 
 /**
- * Creates the place of copies in a bucket of S3. Endpoint, region and keys are those of the environment. Bun's client
- * waits for minutes for a server that accepts and does not answer: `limits` ends that.
+ * Creates the place of copies in a bucket of S3. Endpoint, region and keys come from the environment. Bun's client
+ * waits for minutes for a server that accepts but does not answer: `limits` ends that.
  */
 export function createS3Copies(
   { bucket, prefix }: S3Place,
@@ -37,7 +37,7 @@ export function createS3Copies(
       }
       return { kind: 'file', file }
     } catch (error) {
-      // Without the bucket, or with an unknown key, the answer may be the same: only a list proves that it is missing.
+      // A missing bucket and an unknown key may give the same answer: only a list proves that the file is missing.
       const problem = codeOf(error) === 'NoSuchKey' ? await problemOfList() : (await explained(error)).message
       if (problem === undefined) return { kind: 'missing', reason: 'there is no such object' }
       return { kind: 'unavailable', reason: problem }
@@ -57,7 +57,7 @@ export function createS3Copies(
         })
         await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.end()))
       } catch (error) {
-        // Otherwise a part of it would be there under its name.
+        // Otherwise a truncated copy would appear under its name.
         const aborted = Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error))))
         await answered(aborted).catch(() => undefined)
         throw await explained(error)
@@ -75,7 +75,7 @@ export function createS3Copies(
   }
 }
 
-/** Returns how to learn why requests of a client fail. */
+/** Returns a function that finds out why requests of a client fail. */
 function problemsOf(client: S3Client, bucket: string, answered: <Result>(work: Promise<Result>) => Promise<Result>) {
   const problemOfList = () =>
     answered(client.list({ maxKeys: 1 })).then(
@@ -83,7 +83,7 @@ function problemsOf(client: S3Client, bucket: string, answered: <Result>(work: P
       (error) => reasonOf(error) ?? String(error),
     )
 
-  /** Returns an error of S3 with its reason. Some responses have none, as those to HEAD: one to a list has. */
+  /** Returns an error of S3 with its reason. Responses to HEAD have none: then a list request finds it. */
   async function explained(error: unknown): Promise<Error> {
     if (!(error instanceof Error) || error.name !== 'S3Error')
       return error instanceof Error ? error : new Error(`${error}`)
@@ -97,7 +97,7 @@ const NO_ANSWER = 'it does not answer'
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
-/** Returns what an error of S3 means; `undefined` if it has no meaning of its own. */
+/** Returns an error of S3 in plain words; `undefined` for a code without a text here. */
 function reasonOf(error: unknown): string | undefined {
   const code = codeOf(error)
   if (code === 'ConnectionRefused') return 'the connection is refused: check AWS_ENDPOINT'
@@ -106,7 +106,7 @@ function reasonOf(error: unknown): string | undefined {
   return error instanceof Error && !/unexpected error/.test(error.message) ? error.message : code
 }
 
-/** Passes a stream on within limits; it fails if it ends before all of its bytes have come. */
+/** Passes a stream on within limits. The stream fails if it ends early. */
 function complete(stream: ReadableStream, bytes: number, limits: ReadLimits): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> = stream.getReader()
   const limited = limitedReads(limits)

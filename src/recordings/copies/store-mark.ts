@@ -4,27 +4,27 @@ import type { Log } from '../../lib/log.ts'
 import { type Copies, newHasher } from './copies.ts'
 
 /**
- * The mark of a folder of copies: a file with the id of the store whose copies it has. Without it a folder is another
- * one: that of another store, a mount that is away, or a folder of this machine alone beside other nodes. Copies there
- * would be found by nobody else, and deleting them would delete nothing.
+ * The mark of the folder of copies: a file with the id of their store. A folder without it is the wrong one: a folder
+ * of another store, a missing mount, or a local folder of one node. Nobody else would find copies there, and deletions
+ * there would delete nothing.
  */
 export const MARK_FILE = '.hookswitch-store'
 
 export type MarkOptions = {
   readonly folder: string
-  /** Returns the secret that every node of a store has, and no other store. */
+  /** Returns the secret of the store, the same on every node. */
   readonly storeKey: () => Promise<string>
   /** Returns the names of the newest copies, with the times of their calls. */
   readonly newestCopies: () => Promise<readonly { readonly copy: string; readonly sinceUs: number }[]>
 }
 
-/** Returns the id of a store, as it is in the mark. */
+/** Returns the id of a store, the content of the mark. */
 export const storeIdOf = (key: string): string => newHasher().update(`copies ${key}`).digest('hex').slice(0, 32)
 
 /**
- * Checks that a folder is that of the copies of a store. An empty one is marked if the store has no copies yet, and one
- * without a mark if it has the newest copies (an earlier version made them), unless `mayMark` is false. Returns what is
- * wrong, with what to do.
+ * Checks that a folder is the folder of a store's copies. Marks an empty folder if the store has no copies yet, and a
+ * folder that has the newest copies of an earlier version, unless `mayMark` is false. Returns the problem and what to
+ * do; `undefined` if there is none.
  */
 export async function problemOfMark(
   { folder, storeKey, newestCopies }: MarkOptions,
@@ -67,12 +67,12 @@ function noneIfMissing(error: unknown): undefined {
   throw error
 }
 
-/** What was found is right for so long: each copy and each deletion asks. */
+/** How long a result is reused, since each copy and each deletion asks. */
 const FRESH_MS = 5_000
 
 /**
- * Returns copies that are neither written nor removed while their place is not the right one. That is logged when it
- * begins and when it ends.
+ * Wraps copies so that none is written or removed while the folder is the wrong one. Logs the beginning and the end of
+ * that.
  */
 export function createMarkedCopies(copies: Copies, problemOf: () => Promise<string | undefined>, log: Log): Copies {
   let problem: string | undefined

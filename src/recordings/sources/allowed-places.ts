@@ -4,7 +4,7 @@ import type { RecordingsSource } from '../../lib/pbx-url.ts'
 
 /**
  * The places of recordings that PBXs of the API may name. An administrator of the API is not the operator of the
- * machine: without this rule one could read every file of the service's user, and every web server inside its network.
+ * machine: without this rule a place could name any file of the service's user, and any web server in its network.
  */
 export type AllowedPlaces = {
   /** Returns why a PBX of the API may not have this place, as the end of a sentence; `undefined` if it may. */
@@ -24,7 +24,7 @@ type AllowedPlacesOptions = {
 
 const isUrl = (place: string): boolean => /^https?:/i.test(place)
 
-/** Creates the rule that a machine has for the places of recordings. */
+/** Creates the rule for the places of recordings on a machine. */
 export function createAllowedPlaces({ from, ofSettings, copiesFolder }: AllowedPlacesOptions): AllowedPlaces {
   const allowed = () => [...from, ...(ofSettings?.() ?? []).map(({ location }) => location)]
 
@@ -47,7 +47,7 @@ export function createAllowedPlaces({ from, ofSettings, copiesFolder }: AllowedP
   }
 }
 
-/** Both are whole paths without links; the rule holds for names of folders, and not for parts of them. */
+/** Both are absolute paths without links; whole folder names are compared, not prefixes. */
 const isWithin = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 

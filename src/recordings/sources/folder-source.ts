@@ -3,12 +3,12 @@ import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import type { Opened, OpenFile, Source } from './source.ts'
 
-/** Few enough that a thousand downloads fit into memory, enough that reading is not what takes the time. */
+/** Small enough that a thousand downloads fit into memory, large enough for fast reads. */
 const CHUNK_BYTES = 128 * 1024
 
 /**
- * Creates a source of the files below a folder. Links are followed, but nothing that is not below the folder is opened,
- * and only regular files are. With `mayRead` neither is what that refuses, by its path without links.
+ * Creates a source of the files below a folder. Links are followed, but only regular files below the folder are opened.
+ * `mayRead` may refuse more, by the path without links.
  */
 export function createFolderSource(folder: string, mayRead?: MayRead): Source {
   return {
@@ -26,7 +26,7 @@ type MayRead = (realPath: string) => Promise<boolean>
 
 async function openBelow(folder: string, segments: readonly string[], mayRead?: MayRead): Promise<Opened> {
   if (segments.some((name) => !isName(name))) return { kind: 'missing', reason: 'the path leads out of the folder' }
-  // Each wait is a turn of the event loop, so what can be is asked for at once.
+  // Each wait costs a turn of the event loop, so the questions are asked in parallel.
   const [root, path] = await Promise.all([realpath(folder), realpath(join(folder, ...segments))])
   if (!isBelow(root, path) || (await mayRead?.(path)) === false) return OUTSIDE
   // An administrator may choose the folder of recordings, but not read the secrets of the store in this way. And the
@@ -90,7 +90,7 @@ function openFile(handle: FileHandle, stats: Stats): OpenFile {
 }
 
 const CACHED_AT_ONCE_BYTES = 4 * 1024 * 1024
-/** One for all files: its content is not used. */
+/** One buffer for all files: its content is not used. */
 let unread: Uint8Array<ArrayBuffer> | undefined
 
 async function cache(handle: FileHandle, start: number, end: number): Promise<void> {
@@ -102,7 +102,7 @@ async function cache(handle: FileHandle, start: number, end: number): Promise<vo
       at += bytesRead
     }
   } catch {
-    // The server reads it again, and breaks the connection if it cannot.
+    // The server reads the file again, and breaks the connection if it cannot.
   }
 }
 
@@ -124,7 +124,7 @@ function streamOf(handle: FileHandle, start: number, end: number): ReadableStrea
   )
 }
 
-/** Names for people of the errors that a user can do something about. */
+/** Plain words for errors that a user can fix. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
@@ -134,7 +134,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not read it',
   EPERM: 'this user may not read it',
 }
-/** Of these the file itself is the reason, and not the disk or the mount. */
+/** Errors of the file itself, not of the disk or the mount. */
 const MISSING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL', 'ELOOP', 'ENXIO'])
 
 function failureOf(error: unknown): Opened {

@@ -10,8 +10,8 @@ type HttpSourceOptions = {
 }
 
 /**
- * Creates a source of the files below a URL. Nothing is requested from another host: a redirect is a failure. Names are
- * percent-encoded as they are, so that none of them means another path.
+ * Creates a source of the files below a URL. A redirect is a failure, so that no other host is asked. Names are
+ * percent-encoded, so that none can mean another path.
  */
 export function createHttpSource({ url, authorization, limits = READ_LIMITS }: HttpSourceOptions): Source {
   const request = async (file: string, init: { method: string; range?: string }) => {
@@ -134,7 +134,7 @@ async function startReading(file: string, { start, end, size }: Part, { request,
     throw new Error(`the server answers ${response.status} to the request for the file`)
   }
   const reader = response.body?.getReader()
-  // A server that knows no ranges sends the whole.
+  // A server without ranges sends the whole file.
   let skip = isPart ? 0 : start
   const limited = limitedReads(limits)
   const read = async () => (await reader?.read())?.value

@@ -9,14 +9,11 @@ import type { Opened } from './source.ts'
 /** The files of a PBX, by the paths that it reports. */
 export type PbxFiles = {
   open(reportedPath: string): Promise<Opened>
-  /** Returns where the file of a path has to be; `undefined` if the path is refused. */
+  /** Returns the place of the file at a reported path; `undefined` if the path is refused. */
   placeOf(reportedPath: string): string | undefined
 }
 
-/**
- * Creates the source of the files of a PBX, as its URL gives it. With `allowed` only what that allows is read, at the
- * moment at which it is read.
- */
+/** Creates the source of the files of a PBX, from the place in its URL. `allowed` is asked at each read. */
 export function createPbxFiles(place: RecordingsSource, allowed?: AllowedPlaces): PbxFiles {
   const { location, root, authorization } = place
   const isUrl = /^https?:/i.test(location)

@@ -1,17 +1,17 @@
-/** How long a place of files may take: one that trickles would otherwise hold up all that wait for it. */
+/** Time limits for a place of files: a place that trickles would block every waiting reader. */
 export type ReadLimits = {
-  /** Until it answers a request. */
+  /** Until the answer to a request. */
   readonly answerMs: number
   /** Between two parts of a file. */
   readonly silentMs: number
-  /** In each of these spans of waiting for it, `leastBytesPerS` have to come on average. */
+  /** The span over which the average rate must reach `leastBytesPerS`. */
   readonly spanMs: number
   readonly leastBytesPerS: number
   /** Waiting for one file in all. */
   readonly wholeMs: number
 }
 
-/** Uncompressed sound of a telephone takes 16 KB a second: a slower place cannot keep up with one call. */
+/** Uncompressed telephone sound has 16 KB a second: a slower place cannot keep up with one call. */
 export const READ_LIMITS: ReadLimits = {
   answerMs: 10_000,
   silentMs: 30_000,
@@ -20,7 +20,7 @@ export const READ_LIMITS: ReadLimits = {
   wholeMs: 3_600_000,
 }
 
-/** Resolves as `work` does; rejects when it takes longer. What it does then goes on unseen. */
+/** Resolves like `work`; rejects with `reason` after `ms`. The work itself is not cancelled. */
 export async function withinMs<Result>(ms: number, reason: string, work: Promise<Result>): Promise<Result> {
   let timer: Timer | undefined
   const late = new Promise<never>((_, reject) => {
@@ -35,9 +35,8 @@ export async function withinMs<Result>(ms: number, reason: string, work: Promise
 }
 
 /**
- * Returns a function that awaits the next part of a file within the limits. Only the time that is spent waiting for the
- * place counts: a client that takes the file slowly breaks none of them.
- * The function rejects with the reason.
+ * Returns a function that awaits the next part of a file within the limits. Only the time spent waiting for the place
+ * counts, not a slow client. The function rejects with the reason.
  */
 export function limitedReads({ silentMs, spanMs, leastBytesPerS, wholeMs }: ReadLimits) {
   let wholeUsedMs = 0

@@ -1,21 +1,21 @@
 /** How the paths that a PBX reports become paths below the folder of its recordings. */
 type PathMapping = {
-  /** The folder on the PBX that the folder of recordings replaces; `null`: it is found by the folder's name. */
+  /** The folder on the PBX that corresponds to the folder of recordings; `null`: found by its name. */
   readonly root: string | null
   /** The name of the folder of recordings, by which it is found in a reported path. */
   readonly folderName: string
 }
 
-/** The names of the folders and the file below the folder of recordings, or why there is none. */
+/** The path below the folder of recordings, or why the reported path is refused. */
 type MappedPath = { readonly segments: readonly string[] } | { readonly refused: string }
 
 const MAX_PATH_BYTES = 4_096
 const MAX_NAME_BYTES = 255
 
 /**
- * Maps a path as the PBX reported it to one below the folder of its recordings. A path that does not begin with `/` is
- * below that folder already: the CDR of Asterisk has it so. No segment of the result leads out of the folder; links are
- * for the opener of the file.
+ * Maps a path as the PBX reported it to one below the folder of its recordings. A relative path is below that folder
+ * already: the CDR of Asterisk has such paths. No segment of the result leads out of the folder; links are for the
+ * opener of the file.
  */
 export function mapRecordingPath(reported: string, { root, folderName }: PathMapping): MappedPath {
   const path = reported.replace(FREESWITCH_PARAMETERS, '')

@@ -1,21 +1,21 @@
-/** A file of recordings as it is at this moment. `close` has to be called once. */
+/** An open file of recordings. Call `close` once. */
 export type OpenFile = {
   readonly size: number
-  /** Another text whenever the file was written, as far as its size and times show it. */
+  /** Changes with every write, as far as size and times show. */
   readonly stamp: string
-  /** When it was written last (milliseconds since 1970), where that is known. */
+  /** The time of the last write in milliseconds since 1970; `null`: unknown. */
   readonly modifiedMs: number | null
-  /** How long ago it was written, by the clock that wrote it where possible; `null` where it is not known. */
+  /** The time since the last write, by the clock of the writer where possible; `null`: unknown. */
   readonly ageMs: number | null
   /**
-   * Streams bytes from `start` to before `end`. The stream fails if it cannot give all of them: never is a part taken
-   * for the whole. Cancelling it stops reading.
+   * Streams bytes from `start` to before `end`. The stream fails if it cannot give all of them, so that a part never
+   * passes for the whole. Cancelling it stops reading.
    */
   read(start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>>
   close(): Promise<void>
-  /** Only files of this machine may have it. */
+  /** For files of this machine only. */
   readonly local?: {
-    /** A path that opens this very file again, until it is closed. */
+    /** A path that opens this very file again while it is open. */
     readonly path: string
     /** Reads bytes into the cache of the operating system, so that sending them waits for no disk. Never rejects. */
     cache(start: number, end: number): Promise<void>
@@ -34,7 +34,7 @@ export type Opened =
  * A place where files are kept: the recordings of a PBX, or the copies of them. Names are folders and a file below it.
  */
 export type Source = {
-  /** Opens a file. Never rejects for what the name or the place is. */
+  /** Opens a file. Never rejects: a failure is a value. */
   open(segments: readonly string[]): Promise<Opened>
 }
 

@@ -2,14 +2,14 @@ import { sentenceOf } from './event-sentence.ts'
 import type { EventView } from './event-view.ts'
 import { flatOf, formOf } from './flat-body.ts'
 
-/** Bodies that come with the program, for receivers that want one of their own. */
+/** Ready-made bodies for common receivers. */
 type Preset = {
   /** Its purpose, as the page and the API document show it. */
   readonly summary: string
   /** The address at which the receiver, or the format, documents such bodies. */
   readonly documentation?: string
   readonly contentType: string
-  /** Parameters that have to be given, each with what it is. */
+  /** The required parameters, each with its description. */
   readonly parameters: Readonly<Record<string, string>>
   render(view: EventView, parameters: Readonly<Record<string, string>>): string
 }
@@ -82,10 +82,7 @@ export const PRESET_NAMES = Object.keys(PRESETS) as unknown as readonly [PresetN
 /** Returns a preset by its name. */
 export const presetOf = (name: PresetName): Preset => PRESETS[name]
 
-/**
- * https://github.com/cloudevents/spec: structured mode; `source` is a path, the rest as its owner's systems want to
- * find it.
- */
+/** https://github.com/cloudevents/spec: structured mode; `source` is a path. */
 function cloudEvent({ time, data }: EventView): string {
   const source = `/${[data.account, data.pbx ?? ''].map(encodeURIComponent).join('/')}`
   const subject = data.call === undefined ? {} : { subject: data.call.id }
@@ -95,12 +92,9 @@ function cloudEvent({ time, data }: EventView): string {
 
 type Escape = (text: string) => string
 const same: Escape = (text) => text
-/** Slack's own three, which it decodes in any text: so that no caller's name is a mention. */
+/** The three characters that Slack decodes in any text, so that no caller's name is a mention. */
 const forSlack: Escape = (text) => text.replace(/[&<>]/g, (found) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt' }[found]};`)
-/**
- * Markdown has no meaning in what others wrote, and nobody is mentioned by it: a zero-width space keeps @all from being
- * one.
- */
+/** Escapes Markdown in text of callers; a zero-width space keeps @all from being a mention. */
 const forMarkdown: Escape = (text) => text.replace(/[\\`*_[\]<>~|]/g, '\\$&').replaceAll('@', '@\u200b')
 
 /** Cuts text off. Half of an emoji is no text: receivers refuse a body with one. */
@@ -118,10 +112,10 @@ function slack(view: EventView): string {
   const { title, facts } = sentenceOf(view)
   const heading = forSlack(cut(title, 500))
   const details = facts.map(([name, value]) => `${name}: ${forSlack(cut(value, 200))}`).join(' · ')
-  // In `mrkdwn` a caller's name could be bold, a link, or an emoji: nothing escapes that.
+  // Plain text, since `mrkdwn` has no escape: a caller's name could be bold, a link or an emoji.
   const plain = (text: string) => ({ type: 'plain_text', text, emoji: false })
   return json({
-    // Notifications show this; with `mrkdwn: false` it has no formats and with `parse: "none"` no links either.
+    // The text of notifications; `mrkdwn: false` turns formats off, and `parse: "none"` links.
     text: heading,
     mrkdwn: false,
     parse: 'none',

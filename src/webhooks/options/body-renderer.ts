@@ -3,9 +3,9 @@ import type { Rendering, RenderRequest, TemplateRenderer } from '../templates/re
 import { type PresetName, presetOf } from './body-presets.ts'
 import { viewOf } from './event-view.ts'
 
-/** A body as it goes out, or why there is none. An empty one is not sent. */
+/** A rendered body, or why rendering failed. An empty body is not sent. */
 export type RenderedBody = { readonly contentType: string } & Rendering
-/** Makes the body that a webhook wants of a default body. */
+/** Renders the body of a webhook from the default body. */
 export type BodyRenderer = (defaultBody: string) => RenderedBody | Promise<RenderedBody>
 
 /** Renders the templates of one account. */
@@ -14,8 +14,8 @@ export type AccountTemplates = Pick<RenderRequest<string>, 'accountId' | 'purpos
 }
 
 /**
- * Creates what turns default bodies into those that a webhook wants. Presets are text of this program, so they are
- * rendered at once, in 5 to 30 µs; a template is a stranger's and is rendered by the thread for that.
+ * Creates the function that renders the bodies of a webhook. Presets are code of this program, rendered at once in 5 to
+ * 30 µs; templates are written by strangers, and rendered in a thread of their own.
  */
 export function createBodyRenderer(
   body: BodyOption,

@@ -1,6 +1,6 @@
 import type { CallView, EventView, PartyView, StageView, TransferView } from './event-view.ts'
 
-/** An event as people read it: a title, and facts with their names. Nothing in it is escaped for anything. */
+/** An event in words: a title, and named facts. Not escaped. */
 type Sentence = { readonly title: string; readonly facts: readonly (readonly [name: string, value: string])[] }
 
 /** Returns what happened, for a chat: "Anna (101) answered +4930123456". */

@@ -1,4 +1,4 @@
-/** A body as presets read it: the parts that they need of what calls/event.ts declares. */
+/** The parts of a body (calls/event.ts) that presets use. */
 export type EventView = { readonly time: string; readonly data: EventData }
 
 type EventData = {
@@ -37,5 +37,5 @@ export type StageView = {
 }
 export type TransferView = { readonly by: PartyView; readonly to: PartyView }
 
-/** Reads a body that we stored ourselves. */
+/** Parses a stored body, which this program wrote. */
 export const viewOf = (body: string): EventView => JSON.parse(body)

@@ -51,6 +51,6 @@ function add(flat: Record<string, Flat[string]>, object: object, prefix: string)
   }
 }
 
-/** Returns the same as a form; what is `null` is empty. */
+/** Returns the flat body as a form; `null` becomes empty. */
 export const formOf = (view: EventView): string =>
   new URLSearchParams(Object.entries(flatOf(view)).map(([key, value]) => [key, String(value ?? '')])).toString()

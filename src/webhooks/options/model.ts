@@ -67,8 +67,8 @@ export const TemplateBody = t.Object(
 )
 
 /**
- * Either of the two. It is checked field by field, and `bodyErrors` reports which is missing or one too many:
- * an error of a union would not. The document has the two.
+ * A preset or a template. Checked field by field, so that `bodyErrors` can name the missing or surplus one, which the
+ * error of a union would not. The API document shows both forms.
  */
 export const WebhookBody = t.Object(
   { ...t.Partial(PresetBody).properties, ...t.Partial(TemplateBody).properties },

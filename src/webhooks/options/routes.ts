@@ -13,7 +13,7 @@ import type { OptionsService } from './service.ts'
 
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
-/** So often in a minute the options of an account may be replaced, and a body be previewed. */
+/** Replacements of options, and previews, per account and minute. */
 const REPLACED_A_MINUTE = 120
 const PREVIEWS_A_MINUTE = 60
 

@@ -34,8 +34,8 @@ export function createOptionsService({
 }: Dependencies) {
   /**
    * Renders a body with the sample of every kind of event.
-   * @throws Fault 422 when that fails for one of them, or gives no JSON and should; 429 when the account has tried too
-   * many templates that take long.
+   * @throws Fault 422 when one fails or is not the required JSON; 429 when the account has tried too many slow
+   * templates.
    */
   async function tried(accountId: number, body: BodyOption): Promise<ReadonlyMap<string, Text>> {
     const render = createBodyRenderer(body, { templates, accountId, purpose: 'trying' }, { mustBeJson: true })
@@ -69,7 +69,7 @@ export function createOptionsService({
       return shown(url, replaced)
     },
 
-    /** Returns what a receiver would get of an event. @throws Fault 422 when the template does not work. */
+    /** Returns the body that a receiver would get for an event. @throws Fault 422 when the template does not work. */
     async preview(accountId: number, { event = DEFAULT_EVENT, body = null }: PreviewRequest): Promise<Preview> {
       const sample = samples.get(event)
       if (sample === undefined) throw invalid([{ path: '/event', message: 'has no sample' }])

@@ -1,7 +1,7 @@
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
 
 /**
- * What the templates of one account may take from all others. Pure; times are of the steady clock.
+ * The time that the templates of one account may take from all others. Pure; times are of the steady clock.
  *
  * Each account has a share of the thread's time, after a burst. A template that was ended rests, and so does one that
  * reached a limit three times in a row: nobody renders it again before the rest is over.
@@ -14,15 +14,15 @@ const BURST_US = 200 * MILLISECOND
 const MAX_COSTLY = 3
 const FIRST_REST_US = 60 * SECOND
 const LAST_REST_US = 3_600 * SECOND
-/** Of customers who try one hostile template after the other, the oldest are forgotten. */
+/** Bounds the memory: the oldest entries of customers who try one hostile template after the other are dropped. */
 const MAX_KNOWN = 10_000
 
-/** Creates the budgets of time. Each has a key. */
+/** Creates the time budgets, by key. */
 export function createBudgets() {
-  // When the time that was taken until now would have passed at the share of the budget.
+  // The time at which the share of the budget will have paid for all rendering so far.
   const paidUntilUs = new Map<string, number>()
   return {
-    /** Returns for how long a budget is spent, in microseconds; 0: it is not. */
+    /** Returns the microseconds until a budget is available again; 0: it is. */
     spentForUs(key: string, atUs: number): number {
       const untilUs = paidUntilUs.get(key)
       return untilUs === undefined ? 0 : Math.max(0, untilUs - atUs - BURST_US / MAX_SHARE)
@@ -38,7 +38,7 @@ export function createBudgets() {
 
 type Known = { readonly costly: number; readonly rests: number; readonly untilUs: number }
 
-/** Creates the rests of templates. Each has a key. */
+/** Creates the rests of templates, by key. */
 export function createRests() {
   const known = new Map<string, Known>()
   const FRESH: Known = { costly: 0, rests: 0, untilUs: Number.NEGATIVE_INFINITY }
@@ -48,7 +48,7 @@ export function createRests() {
     known.set(key, next)
     forgetOldest(known)
   }
-  /** Begins a rest, twice as long as the last one. Returns for how long. */
+  /** Begins a rest, twice as long as the last one. Returns its length in microseconds. */
   function rest(key: string, atUs: number): number {
     const { rests } = known.get(key) ?? FRESH
     const forUs = Math.min(LAST_REST_US, FIRST_REST_US * 2 ** rests)
@@ -59,7 +59,7 @@ export function createRests() {
   return {
     /** Returns whether any template is known to be costly. */
     isEmpty: (): boolean => known.size === 0,
-    /** Returns for how long a template still rests, in microseconds; 0: it does not. */
+    /** Returns the microseconds until the rest of a template ends; 0: it does not rest. */
     restsForUs: (key: string, atUs: number): number => Math.max(0, (known.get(key)?.untilUs ?? 0) - atUs),
     rest,
     /** Counts a rendering that reached a limit. The third in a row begins a rest. */
@@ -68,7 +68,7 @@ export function createRests() {
       if (before.costly + 1 >= MAX_COSTLY) rest(key, atUs)
       else note(key, { ...before, costly: before.costly + 1 })
     },
-    /** Counts a rendering that was none. */
+    /** Ends the row of costly renderings. */
     noteUsual: (key: string): void => void known.delete(key),
   }
 }

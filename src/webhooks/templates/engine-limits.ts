@@ -2,16 +2,16 @@ import { CaseTag, Context, defaultOperators, type Emitter, Expression, Tokenizer
 import { MAX_RENDER_MS, MAX_UNITS } from './limits.ts'
 
 /**
- * What the engine counts while a template is rendered. Liquid checks the time between tags, and memory where its own
- * filters make text. A single expression can take minutes between two tags, and captured text is not counted at all: so
- * here each look-up of a variable and each filter checks the time, and each filter and each piece of text that is
- * written counts all that it reads or makes.
+ * The limits that the engine enforces while it renders a template. Liquid checks the time between tags, and memory
+ * where its own filters make text. A single expression can take minutes between two tags, and captured text is not
+ * counted at all: so here each look-up of a variable and each filter checks the time, and each filter and each piece of
+ * text that is written counts all that it reads or makes.
  */
 
 /** Text is copied many times faster than items are visited. */
 const CHARACTERS_PER_UNIT = 4
 const UNITS_PER_ITEM = 4
-/** The longest list that is compared with another, searched or sorted: none of these checks the time meanwhile. */
+/** The longest list that is compared, searched or sorted, since none of these checks the time meanwhile. */
 const MAX_COMPARED = 1_000
 /** The longest text that is searched for. */
 const MAX_PATTERN = 1_000
@@ -32,7 +32,7 @@ export function processorUs(): number {
 
 /** The context of a rendering. It checks the time whenever a property is read, also by a filter for each item. */
 export class LimitedContext extends Context {
-  /** What was counted so far. */
+  /** The units counted so far. */
   usedUnits = 0
 
   /** @param startedUs `processorUs` when the rendering began */
@@ -59,7 +59,7 @@ export class LimitedContext extends Context {
   }
 }
 
-/** Collects the text of a template, or what it captures, and counts it. */
+/** Collects and counts the text of a template or a capture. */
 export class LimitedEmitter implements Emitter {
   buffer = ''
   readonly #context: Context
@@ -75,7 +75,7 @@ export class LimitedEmitter implements Emitter {
   }
 }
 
-/** Returns how much a value takes of the memory of a template, with all that is in it. */
+/** Returns the units of a value and all that it contains. */
 export function unitsOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length / CHARACTERS_PER_UNIT
   if (typeof value !== 'object' || value === null) return 1
@@ -117,7 +117,7 @@ export function refuseLongSearch(value: unknown, pattern: unknown): void {
 
 const COMPARISONS = ['==', '!=', '<', '>', '<=', '>=', 'contains']
 
-/** The operators of Liquid, which refuse what takes too long to compare. */
+/** The operators of Liquid, which refuse slow comparisons. */
 export const LIMITED_OPERATORS: typeof defaultOperators = {
   ...defaultOperators,
   ...Object.fromEntries(
@@ -133,7 +133,7 @@ export const LIMITED_OPERATORS: typeof defaultOperators = {
   ),
 }
 
-/** `case`, which refuses to compare long lists: its own comparison is none of the operators. */
+/** `case` without comparisons of long lists: it compares by itself, not by the operators. */
 export class LimitedCase extends CaseTag {
   override *render(context: Context, emitter: Emitter): Generator<unknown, void, unknown> {
     refuseLongComparison(context, yield this.value.value(context))

@@ -75,7 +75,7 @@ export function createTemplateEngine() {
     strictFilters: true,
     // An event that lacks a fact is no mistake of the template.
     strictVariables: false,
-    // Nothing is read from a disk: there are no templates but the one.
+    // No template is read from a disk.
     templates: {},
     timezoneOffset: 0,
     operators: LIMITED_OPERATORS,
@@ -115,7 +115,7 @@ type RenderedTemplate = { readonly units: number } & (
   | { readonly error: unknown }
 )
 
-/** An expression that gave no text, and where the text would be in the result. */
+/** An expression without text, and its place in the result. */
 export type EmptyExpression = {
   readonly expression: string
   readonly line: number
@@ -125,7 +125,7 @@ export type EmptyExpression = {
 
 const MAX_EMPTY = 20
 
-/** Notes which expressions gave no text, for the owner of a template that gives no JSON. */
+/** Notes the expressions without text, which explain to its owner why a template gives no JSON. */
 class ReportingContext extends LimitedContext {
   readonly empty: EmptyExpression[] = []
   readonly emitter = new LimitedEmitter(this)
@@ -137,7 +137,7 @@ class ReportingContext extends LimitedContext {
   }
 }
 
-/** Renders as Liquid does, but counts all text that is written: in the result, and in what is captured. */
+/** Renders like Liquid, but counts all text that is written, in captures too. */
 function* renderTemplates(
   templates: Template[],
   context: Context,
@@ -160,7 +160,7 @@ function* renderTemplates(
   return emitter.buffer
 }
 
-/** Makes a filter check the time, and count all that it is given. */
+/** Makes a filter check the time and count its input. */
 const limited = (filter: Filter): Filter =>
   function (this: This, value: unknown, ...args: unknown[]): unknown {
     const { renderLimit, memoryLimit } = this.context
@@ -190,7 +190,7 @@ const OWN_FILTERS: Readonly<Record<string, Filter>> = {
   lstrip: (value: unknown) => textOf(value).trimStart(),
   rstrip: (value: unknown) => textOf(value).trimEnd(),
 
-  /** Liquid's own evaluates an expression for each item, and asks for no limit meanwhile. */
+  /** Liquid's own evaluates an expression for each item without checking a limit. */
   where(list: unknown, property: unknown, wanted: unknown) {
     const path = pathOf(property)
     return listOf(list).filter((item) => isSelected(propertyAt(item, path), wanted))
@@ -212,7 +212,7 @@ function listOf(list: unknown): readonly unknown[] {
   return Array.isArray(list) ? list : [list]
 }
 const pathOf = (property: unknown): readonly string[] => textOf(property).split('.', MAX_PATH)
-/** Deeper than any data. */
+/** Above the depth of any data. */
 const MAX_PATH = 20
 
 const isSelected = (value: unknown, wanted: unknown): boolean =>

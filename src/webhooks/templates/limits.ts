@@ -1,14 +1,14 @@
 /**
- * Limits of templates. Their owners are strangers: what a template says must never cost others anything. There are
- * three fences, one behind the other. The engine counts what each step takes and makes (`engine-limits.ts`); a template
- * is rendered by a thread that is ended from outside when it works for too long all the same (`watched-thread.ts`); and
- * the templates of an account share one budget of time (`budget.ts`).
+ * Limits of templates. Their owners are strangers: no template may cost others anything. There are three fences, one
+ * behind the other. The engine counts what each step takes and makes (`engine-limits.ts`); a template is rendered by a
+ * thread that is ended from outside when it works for too long all the same (`watched-thread.ts`); and the templates of
+ * an account share one budget of time (`budget.ts`).
  */
 
 export const MAX_TEMPLATE_CHARACTERS = 16_384
 /** Parsing takes time that grows with the square of the depth. */
 export const MAX_DEPTH = 32
-/** Of the thread's processor. A usual template takes some 30 µs. */
+/** The CPU time of one rendering. A usual template takes some 30 µs. */
 export const MAX_RENDER_MS = 10
 export const MAX_RESULT_CHARACTERS = 500_000
 /** Characters of text and items of lists that all its filters, tags and outputs may make or read. */

@@ -20,27 +20,27 @@ import {
 export type TemplateRenderer = {
   /** Renders templates with the same data, in one message to the thread. Never rejects: a failure is a rendering. */
   render<Name extends string>(request: RenderRequest<Name>): Promise<Readonly<Record<Name, Rendering>>>
-  /** Ends the threads; what waits is not rendered. */
+  /** Ends the threads; waiting requests are not rendered. */
   stop(): Promise<void>
 }
 
 export type RenderRequest<Name extends string> = {
   readonly accountId: number
-  /** Each purpose has a budget of its own: so a template can be mended while it takes too much of the sending. */
+  /** Each purpose has a budget of its own, so that a template can be mended while its sending budget is spent. */
   readonly purpose: 'sending' | 'reading' | 'trying'
   readonly templates: Readonly<Record<Name, TemplateText>>
-  /** JSON text of an object: what the templates see. */
+  /** The data of the templates: the JSON text of an object. */
   readonly data: string
 }
 
 /** A template, and whether its result has to be JSON or empty. */
 type TemplateText = { readonly text: string; readonly isJson?: boolean }
 
-/** A result, or why there is none, as a sentence for the owner of the template. */
+/** The result, or a sentence for the owner of the template on why it failed. */
 export type Rendering =
   | { readonly text: string }
   | { readonly problem: string; readonly kind: Problem['kind'] | 'ended' | 'resting' }
-  /** Nothing is wrong with it: it can be tried again after this time. */
+  /** The template is not at fault: try again after this time. */
   | { readonly problem: string; readonly kind: 'busy'; readonly afterUs: number }
 
 export type TemplateRendererOptions = {
@@ -64,7 +64,7 @@ const MAX_WAIT_US = 5 * SECOND
 const MAX_BATCH_JOBS = 64
 const MAX_BATCH_US = 5 * MILLISECOND
 const FIRST_ESTIMATE_US = MILLISECOND
-/** Memory is freed by other threads, and what they take is not in the time of this one. */
+/** Charges for memory: other threads free it, and their time is not measured here. */
 const UNITS_PER_US = 100
 /** The time of starting another thread. */
 const START_US = 30 * MILLISECOND
@@ -92,7 +92,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
   const budgets = createBudgets()
   const rests = createRests()
   const accounts = new Map<number, Account>()
-  /** Those with jobs that wait, in the order of their turns. */
+  /** The accounts with waiting jobs, in the order of their turns. */
   const turns = new Set<Account>()
   const ending = new Set<Promise<void>>()
   let threads: Thread[] = []
@@ -162,7 +162,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
   function pumpSoon(): void {
     if (isPumpDue) return
     isPumpDue = true
-    // What is asked for in the same turn goes out in one message.
+    // Requests of the same turn go out in one message.
     queueMicrotask(() => {
       isPumpDue = false
       pump()
@@ -173,7 +173,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     if (isStopped || turns.size === 0) return
     if (threads.length === 0) startOne()
     for (const thread of threads) {
-      // The second thread is for what a slow job delays.
+      // The second thread is for jobs behind a slow one.
       if (threads.some(({ watched }) => watched.state === 'running')) break
       if (thread.watched.state !== 'idle') continue
       const jobs = nextJobs(thread)
@@ -183,7 +183,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     waitTimer.unref()
   }
 
-  /** What waits for a thread that does not start must not wait for ever. */
+  /** Drops jobs that have waited too long for a thread that does not start. */
   function dropLate(): void {
     waitTimer = undefined
     const atUs = steadyUs()
@@ -215,7 +215,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     pump()
   }
 
-  /** An account without jobs is kept for what it usually takes, as long as there are few. */
+  /** Drops an account without jobs above the limit; a kept one remembers its usual time. */
   function forget({ id }: Account): void {
     if (accounts.size > MAX_IDLE_ACCOUNTS) accounts.delete(id)
   }
@@ -247,7 +247,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
   }
 
   function conclude(job: Job, result: JobResult | undefined): void {
-    // Of a job that was left to another thread there is none.
+    // A job that was left to another thread has no result here.
     if (result === undefined || job.isSettled) return
     const { account, budget, templates } = job
     const atUs = steadyUs()
@@ -283,7 +283,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     )
   }
 
-  /** Puts jobs back to the head of what waits. */
+  /** Puts jobs back to the head of the queue. */
   function giveBack(jobs: readonly Job[]): void {
     for (const job of jobs.toReversed()) {
       if (job.isSettled) continue
@@ -292,7 +292,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     }
   }
 
-  /** What waits behind a job that takes long goes to the other thread; all but the jobs of the same account. */
+  /** Moves the jobs behind a slow one to the other thread, except jobs of the same account. */
   function onSlow(thread: Thread): void {
     const leave = thread.watched.leaveRest()
     const left = thread.jobs.slice(leave)

@@ -4,13 +4,13 @@ import { processorUs } from './engine-limits.ts'
 import { MAX_DEPTH, MAX_RENDER_MS, MAX_RESULT_CHARACTERS, MAX_TEMPLATE_CHARACTERS } from './limits.ts'
 
 /**
- * Templates as their owners write them, in Liquid. A template is a stranger's program, so it has no files, no code, no
- * properties but the data's own, and limits: on its length and depth before it is read, on what it takes and makes
- * while it is rendered, and on what comes out.
+ * Templates as their owners write them, in Liquid. A template is a stranger's program. So it can reach no files, no
+ * code and no inherited properties, and has limits: on its length and depth when it is read, on time and memory when it
+ * is rendered, and on its result.
  */
 export type ReadTemplate = (data: object, startedUs?: number) => Rendered
 
-/** What a template gives, and what it used for it. A problem is a sentence for its owner. */
+/** The result of a template and the units that it used. A problem is a sentence for its owner. */
 export type Rendered = { readonly units: number } & (
   | { readonly text: string; readonly empty: readonly EmptyExpression[] }
   | Problem
@@ -23,7 +23,7 @@ export type Problem = {
 
 const BLOCK_TAG = /\{%-?\s*(end)?(if|unless|case|for|capture|comment|raw)\b/g
 
-/** Reads a template, or says with line and column what is wrong with it. */
+/** Parses a template. Returns the function that renders it, or the problem with line and column. */
 export function readTemplate(text: string): ReadTemplate | Problem {
   if (text.length > MAX_TEMPLATE_CHARACTERS) return refused(`may have ${MAX_TEMPLATE_CHARACTERS} characters at most`)
   if (depthOf(text) > MAX_DEPTH) return refused(`may have tags within tags ${MAX_DEPTH} deep at most`)
@@ -32,7 +32,7 @@ export function readTemplate(text: string): ReadTemplate | Problem {
     const template = theEngine().parse(text)
     return (data, startedUs = processorUs()) => {
       const once = rendered(template, data, startedUs)
-      // The first time parts of the engine are compiled meanwhile, which is no fault of the template.
+      // The first rendering also compiles parts of the engine, which is not the template's fault.
       return 'problem' in once && once.problem.endsWith(TOO_SLOW) ? rendered(template, data, processorUs()) : once
     }
   } catch (error) {
@@ -74,7 +74,7 @@ function depthOf(text: string): number {
 
 const LIQUID = /\{([{%])[\s\S]*?(?:[}%]\}|$)/g
 
-/** Returns how deep brackets are nested in what is Liquid: in the text around it they mean nothing. */
+/** Returns the depth of brackets inside Liquid tags; in the text around them brackets mean nothing. */
 function bracketDepthOf(text: string): number {
   let deepest = 0
   for (const [liquid] of text.matchAll(LIQUID)) {

@@ -7,9 +7,9 @@ import { type Problem, type ReadTemplate, type Rendered, readTemplate } from './
 export type ToThread = { readonly progress: SharedArrayBuffer } | Batch
 
 export type Batch = {
-  /** Templates that this thread has not had yet, by their numbers. */
+  /** Templates that are new to this thread, by number. */
   readonly texts: ReadonlyMap<number, string>
-  /** Everything that it had before is dropped first. */
+  /** Drops all earlier templates first. */
   readonly forget: boolean
   readonly jobs: readonly ThreadJob[]
 }
@@ -22,12 +22,12 @@ type ThreadJob = {
 /** What the thread answers: when it is ready, and then once for each batch. */
 export type FromThread =
   | { readonly ready: { readonly task: string | undefined } }
-  /** Of the jobs from the first on; those after `leave` are missing. */
+  /** Results of the jobs in order; jobs after `leave` are missing. */
   | { readonly results: readonly JobResult[] }
 
 export type JobResult = {
   readonly renderings: readonly Rendering[]
-  /** The processor's time for it: right on average, since the system counts it in ticks. Others do not add to it. */
+  /** The CPU time of the job, exact on average only, since the system counts in ticks. */
   readonly tookUs: number
   readonly units: number
 }
@@ -35,8 +35,8 @@ export type JobResult = {
 type Rendering = { readonly text: string } | Problem
 
 /**
- * What the thread shares with the one that watches it, as 32-bit integers. It goes on by itself while this thread is
- * busy: which job and which of its templates it renders, and from which job on it leaves the batch to another thread.
+ * The memory shared with the watching thread, 32-bit integers, which can be read while this thread is busy: the job and
+ * template that it renders, and the first job that it leaves to another thread.
  */
 export const PROGRESS = { job: 0, template: 1, leave: 2 } as const
 export const PROGRESS_BYTES = 4 * Object.keys(PROGRESS).length
@@ -101,7 +101,7 @@ function warmUp(): void {
   if (typeof template === 'function') template({ data: [1], time: '' })
 }
 
-/** Returns the name of this thread in `/proc/self/task`; `undefined` where there is none. */
+/** Returns the name of this thread in `/proc/self/task`; `undefined` without /proc. */
 function taskOf(): string | undefined {
   try {
     return readlinkSync('/proc/thread-self').split('/').at(-1)
@@ -118,7 +118,7 @@ function checked(rendered: Rendered, isJson: boolean): Rendering {
   return problem === undefined ? { text } : { problem, kind: 'no_json' }
 }
 
-/** Returns why a text is no JSON; `undefined` if it is. */
+/** Returns why a text is not JSON; `undefined` if it is. */
 function jsonProblem(text: string, empty: readonly EmptyExpression[]): string | undefined {
   try {
     JSON.parse(text)

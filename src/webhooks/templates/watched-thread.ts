@@ -12,7 +12,7 @@ export type WatchedThread = {
   readonly state: 'starting' | 'idle' | 'running' | 'slow' | 'ended'
   /** Renders a batch while idle. Never rejects. */
   run(batch: Batch): Promise<BatchEnd>
-  /** Leaves the rest of a batch to others: returns the first job that this thread does not begin any more. */
+  /** Leaves the rest of a batch to others. Returns the first job that this thread will not begin. */
   leaveRest(): number
   /** Ends it, whatever it does. Resolves when it has ended and its memory is free. */
   end(): Promise<void>
@@ -36,11 +36,11 @@ type Options = {
   readonly limits?: JobLimits
 }
 
-/** When a thread is ended in a job. */
+/** The limits above which a thread is ended in a job. */
 export type JobLimits = {
-  /** Of the processor. */
+  /** CPU time. */
   readonly cpuUs: number
-  /** Of the watch, where the processor's time of a thread cannot be read. */
+  /** Ticks of the watch, where the CPU time of a thread cannot be read. */
   readonly ticksUnknown: number
   readonly ticks: number
 }
@@ -50,7 +50,7 @@ const WATCH_MS = 5
 const SLOW_TICKS = 2
 /** The engine ends a rendering after 10 ms of the processor, and tries it twice. */
 const LIMITS: JobLimits = { cpuUs: 60_000, ticksUnknown: 60, ticks: 1_000 }
-/** Of the whole process: what else grows so fast within some milliseconds? */
+/** The growth of the whole process: nothing else grows this fast within milliseconds. */
 const MAX_GROWTH_BYTES = 128 * 1024 * 1024
 const NO_LIMIT = 2 ** 31 - 1
 
@@ -75,7 +75,7 @@ export function startWatchedThread({ start, onState, onSlow, limits = LIMITS }: 
       onState()
     } else finish({ results: data.results })
   })
-  // Also when it is ended from here, and then it is no news.
+  // Also emitted when this process ends the thread: then there is nothing to report.
   worker.addEventListener('close', () => {
     closed.resolve()
     if (state !== 'ended') endIn('died')
@@ -159,7 +159,7 @@ function watchJobs(progress: Int32Array, task: string | undefined, limits: JobLi
     return nowUs === undefined || fromUs === undefined ? ticks * WATCH_MS * 1_000 : nowUs - fromUs
   }
   return {
-    /** How long it has been in its present job: the processor's time if that can be read. */
+    /** Returns the time spent in the present job: CPU time where it can be read. */
     tookUs,
     tick(): 'slow' | 'time' | 'memory' | undefined {
       const now = Atomics.load(progress, PROGRESS.job)
