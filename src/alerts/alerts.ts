@@ -4,12 +4,12 @@ import { oneLine } from '../lib/terminal-text.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 
 /** A notice for the operator. */
-export type Alert =
+type Alert =
   | {
       /** A webhook or PBX has been down for five minutes, or is up again; with a reason it is no longer watched. */
       readonly what: 'webhook' | 'pbx'
       readonly state: 'down' | 'up'
-      /** The webhook's URL as logs may have it, or the PBX's name. */
+      /** The redacted URL of the webhook, or the name of the PBX. */
       readonly name: string
       readonly reason?: string | undefined
     }

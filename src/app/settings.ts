@@ -205,7 +205,7 @@ const attributeOf = (flag: string): string =>
 export function readSettings(given: GivenSettings, surroundings: Surroundings): Settings {
   const all: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
   const values = all.map(([name, setting]) => [name, setting.read(given[attributeOf(setting.flag)], surroundings)])
-  // fromEntries loses the type of each value: it is that of its own reader.
+  // fromEntries loses the types: each value has the type of its reader.
   const settings = Object.fromEntries(values) as Settings
   if (settings.backup !== undefined && settings.database !== undefined)
     throw wrong(

@@ -4,7 +4,7 @@ import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources
 import type { Opened, OpenFile } from '../sources/source.ts'
 import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
 
-/** Parts of an upload: few enough that the memory holds those of several copies at once. */
+/** The part size of an upload, small enough that parts of several copies fit into memory. */
 const PART_BYTES = 8 * 1024 * 1024
 
 /**
