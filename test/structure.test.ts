@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { parseSources } from './help/source-tree.ts'
@@ -150,6 +150,36 @@ test('the folders and files of src are the rows of the module table in src/READM
   const rows = [...table.matchAll(/^\| `([\w.-]+)\/?` +\| /gm)].map(([, name = '']) => name)
   const entries = readdirSync(SRC).filter((name) => name !== 'README.md')
   expect(rows.toSorted()).toEqual(entries.toSorted())
+})
+
+test('the files and folders that a README.md names exist', () => {
+  const root = join(SRC, '..')
+  const readmes = ['src', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /(^|\/)README\.md$/.test(path) && !path.startsWith('fixtures/'))
+      .map((path) => join(folder, path)),
+  )
+  const missing = readmes.flatMap((readme) =>
+    readFileSync(join(root, readme), 'utf8')
+      .split('\n')
+      .flatMap((line) => {
+        // A row of a table about a folder names what is in it.
+        const [, row = ''] = /^\| `([\w-]+)\/`/.exec(line) ?? []
+        const bases = [dirname(readme), 'src', '.', join(dirname(readme), row)]
+        const names = [...line.matchAll(/`([\w.-]+(?:\/[\w.-]*)+|[\w-]+\.(?:ts|tsx|html))`/g)].map(
+          ([, name = '']) => name,
+        )
+        return names
+          .filter(
+            (name) =>
+              !bases.some((base) => ['', '.ts', '.tsx'].some((end) => existsSync(join(root, base, name + end)))),
+          )
+          .map((name) => `${readme}: ${name}`)
+      }),
+  )
+  expect(missing).toEqual([])
+  expect(readmes.length).toBeGreaterThan(10)
+  expect(Buffer.byteLength(source('README.md'))).toBeLessThanOrEqual(12 * 1_024)
 })
 
 test('every thread is an entry point of the executable', () => {
