@@ -1,49 +1,41 @@
-import type { Socket } from 'bun'
 import { createAsterisk } from '../../src/pbx/tools/replay/asterisk.ts'
-import type { Conversation } from '../../src/pbx/tools/replay/persona.ts'
 import { amiEvent, snapshotOf } from './ami-event.ts'
+import { type PbxClient, startPbx } from './pbx-server.ts'
 
-/** An Asterisk that sends what it is given, to the client that has logged in last. */
+/** Starts an Asterisk that sends what it is given, to the client that has logged in last. */
 export function startAsterisk() {
   const persona = createAsterisk()
   const { promise: ready, resolve } = Promise.withResolvers<void>()
-  const conversations = new Map<Socket<undefined>, Conversation>()
-  let client: Socket<undefined> | undefined
-  let unsent = Buffer.alloc(0)
-  const flush = () => {
-    if (client !== undefined && unsent.length > 0) unsent = unsent.subarray(Math.max(0, client.write(unsent)))
-  }
-  const server = Bun.listen<undefined>({
-    hostname: '127.0.0.1',
-    port: 0,
-    socket: {
-      open(socket) {
-        const conversation = persona.meet({
-          write: (text) => void socket.write(text),
-          close: () => void socket.end(),
-          begin() {
-            client = socket
-            resolve()
-          },
-          nowMs: () => 0,
-        })
-        conversations.set(socket, conversation)
+  let client: PbxClient | undefined
+  /** What no client has taken: of the time without one, and of a client that another one has replaced. */
+  let waiting = Buffer.alloc(0)
+  const { port, stop } = startPbx((one) => {
+    const begin = () => {
+      const before = client === undefined ? waiting : client.unsent()
+      client = one
+      client.write(before)
+      resolve()
+    }
+    const { data } = persona.meet({ write: one.write, close: one.close, begin, nowMs: () => 0 })
+    return {
+      data,
+      closed() {
+        if (client !== one) return
+        waiting = Buffer.from(one.unsent())
+        client = undefined
       },
-      data: (socket, chunk) => conversations.get(socket)?.data(chunk),
-      drain: flush,
-      close: (socket) => void conversations.delete(socket),
-    },
+    }
   })
   return {
-    port: server.port,
+    port,
     ready,
     send(bytes: string): void {
-      unsent = Buffer.concat([unsent, Buffer.from(bytes)])
-      flush()
+      if (client === undefined) waiting = Buffer.concat([waiting, Buffer.from(bytes)])
+      else client.write(bytes)
     },
     /** Bytes that the client has not taken yet. */
-    unsent: () => unsent.length,
-    stop: () => server.stop(true),
+    unsent: () => (client?.unsent() ?? waiting).length,
+    stop,
   }
 }
 

@@ -6,6 +6,7 @@ import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
 import { createEndpoints, type Endpoints, type SavedEndpoints } from '../../src/pbx/endpoints/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/watch/supervisor.ts'
+import { type PbxServer, startPbx } from './pbx-server.ts'
 
 export const fixture = (name: string): string =>
   join(import.meta.dir, '../fixtures', name.endsWith('.ami') ? 'asterisk' : 'freeswitch', name)
@@ -85,36 +86,20 @@ export function watchPbx(
   return { ...supervisor, entries, logged, endpoints: endpoints.list, saved: endpoints.saved }
 }
 
-export type Scripted = { readonly port: number; readonly connections: () => number; stop(): void }
-
-/** A PBX that sends what a test wants it to. `answer` gets each block of lines that a client sends. */
+/** Starts a PBX that sends what a test wants it to. `answer` gets each block of lines that a client sends. */
 export function startScripted(script: {
   greeting?: string
   answer?: (block: string, send: (text: string) => void, close: () => void) => void
-}): Scripted {
-  let connections = 0
-  const server = Bun.listen<undefined>({
-    hostname: '127.0.0.1',
-    port: 0,
-    socket: {
-      open(socket) {
-        connections += 1
-        if (script.greeting !== undefined) socket.write(script.greeting)
+}): PbxServer {
+  return startPbx((client) => {
+    if (script.greeting !== undefined) client.write(script.greeting)
+    return {
+      data(bytes) {
+        const blocks = bytes.toString('utf8').split(/\r?\n\r?\n/)
+        for (const block of blocks.filter(Boolean)) script.answer?.(block, client.write, client.close)
       },
-      data(socket, chunk) {
-        for (const block of chunk
-          .toString('utf8')
-          .split(/\r?\n\r?\n/)
-          .filter(Boolean))
-          script.answer?.(
-            block,
-            (text) => void socket.write(text),
-            () => socket.end(),
-          )
-      },
-    },
+    }
   })
-  return { port: server.port, connections: () => connections, stop: () => server.stop(true) }
 }
 
 export const actionId = (block: string): string => /^ActionID: (.*)$/m.exec(block)?.[1]?.trim() ?? ''

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../help/app.ts'
-import { fixture } from '../../help/pbx.ts'
+import { actionId, actionName, ami, fixture, startScripted } from '../../help/pbx.ts'
 import { until } from '../../help/receiver.ts'
 
 const MAIN = join(import.meta.dir, '../../../src/main.ts')
@@ -57,21 +57,16 @@ describe('hookswitch pbx', () => {
   })
 
   test('check of a PBX that refuses the login names where it is set', async () => {
-    const asterisk = Bun.listen({
-      hostname: '127.0.0.1',
-      port: 0,
-      socket: {
-        open: (socket) => void socket.write('Asterisk Call Manager/9.0.0\r\n'),
-        data(socket, bytes) {
-          const id = /ActionID: (\S+)/i.exec(bytes.toString())?.[1]
-          const challenge = /Action: Challenge/i.test(bytes.toString())
-          const answer = challenge ? 'Success\r\nChallenge: 1' : 'Error\r\nMessage: Authentication failed'
-          socket.write(`Response: ${answer}\r\nActionID: ${id}\r\n\r\n`)
-        },
+    const asterisk = startScripted({
+      greeting: 'Asterisk Call Manager/9.0.0\r\n',
+      answer(block, send) {
+        const isChallenge = actionName(block) === 'Challenge'
+        const answer = isChallenge ? 'Success\nChallenge: 1' : 'Error\nMessage: Authentication failed'
+        send(ami(`Response: ${answer}\nActionID: ${actionId(block)}`))
       },
     })
     const { code, out } = await run('check', `ami://u:x@127.0.0.1:${asterisk.port}`)
-    asterisk.stop(true)
+    asterisk.stop()
     expect([code, out]).toEqual([
       1,
       expect.stringMatching(/refuses the user u: Authentication failed: .*manager\.conf/),

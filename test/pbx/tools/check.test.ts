@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import { parsePbxUrl } from '../../../src/lib/pbx-url.ts'
 import { checkPbx } from '../../../src/pbx/tools/check.ts'
+import { actionId, actionName, ami } from '../../help/pbx.ts'
+import { startPbx } from '../../help/pbx-server.ts'
 
 const EVENT = `Event: VarSet\r\nPrivilege: dialplan,all\r\nTimestamp: 1.0\r\nAccountCode: acme\r\nValue: ${'x'.repeat(8_000)}\r\n\r\n`
 const FLOOD = Buffer.from(EVENT.repeat(256))
@@ -11,37 +13,28 @@ const ENDLESS_BYTES = 2 * 1024 * 1024 * 1024
 function startFlood() {
   const sent = { bytes: 0 }
   const closed = Promise.withResolvers<void>()
-  const pump = (socket: Bun.Socket<{ left: Buffer; isIn: boolean }>) => {
-    while (socket.data.isIn && sent.bytes < ENDLESS_BYTES) {
-      if (socket.data.left.length === 0) socket.data.left = FLOOD
-      const written = socket.write(socket.data.left)
-      if (written <= 0) return
-      sent.bytes += written
-      socket.data.left = socket.data.left.subarray(written)
+  const { port, stop } = startPbx((client) => {
+    let isIn = false
+    const pump = () => {
+      while (isIn && client.unsent().length === 0 && sent.bytes < ENDLESS_BYTES) {
+        client.write(FLOOD)
+        sent.bytes += FLOOD.length
+      }
     }
-  }
-  const listener = Bun.listen<{ left: Buffer; isIn: boolean }>({
-    hostname: '127.0.0.1',
-    port: 0,
-    socket: {
-      open(socket) {
-        socket.data = { left: Buffer.alloc(0), isIn: false }
-        socket.write('Asterisk Call Manager/5.0.1\r\n')
+    client.write('Asterisk Call Manager/5.0.1\r\n')
+    return {
+      data(bytes) {
+        if (isIn) return
+        const block = bytes.toString()
+        client.write(ami(`Response: Success\nActionID: ${actionId(block)}\nChallenge: 123`))
+        isIn = actionName(block) === 'Login'
+        pump()
       },
-      data(socket, chunk) {
-        const id = /ActionID: (\S+)/.exec(chunk.toString())?.[1]
-        if (socket.data.isIn) return
-        socket.write(`Response: Success\r\nActionID: ${id}\r\nChallenge: 123\r\n\r\n`)
-        if (!chunk.toString().includes('Action: Login')) return
-        socket.data.isIn = true
-        pump(socket)
-      },
-      drain: pump,
-      close: () => closed.resolve(),
-      error: () => closed.resolve(),
-    },
+      drained: pump,
+      closed: closed.resolve,
+    }
   })
-  return { port: listener.port, sent, closed: closed.promise, stop: () => listener.stop(true) }
+  return { port, sent, closed: closed.promise, stop }
 }
 
 test('a PBX that sends without end is checked by a part of it, and the memory does not grow with it', async () => {
