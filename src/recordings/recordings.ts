@@ -13,8 +13,9 @@ import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import type { Copies } from './copies/copies.ts'
 import { createFolderCopies } from './copies/folder-copies.ts'
-import { createS3Copies } from './copies/s3-copies.ts'
-import { createMarkedCopies, type MarkOptions, problemOfMark } from './copies/store-mark.ts'
+import { createFolderMark } from './copies/folder-mark.ts'
+import { createS3Copies, createS3Mark } from './copies/s3-copies.ts'
+import { createMarkedCopies, type MarkOptions, type MarkPlace, problemOfMark } from './copies/store-mark.ts'
 import { startCopyRetention } from './copy-retention.ts'
 import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
@@ -87,21 +88,35 @@ const copiesAt = (place: string): Copies => {
 }
 
 /** Returns the folder of the copies; `undefined` if copies are in S3 or not kept. */
-export const copiesFolderOf = (place: string | undefined): string | undefined =>
+const copiesFolderOf = (place: string | undefined): string | undefined =>
   place === undefined || parseS3Url(place) !== undefined ? undefined : resolve(place)
 
-/** This many of the newest copies show whether a folder is the one that all nodes use. */
+const markPlaceOf = (setting: string): MarkPlace => {
+  const s3 = parseS3Url(setting)
+  return s3 === undefined ? createFolderMark(resolve(setting)) : createS3Mark(s3)
+}
+
+/** This many of the newest copies show whether a place is the one that all nodes use. */
 const NEWEST = 3
 
-/** Returns the expected mark of the folder of a store's copies. */
-export const markOf = ({ log, recordings }: Pick<Store, 'log' | 'recordings'>, folder: string): MarkOptions => ({
-  folder,
+/** Returns the expected mark of the place of a store's copies, which a setting names. */
+export const markOf = (
+  { log, recordings }: Pick<Store, 'log' | 'recordings'>,
+  setting: string,
+  place = markPlaceOf(setting),
+): MarkOptions => ({
+  place,
   storeKey: async () => (await log.publicIdKeyGet()).key,
   newestCopies: async () =>
     (await recordings.recordingListNewestCopies(NEWEST)).flatMap(({ copy, sinceUs }) =>
       copy === null ? [] : { copy, sinceUs },
     ),
 })
+
+function openCopies(setting: string, store: Store, log: Log): Copies {
+  const mark = markOf(store, setting)
+  return createMarkedCopies(copiesAt(setting), () => problemOfMark(mark), log)
+}
 
 /** Opens the access to the recordings of the PBXs. */
 export async function openRecordings({ store, config, pbxs, log }: RecordingsOptions): Promise<Recordings> {
@@ -111,9 +126,7 @@ export async function openRecordings({ store, config, pbxs, log }: RecordingsOpt
   // The key may have been replaced. If it cannot be read now, the next change is as good.
   store.onForeignChange(() => void links.reload().catch(() => undefined))
   const folder = copiesFolderOf(config.recordingsCopy)
-  const unmarked = config.recordingsCopy === undefined ? undefined : copiesAt(config.recordingsCopy)
-  const problemOf = async () => (folder === undefined ? undefined : problemOfMark(markOf(store, folder)))
-  const copies = unmarked === undefined ? undefined : createMarkedCopies(unmarked, problemOf, log)
+  const copies = config.recordingsCopy === undefined ? undefined : openCopies(config.recordingsCopy, store, log)
   const allowed = createAllowedPlaces({
     from: config.recordingsFrom,
     ofSettings: pbxs.placesOfSettings,

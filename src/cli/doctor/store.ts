@@ -8,7 +8,7 @@ import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
 import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
 import { problemOfMark } from '../../recordings/copies/store-mark.ts'
 import { CANNOT_DELETE_COPY } from '../../recordings/copy-retention.ts'
-import { copiesFolderOf, markOf } from '../../recordings/recordings.ts'
+import { markOf } from '../../recordings/recordings.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
@@ -195,12 +195,14 @@ export async function diagnoseRecordings({ recordings }: Pick<Store, 'recordings
   return [counts, ...reasons, ...undeleted]
 }
 
-/** Reports a folder of copies that is not that of this store. */
+/** Reports a place of copies that is not that of this store. */
 export async function diagnoseCopies(store: Store, place: string | undefined): Promise<Diagnosis[]> {
-  const folder = copiesFolderOf(place)
-  if (folder === undefined) return []
-  const problem = await problemOfMark(markOf(store, folder), { mayMark: false }).catch(String)
-  if (problem === undefined) return [ok('recordings', `copies are made in ${folder}`)]
+  if (place === undefined) return []
+  const mark = markOf(store, place)
+  const problem = await problemOfMark(mark, { mayMark: false }).catch((error) =>
+    error instanceof Error ? error.message : String(error),
+  )
+  if (problem === undefined) return [ok('recordings', `copies are made in ${mark.place.name}`)]
   const [text = problem, ...fix] = problem.split(': ')
   return [wrong('recordings', `copies are neither made nor deleted: ${text}`, fix.join(': '))]
 }

@@ -3,6 +3,7 @@ import type { S3Place } from '../../lib/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
 import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
+import { COPIES_BEGIN, MARK_FILE, type MarkPlace } from './store-mark.ts'
 
 /** The part size of an upload, small enough that parts of several copies fit into memory. */
 const PART_BYTES = 8 * 1024 * 1024
@@ -72,6 +73,46 @@ export function createS3Copies(
       const { contents = [] } = await answered(client.list({ prefix: keyOf(`${stem}.`) }))
       for (const { key } of contents) await answered(client.delete(key))
     },
+  }
+}
+
+/** Returns a prefix of a bucket as a place of copies that is marked. */
+export function createS3Mark(
+  { bucket, prefix }: S3Place,
+  client = new S3Client({ bucket }),
+  limits: ReadLimits = READ_LIMITS,
+): MarkPlace {
+  const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
+  const name = `s3://${prefix === '' ? bucket : `${bucket}/${prefix}`}`
+  const answered = <Result>(work: Promise<Result>) => withinMs(limits.answerMs, NO_ANSWER, work)
+  const { explained } = problemsOf(client, bucket, answered)
+  const asked = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await answered(work())
+    } catch (error) {
+      throw await explained(error)
+    }
+  }
+  // A list, since the answer to a request for one object can be the same for a missing one and a wrong key.
+  const has = (key: string, isKey: (found: string) => boolean) =>
+    asked(
+      async () => (await client.list({ prefix: key, maxKeys: 10 })).contents?.some((one) => isKey(one.key)) === true,
+    )
+  const hasObject = (key: string) => has(key, (found) => found === key)
+  const markKey = keyOf(MARK_FILE)
+  return {
+    name,
+    advice: 'give the bucket and prefix that have the copies, the same on every node',
+    commandFor: (id) => `echo ${id} | aws s3 cp - ${name}/${MARK_FILE}`,
+    async readMark() {
+      if (!(await hasObject(markKey))) return undefined
+      const object = client.file(markKey)
+      const [text, { lastModified }] = await asked(() => Promise.all([object.text(), object.stat()]))
+      return { text, writtenMs: lastModified.getTime() }
+    },
+    writeMark: (text) => asked(async () => void (await client.write(markKey, text))),
+    hasCopy: (copy) => hasObject(keyOf(copy)),
+    hasAnyCopy: () => has(keyOf(COPIES_BEGIN), () => true),
   }
 }
 

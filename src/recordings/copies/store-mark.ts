@@ -1,17 +1,35 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Log } from '../../lib/log.ts'
 import { type Copies, newHasher } from './copies.ts'
 
 /**
- * The mark of the folder of copies: a file with the id of their store. A folder without it is the wrong one: a folder
- * of another store, a missing mount, or a local folder of one node. Nobody else would find copies there, and deletions
+ * The mark of the place of copies: a file with the id of their store. A place without it is the wrong one: a place of
+ * another store, a missing mount, or a local folder of one node. Nobody else would find copies there, and deletions
  * there would delete nothing.
  */
 export const MARK_FILE = '.hookswitch-store'
 
+/** A folder or a prefix of a bucket, as far as its mark concerns it. */
+export type MarkPlace = {
+  /** What messages call it, such as `s3://calls/office`. */
+  readonly name: string
+  /** How to get the right place. */
+  readonly advice: string
+  /** Returns the command that marks it with an id. */
+  commandFor(id: string): string
+  /** Returns the mark and when it was written; `undefined`: there is none. */
+  readMark(): Promise<{ readonly text: string; readonly writtenMs: number } | undefined>
+  writeMark(text: string): Promise<void>
+  /** Returns whether a copy is there. */
+  hasCopy(name: string): Promise<boolean>
+  /** Returns whether it has any copies. */
+  hasAnyCopy(): Promise<boolean>
+}
+
+/** How the names of all copies begin. */
+export const COPIES_BEGIN = 'account-'
+
 export type MarkOptions = {
-  readonly folder: string
+  readonly place: MarkPlace
   /** Returns the secret of the store, the same on every node. */
   readonly storeKey: () => Promise<string>
   /** Returns the names of the newest copies, with the times of their calls. */
@@ -22,56 +40,39 @@ export type MarkOptions = {
 export const storeIdOf = (key: string): string => newHasher().update(`copies ${key}`).digest('hex').slice(0, 32)
 
 /**
- * Checks that a folder is the folder of a store's copies. Marks an empty folder if the store has no copies yet, and a
- * folder that has the newest copies of an earlier version, unless `mayMark` is false. Returns the problem and what to
- * do; `undefined` if there is none.
+ * Checks that a place is the place of a store's copies. Marks an empty place if the store has no copies yet, and a place
+ * that has the newest copies of an earlier version, unless `mayMark` is false. Returns the problem and what to do;
+ * `undefined` if there is none.
  */
 export async function problemOfMark(
-  { folder, storeKey, newestCopies }: MarkOptions,
+  { place, storeKey, newestCopies }: MarkOptions,
   { mayMark = true } = {},
 ): Promise<string | undefined> {
   const id = storeIdOf(await storeKey())
-  const path = join(folder, MARK_FILE)
-  const mark = await readFile(path, 'utf8').catch(noneIfMissing)
+  const mark = await place.readMark()
   const newest = await newestCopies()
-  const has = await Promise.all(newest.map(({ copy }) => exists(join(folder, ...copy.split('/')))))
-  const fix = `mount the folder that has the copies, the same on every node; to begin with this one: echo ${id} > ${path}`
-  if (mark !== undefined && mark.trim() !== id)
-    return `${folder} has the copies of another store: give a folder of its own`
+  const has = await Promise.all(newest.map(({ copy }) => place.hasCopy(copy)))
+  const fix = `${place.advice}; to begin with this one: ${place.commandFor(id)}`
+  if (mark !== undefined && mark.text.trim() !== id)
+    return `${place.name} has the copies of another store: give this store a place of its own`
   if (mark !== undefined) {
-    const markedUs = (await stat(path)).mtimeMs * 1_000
-    const later = has.filter((_, at) => (newest[at]?.sinceUs ?? 0) > markedUs)
+    const later = has.filter((_, at) => (newest[at]?.sinceUs ?? 0) > mark.writtenMs * 1_000)
     const isAlone = later.length > 0 && !later.includes(true)
     return isAlone
-      ? `${folder} has none of the newest copies, which another node has made elsewhere: ${fix}`
+      ? `${place.name} has none of the newest copies, which another node has made elsewhere: ${fix}`
       : undefined
   }
-  const isOurs = newest.length > 0 ? !has.includes(false) : !(await hasCopies(folder))
-  if (!isOurs) return `${folder} is not marked as the folder of the copies of this store: ${fix}`
-  if (!mayMark) return undefined
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await writeFile(path, `${id}\n`, { mode: 0o600 })
+  const isOurs = newest.length > 0 ? !has.includes(false) : !(await place.hasAnyCopy())
+  if (!isOurs) return `${place.name} is not marked as the place of the copies of this store: ${fix}`
+  if (mayMark) await place.writeMark(`${id}\n`)
   return undefined
-}
-
-async function hasCopies(folder: string): Promise<boolean> {
-  const names = await readdir(folder).catch(noneIfMissing)
-  return names?.some((name) => name.startsWith('account-')) === true
-}
-
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(noneIfMissing)) !== undefined
-
-function noneIfMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-    return undefined
-  throw error
 }
 
 /** How long a result is reused, since each copy and each deletion asks. */
 const FRESH_MS = 5_000
 
 /**
- * Wraps copies so that none is written or removed while the folder is the wrong one. Logs the beginning and the end of
+ * Wraps copies so that none is written or removed while the place is the wrong one. Logs the beginning and the end of
  * that.
  */
 export function createMarkedCopies(copies: Copies, problemOf: () => Promise<string | undefined>, log: Log): Copies {

@@ -1,15 +1,18 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { S3Client } from 'bun'
 import { diagnoseCopies } from '../../../src/cli/doctor/store.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { createFolderCopies } from '../../../src/recordings/copies/folder-copies.ts'
+import { createS3Copies, createS3Mark } from '../../../src/recordings/copies/s3-copies.ts'
 import { createMarkedCopies, MARK_FILE, problemOfMark, storeIdOf } from '../../../src/recordings/copies/store-mark.ts'
 import { startCopyRetention } from '../../../src/recordings/copy-retention.ts'
 import { markOf } from '../../../src/recordings/recordings.ts'
 import type { RecordingRecord } from '../../../src/store/operations/recordings.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { until } from '../../help/receiver.ts'
+import { S3_BUCKET, S3_KEYS, startS3Server } from '../../help/s3-server.ts'
 import { batch, type OpenStore, openStore } from '../../help/store.ts'
 
 let folder: ReturnType<typeof emptyFolder>
@@ -110,4 +113,38 @@ test('nothing is saved or forgotten while the folder is away, and doctor names i
   expect(found).toMatchObject({ level: 'wrong', text: expect.stringContaining('is not marked') })
   expect(await diagnoseCopies(newStore('b'), place('new'))).toMatchObject([{ level: 'ok' }])
   expect(existsSync(place('new'))).toBe(false)
+})
+
+test('a prefix of a bucket is marked as a folder is: another store neither copies into it nor deletes there', async () => {
+  const server = startS3Server()
+  const client = new S3Client({ bucket: S3_BUCKET, endpoint: server.url, ...S3_KEYS })
+  const prefixMark = (store: OpenStore, prefix: string) =>
+    markOf(store, '', createS3Mark({ bucket: S3_BUCKET, prefix }, client))
+  const prefixProblem = (store: OpenStore, prefix = 'office') => problemOfMark(prefixMark(store, prefix))
+  const [store, other] = [newStore('a'), newStore('b')]
+  const id = storeIdOf((await store.log.publicIdKeyGet()).key)
+
+  expect(await problemOfMark(prefixMark(store, 'office'), { mayMark: false })).toBeUndefined()
+  expect(server.objects.size).toBe(0)
+  expect(await prefixProblem(store)).toBeUndefined()
+  expect(server.objects.get(`${S3_BUCKET}/office/${MARK_FILE}`)?.toString()).toBe(`${id}\n`)
+  expect(await prefixProblem(store)).toBeUndefined()
+  expect(await prefixProblem(other)).toBe(
+    's3://calls/office has the copies of another store: give this store a place of its own',
+  )
+  const copies = createMarkedCopies(
+    createS3Copies({ bucket: S3_BUCKET, prefix: 'office' }, client),
+    () => prefixProblem(other),
+    createLog('silent'),
+  )
+  expect(copies.remove('account-1/one')).rejects.toThrow('another store')
+  // Copies of an unknown store are left alone; one that an earlier version filled is marked.
+  server.objects.set(`${S3_BUCKET}/older/account-1/one.wav`, Buffer.from('sound'))
+  expect(await prefixProblem(other, 'older')).toContain(`aws s3 cp - s3://calls/older/${MARK_FILE}`)
+  await addCopy(store, 'one', [])
+  expect(await prefixProblem(store, 'older')).toBeUndefined()
+  expect(await prefixProblem(store, 'elsewhere')).toContain('is not marked')
+  server.setBroken(true)
+  expect(prefixProblem(store)).rejects.toThrow('S3, bucket calls')
+  server.stop()
 })
