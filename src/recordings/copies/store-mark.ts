@@ -40,7 +40,7 @@ export type MarkOptions = {
 export const storeIdOf = (key: string): string => newHasher().update(`copies ${key}`).digest('hex').slice(0, 32)
 
 /**
- * Checks that a place is the place of a store's copies. Marks an empty place if the store has no copies yet, and a place
+ * Checks that a place is the place of a store's copies. Marks an empty place if the store has no copies yet, and one
  * that has the newest copies of an earlier version, unless `mayMark` is false. Returns the problem and what to do;
  * `undefined` if there is none.
  */
