@@ -15,7 +15,7 @@ export const TYPES: Readonly<Record<string, UserType>> = { user: 'USER', admin: 
 const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 
-/** Returns what is wrong with a user, with the name of the field first; `undefined` if nothing is. */
+/** Returns the first fault of a new user, with the name of its field first; `undefined` if the user is valid. */
 export function userProblem({ account, name, email }: NamedUser): string | undefined {
   if (!EMAIL.test(normalEmail(email)) || email.length > MAX_EMAIL_CHARACTERS)
     return `email is ${JSON.stringify(email)}: give an address like anna@example.com`

@@ -20,7 +20,10 @@ export const onWaiting = (message: string): void => printError(`hookswitch: ${me
 /** A person who waits wants to know for what; a script reads the error that follows. */
 const onSilence = process.stderr.isTTY === true ? onWaiting : undefined
 
-/** Reads the place of the store. @throws CommanderError (exit code 2) when the URL of a database is none. */
+/**
+ * Reads the place of the store.
+ * @throws CommanderError (exit code 2) when the database URL is not valid.
+ */
 export const placeOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
   dataPath: data,
   database: SETTINGS.database.read(databaseUrl, { canRead: hasCertificates }),
@@ -42,7 +45,10 @@ export async function withStore<Result>(flags: StoreFlags, work: (store: Store) 
   }
 }
 
-/** Checks that there is a store at a path. @throws Fault if there is none, or this user may not read its folder. */
+/**
+ * Checks that there is a store at a path.
+ * @throws Fault if it is missing, or this user may not read its folder.
+ */
 export function requireStore(path: string): void {
   try {
     statSync(path)
@@ -77,7 +83,7 @@ export async function accountsIn(flags: StoreFlags): Promise<((name: string) => 
   return (wanted) => names.find((name) => name.toLowerCase() === wanted.toLowerCase())
 }
 
-/** Opens a store for one piece of work, or returns `undefined` if there is none. Nothing is created in a folder. */
+/** Opens a store for one piece of work; returns `undefined` if the folder has none, and creates nothing in it. */
 export async function whereItExists<Result>(
   flags: StoreFlags,
   work: (store: Store) => Promise<Result>,

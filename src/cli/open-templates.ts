@@ -2,7 +2,7 @@ import { startTemplateThread } from '../app/start-template-thread.ts'
 import { createLog } from '../lib/log.ts'
 import { createTemplateRenderer, type TemplateRenderer } from '../webhooks/templates/renderer.ts'
 
-/** Runs something with a renderer of templates. What is wrong with a template is in its result, not in a log. */
+/** Runs a function with a renderer of templates. Errors in a template are in the result, not in a log. */
 export async function withTemplates<Result>(work: (templates: TemplateRenderer) => Promise<Result>): Promise<Result> {
   const templates = createTemplateRenderer({ startThread: startTemplateThread, log: createLog('silent') })
   try {

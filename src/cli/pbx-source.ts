@@ -21,7 +21,10 @@ export type PbxGiven = {
   readonly readInput: () => Promise<string>
 }
 
-/** Returns the PBX of a command. @throws CommanderError (exit code 2) when there is none, or more than one. */
+/**
+ * Returns the PBX of a command.
+ * @throws CommanderError (exit code 2) unless exactly one is given.
+ */
 export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promise<GivenPbx> {
   const text = url === FROM_INPUT ? await readInput() : (url ?? env[VARIABLE] ?? '')
   const sources = text.split(/\s+/).filter(Boolean).map(parsed)

@@ -13,7 +13,7 @@ export type Received = {
 export type Answer = { readonly status: number; readonly text: string }
 const ACCEPTED: Answer = { status: 200, text: 'ok' }
 
-export type Receiver = { readonly url: string; stop(): Promise<void> }
+type Receiver = { readonly url: string; stop(): Promise<void> }
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
@@ -47,6 +47,6 @@ export function startReceiver(
   return { url: `http://${name}:${server.port}`, stop: () => server.stop(true) }
 }
 
-/** Returns what is wrong with a request's signature, `undefined` if it is valid. */
+/** Returns the fault of a request's signature; `undefined` if it is valid. */
 export const faultOf = ({ headers, body, atMs }: Received, secret: string): string | undefined =>
   faultOfSigned(secret, headers, body, atMs / 1_000)

@@ -15,7 +15,7 @@ export type RunningState = {
   readonly isRunning: boolean
   /** `undefined`: not known here. */
   readonly settings: SettingsInForce | undefined
-  /** Those of the given webhooks that are down, by id. */
+  /** The ids of the given webhooks that are down. */
   readonly down: ReadonlyMap<number, DownWebhook>
 }
 

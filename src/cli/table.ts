@@ -4,8 +4,8 @@ import { print, printError } from './print.ts'
 type Cell = string | number | null | undefined
 
 /**
- * Prints a list for people, with a heading above each column and `-` for what is empty. An empty list is one sentence
- * on standard error, so that a program that reads the list finds nothing.
+ * Prints a list for people, with a heading above each column and `-` for an empty value. For an empty list it prints
+ * one sentence on standard error, so that a program that reads the list finds nothing.
  */
 export function printTable(
   headings: readonly string[],

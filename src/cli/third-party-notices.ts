@@ -44,7 +44,7 @@ export function packagesInside(): Notice[] {
     folders.set(folder, folder)
     pending.push(...neededBy(folder))
   }
-  // Of several versions, ours is the last.
+  // If a package has several versions, the last one is the version that we use.
   const notices = [...folders.keys()].toSorted((one, other) => other.length - one.length).map(noticeOf)
   return [
     noticeOfBun(),

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 
 const PREFIX = 'HOOKSWITCH_'
 const OF_FILE = /_FILE$/
-/** Variables that are no flags: the first user, and those of the examples in README.md. */
+/** Variables without a flag: the first user, and the variables of the examples in README.md. */
 const OTHERS = ['USER_EMAIL', 'USER_PASSWORD', 'TOKEN', 'BASE_URL'].map((name) => PREFIX + name)
 /** Kubernetes gives containers the address of a service that is called hookswitch: `HOOKSWITCH_PORT_80_TCP`. */
 const KUBERNETES = /^HOOKSWITCH_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?$/
-/** Those of the tests. */
+/** Variables of the tests. */
 const TESTS = /^HOOKSWITCH_TEST_/
 /** More letters than that are another word. */
 const MAX_DIFFERENCE = 3

@@ -1,4 +1,4 @@
-/** One part of a catalog: what it shows and explains, and the texts that it shows as they are. */
+/** One part of a catalog: its name, an explanation, and texts that are shown verbatim. */
 export type CatalogPart = {
   readonly name: string
   /** Markup. */

@@ -27,7 +27,7 @@ presets, or by a template of your own in Liquid. Each example is what the preset
 preview, and so does <code>hookswitch webhook preview URL --event KIND</code>.`
 
 const EVENT = 'dial_answered'
-/** Of the parameters that a preset needs. */
+/** Example values for the parameters of presets. */
 const EXAMPLE_PARAMETERS: Readonly<Record<string, string>> = { chat_id: '-1001234567890' }
 
 /** Returns the page that shows what each preset makes of an event. */

@@ -199,7 +199,7 @@ function plain(schema: unknown): unknown {
 /** Returns the keywords of a schema, or the fields of an object, as plain JSON Schema. */
 function written(schema: Json): Json {
   const { form, ...keywords } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
-  // Without a kind it is no schema but an object's fields, one of which may be called `form`.
+  // An object without a kind is a list of fields, and `form` may be one of them.
   if (!(Kind in schema)) return form === undefined ? keywords : { ...keywords, form }
   return { ...keywords, ...objectOf(form) }
 }

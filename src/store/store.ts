@@ -35,11 +35,11 @@ export type Store = {
   readonly statistics: StatisticsStore
   readonly maintenance: MaintenanceStore
   readonly outages: OutageStore
-  /** Calls back, within a second, after another process changed the store: what was cached of it is stale. */
+  /** Calls back, within a second, after another process changed the store: cached rows are then stale. */
   onForeignChange(listener: () => void): void
   /** Counts of group commits since the start, for the metrics. */
   readonly commits: Readonly<CommitCounts>
-  /** Commits what was asked for before, then closes. */
+  /** Commits all writes that were requested before, then closes. */
   stop(): Promise<void>
 }
 

@@ -27,7 +27,7 @@ function subscriptionOf(text: string | null): Subscription {
 }
 
 /** A webhook of a list, with whether its switch for a kind of event is on (`null`: the kind has none). */
-export type Listed = { readonly id: number; readonly switched: boolean | null; readonly options: string | null }
+type Listed = { readonly id: number; readonly switched: boolean | null; readonly options: string | null }
 
 /** The webhooks of a list that want events of a kind. */
 export type Subscribers = {
@@ -37,7 +37,7 @@ export type Subscribers = {
   readonly idsFor: (facts: EventFacts) => readonly number[]
 }
 
-/** The facts of an event of which nothing is known. */
+/** The facts of an event without any known fact. */
 export const NO_FACTS: EventFacts = {
   direction: null,
   pbx: null,

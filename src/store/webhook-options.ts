@@ -3,8 +3,8 @@ import type { OptionsReplacement, WebhookOptionsRecord } from './operations/webh
 // Options are stored as JSON beside a URL's secret. What both engines share of it; pure.
 
 /**
- * Puts the stored values of headers in place of those that are `null`, and notes when a pause ends. Returns the names
- * of headers of which none is stored, if there are any.
+ * Puts the stored values of headers in place of `null` values, and notes when a pause ends. Returns the names of
+ * headers without a stored value.
  */
 export function mergeOptions(
   options: OptionsReplacement['options'],

@@ -31,7 +31,7 @@ export function helpCommand(program: Command): void {
     })
 }
 
-/** Returns the command that is called by these words, `undefined` if there is none. */
+/** Returns the command with these words as its path; `undefined` if no command has it. */
 function commandAt(program: Command, words: readonly string[]): Command | undefined {
   let found: Command | undefined = program
   for (const word of words) found = found?.commands.find((one) => one.name() === word)

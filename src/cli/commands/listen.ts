@@ -20,7 +20,7 @@ export function listenCommand(program: Command, stopped: () => Promise<void>): v
     .command('listen')
     .description('run a receiver for development: print each request and verify its signature')
     .option('--port <port>', 'the port to listen on', '9000')
-    // HOOKSWITCH_HOST is that of `serve`, which means another thing.
+    // `serve` has HOOKSWITCH_HOST already, for another purpose.
     .addOption(
       new Option('--host <address>', 'the address to listen on').default('127.0.0.1').env('HOOKSWITCH_LISTEN_HOST'),
     )

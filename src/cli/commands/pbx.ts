@@ -59,7 +59,7 @@ function checkCommand(pbx: Command): void {
     })
 }
 
-/** Returns the PBX of the argument or of the variable, else that of the store: its URL need not be known again. */
+/** Returns the PBX of the argument or the variable, else a stored one, whose URL the caller need not know. */
 async function pbxToCheck(url: string | undefined, name: string | undefined, flags: StoreFlags) {
   const variable = process.env.HOOKSWITCH_PBX
   const isNamed = variable?.split(/\s+/).some((one) => {

@@ -90,7 +90,7 @@ export async function run(
   }
 }
 
-/** Our own messages contain what to do; those of the parser get a hint to the help. */
+/** Our own messages say what to do; the parser's messages get a hint to the help. */
 const isParsers = (error: unknown): boolean => error instanceof CommanderError && error.code.startsWith('commander.')
 
 /** Returns the help command for the command that was called: `hookswitch pbx check --help`. */

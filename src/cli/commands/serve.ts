@@ -60,10 +60,10 @@ function isOneStream(): boolean {
 }
 
 /**
- * Logs an error of this program that nothing has caught. It ends the process, which is the right thing: what is in
- * memory may be wrong, and the next process begins from the store.
+ * Logs an uncaught error of this program. The error ends the process: its memory may be wrong, and the next process
+ * begins from the store.
  */
-export function logFatalErrors(log: Log, end: EndProcess): void {
+function logFatalErrors(log: Log, end: EndProcess): void {
   process.on('uncaughtException', (err) => {
     try {
       const message =

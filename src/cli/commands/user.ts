@@ -269,7 +269,10 @@ function toUser<Result>(
   })
 }
 
-/** Returns the user with an e-mail address. @throws Fault `not_found` if there is none. */
+/**
+ * Returns the user with an e-mail address.
+ * @throws Fault `not_found` if no user has it.
+ */
 async function userOf({ accounts }: Store, email: string) {
   const user = (await accounts.userList()).find((one) => one.email === email)
   if (user === undefined) throw noSuchUser(email)

@@ -10,7 +10,7 @@ const adviceFor = ({ database }: Pick<ReturnType<typeof placeOf>, 'database'>): 
     ? 'restore a backup, or report it'
     : 'if the server was failed over to a standby that lacked the newest commits, this is what was lost with them, and no backup has it: go on, with synchronous standbys; if it was not, restore a backup, or report it'
 
-/** Adds `hookswitch verify`, which prints what is wrong in the store and then ends with exit code 1. */
+/** Adds `hookswitch verify`, which prints the errors in the store, and ends with exit code 1 if there are any. */
 export function verifyCommand(program: Command): void {
   program
     .command('verify')

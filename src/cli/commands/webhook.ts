@@ -108,7 +108,7 @@ type Services = {
   readonly webhooks: ReturnType<typeof createWebhookService>
   readonly options: ReturnType<typeof createOptionsService>
   readonly templates: TemplateRenderer
-  /** Stores what was changed, for the log of the service. */
+  /** Stores a note of the change, which the service writes to its log. */
   readonly note: (event: OperatorAct['event'], facts: NonNullable<OperatorAct['facts']>) => Promise<void>
 }
 

@@ -3,15 +3,13 @@ import { readEvent } from '../event-sentence.ts'
 import { faultOf, type Received } from '../receiver.ts'
 import type { Played } from './recordings.ts'
 
-/**
- * A parsed request, and what is wrong with it, if anything: its signature, its body or its sequence.
- */
+/** A parsed request, and the fault in its signature, body or sequence, if it has one. */
 export type Entry = { readonly event: EventBody | undefined; readonly fault: string | undefined }
 
 /** Compares the events that arrive with those that the recordings give. */
 type Checklist = {
   enter(request: Received, secret: string): Entry
-  /** Returns the missing events of the recordings, and what was wrong with others, as sentences. */
+  /** Returns a sentence for each missing event of the recordings and for each fault in the others. */
   missing(played: readonly Played[]): string[]
   /** Waits until all events of a recording have arrived, for at most `withinMs`. */
   complete(played: Played, withinMs: number): Promise<void>

@@ -5,7 +5,7 @@ import type { Entry } from './checklist.ts'
 import { nextSteps, ownName } from './next-steps.ts'
 import type { Played } from './recordings.ts'
 
-export type Place = {
+type Place = {
   readonly url: string
   readonly webhook: string
   readonly email: string
@@ -13,7 +13,7 @@ export type Place = {
 }
 
 /** The output of the demo. */
-export type Progress = {
+type Progress = {
   open(place: Place): void
   begin(played: Played): void
   received(request: Received, entry: Entry): void

@@ -12,7 +12,7 @@ const SLOW_MS = 10
 const CLOCK_TOLERANCE_MS = 5_000
 const NODE_CLOCK_TOLERANCE_MS = 1_000
 
-/** Checks a Postgres database: its server, the settings that decide what can be lost, and what is stored in it. */
+/** Checks a Postgres database: its server, its settings for durability, and the data in it. */
 export async function diagnoseDatabase(source: DatabaseSource, copies?: string): Promise<StoreFound> {
   try {
     const facts = await readServerFacts(source)

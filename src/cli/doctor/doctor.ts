@@ -68,7 +68,7 @@ export async function diagnose(
   ]
 }
 
-/** Returns the settings to check: those that were given, else those of the running service. */
+/** Returns the settings to check: the given ones, else the settings of the running service. */
 function inForce(given: Config, running: SettingsInForce | undefined): Config {
   if (running === undefined) return given
   const { hostname, port } = new URL(running.url)

@@ -74,7 +74,7 @@ function reachableHost(host: string): string {
   return one.includes(':') ? `[${one}]` : one
 }
 
-/** Returns the status of a service's health, `undefined` if what answers is none, or nothing answers. */
+/** Returns the status of a service's health; `undefined` if nothing answers, or something else does. */
 async function healthStatus(url: string): Promise<number | undefined> {
   try {
     const response = await fetch(url, { proxy: false, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) })

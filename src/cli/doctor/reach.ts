@@ -5,7 +5,7 @@ import type { Target } from '../../deliveries/sending/target.ts'
 import { type AllowList, addressRefusal, newAddressGuard } from '../../lib/address-guard.ts'
 
 /** The result of reaching a receiver. `clockMs` is its `Date` header. */
-export type Reach =
+type Reach =
   | {
       readonly kind: 'reached'
       readonly address: string

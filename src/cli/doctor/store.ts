@@ -29,7 +29,7 @@ export type StoreFound = {
   readonly diagnoses: Diagnosis[]
   readonly webhooks: readonly ListedWebhook[]
   readonly newestEventMs: number | undefined
-  /** The PBXs of the store, those of the settings of the service included. */
+  /** The PBXs of the store, with the PBXs of the service's settings. */
   readonly pbxs: readonly StoredPbx[]
   /** Returns how an account is spelt in the store; `undefined`: the store cannot be read. */
   readonly accountOf: AccountOf | undefined
@@ -195,7 +195,7 @@ export async function diagnoseRecordings({ recordings }: Pick<Store, 'recordings
   return [counts, ...reasons, ...undeleted]
 }
 
-/** Reports a place of copies that is not that of this store. */
+/** Reports a place of copies that belongs to another store. */
 export async function diagnoseCopies(store: Store, place: string | undefined): Promise<Diagnosis[]> {
   if (place === undefined) return []
   const mark = markOf(store, place)

@@ -55,7 +55,7 @@ export type NewToken = {
 }
 
 /** A token with a name. `madeWith`: the hash of the token that asks for it. */
-export type NewNamedToken = {
+type NewNamedToken = {
   readonly userId: number
   readonly name: string
   readonly tokenHash: string
@@ -103,7 +103,7 @@ export type AccountStore = {
   tokenList(userId: number, limit: number): Promise<TokenRecord[]>
   /** Notes when a token was used. */
   tokenSetUsed(used: { tokenHash: string; atUs: number }): Promise<void>
-  /** Deletes the token of a user whose hash begins with `id`. Returns false if there is none. */
+  /** Deletes the token of a user whose hash begins with `id`. Returns false if no token matches. */
   tokenDeleteOwn(own: { userId: number; id: string }): Promise<boolean>
   /** Deletes a token, if there is one with this hash. */
   tokenDelete(tokenHash: string): Promise<void>

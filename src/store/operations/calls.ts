@@ -110,7 +110,7 @@ export type CallStore = {
   liveCallList(pbx: string): Promise<LiveCallRow[]>
   /** Returns whose each live call of a PBX is: the account that got its start. */
   liveCallListAccounts(pbx: string): Promise<LiveCallAccount[]>
-  /** Returns the PBXs that left calls open and are none of these. */
+  /** Returns the PBXs that left calls open and are not in this list. */
   orphanedPbxList(watched: readonly string[]): Promise<OrphanedPbx[]>
   /** Returns saved calls of an account that match, newest first, below a position, at most `limit`. */
   callList(query: {
@@ -128,8 +128,8 @@ export type CallStore = {
   callIdListEndingIn(query: { ending: string; beforeId: string }): Promise<{ ids: string[]; nextId: string | null }>
   /** Returns the record of a saved call (JSON), or `undefined`. */
   callGet(accountId: number, id: string): Promise<string | undefined>
-  /** Returns what is known of a PBX beside its calls (JSON), as it was set last; `undefined` if nothing is. */
+  /** Returns the memory of a PBX (JSON): facts beside its calls, as they were last set; `undefined` if it has none. */
   pbxMemoryGet(pbx: string): Promise<string | undefined>
-  /** Replaces what is known of a PBX. */
+  /** Replaces the memory of a PBX. */
   pbxMemorySet(pbx: string, memory: string, fence?: Fence): Promise<void>
 }

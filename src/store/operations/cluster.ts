@@ -4,7 +4,7 @@
 export type Lease = { readonly name: string; readonly term: string }
 
 /** A process, for as long as it is taken for alive: one that was found dead goes on under another id. */
-export type NewNode = {
+type NewNode = {
   readonly id: string
   /** The URL at which it answers. */
   readonly address: string
@@ -14,8 +14,8 @@ export type NewNode = {
 }
 
 /**
- * Among the PBXs of a node: it can watch all that are stored. A node of an earlier version, which lacks it, watches
- * those of its settings alone.
+ * An entry among the PBXs of a node: the node can watch all stored PBXs. A node of an earlier version lacks it, and
+ * watches only the PBXs of its settings.
  */
 export const EVERY_PBX = '*'
 
@@ -23,7 +23,7 @@ export type LiveNode = {
   readonly id: string
   readonly beat: number
   readonly pbxs: readonly string[]
-  /** It takes nothing any more. */
+  /** The node is stopping, and takes no further leases. */
   readonly isLeaving: boolean
 }
 
@@ -53,8 +53,8 @@ export type LeaseView = {
 /** The cluster at one moment, as one node sees it. */
 export type ClusterView = Omit<ClusterBeat, 'leases'> & Omit<LeaseView, 'version'>
 
-export type BeatState = {
-  /** It takes nothing any more. */
+type BeatState = {
+  /** The node is stopping, and takes no further leases. */
   readonly isLeaving: boolean
   /** The version of the leases that this node has seen: they are returned if they have another. */
   readonly seenVersion?: number | undefined
@@ -88,13 +88,11 @@ export type ClusterStore = {
   /** Returns the database's clock, in microseconds. */
   clockGet(): Promise<number>
   /**
-   * Returns which history of the database this is: a standby that took over has another one, which may lack what was
-   * committed. `null`: it is not known.
+   * Returns the id of the database's history: a standby that took over has another one, and may lack commits of the old
+   * one. `null`: unknown.
    */
   historyGet(): Promise<string | null>
-  /**
-   * Adds a node with its first heartbeat, and a lease for each of its PBXs and for maintenance where there is none yet.
-   */
+  /** Adds a node with its first heartbeat, and any missing lease for its PBXs and for maintenance. */
   nodeAdd(node: NewNode): Promise<void>
   /**
    * Raises the heartbeat of a node, and returns the cluster as it is then. Returns `undefined` if the node is dead: it
@@ -130,10 +128,7 @@ export type ClusterStore = {
  */
 export type Fence = { readonly leaseNames: readonly string[]; readonly terms: readonly string[] }
 
-/**
- * A write of an owner that was refused, since this node owns these leases no more: nothing of it was kept, another node
- * goes on.
- */
+/** The error of a write whose node has lost these leases: the whole write was undone, and another node goes on. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
   readonly leases: readonly string[]

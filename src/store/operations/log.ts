@@ -9,7 +9,7 @@ export type DeliveryFilter = {
   readonly state?: DeliveryState | undefined
   readonly event?: string | undefined
   readonly url?: string | undefined
-  /** Of one of these calls; an empty list matches nothing. */
+  /** Only deliveries of these calls; an empty list matches nothing. */
   readonly callIds?: readonly string[] | undefined
   readonly sinceUs?: number | undefined
   readonly untilUs?: number | undefined
@@ -56,7 +56,7 @@ export type EventQuery = {
   /** Behind this event. */
   readonly afterId: number
   readonly limit: number
-  /** Of one of these kinds, or of one call; `undefined`: of all. */
+  /** Only events of these kinds, or of one call; `undefined`: all events. */
   readonly names?: readonly string[] | undefined
   readonly callId?: string | undefined
 }
@@ -80,7 +80,7 @@ export type EventPart = {
   readonly isEnd: boolean
 }
 
-/** The first event behind which none was deleted, and the newest; 0: there is none. */
+/** The first event after which no event was deleted, and the newest one; 0: there are no events. */
 export type EventBounds = { readonly oldestId: number; readonly newestId: number }
 
 /** `plainTo`: ids of events up to this one were given out as they are, by earlier versions. */
@@ -102,7 +102,7 @@ export type EventRow = {
 /** The events of a call that are returned: more than any real call has. */
 export const MAX_EVENTS_OF_CALL = 500
 
-/** So many of the newest events are read at a time to find out for which accounts some were stored. */
+/** At most this many of the newest events are read at a time to find the accounts that have new ones. */
 export const MAX_NEWEST = 10_000
 
 /** The start of the body of an event that was erased. Nothing that is sent begins so. */
@@ -127,9 +127,9 @@ export type LogStore = {
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most MAX_EVENTS_OF_CALL. */
   eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
   /**
-   * Returns events of an account that match of a part of all behind one, in the order in which they were stored, at
-   * most `limit`; those of erased calls are left out. Reading a part takes a few milliseconds, regardless of the
-   * filter.
+   * Returns events of an account, in the order in which they were stored, at most `limit`: matching events from one
+   * part of the events after an id. Events of erased calls are left out. Reading a part takes a few milliseconds,
+   * regardless of the filter.
    */
   eventRead(query: EventQuery): Promise<EventPart>
   /** Returns behind which event none of an account was deleted, and which is its newest. */

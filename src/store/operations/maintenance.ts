@@ -44,23 +44,21 @@ export type MaintenanceStore = {
     nowUs: number
     limit: number
   }): Promise<{ lastId: number | null; pruned: number }>
-  /**
-   * Deletes webhooks that left their list and to which no delivery refers any more, at most `limit`. Returns how many.
-   */
+  /** Deletes webhooks that left their list and have no deliveries, at most `limit`. Returns how many. */
   webhookPrune(limit: number): Promise<number>
   /** Deletes secrets whose URL left its list before a time, at most `limit`. Returns how many. */
   secretPrune(step: { beforeUs: number; limit: number }): Promise<number>
   /** Deletes call records saved before a time, at most `limit`. Returns how many. */
   callPrune(step: { beforeUs: number; limit: number }): Promise<number>
-  /** Returns the calls of which a record or an event's body holds a number as a whole string. */
+  /** Returns the calls whose record or event bodies hold a number as a whole string. */
   callListWithNumber(number: string): Promise<string[]>
   /** Deletes the records of calls and empties the bodies of their events that have ended. Returns the counts. */
   callErase(ids: readonly string[]): Promise<ErasedCounts>
   /** Removes a number from the stored live calls. Returns the number of calls that contained it. */
   liveCallErase(number: string): Promise<number>
-  /** Returns all that is wrong with what is kept, a sentence each with some ids; empty when it is whole. */
+  /** Returns all inconsistencies in the store, a sentence each with some ids; empty if the store is consistent. */
   verify(): Promise<string[]>
-  /** Returns what is damaged in the store's files; empty when they are readable throughout. */
+  /** Returns the damage in the store's files; empty if every page is readable. */
   fileFaults(): Promise<string[]>
   /** Returns how the deliveries are, with those that failed since a time. */
   conditionGet(sinceUs: number): Promise<StoreCondition>

@@ -5,7 +5,7 @@
 export type Outage = { readonly what: 'webhook' | 'pbx'; readonly key: string; readonly name: string }
 
 export type OutageStore = {
-  /** Returns what is reported as down, in the order of the keys. */
+  /** Returns the outages that were reported, in the order of their keys. */
   outageList(what: Outage['what']): Promise<Outage[]>
   /** Notes that something is reported as down. Returns false if it was already. */
   outageAdd(outage: Outage): Promise<boolean>

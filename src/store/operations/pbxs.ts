@@ -12,15 +12,15 @@ export type PbxOrigin = 'settings' | 'store' | 'api'
 export type PbxRecord = {
   readonly name: string
   /**
-   * `null`: it was removed, and its row goes as soon as its calls are ended and no recording depends on it any more.
+   * `null`: the PBX was removed, and its row is deleted as soon as its calls have ended and no recording depends on it.
    */
   readonly url: string | null
   readonly origin: PbxOrigin
   /** Random, and new with each change. */
   readonly version: string
-  /** Whether the calls that are up are those of an earlier PBX of this name, and have to be ended. */
+  /** Whether the live calls belong to an earlier PBX of this name, and have to be ended. */
   readonly endsCalls: boolean
-  /** Of a removed PBX: where the files of its recordings are (JSON), `null` if its URL did not have that. */
+  /** After a removal: the place of its recordings' files (JSON); `null` if its URL named none. */
   readonly recordings: string | null
 }
 
@@ -36,8 +36,8 @@ export type PbxStore = {
   /** Adds or replaces a PBX. Returns false, and changes nothing, if it is not as it was seen. */
   pbxSet(change: PbxChange): Promise<boolean>
   /**
-   * Notes that the calls of an earlier PBX of this name are ended, and forgets what was known of that one. Deletes the
-   * PBX if it was removed, as `pbxDeleteRemoved` does. Returns false, and changes nothing, if the PBX was changed since
+   * Notes that the calls of an earlier PBX of this name have ended, and deletes the memory of that PBX. Deletes the PBX
+   * if it was removed, as `pbxDeleteRemoved` does. Returns false, and changes nothing, if the PBX was changed since
    * that version.
    */
   pbxSetCallsEnded(ended: { name: string; version: string }, fence?: Fence): Promise<boolean>

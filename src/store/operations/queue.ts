@@ -31,12 +31,12 @@ export type PendingDelivery = {
   /** Attempts that count against the present schedule, and over all schedules. */
   readonly tries: number
   readonly attemptsMade: number
-  /** Of a retry; `undefined`: never tried. */
+  /** The due time of a retry; `undefined`: never tried. */
   readonly dueSteadyUs: number | undefined
 }
 
-/** Untried deliveries that wait for no other one, and the last id that was read; `null`: there are none after these. */
-export type StrictPart = { readonly deliveries: readonly PendingDelivery[]; readonly lastId: number | null }
+/** Untried deliveries that wait for no other delivery, and the last id that was read; `null`: nothing follows. */
+type StrictPart = { readonly deliveries: readonly PendingDelivery[]; readonly lastId: number | null }
 
 /**
  * The outcomes of attempts, and the resulting states of their deliveries: arrays of the same length, one attempt at
@@ -62,15 +62,15 @@ export type OutcomeBatch = {
 
 /**
  * The result of a retry by hand. `unlisted`: its URL is no longer in the list. `erased`: its body was erased. A number:
- * its URL came back, but what was pending for that webhook when it left is not all cancelled yet; that has to be done
- * first, since it would be cancelled with it.
+ * the id of a webhook whose URL came back while old deliveries are still to be cancelled; this has to be finished
+ * first, or the retry would be cancelled with them.
  */
 export type RetryResult = 'unknown' | 'unlisted' | 'erased' | 'queued' | number
 
 /** `accountId` `null`: whosever it is. */
 export type RetryRequest = { readonly accountId: number | null; readonly id: number; readonly nowSteadyUs: number }
 
-/** A part of the log, from an id on, of which the matching deliveries are retried. */
+/** A part of the log, from an id on, whose matching deliveries are retried. */
 export type MatchingRetry = {
   readonly filter: DeliveryFilter
   readonly fromId: number
@@ -78,7 +78,7 @@ export type MatchingRetry = {
   readonly limit: number
 }
 
-/** How many were made due, and from which id the next step reads (`null`: there is none). */
+/** How many deliveries were made due, and the id from which the next step reads (`null`: nothing follows). */
 export type RetryStep = { readonly queued: number; readonly nextId: number | null }
 
 /** Pending deliveries are not counted beyond this: counting more would hold up everything else. */
@@ -94,7 +94,7 @@ export type OwnerRequest = {
 }
 
 /** What a webhook has pending: the first delivery that was never tried, and when the next retry is due. */
-export type FirstPending = {
+type FirstPending = {
   readonly webhookId: number
   readonly untriedId: number | undefined
   readonly dueSteadyUs: number | undefined
@@ -126,8 +126,8 @@ export type QueueStore = {
   /** Returns when the next retry of a webhook is due, from a time on, or `undefined` if none is scheduled. */
   deliveryGetNextDue(query: { webhookId: number; fromSteadyUs: number }): Promise<number | undefined>
   /**
-   * Returns what webhooks have pending: those of them that have anything. `afterIds`: untried deliveries count above
-   * these ids.
+   * Returns the pending deliveries of webhooks, without webhooks that have none. `afterIds`: untried deliveries count
+   * above these ids.
    */
   pendingGetFirst(query: { webhookIds: readonly number[]; afterIds: readonly number[] }): Promise<FirstPending[]>
   /**
@@ -154,7 +154,7 @@ export type QueueStore = {
   deliveryRetryMatching(step: MatchingRetry): Promise<RetryStep | number>
   /** Asks the owner of a webhook, which is notified. Requests that nobody took for an hour are deleted. */
   ownerRequestAdd(request: OwnerRequest & { readonly nowUs: number }): Promise<void>
-  /** Returns what was asked of the owner of these webhooks, the oldest first, and deletes it. */
+  /** Returns the requests to the owner of these webhooks, the oldest first, and deletes them. */
   ownerRequestTake(webhookIds: readonly number[]): Promise<OwnerRequest[]>
   /** Returns how many deliveries are pending, counted up to MAX_COUNTED of each kind. */
   pendingCount(): Promise<number>

@@ -25,16 +25,16 @@ export type RecordingRecord = {
   /** Why the last try failed. */
   readonly error: string | null
   readonly sizeBytes: number | null
-  /** Of the PBX's file when it was saved: another one shows that it was written since. */
+  /** The stamp of the PBX's file when it was saved: a different stamp later shows that the file was written again. */
   readonly stamp: string | null
-  /** Of the copy (hexadecimal); `null` if there is none. */
+  /** The SHA-256 of the copy (hexadecimal); `null` if there is no copy. */
   readonly sha256: string | null
   readonly mediaType: string | null
   /** The name of the copy, below the place of the copies. */
   readonly copy: string | null
 }
 
-/** The place of a recording among those of its PBX. */
+/** The place of a recording in the list of its PBX. */
 export type RecordingPosition = Pick<RecordingRecord, 'sinceUs' | 'callId' | 'id'>
 
 export const FIRST_RECORDING: RecordingPosition = { sinceUs: 0, callId: '', id: '' }
@@ -48,7 +48,7 @@ export type RecordingStore = {
   recordingListPending(query: { pbx: string; after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
   /** Returns the names of the PBXs that have pending recordings, also of removed ones, in the order of the oldest. */
   recordingListPendingPbxs(): Promise<string[]>
-  /** Returns recordings that are pending or failed and of which a try failed, the newest first, at most `limit`. */
+  /** Returns pending or failed recordings with at least one failed try, the newest first, at most `limit`. */
   recordingListTroubled(limit: number): Promise<RecordingRecord[]>
   /** Returns recordings whose call was erased, behind a position, the oldest first, at most `limit`. */
   recordingListErased(query: { after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
@@ -73,9 +73,9 @@ export type RecordingStore = {
   recordingErase(callIds: readonly string[]): Promise<void>
   /** Forgets recordings: arrays of one length, one at each position. */
   recordingDelete(keys: { callIds: readonly string[]; ids: readonly string[] }): Promise<void>
-  /** Returns the key that signs links to recordings, or `undefined` if there is none yet. */
+  /** Returns the key that signs links to recordings; `undefined` before the first link. */
   linkKeyGet(): Promise<string | undefined>
-  /** Stores a key if there is none. Returns the one that there is then. */
+  /** Stores a key if the store has none. Returns the stored one. */
   linkKeyAdd(key: string): Promise<string>
   /** Replaces the key: all links that it signed end. */
   linkKeyReplace(key: string): Promise<void>

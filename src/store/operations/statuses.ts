@@ -15,7 +15,7 @@ export type WebhookStatusRow = { readonly webhookId: number; readonly status: st
 /** The place of a note about deliveries of an account: the number grows with each note of a node. */
 export type ChangePosition = { readonly accountId: number; readonly node: string; readonly number: number }
 /** Deliveries that changed, as a node noted them. */
-export type DeliveryChanges = ChangePosition & { readonly ids: readonly number[] }
+type DeliveryChanges = ChangePosition & { readonly ids: readonly number[] }
 
 export type StatusStore = {
   /** Replaces the statuses of some webhooks. One whose lease has another term by now is left out. */

@@ -74,7 +74,7 @@ export type WebhookRecord = {
   readonly accountId: number
   readonly url: string
   readonly listed: boolean
-  /** Of a URL that left the list: pending deliveries up to this id are still to be cancelled; 0: none. */
+  /** Set when the URL left the list: pending deliveries up to this id are still to be cancelled; 0: none. */
   readonly cancelledTo: number
   readonly secret: string | null
   /** The secret before, which signs too until `previousUntilUs` (wall time). */
@@ -92,15 +92,15 @@ export type ListedWebhook = {
   readonly pending: number
 }
 
-/** Of an account, the secrets that are kept of URLs that left its list. */
+/** The kept secrets of URLs that left the account's list. */
 export const LEFT_SECRETS_KEPT = 1_000
 
 export type WebhookStore = {
   /** Returns an account's list in its order. */
   listGet(accountId: number): Promise<WebhookEntry[]>
   /**
-   * Replaces an account's list, or nothing of it and returns false if the list is not one that `ifMatch` names. A
-   * webhook that stays keeps its id; what is pending for one that leaves is to be cancelled
+   * Replaces an account's list; returns false and changes nothing if `ifMatch` does not name the current list. A
+   * webhook that stays keeps its id; the pending deliveries of one that leaves are to be cancelled
    * (`queue.deliveryCancelUnlisted`).
    */
   listReplace(replacement: ListReplacement): Promise<boolean>
@@ -126,8 +126,8 @@ export type WebhookStore = {
   /** Returns the webhooks of an account's list in order, with how many deliveries are pending for each. */
   webhookListWithPending(accountId: number): Promise<ListedWebhook[]>
   /**
-   * Returns the ids of the webhooks for which something may be pending: those of a list, and those whose leaving is not
-   * complete.
+   * Returns the ids of the webhooks that may have pending deliveries: listed ones, and removed ones whose deliveries
+   * are not yet all cancelled.
    */
   webhookListActive(): Promise<number[]>
 }

@@ -15,10 +15,10 @@ import { isBroken } from './engine/store-fault.ts'
 
 /** A heartbeat that takes longer is late anyway. */
 const STATEMENT_MS = 1_000
-/** Of many free leases a node sees so many at a time. */
+/** At most this many free leases are offered to a node at a time. */
 const MAX_FREE = 512
 const HOUR_US = 3_600_000_000
-/** Of the hints that leases changed hands. */
+/** The channel of hints that leases changed hands. */
 const CHANNEL = 'hookswitch_leases'
 
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
@@ -39,7 +39,7 @@ export function createClusterStore(
   listen: ClusterStore['listen'] = () => () => Promise.resolve(),
 ): ClusterStore {
   const { query } = client
-  /** In a statement of its own: there are databases without it. */
+  /** A statement of its own, because some databases lack it. */
   const hint = () => query(`SELECT pg_notify($1, '')`, [CHANNEL]).catch(() => undefined)
   return {
     async clockGet() {

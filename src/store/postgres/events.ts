@@ -10,9 +10,23 @@ import { createPartitions, partitionOf } from './engine/partitions.ts'
 import { codeOf, isBroken, isUnsent } from './engine/store-fault.ts'
 import { openTurns, TURN } from './engine/turn.ts'
 import { newListCache } from './list-cache.ts'
-import { RECORDED } from './recordings.ts'
 
-export type EventJob = { readonly batch: CallBatch; readonly fence?: Fence | undefined }
+/**
+ * Returns the part of a statement that stores recordings as they are now, by the numbers of its parameters: for each
+ * its job (int[]) and its JSON (text[]). A recording that is not pending stays as it is.
+ */
+const RECORDED = (jobs: number, rows: number, condition: string): string => `
+recorded AS (
+  INSERT INTO recordings (call_id, id, account_id, pbx, path, state, since, sequence, error, size, stamp, sha256, media_type, copy)
+  SELECT o.j->>'callId', o.j->>'id', (o.j->>'accountId')::bigint, o.j->>'pbx', o.j->>'path', o.j->>'state',
+    (o.j->>'sinceUs')::bigint, (o.j->>'sequence')::int, o.j->>'error', (o.j->>'sizeBytes')::bigint, o.j->>'stamp', o.j->>'sha256',
+    o.j->>'mediaType', o.j->>'copy'
+  FROM unnest($${jobs}::int[], $${rows}::text[]) AS r(job, row) CROSS JOIN LATERAL (SELECT r.row::json AS j) AS o ${condition}
+  ON CONFLICT (call_id, id) DO UPDATE SET state = excluded.state, error = excluded.error, size = excluded.size,
+    stamp = excluded.stamp, sha256 = excluded.sha256, media_type = excluded.media_type, copy = excluded.copy
+  WHERE recordings.state = 'pending'),`
+
+type EventJob = { readonly batch: CallBatch; readonly fence?: Fence | undefined }
 
 const REFUSED = 'HS001'
 const TURN_TAKEN = 'the turn is taken'
@@ -79,7 +93,7 @@ const FENCED = statementOf(true)
 
 type Answer = { place: number | null; id: number; job: number | null; lease: string | null }
 
-/** `places`: those of the events that were sent among all of the jobs'. */
+/** `places`: positions of the sent events within all events of the jobs. */
 type Stored = {
   readonly answer: readonly Answer[]
   readonly places: readonly number[]
@@ -180,7 +194,7 @@ const eventsOf = (jobs: readonly EventJob[]) =>
     parts.flatMap(({ accountId, events }) => events.map((event) => ({ ...event, job, accountId, nowSteadyUs }))),
   )
 
-/** Of a call that several batches change the last one counts: a statement may touch a row once. */
+/** If several batches change a call, the last one counts: a statement may touch a row only once. */
 function lastOf<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
   return [...new Map(items.map((item) => [keyOf(item), item])).values()]
 }
@@ -195,7 +209,7 @@ const eventValues = (events: readonly JobEvent[]): Value[] => [
   bigints(events.map(({ nowSteadyUs }) => nowSteadyUs)),
 ]
 
-/** By the place of the event, which the statement counts from 1. */
+/** Keyed by the position of the event, which the statement counts from 1. */
 const deliveryValues = (webhookIds: readonly (readonly number[])[]): Value[] => [
   ints(webhookIds.flatMap((ids, place) => ids.map(() => place + 1))),
   ints(webhookIds.flatMap((ids) => ids.map((_, nth) => nth))),

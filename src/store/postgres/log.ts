@@ -78,7 +78,7 @@ export async function readLog(query: Query, { filter, fromId, limit, order }: Lo
   return { rows: found, nextId: isAll ? null : order === 'newest' ? end : end + 1 }
 }
 
-/** `unit`: what is counted of a part, deliveries in a small index or else events with all their deliveries. */
+/** `unit`: whether a part is counted in deliveries of a small index, or in events with all their deliveries. */
 function partOf(filter: DeliveryFilter, range: string, order: LogOrder, add: Add): string {
   const { accountId, state, callIds } = filter
   const sorted = SORTED[order]

@@ -5,7 +5,7 @@ import type { Database } from './engine/database.ts'
 import { fenceValues, LOST } from './engine/fence.ts'
 import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
 
-/** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
+/** Probes that are kept for a delivery: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20
 
 export type OutcomeJob = { readonly batch: OutcomeBatch; readonly fence?: Fence | undefined }
@@ -87,8 +87,8 @@ function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {
 }
 
 /**
- * Writes what is rare: outcomes of what ended or was retried by hand meanwhile. Returns the ids of failures that
- * changed nothing.
+ * Writes the rare outcomes: deliveries that ended or were retried by hand in the meantime. Returns the ids of failures
+ * that changed nothing.
  */
 async function writeRest(client: Client, batch: OutcomeBatch, late: readonly number[]): Promise<number[]> {
   const probed = batch.deliveryIds.filter((_, at) => batch.probes[at] === true)
@@ -203,11 +203,20 @@ export function splitByDelivery(batch: OutcomeBatch): OutcomeBatch[] {
   return Array.from({ length: count }, (_, turn): OutcomeBatch => {
     const of = <Item>(items: readonly Item[]): Item[] => items.filter((_item, at) => turns[at] === turn)
     return {
-      ...{ deliveryIds: of(batch.deliveryIds), generations: of(batch.generations), states: of(batch.states) },
-      ...{ tries: of(batch.tries), attemptsMade: of(batch.attemptsMade), dueSteadyUs: of(batch.dueSteadyUs) },
-      ...{ endedUs: of(batch.endedUs), attemptUs: of(batch.attemptUs), probes: of(batch.probes) },
-      ...{ statuses: of(batch.statuses), durationsMs: of(batch.durationsMs), errors: of(batch.errors) },
-      ...{ addresses: of(batch.addresses), responses: of(batch.responses) },
+      deliveryIds: of(batch.deliveryIds),
+      generations: of(batch.generations),
+      states: of(batch.states),
+      tries: of(batch.tries),
+      attemptsMade: of(batch.attemptsMade),
+      dueSteadyUs: of(batch.dueSteadyUs),
+      endedUs: of(batch.endedUs),
+      attemptUs: of(batch.attemptUs),
+      probes: of(batch.probes),
+      statuses: of(batch.statuses),
+      durationsMs: of(batch.durationsMs),
+      errors: of(batch.errors),
+      addresses: of(batch.addresses),
+      responses: of(batch.responses),
     }
   })
 }

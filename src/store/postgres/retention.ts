@@ -7,7 +7,9 @@ type Step = Parameters<MaintenanceStore['deliveryPrune']>[0]
 
 type Pruned = Awaited<ReturnType<MaintenanceStore['deliveryPrune']>>
 
-/** Prunes by whole partitions first, and then, step by step, what is in those that are still written or span days. */
+/**
+ * Prunes whole partitions first, then, step by step, the old rows of partitions that are still written or span days.
+ */
 export async function pruneDeliveries(client: Client, step: Step): Promise<Pruned> {
   if (step.afterId > 0) return await client.transaction((query) => deleteStep(query, step))
   await client.transaction((query) => continuePartitions(query, step.nowUs))
@@ -71,7 +73,7 @@ async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned
   return { lastId: old.length === limit ? last.id : await nextRange(query, endId), pruned }
 }
 
-/** Returns the last id before the next range, or `null` if there is none. */
+/** Returns the last id before the next range; `null` if no range follows. */
 async function nextRange(query: Query, endId: number): Promise<number | null> {
   return (await rangesToDelete(query)).some(({ firstId }) => firstId >= endId) ? endId - 1 : null
 }

@@ -5,7 +5,7 @@ import type { Hints } from './engine/hints.ts'
 
 /** Long enough for a node that is slow to read or to repeat, short enough to keep the tables small. */
 const KEPT = "interval '10 seconds'"
-/** Of the hints that events were stored. */
+/** The channel of hints that events were stored. */
 const CHANNEL = 'hookswitch_events'
 
 /** Creates the operations of the engine on what nodes let each other know. */
@@ -47,7 +47,9 @@ export function createStatusStore(
   }
 }
 
-/** Rows are locked in the order of their keys: two nodes of which one took over from the other do not wait in turn. */
+/**
+ * Rows are locked in the order of their keys, so that two nodes do not deadlock while one takes over from the other.
+ */
 const SET = `
   INSERT INTO webhook_statuses (webhook_id, term, status)
   SELECT s.id, s.term, s.status FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (id, term, status)

@@ -22,7 +22,7 @@ export type PostgresOptions = PrepareOptions & {
 }
 
 /** Puts the operations of a store over its database. */
-export function storeOver(db: Database): Store {
+function storeOver(db: Database): Store {
   const events = openEventCommits(db)
   const outcomes = openOutcomeCommits(db)
   return {

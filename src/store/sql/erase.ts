@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
 import type { ErasedCounts, MaintenanceStore } from '../operations/maintenance.ts'
-import { withoutNumber } from '../without-number.ts'
 import { IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
 import { type Declarations, read, write } from './operation.ts'
 import { all, among, contains, count, forUpdate, integers, run, tableOf, texts, type Work } from './statement.ts'
@@ -67,4 +66,14 @@ export const ERASE: Declarations<Pick<MaintenanceStore, 'callListWithNumber' | '
   callListWithNumber: read(findCalls, { isSlow: true }),
   callErase: write(eraseCalls, { isSlow: true }),
   liveCallErase: write(eraseLive, { isSlow: true }),
+}
+
+/** Replaces a number in data by `null`, and in channel variables, which are strings, by an empty one. */
+function withoutNumber(value: unknown, number: string, within = ''): unknown {
+  if (value === number) return within === 'variables' ? '' : null
+  if (Array.isArray(value)) return value.map((item) => withoutNumber(item, number, within))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, withoutNumber(item, number, key === 'variables' ? key : within)]),
+  )
 }

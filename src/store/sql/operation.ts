@@ -15,19 +15,19 @@ type ReadOptions = {
 type WriteOptions<Result> = {
   /** It may wait for much of the store: Postgres runs it on the connection without a short time limit, quietly. */
   readonly isSlow?: boolean
-  /** Other processes are not notified, because none caches what it changes. */
+  /** Other processes are not notified, because none of them caches the changed rows. */
   readonly isQuiet?: boolean
   /** Reads whether there is anything to do. If not, nothing is written, and the result is `otherwise`. */
   readonly onlyIf?: { work(): Work<boolean>; readonly otherwise: Result }
 }
 
-export type Read<Args extends readonly unknown[], Result> = ReadOptions & {
+type Read<Args extends readonly unknown[], Result> = ReadOptions & {
   readonly access: 'read'
   readonly work: (...args: Args) => Work<Result>
 }
 
 /** All its statements are one transaction. */
-export type Write<Args extends readonly unknown[], Result> = WriteOptions<Result> & {
+type Write<Args extends readonly unknown[], Result> = WriteOptions<Result> & {
   readonly access: 'write'
   readonly work: (...args: Args) => Work<Result>
   /** Returns the fence among the arguments; it is checked in the same transaction. */

@@ -67,7 +67,7 @@ export const PBXS: Declarations<PbxStore> = {
   pbxStateList: read(() => select(pbxStates, sql``)),
 }
 
-/** The operations on what is known of a PBX beside its calls. */
+/** The operations on the memory of a PBX: facts beside its calls. */
 export const PBX_MEMORY: Declarations<Pick<CallStore, 'pbxMemoryGet' | 'pbxMemorySet'>> = {
   pbxMemoryGet: read(function* (pbx) {
     return (yield* first<{ memory: string }>(sql`SELECT memory FROM pbx_memory WHERE pbx = ${pbx}`))?.memory

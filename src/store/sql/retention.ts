@@ -17,12 +17,12 @@ const oldCalls = (beforeUs: number, limit: number) =>
   })
 
 /**
- * The operations that delete old records, but for deliveries. What is deleted is found first, and looked at again as it
- * is deleted: a change of the list may have come first.
+ * The operations that delete old records other than deliveries. Rows are found first and checked again as they are
+ * deleted, because the list may have changed in between.
  */
 export const RETENTION: Declarations<Pick<MaintenanceStore, 'webhookPrune' | 'secretPrune' | 'callPrune'>> = {
-  // What is left is newer than their leaving. SQLite would give the newest id again: then what is known of a webhook
-  // by its id would be taken for another's.
+  // The remaining rows are newer than their leaving. SQLite would give the newest id again: then facts stored under a
+  // webhook's id would be taken for another webhook's.
   webhookPrune: write(
     (limit) =>
       count(sql`

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { DeliveryPart } from '../operations/log.ts'
 import type { OwnerRequest, QueueStore, RetryRequest, RetryResult, RetryStep } from '../operations/queue.ts'
-import { type RetryFacts, retryObstacle } from '../retry-obstacle.ts'
 import { IS_ERASED, PENDING_TABLE, PER_EVENT } from './deliveries.ts'
 import { type Declarations, write } from './operation.ts'
 import { all, among, either, exists, forShareOf, integers, onSqlite, run, type Work } from './statement.ts'
@@ -97,4 +96,20 @@ export const RETRIES: Declarations<Pick<QueueStore, 'deliveryRetry' | 'ownerRequ
     isQuiet: true,
     onlyIf: { work: () => exists(sql`SELECT 1 FROM owner_requests LIMIT 1`), otherwise: [] },
   }),
+}
+
+/** The facts that may keep a delivery from being sent again. `leaving`: it is still to be cancelled. */
+type RetryFacts = {
+  readonly webhookId: number
+  readonly listed: boolean
+  readonly erased: boolean
+  readonly leaving: boolean
+}
+
+/** Returns why a delivery cannot be sent again now; `undefined`: it can. An unknown delivery has no facts. */
+function retryObstacle(facts: RetryFacts | undefined): Exclude<RetryResult, 'queued'> | undefined {
+  if (facts === undefined) return 'unknown'
+  if (!facts.listed) return 'unlisted'
+  if (facts.erased) return 'erased'
+  return facts.leaving ? facts.webhookId : undefined
 }

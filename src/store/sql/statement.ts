@@ -16,7 +16,7 @@ type Item = string | number | boolean | null
 export type List = { readonly type: 'TEXT' | 'BIGINT' | 'BOOLEAN'; readonly items: readonly Item[] }
 
 /** The parts of a statement that the engines write differently. Drizzle passes them on as it does values. */
-export type Fragment =
+type Fragment =
   | { readonly part: 'either'; readonly sqlite: SQL; readonly postgres: SQL }
   | { readonly part: 'among'; readonly list: List }
   | { readonly part: 'node' }
@@ -57,7 +57,7 @@ export const integers = (items: readonly (number | null)[]): List => ({ type: 'B
 /** Returns a list of booleans. */
 export const flags = (items: readonly boolean[]): List => ({ type: 'BOOLEAN', items })
 
-/** Returns `IN (…)` with the items of a list, to follow what is compared with them. */
+/** Returns `IN (…)` with the items of a list; it follows the compared expression. */
 export const among = (list: List): SQL => part({ part: 'among', list })
 /** Returns lists of one length as a table of a `FROM` clause: each list is a column. */
 export const tableOf = (name: string, columns: Readonly<Record<string, List>>): SQL =>
@@ -74,7 +74,7 @@ export function* first<Found>(statement: SQL): Work<Found | undefined> {
   return (yield* all<Found>(statement))[0]
 }
 
-/** Runs a statement for what it changes. */
+/** Runs a statement for its effect. */
 export function* run(statement: SQL): Work<void> {
   yield statement
 }

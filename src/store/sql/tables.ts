@@ -238,7 +238,7 @@ export const eventHistories = sqliteTable('event_histories', {
   run: text('run').notNull(),
 })
 
-/** What was reported as down. */
+/** Outages that were reported. */
 export const outages = sqliteTable(
   'outages',
   {

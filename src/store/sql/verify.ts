@@ -1,9 +1,32 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { rfc3339 } from '../../lib/time.ts'
-import { HAS_DELIVERED, KINDS_ON_REQUEST, keptFromUs, sentenceOf } from '../verify-findings.ts'
+import { EVENT_NAMES, isOnlyOnRequest } from '../../lib/event-kinds.ts'
+import { rfc3339, SECOND } from '../../lib/time.ts'
+import { NOTHING_TO_SEND } from '../operations/log.ts'
 import { ENDED_TABLE, PER_EVENT } from './deliveries.ts'
 import { otherCallIdOf } from './erase.ts'
 import { all, contains, either, first, onPostgres, onSqlite, type Work } from './statement.ts'
+
+/** Kinds of event that repeat the sequence of the event before them, as a list in SQL. */
+const KINDS_ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
+  .map((name) => `'${name}'`)
+  .join(', ')
+
+/** The condition that an attempt (`a`) delivered: it was accepted, or there was nothing to send. */
+const HAS_DELIVERED = `(a.status BETWEEN 200 AND 299 OR a.error = '${NOTHING_TO_SEND}')`
+
+/** A wall clock that was set back gives later events earlier times, by less than this. */
+const MARGIN_US = 86_400 * SECOND
+const SHOWN = 5
+
+/** Returns from when on all events are kept, in microseconds, if those before a time may have been pruned. */
+const keptFromUs = (prunedToUs: number): number => (prunedToUs === 0 ? 0 : prunedToUs + MARGIN_US)
+
+/** Returns the sentence about rows that are wrong, with some of their ids; none if there are no such rows. */
+function sentenceOf(what: string, rows: readonly { readonly id: string | number }[]): string[] {
+  if (rows.length === 0) return []
+  const some = rows.slice(0, SHOWN).map(({ id }) => id)
+  return [`${rows.length} ${what}: ${some.join(', ')}${rows.length > SHOWN ? ', …' : ''}`]
+}
 
 type Wrong = { readonly what: string; readonly found: SQL }
 
@@ -73,10 +96,7 @@ const wrongs = (keptUs: number): readonly Wrong[] => [
   },
 ]
 
-/**
- * Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is
- * kept.
- */
+/** Returns the inconsistencies of a store, a sentence each with some of the ids; none if all kept records agree. */
 export function* findWrong(): Work<string[]> {
   const file = yield* all<{ integrity_check: string }>(onSqlite(sql`PRAGMA integrity_check(5)`))
   const damages = file.map(({ integrity_check }) => integrity_check).filter((text) => text !== 'ok')

@@ -67,8 +67,8 @@ function placesOf({ list, secrets }: ListReplacement): Place[] {
 }
 
 /**
- * A webhook that stays keeps its row; what is pending for one that leaves is cancelled by its `cancelled_to`; one that
- * comes back comes back to its row, as long as there is one.
+ * A webhook that stays keeps its row. The pending deliveries of one that leaves are cancelled by its `cancelled_to`.
+ * One that returns gets its row back, while the row exists.
  */
 function* replaceList(change: ListReplacement): Work<boolean> {
   const { accountId, ifMatch } = change

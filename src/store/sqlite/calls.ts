@@ -1,8 +1,8 @@
 import type { CallBatch, PlacedEvent } from '../operations/calls.ts'
+import type { RecordingRecord } from '../operations/recordings.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { storeEvents } from './events.ts'
-import { putRecordings } from './recordings.ts'
 
 /** Stores events, live calls and records in one commit, so that they agree after a crash. */
 export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch): PlacedEvent[] => {
@@ -26,3 +26,36 @@ export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch
     return storeEvents(tx, { accountId, events, nowSteadyUs })
   })
 })
+
+/** Stores recordings as they are now. A recording that is not pending stays as it is. */
+function putRecordings(tx: Tx, recordings: readonly RecordingRecord[]): void {
+  const put = prepared<never, (string | number | null)[]>(
+    tx,
+    `INSERT INTO recordings
+       (call_id, id, account_id, pbx, path, state, since, sequence, error, size, stamp, sha256, media_type, copy)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (call_id, id) DO UPDATE SET state = excluded.state, error = excluded.error, size = excluded.size,
+       stamp = excluded.stamp, sha256 = excluded.sha256, media_type = excluded.media_type, copy = excluded.copy
+     WHERE recordings.state = 'pending'`,
+  )
+  for (const one of recordings) {
+    const { callId, id, accountId, pbx, path, state, sinceUs, sequence } = one
+    const { error, sizeBytes, stamp, sha256, mediaType, copy } = one
+    put.run(
+      callId,
+      id,
+      accountId,
+      pbx,
+      path,
+      state,
+      sinceUs,
+      sequence,
+      error,
+      sizeBytes,
+      stamp,
+      sha256,
+      mediaType,
+      copy,
+    )
+  }
+}

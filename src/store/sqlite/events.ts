@@ -57,7 +57,7 @@ type NewEvents = {
  */
 export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvents): PlacedEvent[] {
   if (events.length === 0) return []
-  /** By the event's kind: read once for all events of a commit. */
+  /** Keyed by the event's kind, and read once for all events of a commit. */
   const subscribed = new Map<EventKind, Subscribers>()
   beginHistory(tx)
   const insertEvent = prepared<never, [string, number, string, string, number, number, string]>(

@@ -109,7 +109,7 @@ const OF_CALLS = 'call_id IN (SELECT value FROM json_each(?))'
 
 type CallsFilter = DeliveryFilter & { readonly callIds: readonly string[] }
 
-/** Reads by the index of calls. One call has few events; those of many calls are read in parts. */
+/** Reads by the index of calls. A single call has few events; the events of many calls are read in parts. */
 function ofCalls(tx: Tx, filter: CallsFilter, range: Range, limit: number): DeliveryPart {
   const { lowId, highId, order } = range
   const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]

@@ -17,7 +17,7 @@ export function createMaintenanceStore({
   }
 }
 
-/** Returns the damages of the store's file, in SQLite's words; empty if there are none. Reads the whole file. */
+/** Returns the damage of the store's file, in SQLite's words; empty if it is whole. Reads the whole file. */
 function fileFaults(tx: Tx): string[] {
   const rows = prepared<{ quick_check: string }, []>(tx, 'PRAGMA quick_check(5)').all()
   return rows.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok')

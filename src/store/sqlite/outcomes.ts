@@ -2,14 +2,14 @@ import type { OutcomeBatch } from '../operations/queue.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 
-/** The probes of a delivery that are kept: those of a receiver that is down for a week would fill the log. */
+/** Probes that are kept for a delivery: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20
 
 type Nullable<Value> = Value | null
 
 /**
  * The arrays cross to the writer's thread some three times as fast as an object for each attempt. They do not wait for
- * the disk: what a power cut undoes is sent again, as what was in flight.
+ * the disk: outcomes that a power cut undoes are sent again, like deliveries in flight.
  */
 export const recordOutcomes = mutation('queue.deliveryRecordOutcomes', writeOutcomes, 'crash')
 
@@ -59,8 +59,8 @@ function forgetProbes(tx: Tx, id: number): void {
 const FRESH = `FROM deliveries INDEXED BY deliveries_fresh WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NULL`
 const RETRIES = `FROM deliveries INDEXED BY deliveries_retry WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NOT NULL`
 /**
- * So many retries of a webhook are checked for their age, those that are due first: some 7 ms. Where there are more,
- * the others are checked when these have ended.
+ * At most this many retries of a webhook are checked for their age, the earliest due first: some 7 ms. The rest are
+ * checked when these have ended.
  */
 const MAX_RETRIES_CHECKED = 10_000
 

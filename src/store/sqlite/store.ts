@@ -32,7 +32,7 @@ export function storeOver(db: Database): Store {
 }
 
 /**
- * Opens the store in a SQLite file, and makes it if there is none.
+ * Opens the store in a SQLite file, and creates a missing file.
  * @throws Fault when the file is damaged or of a newer version: it is left as it is.
  */
 export const openSqliteStore = (path: string, options: DatabaseOptions = {}): Store =>

@@ -37,8 +37,8 @@ type Dependencies = {
 }
 
 /**
- * Starts to show the state of accounts. A node that shares its database reports what it owns, and reads what others
- * report; `shared` is where. One that is alone knows all itself.
+ * Starts to show the state of accounts. A node that shares its database reports its own accounts, and reads the reports
+ * of the others in `shared`. A single node knows everything itself.
  */
 export function startAccountState(shared: StatusStore | undefined, parts: Dependencies): AccountState {
   const { store, emitter, ownership, lastHour, own, log } = parts

@@ -3,7 +3,7 @@ import docs from '../browser/docs.html'
 import help from '../browser/help.html'
 import page from '../browser/page.html'
 
-/** One file of a page, ready to be sent. `path` is that of the page, or holds a hash of the content. */
+/** One file of a page, ready to be sent. `path` is the page's own path, or holds a hash of the content. */
 export type Asset = { path: string; type: string; bytes: Uint8Array<ArrayBuffer>; isHtml: boolean }
 
 /** The pages, each with the path at which it is served. */

@@ -32,7 +32,7 @@ const REPEAT_FOLLOWED_MS = 3_000
 /** How long changes are kept for accounts that begin to be followed: longer than it takes to notice that. */
 const KEPT_MS = 3_000
 const MAX_IDS = 4_096
-/** Positions of accounts that were followed once: those of nodes that are gone are forgotten with them. */
+/** Positions of accounts that were once followed; positions of nodes that have gone are dropped with them. */
 const MAX_POSITIONS = 10_000
 
 /**

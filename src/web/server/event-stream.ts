@@ -85,7 +85,7 @@ export function startStreams(options: StreamOptions): Streams {
     }
   }
   const sendDeliveries = async (ids: readonly number[]) => {
-    // In parts: the rest is not needed when the last client was disconnected for being slow.
+    // Read in parts, because the rest is not needed once the last client was disconnected for being slow.
     for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE)
       for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
         send(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row)))

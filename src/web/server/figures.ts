@@ -23,8 +23,8 @@ export const ownFigures = (lastHour: LastHour, nowUs: NowUs): Figures => ({
 })
 
 /**
- * Creates the figures of several nodes, each of which saves what it counts: the hour is read once, and then the minutes
- * that may have changed.
+ * Creates the figures of several nodes, each of which saves its own counts: the whole hour is read once, then only the
+ * minutes that may have changed.
  */
 export function figuresOfNodes(statistics: Pick<StatisticsStore, 'minuteGetOfAccount'>, nowUs: NowUs): Figures {
   const hours = new Map<number, { readonly lastHour: LastHour; toMinute: number; usedMs: number }>()

@@ -11,7 +11,7 @@ export function createFreshReader<Key, Value>(
   return (key) => {
     const nowMs = elapsedMs()
     for (const [other, { atMs }] of known) {
-      // In the order in which they were read.
+      // The map is in the order in which the values were read.
       if (nowMs - atMs < freshMs) break
       known.delete(other)
     }

@@ -21,8 +21,8 @@ type SaverOptions = {
 }
 
 /**
- * Loads the figures that the process before saved, and then saves them every so often and at the end, so that the
- * page's figures survive a restart. What cannot be saved now is saved the next time.
+ * Loads the figures that the process before saved, and then saves them at regular intervals and at the end, so that the
+ * page's figures survive a restart. A failed save is repeated the next time.
  */
 export function startLastHourSaver(options: SaverOptions): { readonly loaded: Promise<void>; stop(): Promise<void> } {
   const { statistics, lastHour, log, isShared = false, nowUs = wallUs } = options
@@ -58,7 +58,7 @@ export function startLastHourSaver(options: SaverOptions): { readonly loaded: Pr
   const loaded = load().catch((error) =>
     log.warn({ err: error }, 'cannot read the figures of the last hour: the page starts without them'),
   )
-  // Saved before all was loaded, a minute would lose what was saved of it.
+  // A minute that is saved before all was loaded would overwrite its saved figures.
   const timer = setInterval(() => void loaded.then(saveAlone), everyMs)
   return {
     loaded,

@@ -4,8 +4,8 @@ import type { Minute, WebhookMinute } from '../model.ts'
 
 /**
  * The figures of the last hour, minute by minute: an account's events, and the deliveries, failed attempts and failed
- * probes of each of its webhooks. Pure. Bounded: 60 minutes for each account that had anything in the last hour, and
- * for so many of its webhooks.
+ * probes of each of its webhooks. Pure. Bounded: 60 minutes for each active account, and a limited number of its
+ * webhooks.
  */
 export type LastHour = {
   addEvents(accountId: number, count: number, atUs: number): void
@@ -157,7 +157,7 @@ const emptySlot = ({ accountId, webhookId }: WebhookKey, minute: number): Slot =
   latencies: [],
 })
 
-/** Adds the figures of the same minute; ignores those of another minute. */
+/** Adds the figures of the same minute; ignores figures of another minute. */
 function addFigures(sum: Slot, other: MinuteFigures | undefined): void {
   if (other?.minute !== sum.minute) return
   sum.events += other.events

@@ -22,7 +22,10 @@ type Cluster = {
 const FRESH_MS = 1_000
 const MAX_ACCOUNTS = 100
 
-/** Creates `GET /node`, for administrators: the nodes and what each of them owns. Without a cluster there are none. */
+/**
+ * Creates `GET /node`, for administrators: the nodes, and the accounts and PBXs that each owns. Without a cluster the
+ * list is empty.
+ */
 export function nodeRoutes(auth: AuthService, cluster: Cluster | undefined) {
   const nodesOf = createFreshReader(FRESH_MS, readNodes)
   return new Elysia({ name: 'nodes', normalize: false })

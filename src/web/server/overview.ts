@@ -123,7 +123,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
       async ({ accountId, params }) => {
         const ids = await openIds()
         const events = (await store.log.eventListOfCall(accountId, params.id)).map((row) => eventOf(ids, row))
-        // Of a call that is older than the deliveries which are kept, the record alone is left.
+        // A call that is older than the kept deliveries has only its record.
         if (events.length === 0 && (await store.calls.callGet(accountId, params.id)) === undefined)
           throw new Fault('not_found', 'There is no call with this id.')
         return success(events, 'These are the events of the call.')

@@ -11,9 +11,12 @@ export type FollowEvents = (
   accountIds: () => readonly number[],
   onStored: (events: readonly Stored[]) => void,
 ) => {
-  /** Begins with what is stored from now on. @throws Fault `unavailable`. */
+  /**
+   * Begins with the next event that is stored.
+   * @throws Fault `unavailable`.
+   */
   begin(accountId: number): Promise<void>
-  /** Resolves when `onStored` has had what is stored by now. */
+  /** Resolves when `onStored` has had all events that are stored by now. */
   caughtUp(): Promise<void>
   stop(): void
 }

@@ -13,7 +13,6 @@ import {
 import type { History } from './history.ts'
 import {
   asDatabaseFault,
-  codeOf,
   DeadlineError,
   databaseFault,
   isBroken,
@@ -32,8 +31,8 @@ export type Client = {
   /** Runs a statement that changes nothing: tried again once when its connection was lost. */
   readonly read: Query
   /**
-   * Runs several statements as one, again when they met another. For what is rare: it takes a round trip more at each
-   * end.
+   * Runs several statements as one, and again after a conflict with another transaction. Only for rare work: it costs a
+   * round trip more at each end.
    */
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   stop(): Promise<void>
@@ -54,7 +53,7 @@ export type ClientOptions = SessionOptions & {
 const GRACE_MS = 1_000
 /** How often what met another is tried again. */
 const TRIES = 8
-/** What is under way when a client stops has this long to end. */
+/** Statements that are running when a client stops have this long to end. */
 const STOP_WITHIN_MS = 1_000
 
 /** Makes a client without a connection. A connection serves one statement or transaction at a time, in their order. */
@@ -253,6 +252,3 @@ export const bigints = (values: readonly (number | null)[]): SQLArrayParameter =
 export const ints = (values: readonly (number | null)[]): SQLArrayParameter => Bun.sql.array([...values], 'INT')
 /** Returns a parameter for an array of booleans. */
 export const booleans = (values: readonly boolean[]): SQLArrayParameter => Bun.sql.array([...values], 'BOOLEAN')
-
-/** Returns the SQLSTATE behind a Fault or an error of the database. */
-export const sqlStateOf = codeOf

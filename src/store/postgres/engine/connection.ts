@@ -143,7 +143,7 @@ async function historyOf(query: Query): Promise<string | null> {
 /** Text cannot hold a NUL there. */
 export const clean = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
 
-/** An integer has one type regardless of its size, that of most columns: so a statement is prepared once. */
+/** Every integer is sent with the type that most columns have, whatever its size: so a statement is prepared once. */
 function boundValue(value: Value): Value {
   if (typeof value === 'string') return clean(value)
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value
@@ -171,7 +171,7 @@ export async function within<Result>(work: Promise<Result>, ms: number): Promise
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DeadlineError(`no answer within ${ms} ms`)), ms)
   })
-  // An error after the deadline has no receiver any more.
+  // After the deadline nobody receives the error.
   work.catch(() => undefined)
   try {
     return await Promise.race([work, late])

@@ -9,7 +9,7 @@ import { startChangeWatch } from './foreign-changes.ts'
 import { type CommitWatch, newCommitWatch } from './group-commit.ts'
 import { type History, newHistory } from './history.ts'
 
-/** The store's connections, each kind for one purpose: what is slow holds up nothing that is not. */
+/** The store's connections, each kind for one purpose, so that slow work does not delay fast work. */
 export type Database = {
   /** How messages name it. */
   readonly name: string
@@ -19,10 +19,10 @@ export type Database = {
   readonly node: string
   /** Reads use indexes, regardless of the server's estimates of the tables' sizes. */
   readonly read: Query
-  /** Of the group commits: one connection each, so that they are made in their order. */
+  /** One connection for each kind of group commit, so that commits are made in their order. */
   readonly events: Client
   readonly outcomes: Client
-  /** For what may take minutes. */
+  /** For statements that may take minutes. */
   readonly maintenance: Client
   /** Runs statements as one. Under a fence it rejects with LeaseLost if one of its leases was taken over. */
   transaction<Result>(work: (query: Query) => Promise<Result>, fence?: Fence): Promise<Result>
@@ -55,10 +55,13 @@ const MAINTENANCE_MS = 600_000
 /** How often a node looks whether a new connection leads to another server. */
 const PROBE_EVERY_MS = 2_000
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   /** The node, as the figures of a minute know it. */
   readonly node: string
-  /** Of a node that runs on: a server that was replaced is then left within seconds, even if it still answers. */
+  /**
+   * Limits for a node that keeps running: it leaves a server that was replaced within seconds, even if that server
+   * still answers.
+   */
   readonly history?: History | undefined
 }
 
@@ -79,8 +82,8 @@ export function openDatabase(source: DatabaseSource, options: DatabaseOptions): 
   const reads = open('reads', { connections: 2, session: BY_INDEX })
   const writes = open('writes')
   const events = open('events', { session: BY_INDEX_AND_HASH })
-  // A crash of the server undoes some tenths of a second of them. So after each new connection all that is pending is
-  // read again, and what was undone is sent again, as if it had been in flight.
+  // A crash of the server undoes the last tenths of a second of them. So after each new connection all pending
+  // deliveries are read again, and undone ones are sent again, as if they had been in flight.
   const outcomes = open('outcomes', {
     session: { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' },
     onReconnected: () => changes.notify(),

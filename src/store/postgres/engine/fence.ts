@@ -2,9 +2,9 @@ import { type Fence, LeaseLost } from '../../operations/cluster.ts'
 import { ints, type Query, texts, type Value } from './client.ts'
 
 /**
- * Returns the part of a statement that finds lost leases, by the numbers of its parameters: of each job (int[]) the
- * leases (text[]) that are no longer owned in their terms (text[]). The others are locked until the statement ends: a
- * takeover waits for it, and sees what it wrote; one that came first left the row with another term.
+ * Returns the part of a statement that finds lost leases, by the numbers of its parameters: for each job (int[]) its
+ * leases (text[]) that are no longer owned in their terms (text[]). The other leases are locked until the statement
+ * ends: a later takeover waits for it and sees its writes; an earlier one has left another term in the row.
  */
 export const LOST = (jobs: number, names: number, terms: number): string => `
 owned AS MATERIALIZED (SELECT name, term::text AS term FROM leases WHERE name = ANY($${names}::text[]) ORDER BY name FOR SHARE),

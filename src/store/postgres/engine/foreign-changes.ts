@@ -56,7 +56,8 @@ export function startChangeWatch({ read, writer }: { read: Query; writer: string
       )
       if (raised.length > 0) return
       await query(`DELETE FROM changes WHERE at < now() - interval '${FORGET_AFTER}'`)
-      // Begins with the time: with 1 it could put the sum back to what it was before another's row was forgotten.
+      // Starts from the time: starting from 1 could bring the sum back to its value before another process's row was
+      // deleted.
       await query(
         `INSERT INTO changes (writer, version, at) VALUES ($1, (extract(epoch FROM now()) * 1000)::bigint, now())
          ON CONFLICT (writer) DO UPDATE SET version = changes.version + 1`,

@@ -12,9 +12,9 @@ type Waiting<Job, Result> = {
 }
 
 export type GroupCommit<Job, Result> = {
-  /** Resolves when what is asked for is durable. */
+  /** Resolves when this write is durable. */
   push(job: Job): Promise<Result>
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no write is waiting. */
   drained(): Promise<void>
 }
 
@@ -28,10 +28,10 @@ export type CommitWatch = {
 
 /** A commit takes milliseconds: one that takes longer than this is not getting through. */
 const STUCK_MS = 3_000
-/** What failed is tried again within seconds, unless nobody needs it any more. */
+/** A failed write is tried again within seconds, unless its caller has given up. */
 const FORGET_MS = 20_000
 
-/** Makes the watch of one group's commits, of which one runs at a time. */
+/** Watches the commits of one group, which run one at a time. */
 export function newCommitWatch(nowMs: () => number = () => performance.now()): CommitWatch {
   let runningSinceMs: number | undefined
   let failedMs = Number.NEGATIVE_INFINITY
@@ -50,13 +50,13 @@ export function newCommitWatch(nowMs: () => number = () => performance.now()): C
   }
 }
 
-export type GroupOptions<Job, Result> = {
+type GroupOptions<Job, Result> = {
   readonly counts: CommitCounts
   readonly watch?: CommitWatch
   readonly rowsOf: (job: Job) => number
   /** Writes jobs in their order with one statement; an Error in the place of a result is what that job rejects with. */
   readonly write: (jobs: readonly Job[]) => Promise<(Result | Error)[]>
-  /** Returns the ids of the rows that a job changes, of which a statement may change each once; without it: none. */
+  /** Returns the ids of the rows that a job changes, because a statement may change each row once; by default none. */
   readonly changedBy?: (job: Job) => readonly number[]
 }
 

@@ -6,14 +6,14 @@ import { prepareDatabase } from './open.ts'
 import { createPartitions, partitionOf } from './partitions.ts'
 
 /** A table to copy: for each batch of rows an array for every column. */
-export type TableToCopy = {
+type TableToCopy = {
   readonly name: string
   readonly columns: readonly string[]
   readonly count: number
   batches(): Iterable<readonly (readonly (string | null)[])[]>
 }
 
-/** Rows refer to those of tables before theirs; the other tables have no such rows. */
+/** Rows refer to rows of tables earlier in this list; rows of the other tables refer to nothing. */
 const ORDER = ['accounts', 'users', 'tokens', 'webhooks', 'secrets', 'events', 'deliveries', 'attempts']
 const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'operator_acts', 'owner_requests']
 

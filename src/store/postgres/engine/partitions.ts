@@ -3,8 +3,8 @@ import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import type { Client, Query } from './client.ts'
 import { codeOf } from './store-fault.ts'
 
-/** So many event ids are in one partition: more than are stored in a day, some 770 in each second of it. */
-export const EVENTS_PER_PARTITION = 2 ** 26
+/** Event ids in one partition: more than a day stores, at some 770 a second. */
+const EVENTS_PER_PARTITION = 2 ** 26
 
 /** Returns the number of an event's partition. */
 export const partitionOf = (eventId: number): number => Math.floor(eventId / EVENTS_PER_PARTITION)
@@ -18,7 +18,7 @@ const TABLES = [
 const DAY_US = 86_400 * SECOND
 /** A partition that spans more is not one of a day: its rows are deleted one by one. */
 const MAX_SPAN_US = 2 * DAY_US
-/** A wall clock that was set meanwhile may have put what is newer below what is older. */
+/** A wall clock that was set back may have given later events earlier times. */
 const MARGIN_US = 3_600 * SECOND
 /** With more rows left, rewriting them would cost more than deleting the others. */
 const MAX_LEFT = 0.25
@@ -80,7 +80,7 @@ async function spanOf(query: Query, number: number): Promise<Span | undefined> {
 
 type Partition = { readonly number: number; readonly span: Span | undefined; readonly isOfOneDay: boolean }
 
-/** Returns the partitions up to that of the newest event, the oldest first. */
+/** Returns the partitions up to the one with the newest event, the oldest first. */
 async function listPartitions(query: Query): Promise<Partition[]> {
   const rows = await query<{ number: number }>(
     `SELECT substring(c.relname FROM '[0-9]+$')::int AS number FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -92,7 +92,7 @@ async function listPartitions(query: Query): Promise<Partition[]> {
   for (const { number } of rows) {
     if (number > last) break
     const span = await spanOf(query, number)
-    // That of the newest event is still written.
+    // The partition of the newest event is still written.
     const isOfOneDay = number < last && (span === undefined || span.lastUs - span.firstUs <= MAX_SPAN_US)
     partitions.push({ number, span, isOfOneDay })
   }
@@ -107,7 +107,7 @@ export async function rangesToDelete(query: Query): Promise<{ readonly firstId: 
     .map(({ number }) => ({ firstId: number * EVENTS_PER_PARTITION, endId: (number + 1) * EVENTS_PER_PARTITION }))
 }
 
-export type Ages = { readonly deliveredBeforeUs: number; readonly failedBeforeUs: number; readonly nowUs: number }
+type Ages = { readonly deliveredBeforeUs: number; readonly failedBeforeUs: number; readonly nowUs: number }
 
 /**
  * Drops the partitions of days that are older than the retention. Of a day on which something failed, or is pending,
@@ -183,7 +183,9 @@ async function noteGone(query: Query, number: number): Promise<void> {
   )
 }
 
-/** Writes what is kept of a partition to new tables. Returns how many rows of events and deliveries these are. */
+/**
+ * Copies the rows of a partition that are kept to new tables. Returns how many rows of events and deliveries there are.
+ */
 async function keepRows(query: Query, number: number): Promise<number> {
   const events = `id IN (SELECT id / ${DELIVERIES_PER_EVENT} FROM kept)`
   const conditions = {

@@ -3,7 +3,7 @@ import { newClient } from './client.ts'
 import { BY_INDEX } from './database.ts'
 import { checkSessions } from './session-check.ts'
 
-/** The settings and the state of a server, as far as they decide what is lost and how fast it is. */
+/** The settings and state of a server that decide how much can be lost and how fast it is. */
 export type ServerFacts = {
   readonly version: string
   readonly fsync: string
@@ -13,15 +13,15 @@ export type ServerFacts = {
   readonly mayCreate: boolean
   readonly hasStore: boolean
   readonly isEncrypted: boolean
-  /** Standbys that may lack what was acknowledged. */
+  /** Standbys that may lack acknowledged commits. */
   readonly asynchronousStandbys: number
-  /** Standbys of which this user may not see whether they are. */
+  /** Standbys whose state this user may not see. */
   readonly unknownStandbys: number
   /** A pooler gives each transaction another session. */
   readonly hasSharedSessions: boolean
   /** Settings of a session that are not in force. */
   readonly ignoredSettings: readonly string[]
-  /** The clock of the server less that of this machine. */
+  /** The server's clock minus this machine's clock. */
   readonly clockAheadMs: number
   /** The median time of a statement that does nothing. */
   readonly roundTripMs: number

@@ -4,7 +4,7 @@ import { type Connection, openConnection, type SessionOptions, sessionSettings }
 import { asDatabaseFault } from './store-fault.ts'
 
 /** How the sessions of our connections are: a pooler between may give them away, or set other values. */
-export type SessionFacts = {
+type SessionFacts = {
   /** A session serves other connections too, between transactions. */
   readonly isShared: boolean
   /** The settings that are not in force although they were set. */
@@ -15,7 +15,7 @@ export type SessionFacts = {
 const MARK = 'hookswitch.connection'
 
 /**
- * Opens two connections and compares their sessions with what was asked for.
+ * Opens two connections and checks that their sessions have the settings that were asked for.
  * @throws Fault `unavailable` when the database cannot be used.
  */
 export async function checkSessions(source: DatabaseSource, options: SessionOptions): Promise<SessionFacts> {

@@ -1,7 +1,7 @@
 import { Fault } from '../../../lib/fault.ts'
 
 /** Why the database cannot be used. */
-export type DatabaseFaultKind =
+type DatabaseFaultKind =
   | 'unreachable'
   | 'wrong-password'
   | 'no-database'
@@ -15,7 +15,7 @@ export type DatabaseFaultKind =
   | 'refused-setting'
   | 'shared-session'
 
-/** By the beginning of the server's SQLSTATE, or of the code that Bun gives to what happened to the connection. */
+/** Keyed by the start of the server's SQLSTATE, or of Bun's code for a broken connection. */
 const KINDS: readonly (readonly [code: RegExp, kind: DatabaseFaultKind])[] = [
   [/^28/, 'wrong-password'],
   [/^3D000/, 'no-database'],
@@ -99,7 +99,7 @@ export const isUnsent = (error: unknown): boolean =>
     codeOf(error),
   )
 
-/** Returns what is behind an error of the database; `undefined` if it is none of its availability. */
+/** Returns the cause of an error about the database's availability; `undefined` for any other error. */
 export function databaseFaultKind(error: unknown): DatabaseFaultKind | undefined {
   const code = codeOf(error)
   // PgBouncer gives this code to nearly everything, so its text decides.

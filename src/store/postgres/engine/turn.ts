@@ -1,26 +1,29 @@
 import type { Query } from './client.ts'
 
-/** A statement that was carried out raises the count by this; half of it closes the door to one that is late. */
+/** Each statement raises the count by this. The odd value in between invalidates a statement that is still in flight. */
 const STEP = 2
 
 /**
- * Counts the commits of this process in a row of its own, in the statement that commits. So it is known whether a
- * statement without an answer was carried out, and one that is still on its way can be kept from it.
+ * Counts the commits of this process in a row of its own, in the statement that commits. The count shows whether an
+ * unanswered statement was carried out, and can invalidate one that is still in flight.
  */
-export type Turns = {
+type Turns = {
   /** Returns the count that the next statement has to find. */
   next(): Promise<number>
   /** Notes that the statement was carried out. */
   isMade(): void
   /** Notes that no answer came. */
   isInDoubt(): void
-  /** Returns whether the statement without an answer was carried out; `undefined` if there is none. */
+  /** Returns whether the unanswered statement was carried out; `undefined` if every statement was answered. */
   resolveDoubt(): Promise<boolean | undefined>
   /** Reads the count again, after the statement found another than it had to find. */
   reset(): void
 }
 
-/** For a statement whose first two parameters are the writer and `next()`: no row if another has had this turn. */
+/**
+ * The condition for a statement whose first two parameters are the writer and `next()`: it yields no row if this turn
+ * was taken already.
+ */
 export const TURN = `
   UPDATE writers SET commits = $2 + ${STEP}, at = now() WHERE writer = $1 AND commits = $2 RETURNING 1`
 

@@ -1,4 +1,5 @@
--- How webhooks are, as the owners of their accounts know: for all nodes to show. A row counts while its term is that of the lease.
+-- The states of webhooks as the owners of their accounts report them, for all nodes to show. A row counts while its
+-- term is the term of the lease.
 CREATE TABLE webhook_statuses (
   webhook_id bigint PRIMARY KEY REFERENCES webhooks (id) ON DELETE CASCADE,
   term       text NOT NULL,

@@ -77,7 +77,7 @@ export function runBatch(sqlite: Tx, registry: Registry, jobs: readonly Job[]): 
   }
 }
 
-/** Returns the replies to a batch of which nothing could be written. */
+/** Returns the replies to a batch that could not be written at all. */
 export function refuseAll(sqlite: Tx, jobs: readonly Job[], error: unknown): Reply[] {
   const reply = unavailable(`the store cannot be written: ${refusalOf(error, sqlite.filename)}`)
   return jobs.map(() => reply)

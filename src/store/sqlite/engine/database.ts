@@ -18,7 +18,7 @@ export type Database = {
    * writes were undone.
    */
   commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result>
-  /** Calls back, within a second, after another process wrote to the store: what was cached of it is stale. */
+  /** Calls back, within a second, after another process wrote to the store: cached rows are then stale. */
   onForeignChange(callback: () => void): void
   /** How many group commits there were, how many writes in them, and how many failed. */
   readonly commits: Readonly<CommitCounts>

@@ -5,7 +5,7 @@ import type { Durability } from './mutation.ts'
 import type { Batch } from './writer.ts'
 
 /** A write that waits for its commit. */
-export type Write = {
+type Write = {
   readonly job: Job
   readonly durability: Durability
   readonly resolve: (value: unknown) => void
@@ -25,13 +25,13 @@ const MAX_BATCH = 4_096
  * pays to collect more; and on a fast disk events that come one after the other need not wait for one each.
  */
 const PACE_MS = 3
-/** Writes of durability `crash` are on disk after this time at the latest: a power cut may undo no more. */
+/** Writes of durability `crash` are on disk after this time at the latest, which limits the loss in a power cut. */
 const DISK_WITHIN_MS = 100
 
 /**
- * Collects writes while a commit runs, and commits those of one durability together. Writes that need not wait for the
+ * Collects writes while a commit runs, and commits writes of one durability together. Writes that need not wait for the
  * disk have the first turn every `PACE_MS`, in a commit of their own: on a slow disk, or beside a long commit of
- * events, they would hold up sending. Then the two take turns.
+ * events, they would delay sending. Then the two take turns.
  */
 export function createGroupCommit(backend: Backend, nowMs: () => number) {
   const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }

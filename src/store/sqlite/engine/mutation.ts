@@ -5,7 +5,7 @@ export type Tx = Sqlite
 
 /**
  * The failure that a committed write survives. `crash`: the end of this process, because the operating system has the
- * write; `power cut`: also that of the machine, because the disk has it.
+ * write. `power cut`: the end of the machine too, because the disk has it.
  */
 export type Durability = 'power cut' | 'crash'
 

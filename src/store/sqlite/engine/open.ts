@@ -101,7 +101,7 @@ function prepare(path: string, turnWithinMs: number): void {
   const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true })
   try {
     sqlite.run(`PRAGMA busy_timeout = ${turnWithinMs}`)
-    // The header is that of the file. The newest version of a store in use may be in the write-ahead log beside it.
+    // This header belongs to the file. The newest version of a store in use may be in the write-ahead log beside it.
     const version = versionOf(sqlite)
     proveKnown(path, version)
     if (version > 0) proveIntact(path, sqlite)
@@ -134,8 +134,7 @@ function migrate(sqlite: Sqlite): void {
 }
 
 /**
- * Returns the store version in the file's header, so that a refused file is not even opened as a store. 0: there is
- * none yet.
+ * Returns the store version in the file's header, so that a refused file is not even opened as a store. 0: a new file.
  */
 function headerVersion(path: string): number {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return 0

@@ -80,6 +80,6 @@ export function runOperations<Group extends object>(
     }
   }
   const entries = Object.entries<Declaration>(declarations).map(([name, one]) => [name, start(name, one)])
-  // fromEntries forgets the names: the declarations are those of the group.
+  // fromEntries forgets the names, but they are the names of the group's declarations.
   return Object.fromEntries(entries) as Group
 }

@@ -6,9 +6,9 @@ import { Fault } from '../../../lib/fault.ts'
  * Why a store cannot be used. Only a damaged store is replaced by a backup: doing that because of a full disk would
  * lose data.
  */
-export type StoreFaultKind = 'full' | 'read-only' | 'not-allowed' | 'busy' | 'damaged' | 'disk-error'
+type StoreFaultKind = 'full' | 'read-only' | 'not-allowed' | 'busy' | 'damaged' | 'disk-error'
 
-/** By the start of the error code of SQLite or Node. */
+/** Keyed by the start of the error code of SQLite or Node. */
 const KINDS: readonly (readonly [code: RegExp, kind: StoreFaultKind])[] = [
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, 'full'],
   [/^EROFS/, 'read-only'],

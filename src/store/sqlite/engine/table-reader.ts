@@ -4,7 +4,7 @@ import { connect, prepareStore } from './open.ts'
 type Cell = string | null
 
 /** A table of a store, read from its beginning to its end. */
-export type ReadTable = {
+type ReadTable = {
   readonly name: string
   readonly columns: readonly string[]
   readonly count: number

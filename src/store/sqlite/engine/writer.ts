@@ -20,7 +20,7 @@ const SYNCHRONOUS: Readonly<Record<Durability, string>> = { 'power cut': 'FULL',
  */
 const FOREIGN_POLL_MS = 250
 
-export type Writer = {
+type Writer = {
   /** Commits jobs in one transaction. */
   run(batch: Batch): Reply[]
   stop(): void

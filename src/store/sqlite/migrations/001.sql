@@ -67,9 +67,9 @@ CREATE TABLE events (
 CREATE INDEX events_by_call ON events (call_id, sequence);
 CREATE INDEX events_by_account ON events (account_id);
 
--- One event for one webhook. `id` is the event's id × 128 + its place among the event's deliveries (a list holds 100 at most), so
--- that each is found from the other without an index, and ids grow as events do. These three tables take every write of the hot
--- path: no foreign keys here, `hookswitch verify` proves what they would.
+-- One event for one webhook. `id` is the event's id × 128 + its place among the event's deliveries (a list holds 100 at
+-- most), so that each is found from the other without an index, and ids grow with the events' ids. These three tables
+-- take every write of the hot path, so they have no foreign keys: `hookswitch verify` checks the references.
 CREATE TABLE deliveries (
   id            INTEGER PRIMARY KEY,
   webhook_id    INTEGER NOT NULL,

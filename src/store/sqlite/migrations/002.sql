@@ -1,4 +1,4 @@
--- Of a webhook whose URL has left the list: the newest delivery's id then. When the last delivery up to it was taken out, nothing refers
--- to the row any more, and it goes as well.
+-- Set when a webhook's URL has left the list: the id of its newest delivery at that time. After the last delivery up to
+-- it was deleted, nothing refers to the row, and it is deleted as well.
 ALTER TABLE webhooks ADD COLUMN left_to INTEGER NOT NULL DEFAULT 0;
 UPDATE webhooks SET left_to = ifnull((SELECT max(id) FROM deliveries), 0) WHERE position IS NULL;

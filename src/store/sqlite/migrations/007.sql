@@ -1,4 +1,4 @@
--- Up to where retention has been: of what was stored before it some may be gone, of what was stored later nothing. Of a store that was
--- made before this was noted nobody knows how far retention went: at most to its newest event.
+-- The progress of retention: some records from before this time may be gone, later ones are all kept. Older stores did
+-- not note it; there retention has reached the newest event at most.
 ALTER TABLE clock ADD COLUMN pruned_to INTEGER NOT NULL DEFAULT 0;
 UPDATE clock SET pruned_to = coalesce((SELECT max(at) FROM events), 0);

@@ -1,2 +1,2 @@
--- How a URL wants its events (JSON): what is not the default. It goes with the URL's secret, when that does.
+-- The options of a URL (JSON) that differ from the defaults. They are deleted with the URL's secret.
 ALTER TABLE secrets ADD COLUMN options TEXT;

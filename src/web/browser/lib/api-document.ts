@@ -76,7 +76,7 @@ export function resolved(schema: Schema, document: ApiDocument): Schema {
   return schema.$ref === undefined ? schema : (document.components.schemas[nameOf(schema.$ref)] ?? {})
 }
 
-/** Returns the schemas of which a value fits one; `undefined` if there is no choice. */
+/** Returns the alternatives of a schema, one of which a value must fit; `undefined` if it has none. */
 export const choicesOf = ({ anyOf, oneOf }: Schema): readonly Schema[] | undefined => anyOf ?? oneOf
 
 const MAX_EXAMPLE_DEPTH = 6

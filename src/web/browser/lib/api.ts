@@ -1,7 +1,7 @@
 import type { FieldError } from '../../../lib/fault.ts'
 import { accessToken, clearToken } from './session.ts'
 
-/** The outcome of a request: the envelope's result, or why there is none, in words for people. */
+/** The outcome of a request: the envelope's result, or the reason why it failed, for people. */
 export type ApiResult<T> =
   | { ok: true; result: T; etag: string | null; message: string }
   | { ok: false; status: number; message: string; errors: readonly FieldError[] }

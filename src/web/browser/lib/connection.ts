@@ -65,7 +65,9 @@ export async function refreshOverview({ asSnapshot = false } = {}): Promise<void
   liveState.update((state) => applyLiveMessage(state, { kind: 'snapshot', overview: response.result }, serverNowMs()))
 }
 
-/** The stream reports a delivery when it changes. Those of a webhook that is paused or down do not: they are read. */
+/**
+ * The stream reports a delivery when it changes. Deliveries of a paused or down webhook do not change: they are read.
+ */
 async function readPendingDeliveries(): Promise<void> {
   const hasPending = overview.get()?.webhooks.some(({ pending }) => pending > 0) ?? false
   const history = hasPending ? await readHistory() : null

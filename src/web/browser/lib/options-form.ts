@@ -6,7 +6,7 @@ import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../we
 export type OptionsForm = {
   readonly name: string
   readonly paused: boolean
-  /** By key: the values of the filter, separated by commas. */
+  /** The values of each filter key, separated by commas. */
   readonly filter: Readonly<Record<string, string>>
   /** An empty value keeps the one that is stored. */
   readonly headers: readonly { readonly name: string; readonly value: string }[]
@@ -47,7 +47,9 @@ export function bodyOf({ body, chatId, template, contentType }: OptionsForm): We
   return preset === 'telegram' ? { preset, parameters: { chat_id: chatId.trim() } } : { preset }
 }
 
-/** Returns the errors that the API would not find: what is no number, and values of the filter that match no event. */
+/**
+ * Returns the errors that the API would not find: texts that are not numbers, and filter values that match no event.
+ */
 export function findFormErrors({ maxPerSecond, filter }: OptionsForm): FieldError[] {
   const wrong = Object.entries(filter).flatMap(([key, text]) =>
     valuesOf(text).flatMap((value) => {

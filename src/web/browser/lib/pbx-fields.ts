@@ -35,8 +35,14 @@ export const newPbxSecret = (random: (bytes: Uint8Array) => Uint8Array): string 
 /** Returns the fields of a new PBX, with a secret that is made for it. */
 export function newPbxFields(secret: string): PbxFields {
   return {
-    ...{ kind: 'asterisk', name: FIRST_NAME, host: '127.0.0.1', port: '', user: 'hookswitch' },
-    ...{ secret, account: '', more: '' },
+    kind: 'asterisk',
+    name: FIRST_NAME,
+    host: '127.0.0.1',
+    port: '',
+    user: 'hookswitch',
+    secret,
+    account: '',
+    more: '',
   }
 }
 
@@ -47,7 +53,7 @@ export function withFreeName(fields: PbxFields, taken: readonly string[]): PbxFi
   return { ...fields, name: names.find((name) => !taken.includes(name)) ?? FIRST_NAME }
 }
 
-/** Returns why a new PBX cannot have its name, `null` if it can: with that of another it would take its place. */
+/** Returns why a new PBX cannot have its name, `null` if it can: it would replace the PBX that has the name. */
 export function findNameError({ name }: PbxFields, taken: readonly string[]): string | null {
   const text = name.trim()
   return taken.includes(text)
@@ -55,7 +61,7 @@ export function findNameError({ name }: PbxFields, taken: readonly string[]): st
     : null
 }
 
-/** Returns what is wrong with the port, `null` if nothing is: a URL with it could not be read at all. */
+/** Returns the error of the port, `null` if it is valid: a URL with a wrong port cannot be read at all. */
 export function findPortError({ port }: PbxFields): string | null {
   const text = port.trim()
   const isPort = text === '' || (/^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535)
@@ -105,7 +111,7 @@ function decoded(text: string): string {
 }
 
 /** The lines that make a PBX accept the connection, their file, and the command after which they count. */
-export type PbxSetup = { readonly file: string; readonly text: string; readonly command: string }
+type PbxSetup = { readonly file: string; readonly text: string; readonly command: string }
 
 /** Returns the lines to write into the configuration of a PBX. */
 export function pbxSetupOf({ kind, host, port, user, secret: given }: PbxFields): PbxSetup {

@@ -6,7 +6,7 @@ import { newPbxSecret } from './pbx-fields.ts'
  */
 const KEY = 'hookswitch.pbx-secret'
 
-/** Returns the proposed secret; makes one if there is none. */
+/** Returns the proposed secret; makes the first one. */
 export function proposedSecret(): string {
   const kept = localStorage.getItem(KEY)
   if (kept !== null) return kept

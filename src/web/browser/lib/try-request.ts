@@ -15,7 +15,7 @@ export type TriedResponse = {
 /** Returns the schema of an endpoint's request body, if it takes one. */
 export const bodySchemaOf = (endpoint: Endpoint) => endpoint.requestBody?.content['application/json']?.schema
 
-/** Returns the form of a request as it is shown first: examples of what is required. */
+/** Returns the first form of a request: examples of its required fields. */
 export function formOf(endpoint: Endpoint, document: ApiDocument): RequestForm {
   const schema = bodySchemaOf(endpoint)
   const filled = (endpoint.parameters ?? []).filter(({ schema: own }) => own.default !== undefined)

@@ -71,7 +71,7 @@ export function mergeWebhooks(
 }
 
 /** A change of a single webhook, which the server makes without replacing the list. */
-export type SingleChange =
+type SingleChange =
   | { readonly kind: 'append'; readonly webhook: Webhook }
   | { readonly kind: 'remove'; readonly url: string }
 

@@ -43,7 +43,7 @@ export function rebaseDraft(list: readonly Webhook[], base: readonly Webhook[], 
   return { base, etag, rows: [...rows, ...removed], nextKey: list.length + removed.length }
 }
 
-/** Returns the draft after `sent` was saved as this list: what was edited meanwhile is still there, and not saved. */
+/** Returns the draft after `sent` was saved as this list: later edits are still there, and not saved. */
 export function saveDraft(now: Draft, sent: Draft, list: readonly Webhook[], etag: string | null): Draft {
   return now === sent ? newDraft(list, etag) : rebaseDraft(draftWebhooks(now), list, etag)
 }

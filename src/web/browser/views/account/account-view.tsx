@@ -88,7 +88,7 @@ function ChangePassword() {
     if (!response.ok) return
     setForm(EMPTY_FORM)
     replaceToken(response.result.access_token)
-    // The password's change gave this page a new token: the one before it is of no more use.
+    // The password's change gave this page a new token, so it drops the old one.
     if (!revokeOthers) await request('POST', '/auth/logout', undefined, { authorization: `Bearer ${oldToken}` })
     showToast('good', revokeOthers ? 'Password changed. All other sessions are logged out.' : 'Password changed.')
   }

@@ -34,7 +34,7 @@ export function RecordingPlayer(props: PlayerProps) {
     const found = await request<{ path: string }>('GET', link)
     setError(found.ok ? null : found.message)
     tries.current += 1
-    // A browser keeps what it has of an address, also of another file: so each try has its own.
+    // A browser caches by address, even another file: so each try has its own address.
     if (found.ok) setPath(`${found.result.path}&try=${tries.current}`)
   }
   useEffect(() => void load(), [callId, id])

@@ -5,7 +5,7 @@ import { errorText, request } from '../../lib/api.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { accessToken, clearToken, logInWith } from '../../lib/session.ts'
 
-/** Shows the login that requests of this page use; it is the same as that of the page of calls. */
+/** Shows the login for the requests of this page, which is shared with the page of calls. */
 export function DocsLogin() {
   const loggedIn = useObservable(accessToken) !== null
   const [email, setEmail] = useState('')

@@ -8,7 +8,7 @@ const STREAM = 'text/event-stream'
 
 type EndpointProps = { endpoint: Endpoint; document: ApiDocument }
 
-/** Shows one operation of the API: what it takes, what it answers, and a form to try it. */
+/** Shows one operation of the API: its parameters, its responses, and a form to try it. */
 export function EndpointSection({ endpoint, document }: EndpointProps) {
   const { operationId, method, path, summary, description, parameters = [] } = endpoint
   const body = bodySchemaOf(endpoint)

@@ -32,7 +32,7 @@ export function Limits({ schema }: { schema: Schema }) {
   )
 }
 
-/** Shows the fields of an object or of the items of a list; those of other objects are folded away below theirs. */
+/** Shows the fields of an object or of a list's items; fields of nested objects are folded away below their own. */
 export function SchemaFields({ schema }: { schema: Schema }) {
   const objects = objectsIn(schema)
   if (objects.length === 0)

@@ -9,7 +9,7 @@ import { AskAdmin } from './ask-admin.tsx'
 /** The first screen of an administrator leads to the first PBX once, and then to any view that is chosen. */
 let isLedThere = false
 
-/** Explains how to get a PBX; opens the view for it if there is none at all, and the user may add one. */
+/** Explains how to get a PBX; if the service has no PBX at all and the user may add one, opens the view for it. */
 export function NoPbx() {
   const isAdmin = useIsAdmin()
   useEffect(() => {

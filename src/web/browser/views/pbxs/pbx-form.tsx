@@ -78,7 +78,7 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
   )
 }
 
-/** Returns why a request failed, `null` if it did not: what is wrong with the URL is the end of a sentence. */
+/** Returns why a request failed, `null` if it succeeded: the error of the URL is the end of a sentence. */
 function describeFailure(response: ApiResult<unknown>): string | null {
   if (response.ok) return null
   return response.errors.length === 0 ? response.message : `This PBX ${errorText(response)}`
@@ -141,7 +141,7 @@ function KindChoice({ kind, onChange }: { kind: PbxKind; onChange: (kind: PbxKin
 const ICON = { ok: 'check', missing: 'cross', advice: 'alert' } as const satisfies Record<string, IconName>
 const TITLE = { ok: 'Works', missing: 'Problem', advice: 'Advice' } as const
 
-/** Shows what the check of a PBX has found, what is missing first, each with the line to add. */
+/** Shows the findings of a PBX check, the missing things first, each with the line to add. */
 function PbxReport({ findings }: { findings: readonly PbxFinding[] }) {
   const order = ['missing', 'advice', 'ok']
   const sorted = findings.toSorted((one, other) => order.indexOf(one.level) - order.indexOf(other.level))

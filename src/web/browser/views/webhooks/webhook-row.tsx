@@ -163,7 +163,7 @@ type RowButtonProps = {
   label: string
   text: string
   disabled?: boolean
-  /** Of a button that opens a part of the row: whether that is open. */
+  /** Whether the part of the row that a button opens is open. */
   expanded?: boolean
   onClick: () => void
 }
