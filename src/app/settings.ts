@@ -122,7 +122,7 @@ export const SETTINGS = {
   },
   hosts: {
     flag: '--host <name>',
-    description: 'a further name of this service, besides addresses, localhost and that of --public-url',
+    description: 'a further name of this service, besides addresses, localhost and the host of --public-url',
     default: [],
     read: (given: Given) => texts(given).map(hostName),
   },

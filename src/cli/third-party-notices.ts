@@ -87,7 +87,7 @@ function noticeOf(folder: string): Notice {
 function withoutText(license: string, holder: string): string {
   if (license === 'MIT') return ownLicense().replace(/^Copyright .*$/m, `Copyright (c) ${holder}`)
   if (license === 'Apache-2.0')
-    return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0, whose text is that of prom-client, below.`
+    return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0: see its text under prom-client, below.`
   throw new Error(`a package by ${holder} contains no text of its licence, ${license}`)
 }
 
@@ -95,5 +95,5 @@ function withoutText(license: string, holder: string): string {
 function noticeOfBun(): Notice {
   const page = readFileSync(join(folderOf('bun-types', ROOT), 'docs/project/license.mdx'), 'utf8')
   const text = page.replace(/^---\n.*?\n---\n/s, '').trim()
-  return { name: 'Bun', version: bunVersion, license: 'MIT, and those of what it is linked with', text }
+  return { name: 'Bun', version: bunVersion, license: 'MIT, and the licences of the libraries in it', text }
 }

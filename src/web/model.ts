@@ -113,7 +113,7 @@ export const Node = t.Object(
     account_count: Type.Integer({ minimum: 0, description: 'How many accounts it owns: it sends their deliveries' }),
     accounts: t.Array(t.String(), { description: 'The names of these accounts, the first 100' }),
     pbxs: t.Array(t.String(), { description: 'The names of the PBXs that it owns: it watches them' }),
-    maintenance: t.Boolean({ description: 'Whether it is the one that deletes what is too old' }),
+    maintenance: t.Boolean({ description: 'Whether it deletes the old records of all nodes' }),
     answers: t.Boolean({ description: 'Whether it is the node that answers this request' }),
   },
   { description: 'One of several nodes that share a database' },

@@ -9,7 +9,7 @@ import { print, printJson } from '../print.ts'
 
 /** Adds `hookswitch doctor`. It takes the flags and variables of `serve`, because it checks them too. */
 export function doctorCommand(program: Command): void {
-  addSettingFlags(program.command('doctor').description('check this installation: what is wrong, and how to fix it'))
+  addSettingFlags(program.command('doctor').description('find the problems of this installation, and how to fix them'))
     .addOption(jsonOption())
     .action(async ({ json = false, ...flags }: GivenSettings & { json?: boolean }) => {
       const diagnoses = await diagnose(flags, process.env)

@@ -14,7 +14,7 @@ import { print, printJson } from '../print.ts'
 export function nodesCommand(program: Command): void {
   program
     .command('nodes')
-    .description('list the nodes that share a database, what each of them owns, and how its PBXs are')
+    .description('list the nodes that share a database, with their accounts and PBXs')
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async ({ databaseUrl, json }: { databaseUrl?: string; json?: boolean }) => {

@@ -55,7 +55,7 @@ function checkCommand(pbx: Command): void {
       if (json) printJson(findings)
       else for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
       if (findings.some(({ level }) => level === 'missing'))
-        throw new Fault('unavailable', 'some events of the PBX cannot be received: see what is missing above')
+        throw new Fault('unavailable', 'some events of the PBX cannot be received: add the missing rights above')
     })
 }
 
@@ -80,7 +80,7 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
     .argument('<url|file>', `the URL: ${URL_HELP}; then FILE, which must not exist yet`)
     .argument('[file]')
     .description("record a PBX's events until Ctrl-C: the bytes in FILE, their times in FILE.timing")
-    .option('--mask', 'replace numbers and names (the same one always by the same other)')
+    .option('--mask', 'replace numbers and names, equal ones by equal ones')
     .addOption(nameOption())
     .action(async (one: string, other: string | undefined, { mask = false, name }: RecordFlags) => {
       if (other === undefined && one.includes('://')) throw wrongUsage('FILE is missing: pbx record URL FILE')

@@ -8,13 +8,13 @@ import { print } from '../print.ts'
 export function recordingsCommand(program: Command): void {
   program
     .command('recordings')
-    .description('links to recordings')
+    .description('manage links to recordings')
     .command('rotate-key')
     .description('replace the key that signs links to recordings: all links that were given out end at once')
     .addOption(dataOption())
     .addOption(databaseOption())
     .action(async (flags: StoreFlags) => {
       await withExistingStore(flags, ({ recordings }) => recordings.linkKeyReplace(newLinkKey()))
-      print('The key was replaced: no link to a recording that was given out before opens it any more.')
+      print('The key was replaced: earlier links to recordings no longer open them.')
     })
 }

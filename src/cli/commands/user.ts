@@ -222,7 +222,7 @@ async function changeType(given: string, { data, databaseUrl, email, json }: Fla
     (await accounts.userSetType({ email: known, type: USER_TYPES[type] })) ? true : undefined,
   )
   if (json) print(JSON.stringify({ type }))
-  else print(type === 'ADMIN' ? 'The user is an administrator now.' : 'The user is no administrator now.')
+  else print(type === 'ADMIN' ? 'The user is an administrator now.' : 'The user is an ordinary user now.')
 }
 
 async function changePassword({ data, databaseUrl, email, json }: Flags): Promise<void> {

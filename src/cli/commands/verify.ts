@@ -8,7 +8,7 @@ import { print, printJson } from '../print.ts'
 const adviceFor = ({ database }: Pick<ReturnType<typeof placeOf>, 'database'>): string =>
   database === undefined
     ? 'restore a backup, or report it'
-    : 'if the server was failed over to a standby that lacked the newest commits, this is what was lost with them, and no backup has it: go on, with synchronous standbys; if it was not, restore a backup, or report it'
+    : 'after a failover to a standby that lacked the newest commits, these records are lost, and no backup has them: go on, with synchronous standbys; otherwise restore a backup, or report it'
 
 /** Adds `hookswitch verify`, which prints the errors in the store, and ends with exit code 1 if there are any. */
 export function verifyCommand(program: Command): void {

@@ -32,7 +32,7 @@ type SendFlags = Flags & { allowNet: string[]; proxy?: string }
 
 /** Adds `hookswitch webhook`. */
 export function webhookCommand(program: Command): void {
-  const webhook = program.command('webhook').description('which URLs get which events, and how')
+  const webhook = program.command('webhook').description('manage the URLs that receive events, and their options')
   const command = (name: string, description: string) =>
     webhook
       .command(name)
@@ -48,27 +48,27 @@ export function webhookCommand(program: Command): void {
   command('add', 'add a URL to the list')
     .argument('<url>', 'an absolute http: or https: URL')
     .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
-    .option('--allow-net <net>', 'as for serve; default: that of the running service (repeatable)', list, [])
+    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .action(addWebhook)
-  ofUrl('remove', 'remove a URL from the list; what is pending for it is cancelled').action(removeWebhook)
-  addOptionFlags(ofUrl('set', 'change the events and options of a URL; what is not named stays')).action(setWebhook)
+  ofUrl('remove', 'remove a URL from the list; its pending deliveries are cancelled').action(removeWebhook)
+  addOptionFlags(ofUrl('set', 'change the events and options of a URL; the others stay')).action(setWebhook)
   ofUrl('secret', 'print the secret that signs the requests to a URL')
-    .option('--rotate', 'make a new one; the one before signs too for 24 hours')
-    .option('--force', 'with --rotate: end an earlier one that still signs')
+    .option('--rotate', 'make a new secret; the old one signs too for 24 hours')
+    .option('--force', 'with --rotate: end an earlier secret that still signs')
     .action(showSecret)
   ofUrl('preview', 'print what the receiver would get of an event')
-    .addOption(new Option('--event <kind>', 'of which kind').choices(EVENT_NAMES).default('call_started'))
+    .addOption(new Option('--event <kind>', 'the kind of the event').choices(EVENT_NAMES).default('call_started'))
     .action(showPreview)
   ofUrl('test', 'send one signed test request, which is not stored, and print the response')
-    .option('--allow-net <net>', 'as for serve; default: that of the running service (repeatable)', list, [])
-    .option('--proxy <url>', 'as for serve; default: that of the running service')
+    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
+    .option('--proxy <url>', 'as for serve; default: the setting of the running service')
     .action(sendTest)
 }
 
 const addOptionFlags = (command: Command): Command =>
   command
     .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
-    .option('--name <text>', 'what people call it')
+    .option('--name <text>', 'its name for people, shown beside the URL')
     .option('--paused', 'send nothing; deliveries stay pending')
     .option('--no-paused', 'send again')
     .option('--filter <json>', 'which events it gets: \'{"direction":["inbound"],"queue":["sales*"]}\'')
@@ -241,7 +241,7 @@ async function removeWebhook(url: string, flags: Flags): Promise<void> {
     await note('webhooks_replaced', { webhooks: list.length })
   })
   if (flags.json) printJson({ url })
-  else print(`removed ${url}: what is pending for it is cancelled`)
+  else print(`removed ${url}: its pending deliveries are cancelled`)
 }
 
 async function setWebhook(url: string, flags: Flags & OptionFlags & { events: string[] }): Promise<void> {

@@ -134,7 +134,7 @@ export class LeaseLost extends Error {
   readonly leases: readonly string[]
 
   constructor(...leases: string[]) {
-    super(`${leases.join(', ')}: not this node's any more`)
+    super(`this node no longer owns ${leases.join(', ')}`)
     this.leases = leases
   }
 }

@@ -131,7 +131,7 @@ async function countRows(query: Query, tables: readonly TableToCopy[]): Promise<
     if (row?.count !== count)
       throw new Fault(
         'unavailable',
-        `only ${row?.count ?? 0} of ${count} rows of ${name} could be copied, so nothing was: hookswitch verify shows what is wrong`,
+        `only ${row?.count ?? 0} of ${count} rows of ${name} could be copied, so nothing was: find the errors with hookswitch verify`,
       )
     counts.push({ table: name, rows: count })
   }
