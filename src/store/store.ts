@@ -10,19 +10,19 @@ import type { StatisticsStore } from './operations/statistics.ts'
 import type { WebhookStore } from './operations/webhooks.ts'
 
 /**
- * The one interface to persistence, in groups: operations/ has each of them with the data that it takes and returns.
- * Beneath it is an engine. Times are integer microseconds; `…SteadyUs` is steady time.
+ * The one interface to persistence, in groups: operations/ has each group with its data. Beneath it is an engine. Times
+ * are integer microseconds; `…SteadyUs` is steady time.
  *
  * For every operation:
- * - It rejects with Fault `unavailable` when the store cannot be reached, or not be written: then nothing of it was
- *   kept. Only when the connection was lost before the answer came is that not known: `batchStore` and
- *   `deliveryRecordOutcomes` can be given again then, and are written once.
- * - A write resolves when it is durable; all of one operation is written, or nothing.
- * - Ids of accounts, users and webhooks are unique in the store; those of events and deliveries in their account, where
- *   they grow in the order in which events were stored: none becomes visible after one with a higher id.
- * - Nothing that is returned is cached: it was committed when it was read.
- * - What an owner writes may be given a fence: it rejects with LeaseLost, and writes nothing, if a lease of it was
- *   taken over.
+ * - It rejects with Fault `unavailable` when the store cannot be reached or written: then nothing was written. Only if
+ *   the connection was lost before the answer came, the result is unknown: `batchStore` and `deliveryRecordOutcomes`
+ *   can then be repeated, and are written once.
+ * - A write resolves when it is durable; an operation is written as a whole, or not at all.
+ * - Ids of accounts, users and webhooks are unique in the store; ids of events and deliveries in their account, where
+ *   they grow in the order in which events were stored: an id becomes visible before every higher id.
+ * - Results are not cached: they were committed when they were read.
+ * - A write of an owner may have a fence: it rejects with LeaseLost, and writes nothing, if one of its leases was taken
+ *   over.
  */
 export type Store = {
   readonly accounts: AccountStore

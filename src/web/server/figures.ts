@@ -23,7 +23,7 @@ export const ownFigures = (lastHour: LastHour, nowUs: NowUs): Figures => ({
 })
 
 /**
- * Creates the figures of several nodes, each of which saves its own counts: the whole hour is read once, then only the
+ * Creates the figures of several nodes, which each save their own counts: the whole hour is read once, then only the
  * minutes that may have changed.
  */
 export function figuresOfNodes(statistics: Pick<StatisticsStore, 'minuteGetOfAccount'>, nowUs: NowUs): Figures {

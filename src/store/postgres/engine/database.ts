@@ -22,7 +22,7 @@ export type Database = {
   /** One connection for each kind of group commit, so that commits are made in their order. */
   readonly events: Client
   readonly outcomes: Client
-  /** For statements that may take minutes. */
+  /** Statements that may take minutes have their own. */
   readonly maintenance: Client
   /** Runs statements as one. Under a fence it rejects with LeaseLost if one of its leases was taken over. */
   transaction<Result>(work: (query: Query) => Promise<Result>, fence?: Fence): Promise<Result>

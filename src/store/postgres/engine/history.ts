@@ -2,23 +2,23 @@ import { databaseFault } from './store-fault.ts'
 
 /**
  * Keeps all connections of this process to one history of the database: the same system, on the same timeline. A
- * standby that is promoted begins another timeline. The server before it may go on answering on connections that are
- * open, and would take in what nobody reads any more.
+ * promoted standby begins another timeline. The old server may still answer on open connections, and would accept
+ * writes that nobody ever reads.
  *
  *     new connection ──(the same history)──→ used
  *                    ──(another one)──→ all other connections are closed, then it is used
  *                    ──(an earlier one, while the later one answers)──→ refused
  */
 export type History = {
-  /** Takes in the history of a new connection, before its first statement. @throws Fault when it was left. */
+  /** Notes the history of a new connection, before its first statement. @throws Fault for a history that was left. */
   arrived(found: string | null): void
   /** Notes that a connection answered. */
   answered(): void
-  /** Calls back when another history is in force. Returns what takes the listener off. */
+  /** Calls back when another history is in force. Returns a function that removes the listener. */
   onReplaced(listener: () => void): () => void
 }
 
-/** A server that has not answered for so long cannot keep the process from one with an earlier history. */
+/** After this silence of the present server, a server with an earlier history is accepted. */
 const BINDS_MS = 10_000
 
 /** Makes the history of a process that has no connection yet. `name`: of the database, for messages. */

@@ -1,6 +1,6 @@
 import type { Query } from './client.ts'
 
-/** Each statement raises the count by this. The odd value in between invalidates a statement that is still in flight. */
+/** A commit raises the count by this; the odd value in between invalidates a statement that is still in flight. */
 const STEP = 2
 
 /**

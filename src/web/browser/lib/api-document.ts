@@ -76,7 +76,7 @@ export function resolved(schema: Schema, document: ApiDocument): Schema {
   return schema.$ref === undefined ? schema : (document.components.schemas[nameOf(schema.$ref)] ?? {})
 }
 
-/** Returns the alternatives of a schema, one of which a value must fit; `undefined` if it has none. */
+/** Returns the alternatives of a schema, `undefined` if it has none. A value must fit one alternative. */
 export const choicesOf = ({ anyOf, oneOf }: Schema): readonly Schema[] | undefined => anyOf ?? oneOf
 
 const MAX_EXAMPLE_DEPTH = 6

@@ -5,7 +5,7 @@ import type { Call, Delivery, LiveCall, Overview, Stage } from './resources.ts'
  * The state that the live view shows: a snapshot from the server, kept up to date by each message of the stream. Pure.
  *
  * A call that ended stays for a moment, marked, so that the reader sees it end. The feed has the newest events first,
- * each with its deliveries; it is bounded, so that a busy system costs the page no more than a quiet one.
+ * each with its deliveries; its length is bounded, so that a busy system does not slow the page down.
  */
 export type LiveCallEntry = LiveCall & { readonly endedAtMs: number | null }
 
