@@ -2,7 +2,7 @@ import type { Log } from '../lib/log.ts'
 import { type NowUs, rfc3339, SECOND, steadyUs } from '../lib/time.ts'
 import type { OperatorAct, UserRecord } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
-import { type Client, createClientOf, type Peers } from './client-address.ts'
+import { createClientOf, type RequestClient, type SocketAddresses } from './client-address.ts'
 
 /** The security events and the log line of each. With them an operator can find out later who did what. */
 const SECURITY_EVENTS = {
@@ -36,11 +36,14 @@ const REFUSAL_EVERY_US = 60 * SECOND
 const MAX_REFUSED = 1_000
 
 /** The user who acts, if known, and the client. */
-export type Actor = { readonly user?: Pick<UserRecord, 'email' | 'accountId'> | undefined; readonly client: Client }
+export type Actor = {
+  readonly user?: Pick<UserRecord, 'email' | 'accountId'> | undefined
+  readonly client: RequestClient
+}
 
 export type Audit = {
   /** Returns the client that sent a request. */
-  clientOf(request: Request, peers: Peers | null): Client
+  clientOf(request: Request, peers: SocketAddresses | null): RequestClient
   /** Logs a security event with its user and the client's address. */
   note(event: SecurityEvent, actor: Actor, facts?: Readonly<Record<string, string | number>>): void
   /** Logs what an operator did on the command line. */

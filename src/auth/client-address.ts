@@ -4,7 +4,7 @@ type Net = ReturnType<typeof ipaddr.parseCIDR>
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /** The client that sent a request. */
-export type Client = {
+export type RequestClient = {
   readonly address: string
   /** The unit for rate limits. For IPv6 it is the /64, because providers assign one to each customer. */
   readonly network: string
@@ -13,7 +13,7 @@ export type Client = {
 }
 
 /** The part of the server that knows a request's socket address. */
-export type Peers = { requestIP(request: Request): { readonly address: string } | null }
+export type SocketAddresses = { requestIP(request: Request): { readonly address: string } | null }
 
 const MAX_PROGRAM_CHARACTERS = 200
 
@@ -32,7 +32,7 @@ export function createClientOf(trustProxies: readonly string[]) {
     return hop ?? socket
   }
 
-  return (request: Request, peers: Peers | null): Client => {
+  return (request: Request, peers: SocketAddresses | null): RequestClient => {
     const socketAddress = peers?.requestIP(request)?.address ?? 'unknown'
     const address = addressOf(socketAddress, request.headers.get('x-forwarded-for'))
     return {

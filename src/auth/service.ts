@@ -2,7 +2,7 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Actor, Audit } from './audit.ts'
-import type { Client } from './client-address.ts'
+import type { RequestClient } from './client-address.ts'
 import { createLoginLimits, type LoginLimits } from './login-limits.ts'
 import { type ChangePassword, type Login, normalEmail } from './model.ts'
 import { createPasswords, type Passwords } from './password.ts'
@@ -49,7 +49,7 @@ export function createAuthService({
      * @returns a new token.
      * @throws Fault 401, the same for an unknown user and a wrong password; 429.
      */
-    async login({ email, password }: Login, client: Client): Promise<string> {
+    async login({ email, password }: Login, client: RequestClient): Promise<string> {
       const wanted = normalEmail(email)
       const keys = [
         { key: `login ${client.network}`, limit: ADDRESS_LIMIT },
@@ -80,7 +80,7 @@ export function createAuthService({
      * @returns a new token.
      * @throws Fault 422 when `old_password` is wrong; 429 after too many failures.
      */
-    async changePassword({ user }: Session, change: ChangePassword, client: Client): Promise<string> {
+    async changePassword({ user }: Session, change: ChangePassword, client: RequestClient): Promise<string> {
       const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], () =>
         replacePassword({ accounts, passwords, now }, user, change, client),
       )
@@ -94,7 +94,7 @@ export function createAuthService({
     },
 
     /** Revokes the token of a session. */
-    async logout({ user, tokenHash: hash }: Session, client: Client): Promise<void> {
+    async logout({ user, tokenHash: hash }: Session, client: RequestClient): Promise<void> {
       await accounts.tokenDelete(hash)
       forget()
       note('logged_out', { user, client })
@@ -110,7 +110,7 @@ async function replacePassword(
   { accounts, passwords, now }: Pick<Required<Dependencies>, 'accounts' | 'passwords' | 'now'>,
   user: Session['user'],
   change: ChangePassword,
-  client: Client,
+  client: RequestClient,
 ): Promise<string | undefined> {
   const found = await accounts.userGetPassword(user.email)
   if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined

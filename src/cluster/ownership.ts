@@ -33,7 +33,7 @@ export type Ownership = {
  * `doubtful`: the database has not answered for long. The PBX is not read further; its events may still be stored if
  * the database is back before another node takes over.
  */
-export type PbxOwnership = 'owned' | 'doubtful' | 'not owned'
+type PbxOwnership = 'owned' | 'doubtful' | 'not owned'
 
 /**
  * Returns, for each lost lease, a promise that resolves when its work has ended, so that another node may begin;

@@ -19,7 +19,7 @@ export type OpaqueIds = {
   wasPlain(eventId: number): boolean
 }
 
-export type OpaqueKind = keyof typeof KINDS
+type OpaqueKind = keyof typeof KINDS
 type OpaqueId = { readonly accountId: number; readonly id: number; readonly history?: number }
 
 const KINDS = { eventCursor: 1, deliveryCursor: 2, delivery: 3 } as const

@@ -12,7 +12,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
  */
 export type Log = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error'>
 
-export type LogOptions = {
+type LogOptions = {
   readonly maskNumbers?: boolean
   /** Formats lines for people instead of JSON; by default on a terminal. */
   readonly readable?: boolean
@@ -72,14 +72,14 @@ const VISIBLE_DIGITS = 2
 /**
  * Masks all but the last two digits of a phone number: `15551230001` becomes `*********01`. Extensions stay readable.
  */
-export function maskNumber(number: string): string {
+function maskNumber(number: string): string {
   return number.length < LEAST_DIGITS
     ? number
     : '*'.repeat(number.length - VISIBLE_DIGITS) + number.slice(-VISIBLE_DIGITS)
 }
 
 /** Masks everything in a text that may be a phone number. */
-export const maskNumbersIn = (text: string): string => text.replace(/\+?\d{5,}/g, maskNumber)
+const maskNumbersIn = (text: string): string => text.replace(/\+?\d{5,}/g, maskNumber)
 
 /**
  * Returns whether a file descriptor is connected to systemd's journal. `JOURNAL_STREAM` alone does not prove it,

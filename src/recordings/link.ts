@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RecordingRef } from '../store/operations/recordings.ts'
 
 /** Returns the path of a recording in the API. */
-export const recordingPath = ({ callId, recordingId }: RecordingRef): string =>
+const recordingPath = ({ callId, recordingId }: RecordingRef): string =>
   `/call/${encodeURIComponent(callId)}/recording/${encodeURIComponent(recordingId)}`
 
 /** Returns the path of a recording with a query that opens it without a token until a time (seconds since 1970). */

@@ -3,7 +3,7 @@ import { startPeriodic } from '../lib/periodic.ts'
 import { SECOND, nowUs as wallUs } from '../lib/time.ts'
 import { FIRST_RECORDING, type RecordingPosition } from '../store/operations/recordings.ts'
 import type { RecordingsPlace } from './recording-files.ts'
-import { advanceSaving, type Progress, type SaveOptions } from './save-recording.ts'
+import { advanceSaving, type SaveOptions, type SavingProgress } from './save-recording.ts'
 
 /**
  * Saves recordings: waits until the file of each is complete, copies it if that is wanted, and stores its state with
@@ -13,7 +13,7 @@ import { advanceSaving, type Progress, type SaveOptions } from './save-recording
  * begins again: the name of a copy is fixed, so that another try replaces the copy, and the event is in the commit that
  * ends the pending state. So each recording is saved once.
  */
-export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isKnown'> & {
+type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isKnown'> & {
   /** Returns the PBXs as they are now, with removed ones whose files can still be read. */
   readonly pbxs: () => readonly RecordingsPlace[]
   readonly nowUs?: SaveOptions['nowUs']
@@ -31,7 +31,7 @@ const REST_EVERY_US = 10 * SECOND
 /** One pass over the pending recordings of a PBX: the position, and the progress of each. */
 type Lap = {
   readonly after: RecordingPosition
-  readonly known: Map<string, Progress>
+  readonly known: Map<string, SavingProgress>
   readonly visited: Set<string>
 }
 

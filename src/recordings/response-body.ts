@@ -25,7 +25,7 @@ let readFirst = 0
  * Returns the body of a response with a part of a file, which it closes.
  * @throws Fault `unavailable` when a part that is read first cannot be read.
  */
-export async function bodyOf(file: OpenFile, start: number, end: number): Promise<BodyInit> {
+export async function fileBody(file: OpenFile, start: number, end: number): Promise<BodyInit> {
   if (file.local !== undefined) return sentByServer(file, file.local, { start, end })
   if (end - start > READ_FIRST_BYTES || readFirst >= READ_FIRST_AT_ONCE) return begun(file.read(start, end), file)
   readFirst += 1

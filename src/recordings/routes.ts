@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts'
 import { parseRange } from './byte-range.ts'
 import type { Links } from './links.ts'
 import type { ReadyFile, RecordingFiles } from './recording-files.ts'
-import { bodyOf, statedLength } from './response-body.ts'
+import { fileBody, statedLength } from './response-body.ts'
 
 /** A client that receives nothing for this long is disconnected. */
 const SILENT_FOR_S = 120
@@ -163,7 +163,7 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
   if (range !== 'whole') headers.set('content-range', `bytes ${start}-${end - 1}/${file.size}`)
   headers.set('content-length', String(end - start))
   const status = range === 'whole' ? 200 : 206
-  if (request.method !== 'HEAD') return new Response(await bodyOf(file, start, end), { status, headers })
+  if (request.method !== 'HEAD') return new Response(await fileBody(file, start, end), { status, headers })
   await file.close()
   return new Response(statedLength(end - start), { status, headers })
 }

@@ -29,7 +29,7 @@ export type SaveOptions = {
 }
 
 /** The progress of saving a pending recording, since the start of this process. */
-export type Progress = {
+export type SavingProgress = {
   tries: number
   /** The time of the next try (steady clock). */
   dueUs: number
@@ -45,7 +45,7 @@ const FIRST_RETRY_US = 5 * SECOND
 const LAST_RETRY_US = 600 * SECOND
 
 /** Takes the next step of saving a pending recording, and notes when the one after it is due. Never rejects. */
-export async function advanceSaving(options: SaveOptions, recording: RecordingRecord, progress: Progress) {
+export async function advanceSaving(options: SaveOptions, recording: RecordingRecord, progress: SavingProgress) {
   try {
     const problem = await attempt(options, recording, progress).catch(reasonOf)
     if (problem !== undefined) await fail(options, recording, { progress, problem })
@@ -56,7 +56,7 @@ export async function advanceSaving(options: SaveOptions, recording: RecordingRe
 }
 
 /** Returns why the recording cannot be saved now; `undefined`: it is saved, or not quiet yet. */
-async function attempt(options: SaveOptions, recording: RecordingRecord, progress: Progress) {
+async function attempt(options: SaveOptions, recording: RecordingRecord, progress: SavingProgress) {
   const files = options.files.filesOf(recording.pbx)
   if (files === undefined) return options.isKnown(recording.pbx) ? NO_PLACE : REMOVED
   const opened = await files.open(recording.path)
@@ -76,13 +76,13 @@ const NO_PLACE = 'recordings= is no longer in the URL of its PBX'
 const REMOVED = 'its PBX was removed, and it is not known where its files are'
 
 /** Returns whether a file has been unchanged for some time. */
-function isQuiet({ stamp }: OpenFile, progress: Progress, atUs: number): boolean {
+function isQuiet({ stamp }: OpenFile, progress: SavingProgress, atUs: number): boolean {
   if (progress.seen?.stamp !== stamp) progress.seen = { stamp, sinceUs: atUs }
   progress.dueUs = progress.seen.sinceUs + QUIET_MS * 1_000
   return atUs >= progress.dueUs
 }
 
-type Quiet = { readonly file: OpenFile; readonly progress: Progress }
+type Quiet = { readonly file: OpenFile; readonly progress: SavingProgress }
 
 async function save(options: SaveOptions, recording: RecordingRecord, { file, progress }: Quiet) {
   const { store, files, copies, log } = options
@@ -121,7 +121,7 @@ async function forget({ copies, store }: SaveOptions, recording: RecordingRecord
   await store.recordings.recordingDelete({ callIds: [recording.callId], ids: [recording.id] })
 }
 
-type Failure = { readonly progress: Progress; readonly problem: string }
+type Failure = { readonly progress: SavingProgress; readonly problem: string }
 
 async function fail(options: SaveOptions, recording: RecordingRecord, { progress, problem }: Failure): Promise<void> {
   const { steadyUs, nowUs, log } = options

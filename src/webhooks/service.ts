@@ -33,7 +33,9 @@ export function createWebhookService({
   const replaceIf = (accountId: number, list: WebhookList, ifMatch: string | null): Promise<boolean> =>
     webhooks.listReplace({ accountId, list, ifMatch, secrets: list.map(newSecret), nowUs: now() })
 
-  /** The last edit of each account: edits of this process take turns, so only other writers make them begin again. */
+  /**
+   * The last edit of each account. Edits of this process take turns, so that only other writers make them begin again.
+   */
   const turns = new Map<number, Promise<unknown>>()
 
   /** Edits the list of an account after the edits that came before. */
@@ -51,8 +53,8 @@ export function createWebhookService({
   }
 
   /**
-   * Replaces the list by what `edited` makes of it. Nothing that another writer stores meanwhile is lost: the list is
-   * read and edited again.
+   * Replaces the list by the result of `edited`. If another writer changed the list meanwhile, reads and edits it
+   * again.
    */
   async function editNow(
     accountId: number,

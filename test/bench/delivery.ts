@@ -3,7 +3,7 @@ import { openClock } from '../../src/deliveries/policy/clock.ts'
 import { startDispatcher } from '../../src/deliveries/run/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/run/emitter.ts'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import type { EndedAttempt } from '../../src/deliveries/sending/observer.ts'
+import type { Observer } from '../../src/deliveries/sending/observer.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
@@ -64,7 +64,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     started: () => {},
     endedUnsent: () => {},
     webhookRemoved: () => {},
-    ended({ delivery, state, atUs }: EndedAttempt) {
+    ended({ delivery, state, atUs }: Parameters<Observer['ended']>[0]) {
       if (state !== 'delivered') return
       delivered += 1
       const own = latencies.get(delivery.webhookId)

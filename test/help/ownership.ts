@@ -1,10 +1,10 @@
-import type { Ownership, OwnershipListener, PbxOwnership } from '../../src/cluster/ownership.ts'
+import type { Ownership, OwnershipListener } from '../../src/cluster/ownership.ts'
 
 /** An ownership that a test changes. At first everything is owned. */
 export function changingOwnership() {
   const listeners = new Set<OwnershipListener>()
   const lostAccounts = new Set<number>()
-  let pbxs: PbxOwnership = 'owned'
+  let pbxs: ReturnType<Ownership['pbxOwnership']> = 'owned'
   const ownership: Ownership = {
     isShared: true,
     ownsAccount: (accountId) => !lostAccounts.has(accountId),
@@ -22,7 +22,7 @@ export function changingOwnership() {
   return {
     ownership,
     /** Resolves when all who listen have ended what they had to end. */
-    setPbxs(state: PbxOwnership): Promise<void> {
+    setPbxs(state: ReturnType<Ownership['pbxOwnership']>): Promise<void> {
       pbxs = state
       return changed()
     },

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { createOpaqueIds, deliveryIdText, type OpaqueKind, readDeliveryId } from '../../src/http/opaque-ids.ts'
+import { createOpaqueIds, deliveryIdText, readDeliveryId } from '../../src/http/opaque-ids.ts'
 import { seededRandom } from '../help/seed.ts'
 
 const KEY = '00112233445566778899aabbccddeeff'
 const ids = createOpaqueIds({ key: KEY, plainTo: 7 })
-const KINDS: readonly OpaqueKind[] = ['eventCursor', 'deliveryCursor', 'delivery']
+const KINDS = ['eventCursor', 'deliveryCursor', 'delivery'] as const
 
 describe('an id or cursor', () => {
   test('is read as it was written, whatever it holds, and nothing else is', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { createLog, type LogOptions, maskNumber, maskNumbersIn } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log.ts'
 
-function logged(options: LogOptions, fact: object, message: string): string {
+function logged(options: Parameters<typeof createLog>[1], fact: object, message: string): string {
   let written = ''
   createLog('info', {
     ...options,
@@ -66,8 +66,13 @@ test.each([
   ['+4930123456', '*********56'],
   ['101', '101'],
   ['', ''],
-])('%p is masked as %p', (number, masked) => expect(maskNumber(number)).toBe(masked))
+])('%p is masked as %p', (from, masked) => {
+  const line = logged({ readable: false, maskNumbers: true }, { from }, 'emitted')
+  expect(JSON.parse(line)).toMatchObject({ from: masked })
+})
 
-test('a text is masked where it may hold a number', () => {
-  expect(maskNumbersIn('from +15551230001 to 102')).toBe('from **********01 to 102')
+test('the text of an error is masked where it may hold a number', () => {
+  const err = new Error('from +15551230001 to 102')
+  const line = logged({ readable: false, maskNumbers: true }, { err }, 'failed')
+  expect(JSON.parse(line)).toMatchObject({ err: { message: 'from **********01 to 102' } })
 })

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bodyOf } from '../../src/recordings/response-body.ts'
+import { fileBody } from '../../src/recordings/response-body.ts'
 import type { OpenFile } from '../../src/recordings/sources/source.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
@@ -36,7 +36,7 @@ let file = remote(0)
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
-  fetch: async () => new Response(await bodyOf(file, 0, file.size)),
+  fetch: async () => new Response(await fileBody(file, 0, file.size)),
   error: (error) => new Response(error.message, { status: 503 }),
 })
 afterAll(() => server.stop(true))
@@ -83,11 +83,11 @@ describe('a source that ends early', () => {
 
 test('only so many are read first at a time; the others are streamed', async () => {
   const { promise: begins, resolve: goOn } = Promise.withResolvers<void>()
-  const waiting = Array.from({ length: 64 }, () => bodyOf(remote(1_000, { begins }), 0, 1_000))
-  expect(await bodyOf(remote(1_000), 0, 1_000)).toBeInstanceOf(ReadableStream)
+  const waiting = Array.from({ length: 64 }, () => fileBody(remote(1_000, { begins }), 0, 1_000))
+  expect(await fileBody(remote(1_000), 0, 1_000)).toBeInstanceOf(ReadableStream)
   goOn()
   for (const body of await Promise.all(waiting)) expect(body).toBeInstanceOf(Uint8Array)
-  expect(await bodyOf(remote(1_000), 0, 1_000)).toBeInstanceOf(Uint8Array)
+  expect(await fileBody(remote(1_000), 0, 1_000)).toBeInstanceOf(Uint8Array)
 })
 
 describe('a file of this machine', () => {
@@ -122,7 +122,7 @@ describe('a file of this machine', () => {
     }
     closed = 0
     let body: unknown
-    const made = bodyOf({ ...remote(end), local: { path, cache } }, FROM, end).then((one) => {
+    const made = fileBody({ ...remote(end), local: { path, cache } }, FROM, end).then((one) => {
       body = one
     })
     await turns(20)
@@ -145,7 +145,7 @@ describe('a file of this machine', () => {
     }
     setImmediate(count)
     const file = { ...remote(5), local: { path, cache: async () => undefined } }
-    const begun = await Promise.all(Array.from({ length: 100 }, () => bodyOf(file, 0, 5).then(() => turn)))
+    const begun = await Promise.all(Array.from({ length: 100 }, () => fileBody(file, 0, 5).then(() => turn)))
     counting = false
     expect(new Set(begun).size).toBe(100)
   })

@@ -21,7 +21,7 @@ import type { Copies } from '../../src/recordings/copies/copies.ts'
 import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
 import { createS3Copies } from '../../src/recordings/copies/s3-copies.ts'
 import { createRecordingFiles, type RecordingsPlace } from '../../src/recordings/recording-files.ts'
-import { type RecordingSaverOptions, startRecordingSaver } from '../../src/recordings/recording-saver.ts'
+import { startRecordingSaver } from '../../src/recordings/recording-saver.ts'
 import type { NewEvent, StoredEvent } from '../../src/store/operations/calls.ts'
 import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { emptyFolder } from '../help/app.ts'
@@ -85,7 +85,10 @@ function place(): RecordingsPlace {
   return parsed.pbx
 }
 
-function start({ copies, ...more }: Partial<RecordingSaverOptions> & { copies?: Copies | undefined } = {}) {
+function start({
+  copies,
+  ...more
+}: Partial<Parameters<typeof startRecordingSaver>[0]> & { copies?: Copies | undefined } = {}) {
   const known = [place()]
   const pbxs = more.pbxs ?? (() => known)
   const counted = {

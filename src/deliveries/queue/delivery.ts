@@ -139,7 +139,7 @@ export function endFailedProbe(delivery: LoadedDelivery, { expired }: { expired:
 }
 
 /** The facts that decide the phase of a delivery after its outcome was recorded. */
-export type Circumstances = {
+type Circumstances = {
   /** Its row was changed while it was in flight (cancelled, retried by hand): memory is out of date. */
   readonly superseded: boolean
   /** The circuit breaker of its webhook is open: the next probe may be for this delivery, due or not. */

@@ -36,7 +36,7 @@ export function startExpiry({ onCancelled, onRejected, ...expiry }: ExpiryOption
   const cancel = () => void cancelUnlisted(expiry).then(onCancelled).catch(onRejected('cancel deliveries'))
   const timer = setInterval(() => {
     cancel()
-    failExpired(expiry).catch(onRejected('fail expired deliveries'))
+    expireDeliveries(expiry).catch(onRejected('fail expired deliveries'))
   }, SWEEP_MS)
   return { cancel, stop: () => clearInterval(timer) }
 }
@@ -79,7 +79,7 @@ export async function cancelPending(
  * Fails the expired deliveries of webhooks that are down; other deliveries fail with their last attempt.
  * @throws Fault `unavailable`.
  */
-export async function failExpired(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {
+export async function expireDeliveries(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {
   const { queue, scheduler, webhooks, ownership, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
   for (const { webhookId, breaker, pace } of scheduler.queues()) {
     if (breaker.open === undefined || pace.isPaused) continue

@@ -6,7 +6,7 @@ import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-fa
 import { createDeadlines } from './deadlines.ts'
 import { newResolver, type Resolve } from './resolver.ts'
 import { watchConnecting } from './silent-address.ts'
-import type { Place, Target } from './target.ts'
+import type { Destination, Target } from './target.ts'
 
 /** One POST request. */
 export type Request = {
@@ -35,7 +35,7 @@ export type Attempted = {
 
 export type Attempt = (request: Request) => Promise<Attempted>
 
-export type AttemptOptions = {
+type AttemptOptions = {
   readonly allow: AllowList
   /** An egress proxy; it has to guard the network then, since names are resolved there. */
   readonly proxy?: string
@@ -117,7 +117,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
   }
 
   /** Returns the allowed addresses, or why none is allowed. */
-  function placesOf(target: Target, found: readonly string[]): readonly Place[] | string {
+  function placesOf(target: Target, found: readonly string[]): readonly Destination[] | string {
     if (proxy !== undefined) return [{ url: target.plain, origin: target.url.origin, address: null }]
     const allowed = found.filter((one) => refusalOf(one) === undefined)
     if (allowed.length === 0) return refusal(target, found[0], refusalOf)

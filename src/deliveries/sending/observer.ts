@@ -4,7 +4,7 @@ import type { LoadedDelivery } from '../queue/delivery.ts'
 import type { Attempted } from './attempt.ts'
 
 /** An attempt that ended. `waitedUs`: since its schedule began; `url` is redacted for logs. */
-export type EndedAttempt = {
+type EndedAttempt = {
   readonly delivery: LoadedDelivery
   readonly url: string
   readonly attempted: Attempted

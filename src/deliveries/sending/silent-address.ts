@@ -1,6 +1,6 @@
 import type { Socket } from 'bun'
 import { NoConnection } from './attempt-failure.ts'
-import type { Place, Target } from './target.ts'
+import type { Destination, Target } from './target.ts'
 
 /** Watches one request. `signal` ends it when its address accepts no connection, or when `given` fires. */
 type Watch = { readonly signal: AbortSignal; end(): void }
@@ -40,7 +40,7 @@ export function watchConnecting(nextAddressMs: number) {
     },
 
     /** Begins to watch a request. */
-    begin({ url, origin, address }: Place, given: AbortSignal): Watch {
+    begin({ url, origin, address }: Destination, given: AbortSignal): Watch {
       const own = new AbortController()
       const { protocol, port } = new URL(url)
       const at = { hostname: address ?? '', port: Number(port === '' ? DEFAULT_PORTS[protocol] : port) }

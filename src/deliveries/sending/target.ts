@@ -14,14 +14,14 @@ export type Target = {
   /** The URL for logs, redacted. */
   readonly logged: string
   /** Returns the URL with an address in place of its name. */
-  at(address: string): Place
+  at(address: string): Destination
 }
 
 /**
  * The destination of a request: the URL with an address in place of its name. `address` is `null` behind a proxy;
  * requests to one `origin` may share kept-alive connections.
  */
-export type Place = { readonly url: string; readonly origin: string; readonly address: string | null }
+export type Destination = { readonly url: string; readonly origin: string; readonly address: string | null }
 
 /** Returns a URL in parts. @throws TypeError for an invalid URL. */
 export function targetOf(text: string): Target {
@@ -29,7 +29,7 @@ export function targetOf(text: string): Target {
   const { protocol, port, pathname, search, username, password } = url
   const tail = `${port === '' ? '' : `:${port}`}${pathname}${search}`
   // Called at each attempt, nearly always with the same address.
-  let last: Place = { address: '', url: '', origin: '' }
+  let last: Destination = { address: '', url: '', origin: '' }
   return {
     url,
     literal: literalAddress(url),

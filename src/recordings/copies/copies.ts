@@ -41,7 +41,7 @@ export async function hashInto(
 export const newHasher = () => new Bun.CryptoHasher('sha256')
 
 /** Reads a stream to its end, and returns the hash of its bytes (hexadecimal). */
-export async function hashOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
+export async function sha256Of(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
   const hasher = newHasher()
   await hashInto(hasher, stream)
   return hasher.digest('hex')

@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path'
 import { createFolderSource } from '../sources/folder-source.ts'
 import type { OpenFile } from '../sources/source.ts'
-import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
+import { type Copies, hashInto, newHasher, notAsWritten, sha256Of } from './copies.ts'
 
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
@@ -58,7 +58,7 @@ export function createFolderCopies(folder: string, stepBytes = STEP_BYTES): Copi
       const part = `${stem}.${Bun.hash(file.stamp).toString(36)}.part`
       await mkdir(dirname(pathOf(name)), { recursive: true, mode: PRIVATE_FOLDER })
       const sha256 = await writePart(part, file)
-      if ((await withFile(part, ({ read, size }) => hashOf(read(0, size)))) !== sha256) {
+      if ((await withFile(part, ({ read, size }) => sha256Of(read(0, size)))) !== sha256) {
         await rm(pathOf(part), { force: true })
         throw notAsWritten()
       }

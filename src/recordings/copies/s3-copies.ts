@@ -2,7 +2,7 @@ import { S3Client } from 'bun'
 import type { S3Place } from '../../lib/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
-import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
+import { type Copies, hashInto, newHasher, notAsWritten, sha256Of } from './copies.ts'
 import { COPIES_BEGIN, MARK_FILE, type MarkPlace } from './store-mark.ts'
 
 /** The part size of an upload, small enough that parts of several copies fit into memory. */
@@ -66,7 +66,7 @@ export function createS3Copies(
       const sha256 = hasher.digest('hex')
       const written = await openObject(name)
       if (written.kind !== 'file') throw new Error(written.reason)
-      if ((await hashOf(written.file.read(0, written.file.size))) !== sha256) throw notAsWritten()
+      if ((await sha256Of(written.file.read(0, written.file.size))) !== sha256) throw notAsWritten()
       return { name, sha256 }
     },
     async remove(stem) {

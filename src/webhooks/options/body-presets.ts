@@ -1,6 +1,6 @@
-import { sentenceOf } from './event-sentence.ts'
+import { chatSentenceOf } from './event-sentence.ts'
 import type { EventView } from './event-view.ts'
-import { flatOf, formOf } from './flat-body.ts'
+import { flatOf, formBody } from './flat-body.ts'
 
 /** Ready-made bodies for common receivers. */
 type Preset = {
@@ -28,7 +28,7 @@ export const PRESETS = {
     summary: 'The same as a form, for receivers that read $_POST',
     contentType: 'application/x-www-form-urlencoded',
     parameters: {},
-    render: formOf,
+    render: formBody,
   },
   cloudevents: {
     summary: 'A CloudEvents 1.0 event in structured mode',
@@ -103,13 +103,13 @@ const cut = (text: string, max: number): string =>
 
 /** A title and a line for each fact. */
 function textOf(view: EventView, escaped: Escape, max: number, bold = ''): string {
-  const { title, facts } = sentenceOf(view)
+  const { title, facts } = chatSentenceOf(view)
   const lines = facts.map(([name, value]) => `${name}: ${escaped(cut(value, 200))}`)
   return cut([`${bold}${escaped(cut(title, 300))}${bold}`, ...lines].join('\n'), max)
 }
 
 function slack(view: EventView): string {
-  const { title, facts } = sentenceOf(view)
+  const { title, facts } = chatSentenceOf(view)
   const heading = forSlack(cut(title, 500))
   const details = facts.map(([name, value]) => `${name}: ${forSlack(cut(value, 200))}`).join(' · ')
   // Plain text, since `mrkdwn` has no escape: a caller's name could be bold, a link or an emoji.
@@ -129,7 +129,7 @@ function slack(view: EventView): string {
 }
 
 function teams(view: EventView): string {
-  const { title, facts } = sentenceOf(view)
+  const { title, facts } = chatSentenceOf(view)
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -151,7 +151,7 @@ function mattermost(view: EventView): string {
 }
 
 function discord(view: EventView): string {
-  const { title, facts } = sentenceOf(view)
+  const { title, facts } = chatSentenceOf(view)
   const fields = facts.map(([name, value]) => ({ name, value: forMarkdown(cut(value, 200)), inline: true }))
   const embed = { title: forMarkdown(cut(title, 100)), timestamp: view.time, fields }
   return json({ embeds: [embed], allowed_mentions: { parse: [] } })

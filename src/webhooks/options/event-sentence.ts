@@ -4,7 +4,7 @@ import type { CallView, EventView, PartyView, StageView, TransferView } from './
 type Sentence = { readonly title: string; readonly facts: readonly (readonly [name: string, value: string])[] }
 
 /** Returns what happened, for a chat: "Anna (101) answered +4930123456". */
-export function sentenceOf({ data }: EventView): Sentence {
+export function chatSentenceOf({ data }: EventView): Sentence {
   const { name, call, stage, transfer, by } = data
   if (call === undefined) return { title: `Hookswitch: ${name}`, facts: [['Account', data.account]] }
   const from = partyName(call.from)

@@ -52,5 +52,5 @@ function add(flat: Record<string, Flat[string]>, object: object, prefix: string)
 }
 
 /** Returns the flat body as a form; `null` becomes empty. */
-export const formOf = (view: EventView): string =>
+export const formBody = (view: EventView): string =>
   new URLSearchParams(Object.entries(flatOf(view)).map(([key, value]) => [key, String(value ?? '')])).toString()

@@ -43,7 +43,7 @@ export type Rendering =
   /** The template is not at fault: try again after this time. */
   | { readonly problem: string; readonly kind: 'busy'; readonly afterUs: number }
 
-export type TemplateRendererOptions = {
+type TemplateRendererOptions = {
   readonly startThread: () => TemplateThread
   readonly log: Log
   readonly steadyUs?: NowUs

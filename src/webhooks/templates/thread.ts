@@ -4,9 +4,9 @@ import { processorUs } from './engine-limits.ts'
 import { type Problem, type ReadTemplate, type Rendered, readTemplate } from './template.ts'
 
 /** Messages to the thread that renders templates. Its data is JSON text, as the store has it. */
-export type ToThread = { readonly progress: SharedArrayBuffer } | Batch
+export type ToThread = { readonly progress: SharedArrayBuffer } | RenderBatch
 
-export type Batch = {
+export type RenderBatch = {
   /** Templates that are new to this thread, by number. */
   readonly texts: ReadonlyMap<number, string>
   /** Drops all earlier templates first. */
@@ -48,7 +48,7 @@ export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMess
   let progress = new Int32Array(new SharedArrayBuffer(PROGRESS_BYTES))
   const send = (message: FromThread) => port.postMessage(message)
 
-  function renderBatch({ texts, forget, jobs }: Batch): JobResult[] {
+  function renderBatch({ texts, forget, jobs }: RenderBatch): JobResult[] {
     if (forget) known.clear()
     for (const [number, text] of texts) known.set(number, text)
     let startedUs = processorUs()

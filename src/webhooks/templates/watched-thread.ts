@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Batch, type FromThread, type JobResult, PROGRESS, PROGRESS_BYTES, type ToThread } from './thread.ts'
+import { type FromThread, type JobResult, PROGRESS, PROGRESS_BYTES, type RenderBatch, type ToThread } from './thread.ts'
 
 /**
  * A thread that renders templates, and the watch over it. The engine in it ends what takes too long; the watch ends the
@@ -11,7 +11,7 @@ import { type Batch, type FromThread, type JobResult, PROGRESS, PROGRESS_BYTES, 
 export type WatchedThread = {
   readonly state: 'starting' | 'idle' | 'running' | 'slow' | 'ended'
   /** Renders a batch while idle. Never rejects. */
-  run(batch: Batch): Promise<BatchEnd>
+  run(batch: RenderBatch): Promise<BatchEnd>
   /** Leaves the rest of a batch to others. Returns the first job that this thread will not begin. */
   leaveRest(): number
   /** Ends it, whatever it does. Resolves when it has ended and its memory is free. */

@@ -4,7 +4,7 @@ import { startPruner } from '../../../src/deliveries/log/pruner.ts'
 import { recordOutcome } from '../../../src/deliveries/policy/circuit-breaker.ts'
 import { openClock } from '../../../src/deliveries/policy/clock.ts'
 import { createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
-import { failExpired } from '../../../src/deliveries/run/expiry.ts'
+import { expireDeliveries } from '../../../src/deliveries/run/expiry.ts'
 import { createWebhookCache } from '../../../src/deliveries/sending/webhook-cache.ts'
 import { Fault } from '../../../src/lib/fault.ts'
 import { nowUs as realUs, SECOND } from '../../../src/lib/time.ts'
@@ -123,7 +123,7 @@ test.each(STEPS)('what waits for a webhook that is down does not fail when the c
   await rig.emit('g')
   world.leapUs += 2 * SECOND
   await until('it is probed', () => receiver.received.length > before)
-  await failExpired(await expiryOf(rig, world.nowUs))
+  await expireDeliveries(await expiryOf(rig, world.nowUs))
   expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(Array(7).fill('pending'))
   receiver.answerWith(() => new Response())
   world.leapUs += 4 * SECOND
@@ -141,7 +141,7 @@ test('what waits for a webhook that is down expires regardless of the wall clock
   await rig.emit('b')
   world.setUs -= DAY
   world.leapUs += 11 * SECOND
-  await failExpired(await expiryOf(rig, world.nowUs))
+  await expireDeliveries(await expiryOf(rig, world.nowUs))
   expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(['pending', 'failed'])
 })
 
@@ -149,7 +149,7 @@ test('what waits for a webhook that is down expires regardless of the wall clock
 async function expiryOf(
   rig: Awaited<ReturnType<typeof newRig>>,
   nowUs: () => number,
-): Promise<Parameters<typeof failExpired>[0]> {
+): Promise<Parameters<typeof expireDeliveries>[0]> {
   const { store, clock } = rig
   const { steadyUs } = clock
   const scheduler = createScheduler()

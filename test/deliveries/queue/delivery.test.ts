@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import {
   beginAttempt,
-  type Circumstances,
   cancelAttempt,
   endAttempt,
   endFailedProbe,
@@ -17,7 +16,7 @@ import { deliveryOf } from '../../help/deliveries.ts'
 import { seededRandom } from '../../help/seed.ts'
 
 const RETRY = { state: 'pending', dueUs: 5 } as const
-const NOW: Circumstances = { superseded: false, webhookDown: false, maySchedule: true }
+const NOW = { superseded: false, webhookDown: false, maySchedule: true }
 
 /** What can be done to a delivery, as tables name it. */
 const MOVES = {

@@ -7,7 +7,7 @@ import { openClock } from '../../../src/deliveries/policy/clock.ts'
 import { startDispatcher } from '../../../src/deliveries/run/dispatcher.ts'
 import type { DispatcherOptions } from '../../../src/deliveries/run/dispatcher-run.ts'
 import { newEmitter } from '../../../src/deliveries/run/emitter.ts'
-import { type AttemptOptions, newAttempt } from '../../../src/deliveries/sending/attempt.ts'
+import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
 import { parseAllowList } from '../../../src/lib/address-guard.ts'
 import { newUuid } from '../../../src/lib/id.ts'
 import { type NowUs, nowUs as wallUs } from '../../../src/lib/time.ts'
@@ -29,7 +29,7 @@ export function allowing(...nets: string[]) {
 export const listed = (url: string) => webhook(url)
 
 type RigOptions = Partial<DispatcherOptions> & {
-  attemptOptions?: Partial<AttemptOptions>
+  attemptOptions?: Partial<Parameters<typeof newAttempt>[0]>
   asleep?: boolean
   /** What the clock counts by: never steps. */
   steadyUs?: NowUs

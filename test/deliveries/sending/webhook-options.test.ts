@@ -3,7 +3,7 @@ import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
 import { createTestSender } from '../../../src/deliveries/log/test-request.ts'
 import { recordOutcome } from '../../../src/deliveries/policy/circuit-breaker.ts'
 import { createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
-import { failExpired } from '../../../src/deliveries/run/expiry.ts'
+import { expireDeliveries } from '../../../src/deliveries/run/expiry.ts'
 import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
 import { createWebhookCache } from '../../../src/deliveries/sending/webhook-cache.ts'
 import { newUuid } from '../../../src/lib/id.ts'
@@ -41,7 +41,7 @@ async function sweep({ store, clock: { steadyUs } }: Rig, nowUs: () => number): 
   for (let n = 0; n < 5; n += 1) recordOutcome(scheduler.queueOf(1).breaker, trouble, { probe: false, nowUs: 0 })
   await webhooks.load([1])
   const maxAgeUs = 120 * SECOND
-  await failExpired({
+  await expireDeliveries({
     queue: store.queue,
     scheduler,
     webhooks,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { startTemplateThread } from '../../../src/app/start-template-thread.ts'
 import { SECOND } from '../../../src/lib/time.ts'
-import { createTemplateRenderer, type TemplateRendererOptions } from '../../../src/webhooks/templates/renderer.ts'
+import { createTemplateRenderer } from '../../../src/webhooks/templates/renderer.ts'
 import { until } from '../../help/receiver.ts'
 
 const logged: unknown[][] = []
@@ -18,7 +18,7 @@ const started: { stop(): Promise<void> }[] = []
 let threads = 0
 
 /** A renderer whose engine lets everything pass. */
-function start(options: Partial<TemplateRendererOptions> = {}) {
+function start(options: Partial<Parameters<typeof createTemplateRenderer>[0]> = {}) {
   const { startThread = startFaulty } = options
   const renderer = createTemplateRenderer({
     log: LOG,
