@@ -17,13 +17,14 @@ type CopyRetentionOptions = {
   readonly mayPrune: () => boolean
   readonly nowUs?: NowUs
   readonly everyMs?: number
+  /** The longest wait for one deletion. */
+  readonly deleteWithinMs?: number
 }
 
 const EVERY_MS = 30_000
 const STEP = 100
 /** Copies that are deleted at a time, so that one slow answer does not delay the others. */
 const AT_ONCE = 8
-/** The longest wait for one deletion. */
 const DELETE_WITHIN_MS = 60_000
 const FIRST_RETRY_US = 60 * SECOND
 const LAST_RETRY_US = 3_600 * SECOND
@@ -46,6 +47,7 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
  */
 export function startCopyRetention(options: CopyRetentionOptions): { stop(): Promise<void> } {
   const { recordings, copies, log, keepMs, isOwner, mayPrune, nowUs = wallUs, everyMs = EVERY_MS } = options
+  const { deleteWithinMs = DELETE_WITHIN_MS } = options
   const waiting = new Map<string, Waiting>()
 
   /**
@@ -55,7 +57,7 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
   async function remove(recording: RecordingRecord): Promise<string | undefined> {
     if (copies === undefined) return recording.copy === null ? undefined : 'the service runs without --recordings-copy'
     try {
-      await withinMs(DELETE_WITHIN_MS, 'its place does not answer', copies.remove(copyStemOf(recording)))
+      await withinMs(deleteWithinMs, 'its place does not answer', copies.remove(copyStemOf(recording)))
       return undefined
     } catch (error) {
       return reasonOf(error)

@@ -129,7 +129,7 @@ test('a copy whose place hangs keeps no other from being deleted', async () => {
   await add(recording('hangs', { sinceUs: NOW - 3 * SECOND }))
   const others = Array.from({ length: 40 }, (_, at) => recording(`old-${at}`, { sinceUs: NOW - 2 * SECOND }))
   await add(...others)
-  start({ copies: hanging })
+  start({ copies: hanging, deleteWithinMs: 1_000 })
   await until('the others are deleted', () => others.every(({ id }) => !existsSync(pathOf(id))))
 })
 
