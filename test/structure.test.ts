@@ -281,6 +281,18 @@ const tests = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }
 /** The time that each test has, by test/help/patience.ts: far more than any machine needs. */
 const TEST_MS = 900_000
 
+test('the fast lane starts neither the executable nor a browser', () => {
+  const { test: lane } = Bun.TOML.parse(readFileSync(join(import.meta.dir, '../bunfig.toml'), 'utf8')) as {
+    test: { pathIgnorePatterns: string[] }
+  }
+  const ignored = lane.pathIgnorePatterns.map((pattern) => new Bun.Glob(pattern))
+  const fast = tests.filter((path) => !ignored.some((glob) => glob.match(`test/${path}`)))
+  const starts =
+    /import \{[^}]*\b(buildOnce|run|start|startServe|EXECUTABLE)\b[^}]*\} from '[./]+help\/app\.ts'|from '[./]+help\/(browser|watched)\.ts'/
+  expect(fast.filter((path) => starts.test(readFileSync(join(import.meta.dir, path), 'utf8')))).toEqual([])
+  expect(fast.length).toBeGreaterThan(100)
+})
+
 describe('no test depends on how fast a machine is', () => {
   test('no test is given less time than all have', () => {
     const wrong = tests.filter((path) => {
