@@ -1,5 +1,6 @@
 import type { CallEvent } from '../../src/calls/event.ts'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
+import { isWanted } from '../../src/pbx/ami/events.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { player } from './play.ts'
 import { readRecording } from './recording.ts'
@@ -35,7 +36,8 @@ export function asteriskEvents(names: readonly string[], change = asRecorded): r
   const played = player()
   let fromUs = START_US
   names.forEach((name, index) => {
-    const decoder = new AmiDecoder()
+    // As a session does it: events that it would not read show nothing.
+    const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, []) })
     const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
     let listing: ReturnType<AmiDecoder['push']> | undefined
     const lastUs = fromUs

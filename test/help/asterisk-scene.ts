@@ -1,4 +1,5 @@
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
+import { isWanted } from '../../src/pbx/ami/events.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { player } from './play.ts'
 
@@ -20,8 +21,9 @@ const STATES = ['Down', '', '', 'Dialing', 'Ring', 'Ringing', 'Up']
 const START_US = 1_795_213_000_000_000
 
 export function asteriskScene(options: { variables?: string[] } = {}) {
-  const decoder = new AmiDecoder()
-  const signals = createAmiTranslator({ trunks: [], extensions: [], variables: options.variables ?? [] })
+  const variables = options.variables ?? []
+  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, variables) })
+  const signals = createAmiTranslator({ trunks: [], extensions: [], variables })
   const played = player()
   const legs = new Map<string, Leg>()
   let atMs = 0

@@ -25,9 +25,24 @@ const ONE: Shape = { channels: [''] }
 const DEST: Shape = { channels: ['Dest'], maybe: [''] }
 
 /** Variables that Asterisk sets itself, and that show what no event does. */
-const SYSTEM_VARIABLES: ReadonlySet<string> = new Set(['DIALSTATUS', 'QUEUESTATUS', 'MIXMONITOR_FILENAME'])
+const SYSTEM_VARIABLES: ReadonlySet<string> = new Set([
+  'DIALSTATUS',
+  'QUEUESTATUS',
+  'VMSTATUS',
+  'MIXMONITOR_FILENAME',
+  // FreePBX's own.
+  'RingGroupMethod',
+])
 /** Applications whose start shows what no event does. */
-const APPLICATIONS: ReadonlySet<string> = new Set(['dial', 'page', 'voicemail', 'busy', 'congestion', 'mixmonitor'])
+const APPLICATIONS: ReadonlySet<string> = new Set([
+  'dial',
+  'gosub',
+  'page',
+  'voicemail',
+  'busy',
+  'congestion',
+  'mixmonitor',
+])
 
 /** The first step of an extension with a number: a Dial in a macro or subroutine may be reached through it. */
 const entersExtension = (peek: Peek): boolean => peek('Priority') === '1' && /^\d{1,20}$/.test(peek('Exten'))

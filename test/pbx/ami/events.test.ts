@@ -25,10 +25,12 @@ describe('of the events of an Asterisk', () => {
   test.each([
     ['a new channel', 'read', amiEvent('Newchannel', snapshotOf('1.1'))],
     ['a Dial, in any case', 'read', newexten('dIaL')],
+    ['a subroutine that is called', 'read', newexten('Gosub')],
     ['another step of the dialplan', 'skipped', newexten('NoOp')],
     ['the first step of an extension with a number', 'read', newexten('Set', { Exten: '600', Priority: 1 })],
     ['the first step of a macro', 'skipped', newexten('Set', { Exten: 's', Priority: 1 })],
     ['a variable of Dial', 'read', varSet('DIALSTATUS')],
+    ["how a ring group of FreePBX's rings", 'read', varSet('RingGroupMethod')],
     ['a variable of the operator', 'read', varSet('CRM_ID')],
     ['another variable', 'skipped', varSet('OTHER')],
     ['an event that is of no use', 'skipped', amiEvent('NewConnectedLine', snapshotOf('1.1'))],

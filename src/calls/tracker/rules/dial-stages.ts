@@ -107,6 +107,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
   const queue = openQueue(call, party, diallers)
   if (queue !== undefined && diallers.some(({ byQueue }) => byQueue !== false)) {
     stage.parentId = queue.id
+    nestGroup(state, call, stage, { party, around: queue })
     return
   }
   const shown = shownGroup(state, call, stage)
@@ -125,9 +126,56 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
-  const groups = siblings.map((sibling) => stageOf(call, sibling.parentId))
-  const group =
-    groups.find((one) => one !== undefined && !one.ended) ?? addGroup(state, call, party, [...siblings, stage])
+  const group = commonGroup(call, siblings, diallers) ?? addGroup(state, call, party, [...siblings, stage])
+  for (const member of [...siblings, stage]) {
+    const own = stageOf(call, member.parentId)
+    if (own?.kind === 'group' && own !== group && !own.ended) own.parentId = group.id
+    else member.parentId = group.id
+  }
+  nestGroup(state, call, stage, { party, around: group })
+}
+
+/** The group of the siblings that a stage with these diallers belongs to, too: not one that rings further inside. */
+function commonGroup(call: Call, siblings: readonly Stage[], diallers: readonly Dialler[]): Stage | undefined {
+  return siblings
+    .flatMap((sibling) => groupsAround(call, sibling))
+    .find(({ dialler }) => dialler === null || diallers.some(({ id }) => id === dialler))
+}
+
+/** The open groups in which a stage is, the innermost first. */
+function groupsAround(call: Call, stage: Stage): Stage[] {
+  const around = stageOf(call, stage.parentId)
+  return around?.kind === 'group' && !around.ended ? [around, ...groupsAround(call, around)] : []
+}
+
+/**
+ * Several that one virtual half rings, from an extension with a number, are a group of their own in the group or queue
+ * around it.
+ */
+function nestGroup(
+  state: TrackerState,
+  call: Call,
+  stage: Stage,
+  { party, around }: { party: Channel; around: Stage },
+): void {
+  const [nearest] = diallersOf(state, stage)
+  const half = channelOf(state, nearest?.id ?? null)
+  if (half === undefined || !isVirtual(half) || around.dialler === half.id || nearest?.place != null) return
+  if (half.dialledNumber === null || !/^\d+$/.test(half.dialledNumber)) return
+  // What a queue rings at once is no group.
+  if (call.queues.some((queue) => queue.channel === half.id)) return
+  const siblings = call.stages.filter(
+    (other) =>
+      other !== stage &&
+      isPartyStage(other) &&
+      !other.answered &&
+      legsRinging(state, other) &&
+      diallersOf(state, other)[0]?.id === half.id,
+  )
+  if (siblings.length === 0) return
+  const known = call.stages.find((one) => one.kind === 'group' && one.dialler === half.id && !one.ended)
+  const group = known ?? addGroup(state, call, party, [...siblings, stage])
+  group.parentId = around.id
   for (const member of [...siblings, stage]) member.parentId = group.id
 }
 

@@ -141,6 +141,10 @@ export function endDial(
 ): void {
   const dial = dest.dial
   if (dial === null) return
+  if (result === 'answered' && isGivenUp(channelOf(state, dial.source))) {
+    endDial(state, at, dest, 'cancelled', null)
+    return
+  }
   if (result === 'answered') {
     if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = at.atUs
   } else if (dial.endedUs === null && dial.answeredUs === null) {
@@ -151,6 +155,13 @@ export function endDial(
   }
   markChanged(state, callOf(state, dest))
 }
+
+/**
+ * Returns whether a caller hung up before being connected to anybody: who picks up meanwhile, and is asked to confirm
+ * or hears an announcement first, has not answered.
+ */
+const isGivenUp = (caller: Channel | undefined): boolean =>
+  caller !== undefined && !isVirtual(caller) && caller.hungUpItself && caller.upUs === null
 
 /** Ends a dial for which the PBX made no channel: only its end is emitted. */
 export function failDial(state: TrackerState, at: At, source: Channel, endpoint: Endpoint, result: StageResult): void {

@@ -81,7 +81,7 @@ function partFrom(member: Stage, members: readonly Stage[]): boolean {
 
 /** Ends a group with the result that follows from its members. */
 export function closeGroup(state: TrackerState, group: Stage, members: readonly Stage[], atUs: number | null): void {
-  const answered = members.find((member) => member.answered)
+  const answered = members.find((member) => member.answered || member.result === 'answered')
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
   group.answeredUs = answered?.answeredUs ?? null
   group.rangUs = firstRing(members)
