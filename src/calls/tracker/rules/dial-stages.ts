@@ -126,7 +126,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
-  const group = commonGroup(call, siblings, diallers) ?? addGroup(state, call, party, [...siblings, stage])
+  const group = commonGroup(state, call, siblings, diallers) ?? addGroup(state, call, party, [...siblings, stage])
   for (const member of [...siblings, stage]) {
     const own = stageOf(call, member.parentId)
     if (own?.kind === 'group' && own !== group && !own.ended) own.parentId = group.id
@@ -136,10 +136,33 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
 }
 
 /** The group of the siblings that a stage with these diallers belongs to, too: not one that rings further inside. */
-function commonGroup(call: Call, siblings: readonly Stage[], diallers: readonly Dialler[]): Stage | undefined {
-  return siblings
-    .flatMap((sibling) => groupsAround(call, sibling))
-    .find(({ dialler }) => dialler === null || diallers.some(({ id }) => id === dialler))
+function commonGroup(
+  state: TrackerState,
+  call: Call,
+  siblings: readonly Stage[],
+  diallers: readonly Dialler[],
+): Stage | undefined {
+  const groups = siblings.flatMap((sibling) => groupsAround(call, sibling))
+  if (diallers.some(isNamedByPlace)) return groups[0]
+  return groups.find((group) => {
+    const by = commonDialler(state, partiesIn(call, group))
+    return by === undefined || diallers.some(({ id }) => id === by.id)
+  })
+}
+
+/** The PBX reports with each dial where it is made: halves need no look. */
+const isNamedByPlace = ({ place, placeFollows }: Dialler): boolean => place !== null || placeFollows
+
+/** The stages of the parties in a group, and in the groups in it. */
+const partiesIn = (call: Call, group: Stage): Stage[] =>
+  call.stages
+    .filter((stage) => stage.parentId === group.id)
+    .flatMap((stage) => (isPartyStage(stage) ? [stage] : partiesIn(call, stage)))
+
+/** The nearest channel and place that dialled all of these. */
+function commonDialler(state: TrackerState, members: readonly Stage[]): Dialler | undefined {
+  const [first = [], ...others] = members.map((member) => diallersOf(state, member))
+  return first.find((one) => others.every((chain) => chain.some((other) => isSamePlace(one, other))))
 }
 
 /** The open groups in which a stage is, the innermost first. */
@@ -160,7 +183,7 @@ function nestGroup(
 ): void {
   const [nearest] = diallersOf(state, stage)
   const half = channelOf(state, nearest?.id ?? null)
-  if (half === undefined || !isVirtual(half) || around.dialler === half.id || nearest?.place != null) return
+  if (nearest === undefined || half === undefined || !isVirtual(half) || isNamedByPlace(nearest)) return
   if (half.dialledNumber === null || !/^\d+$/.test(half.dialledNumber)) return
   // What a queue rings at once is no group.
   if (call.queues.some((queue) => queue.channel === half.id)) return
@@ -172,9 +195,11 @@ function nestGroup(
       legsRinging(state, other) &&
       diallersOf(state, other)[0]?.id === half.id,
   )
-  if (siblings.length === 0) return
-  const known = call.stages.find((one) => one.kind === 'group' && one.dialler === half.id && !one.ended)
-  const group = known ?? addGroup(state, call, party, [...siblings, stage])
+  const isInner = ({ parentId }: Stage): boolean => parentId !== around.id
+  const isAll = partiesIn(call, around).every((one) => one === stage || siblings.includes(one))
+  if (siblings.length === 0 || (isAll && around.kind === 'group')) return
+  const known = siblings.find(isInner)
+  const group = stageOf(call, known?.parentId ?? null) ?? addGroup(state, call, party, [...siblings, stage])
   group.parentId = around.id
   for (const member of [...siblings, stage]) member.parentId = group.id
 }
@@ -229,8 +254,7 @@ const partyBehindOf = (state: TrackerState, half: Channel): string | null =>
  * before it.
  */
 function addGroup(state: TrackerState, call: Call, party: Channel, members: readonly Stage[]): Stage {
-  const [first = [], ...others] = members.map((member) => diallersOf(state, member))
-  const common = first.find((one) => others.every((chain) => chain.some((other) => isSamePlace(one, other))))
+  const common = commonDialler(state, members)
   const dialler = channelOf(state, common?.id ?? null) ?? party
   const place = common?.place ?? null
   const group = addStage(state, call, {
