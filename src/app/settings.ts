@@ -117,8 +117,7 @@ export const SETTINGS = {
   publicUrl: {
     flag: '--public-url <url>',
     description: 'the URL at which others reach this service; events then have links to recordings',
-    // Links with it have to fit into bodies.
-    read: optional((given) => httpUrl('--public-url', given, 300)),
+    read: optional((given) => publicUrl(given)),
   },
   hosts: {
     flag: '--host <name>',
@@ -201,6 +200,11 @@ const longNameOf = (flag: string): string => flag.replace(/^--/, '').replace(/ .
 const attributeOf = (flag: string): string =>
   longNameOf(flag).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
+/** The raw values of the settings that have a default, by attribute name. */
+export const DEFAULTS: GivenSettings = Object.fromEntries(
+  Object.values<Setting>(SETTINGS).map((setting) => [attributeOf(setting.flag), setting.default]),
+)
+
 /** Reads all settings. @throws CommanderError (exit code 2) with the first wrong setting and what to do. */
 export function readSettings(given: GivenSettings, surroundings: Surroundings): Settings {
   const all: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
@@ -277,8 +281,8 @@ function byteCount(flag: string, given: string): number {
 }
 
 function durations(flag: string, given: string): number[] {
-  const parts = given.split(/[\s,]+/).filter(Boolean)
-  if (parts.length === 0) throw wrong(flag, 'is empty: give durations like 5s,30s,2m')
+  const parts = given.trim().split(/\s*,\s*|\s+/)
+  if (parts.every((part) => part === '')) throw wrong(flag, 'is empty: give durations like 5s,30s,2m')
   return parts.map((part) => duration(flag, part))
 }
 
@@ -313,10 +317,18 @@ function trustedNet(given: string): string {
 
 function hostName(given: string): string {
   const parsed = URL.canParse(`http://${given}`) ? new URL(`http://${given}`) : undefined
-  // The host alone: no port, path or user.
-  if (parsed !== undefined && parsed.hostname !== '' && parsed.href === `http://${parsed.hostname}/`)
+  // The host alone: no port, path or user, and no pattern, which would match no request.
+  if (parsed?.href === `http://${parsed?.hostname}/` && /^(\[[\da-f:.]+\]|[\w.-]+)$/.test(parsed.hostname))
     return parsed.hostname
   throw wrong('--host', `has ${JSON.stringify(given)}: give a host name like hookswitch.internal, without a port`)
+}
+
+/** Returns the URL that links begin with: a path is added to it, so nothing may follow its own. */
+function publicUrl(given: string): string {
+  // Links with it have to fit into bodies.
+  const { username, password, search, hash } = new URL(httpUrl('--public-url', given, 300))
+  if (username === '' && password === '' && search === '' && hash === '') return given
+  throw wrong('--public-url', 'may have no user, query or #: give a URL like https://calls.example.com')
 }
 
 /** Returns a text that is an http: or https: URL. @throws CommanderError (exit code 2) that names the flag. */

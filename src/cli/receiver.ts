@@ -29,6 +29,8 @@ export function startReceiver(
     hostname: host,
     port,
     maxRequestBodySize: MAX_BODY_BYTES,
+    // Bun's own default, which it would report between the requests that are shown.
+    idleTimeout: 10,
     async fetch(request) {
       const { pathname, search } = new URL(request.url)
       const { status, text } =

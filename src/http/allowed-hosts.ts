@@ -9,7 +9,7 @@ type HostNames = { readonly publicUrl?: string | undefined; readonly names: read
  */
 export function createHostCheck({ publicUrl, names }: HostNames): (host: string | null) => boolean {
   const own = publicUrl === undefined ? [] : [new URL(publicUrl).hostname]
-  const known = new Set(['localhost', ...own, ...names].map((name) => name.toLowerCase()))
+  const known = new Set(['localhost', ...own, ...names].map(bare))
   // Every browser sends the header; probes of load balancers may speak HTTP/1.0 and leave it out.
   return (host) => host === null || host === '' || isAllowed(host, known)
 }
@@ -17,5 +17,8 @@ export function createHostCheck({ publicUrl, names }: HostNames): (host: string 
 function isAllowed(host: string, known: ReadonlySet<string>): boolean {
   const [, address, name = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{0,5})?$/.exec(host) ?? []
   if (address !== undefined) return isIP(address) === 6
-  return isIP(name) === 4 || known.has(name.toLowerCase().replace(/\.$/, ''))
+  return isIP(name) === 4 || known.has(bare(name))
 }
+
+/** Returns a name as it is compared: `Calls.example.com.` is `calls.example.com`. */
+const bare = (name: string): string => name.toLowerCase().replace(/\.$/, '')

@@ -47,10 +47,9 @@ const SOUND = { 'audio/*': { schema: { type: 'string' as const, format: 'binary'
 /** Serves the files of recordings, to a token of their account or to a link. */
 export function recordingRoutes(auth: AuthService, { recordings, links, files }: RecordingRoutesOptions) {
   async function find(ref: RecordingRef, token: string | undefined, query: typeof Query.static) {
-    if (!token && (query.signature !== undefined || query.expires !== undefined)) {
-      if (!(await links.isValid(ref, query)))
-        throw new Fault('forbidden', 'The link is wrong or has expired. Ask for a new one.')
-      return recordings.recordingGet(ref)
+    if (query.signature !== undefined || query.expires !== undefined) {
+      if (await links.isValid(ref, query)) return recordings.recordingGet(ref)
+      if (!token) throw new Fault('forbidden', 'The link is wrong or has expired. Ask for a new one.')
     }
     const { user } = await requireSession(auth, token)
     const found = await recordings.recordingGet(ref)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { CommanderError } from 'commander'
 import { type Config, prepareEnvironment, readConfig } from '../../src/app/config.ts'
-import type { GivenSettings } from '../../src/app/settings.ts'
+import { DEFAULTS, type GivenSettings } from '../../src/app/settings.ts'
 
 const flags: GivenSettings = {
   listen: '127.0.0.1:8080',
@@ -142,6 +142,10 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
   expect(Object.isFrozen(config) && Object.isFrozen(config.listen)).toBe(true)
 })
 
+test('the defaults alone are settings', () => {
+  expect(readConfig(DEFAULTS, {}).listen).toEqual({ host: '127.0.0.1', port: 8080 })
+})
+
 describe('a wrong setting is named, with what to do', () => {
   test.each<[string, Partial<GivenSettings>, RegExp]>([
     ['no port', { listen: '127.0.0.1' }, /--listen \(HOOKSWITCH_LISTEN\).*127\.0\.0\.1:8080/],
@@ -156,10 +160,19 @@ describe('a wrong setting is named, with what to do', () => {
     ['no duration', { retention: 'soon' }, /--retention \(HOOKSWITCH_RETENTION\).*"soon".*30d/],
     ['a duration of nothing', { retentionCalls: '0s' }, /--retention-calls/],
     ['an empty schedule', { retrySchedule: ' , ' }, /--retry-schedule.*durations like/],
+    ['a schedule with a gap', { retrySchedule: '5s,,1m' }, /--retry-schedule \(HOOKSWITCH_RETRY_SCHEDULE\) has ""/],
     ['no network', { allowNet: ['10.0.0.0/33'] }, /--allow-net \(HOOKSWITCH_ALLOW_NET\).*private/],
     ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
     ['a public URL too long for links', { publicUrl: `https://${'x'.repeat(300)}/` }, /--public-url.*300/],
     ['a public URL without http', { publicUrl: 'calls.example.com' }, /--public-url/],
+    ...['https://u:p@x.example/', 'https://x.example/?a=b', 'https://x.example/#a'].map(
+      (publicUrl): [string, Partial<GivenSettings>, RegExp] => [
+        `a public URL that links cannot begin with: ${publicUrl}`,
+        { publicUrl },
+        /--public-url \(HOOKSWITCH_PUBLIC_URL\) may have no user, query or #/,
+      ],
+    ),
+    ['a pattern of names', { host: ['*.example.com'] }, /--host.*"\*\.example\.com": give a host name/],
     ['a name with a port', { host: ['hooks.internal:8080'] }, /--host \(HOOKSWITCH_HOST\).*without a port/],
     ['a URL in place of a name', { host: ['http://hooks.internal'] }, /--host/],
     ['links that are never valid', { recordingLink: '0s' }, /--recording-link/],

@@ -4,7 +4,10 @@ import { createHostCheck } from '../../src/http/allowed-hosts.ts'
 import { emptyFolder, type RunningApp, start, startServe } from '../help/app.ts'
 
 describe('the header Host', () => {
-  const isAllowed = createHostCheck({ publicUrl: 'https://Calls.example.com:8443/x', names: ['hooks.internal'] })
+  const isAllowed = createHostCheck({
+    publicUrl: 'https://Calls.example.com:8443/x',
+    names: ['hooks.internal', 'Dotted.example.'],
+  })
 
   test.each([
     '127.0.0.1',
@@ -18,6 +21,8 @@ describe('the header Host', () => {
     'calls.example.com',
     'CALLS.example.com:443',
     'hooks.internal:8080',
+    'dotted.example',
+    'dotted.example.:80',
   ])('is answered: %s', (host) => expect(isAllowed(host)).toBe(true))
 
   test.each([

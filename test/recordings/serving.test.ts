@@ -270,6 +270,13 @@ describe('who may have a recording', () => {
     ])
   })
 
+  test('a link beside a token of another account, or one that is no more', async () => {
+    const link = await linkOf()
+    for (const other of [strangers, 'hks_revoked'])
+      expect(await plain(link, { authorization: `Bearer ${other}` })).toBe(200)
+    expect(await plain(`${link}x`, { authorization: `Bearer ${strangers}` })).toBe(404)
+  })
+
   test('a link for a player, to users of the account alone', async () => {
     const { result } = await (await get(`${pathOf('good')}/link`)).json()
     expect((await fetch(api.url + result.path)).status).toBe(200)

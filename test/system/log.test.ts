@@ -239,3 +239,25 @@ test.skipIf(!canMount)(
     expect(lines.at(-1)).toMatchObject({ msg: 'hookswitch has stopped' })
   },
 )
+
+test('a request that never ends costs its connection, and no line of the log that is no JSON', async () => {
+  using folder = emptyFolder()
+  const app = await startServe({ cwd: folder.path })
+  const { hostname, port } = new URL(app.url)
+  const closed = Promise.withResolvers<void>()
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: { data() {}, close: () => closed.resolve() },
+  })
+  socket.write(
+    'POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  )
+  await closed.promise
+  await app.stop()
+  const lines = app
+    .output()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('hookswitch ready'))
+  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([])
+})

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type App, startApp } from '../../app/app.ts'
 import { type Config, readConfig } from '../../app/config.ts'
-import { listenAddress, SETTINGS } from '../../app/settings.ts'
+import { DEFAULTS, listenAddress } from '../../app/settings.ts'
 import { Fault } from '../../lib/fault.ts'
 import { createLog } from '../../lib/log.ts'
 import { newPaint } from '../../lib/terminal-text.ts'
@@ -90,15 +90,9 @@ type DemoSettings = Pick<DemoFlags, 'listen' | 'host'> & {
 
 function demoConfig({ password, ...given }: DemoSettings): Config {
   const flags = {
+    ...DEFAULTS,
     ...given,
     allowNet: ['loopback'],
-    trustProxy: [],
-    retrySchedule: SETTINGS.retryScheduleMs.default,
-    retention: SETTINGS.retentionMs.default,
-    retentionFailed: SETTINGS.retentionFailedMs.default,
-    retentionCalls: SETTINGS.retentionCallsMs.default,
-    recordingLink: SETTINGS.recordingLinkMs.default,
-    recordingMax: SETTINGS.recordingMaxBytes.default,
     logLevel: 'error',
   }
   return readConfig(flags, { HOOKSWITCH_USER_EMAIL: EMAIL, HOOKSWITCH_USER_PASSWORD: password })

@@ -58,6 +58,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name is unknown',
   ERR_PROXY_TUNNEL: 'the proxy refused the connection',
   Malformed_HTTP_Response: 'the answer is not HTTP',
+  InvalidContentLength: 'the answer has a wrong Content-Length',
+  ResponseHeadersTooLarge: 'the headers of the answer are too large',
   UnrequestedUpgrade: 'the answer wants another protocol',
 }
 

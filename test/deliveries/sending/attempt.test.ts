@@ -151,6 +151,21 @@ const HOSTILE: readonly Hostile[] = [
     },
     { outcome: { kind: 'delivered', status: 200 }, response: 'x'.repeat(4_096) },
   ],
+  ...['-1', '99999999999999999999', '0\r\ncontent-length: 5'].map(
+    (length): Hostile => [
+      `a length of ${JSON.stringify(length)}: a plain reason`,
+      (socket) => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\nhello`),
+      { outcome: { kind: 'unreachable', reason: 'the answer has a wrong Content-Length' } },
+    ],
+  ),
+  [
+    'one header without end: a plain reason',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nx: ')
+      flood(socket, 'y'.repeat(65_536))
+    },
+    { outcome: { kind: 'unreachable', reason: 'the headers of the answer are too large' } },
+  ],
   ['what is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), { outcome: { kind: 'unreachable' } }],
 ]
 
@@ -159,6 +174,8 @@ test.each(HOSTILE)('%s', async (_, speak, expected, using = attempt) => {
   const beforeBytes = process.memoryUsage.rss()
   const attempted = await post(receiver.url, using)
   expect(attempted).toMatchObject(expected)
+  // No name of an error in place of a reason.
+  expect(JSON.stringify(attempted.outcome)).not.toMatch(/[a-z][A-Z]\w+\)/)
   expect(process.memoryUsage.rss() - beforeBytes).toBeLessThan(100 * 1024 * 1024)
   expect(attempted.address).toBe('127.0.0.1')
 })
