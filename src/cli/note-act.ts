@@ -3,7 +3,7 @@ import { nowUs } from '../lib/time.ts'
 import type { OperatorAct } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 
-/** Stores what an operator changed, for the log of the service: a command has no log of its own. */
+/** Stores a note of an operator's change, for the log of the service: a command has no log of its own. */
 export async function noteAct(
   { accounts }: Pick<Store, 'accounts'>,
   act: Pick<OperatorAct, 'event' | 'email' | 'account' | 'facts'>,
@@ -17,7 +17,7 @@ export function operatorName(env: Record<string, string | undefined>, readUsers 
   if (env.SUDO_USER) return env.SUDO_USER
   const id = process.getuid?.()
   if (id === undefined) return 'unknown'
-  // Not by $USER at first: cron jobs and containers have none, and anybody can set it.
+  // $USER comes last: cron jobs and containers have none, and anybody can set it.
   const line = readUsers()
     .split('\n')
     .find((one) => one.split(':')[2] === String(id))

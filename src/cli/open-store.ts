@@ -14,10 +14,10 @@ import type { StorePlace } from './suggested-commands.ts'
 /** The flags for the place of the store, on every command that uses it. */
 export type StoreFlags = { readonly data: string; readonly databaseUrl?: string | undefined }
 
-/** Prints what a command waits for. */
+/** Prints the reason why a command waits. */
 export const onWaiting = (message: string): void => printError(`hookswitch: ${message}`)
 
-/** A person who waits wants to know for what; a script reads the error that follows. */
+/** Only for people: a script reads the error that follows. */
 const onSilence = process.stderr.isTTY === true ? onWaiting : undefined
 
 /**

@@ -10,7 +10,7 @@ import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
 import { reportedStatus } from '../web/server/webhook-statuses.ts'
 import type { StorePlace } from './suggested-commands.ts'
 
-/** What a command can know of the service that runs on its store. */
+/** The facts that a command can find out about the service on its store. */
 export type RunningState = {
   readonly isRunning: boolean
   /** `undefined`: not known here. */
@@ -42,7 +42,7 @@ function isHeld(folder: string): boolean {
   }
 }
 
-/** Reads what the nodes of a database report. The settings of each are its own. */
+/** Reads the reports of a database's nodes. Each node has its own settings. */
 async function readNodesState(source: DatabaseSource, webhookIds: readonly number[]): Promise<RunningState> {
   const cluster = openClusterStore(source)
   const client = newClient(source, { role: 'status', connections: 1, statementMs: STATEMENT_MS })

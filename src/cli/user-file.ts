@@ -13,7 +13,10 @@ const HEADINGS: Readonly<Record<string, Column>> = { 'e-mail': 'email', mail: 'e
 const MAX_PROBLEMS = 20
 const FROM_INPUT = '-'
 
-/** Reads a file of users. @throws CommanderError (exit code 2) with every line that is wrong: then none is added. */
+/**
+ * Reads a file of users.
+ * @throws CommanderError (exit code 2) that lists every wrong line: then no user is added.
+ */
 export async function readUserFile(path: string): Promise<NamedUser[]> {
   const { columns, rows } = rowsOf(path, await textOf(path))
   const problems: string[] = []

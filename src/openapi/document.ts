@@ -114,7 +114,7 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
     operationId,
     description: `${own.summary}.`,
     ...own,
-    // An operation that names none needs none.
+    // An operation without a `security` of its own needs no token.
     security: own.security ?? [],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(isSchema(body)

@@ -26,14 +26,14 @@ function subscriptionOf(text: string | null): Subscription {
   return subscription
 }
 
-/** A webhook of a list, with whether its switch for a kind of event is on (`null`: the kind has none). */
+/** A webhook of a list, and whether its switch for a kind of event is on (`null`: the kind has no switch). */
 type Listed = { readonly id: number; readonly switched: boolean | null; readonly options: string | null }
 
 /** The webhooks of a list that want events of a kind. */
 export type Subscribers = {
   /** Whether there is one; its filter may still refuse an event. */
   readonly isAny: boolean
-  /** Returns the ids of those that want an event with these facts, in the order of the list. */
+  /** Returns the ids of the webhooks that want an event with these facts, in the order of the list. */
   readonly idsFor: (facts: EventFacts) => readonly number[]
 }
 

@@ -23,7 +23,7 @@ export function mergeOptions(
   return { ...options, headers: Object.fromEntries(kept), resumedSteadyUs }
 }
 
-/** The options of a webhook that has set none. */
+/** The default options of a webhook. */
 export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   name: null,
   paused: false,
@@ -41,7 +41,7 @@ export function storedOptions(options: WebhookOptionsRecord): string | null {
   return Bun.deepEquals(options, DEFAULT_OPTIONS) ? null : JSON.stringify(options)
 }
 
-/** Reads what `storedOptions` wrote; a field that was not known then has its default. */
+/** Reads the result of `storedOptions`; a field that was added later has its default. */
 export function readOptions(text: string | null): WebhookOptionsRecord | null {
   return text === null ? null : { ...DEFAULT_OPTIONS, ...JSON.parse(text) }
 }

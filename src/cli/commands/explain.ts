@@ -137,7 +137,7 @@ function summary(
   ]
 }
 
-/** Returns how many calls each customer has, and how many show none. */
+/** Returns the number of calls of each customer, and of calls that show no customer. */
 function tenantsLine(explained: readonly Explained[], withoutTenant: number): string {
   const started = explained.filter(({ event }) => event.name === 'call_started')
   const calls = Map.groupBy(started, ({ event }) => event.body.data.account)

@@ -10,7 +10,7 @@ import { placeOf, withStore } from '../open-store.ts'
 import { databaseOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
-/** Adds `hookswitch nodes`, which lists the nodes of a database with what each owns, and how its PBXs are. */
+/** Adds `hookswitch nodes`, which lists the nodes of a database with their accounts and the states of their PBXs. */
 export function nodesCommand(program: Command): void {
   program
     .command('nodes')

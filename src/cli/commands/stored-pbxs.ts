@@ -70,7 +70,7 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
 const NO_PBX =
   'The store has no PBX: hookswitch pbx add adds one. PBXs of --pbx are listed once a service has run with them.'
 
-/** Returns a PBX as it is listed; nothing for one that was removed. */
+/** Returns the line of a PBX; none for a removed PBX. */
 function rowOf({ name, url, origin }: PbxRecord) {
   if (url === null) return []
   const parsed = parsePbxUrl(url)

@@ -159,7 +159,7 @@ async function addUsers(path: string, { data, databaseUrl, json }: AddFlags): Pr
       for (let at = 0; at < fresh.length; at += HASHED_AT_ONCE)
         await addSome(store, fresh.slice(at, at + HASHED_AT_ONCE))
     } finally {
-      // Also of those that were added before an error: a password is printed once.
+      // Printed even after an error, for the users added before it: a password is printed only once.
       if (json) printJson(added)
     }
     return users.length - fresh.length

@@ -4,7 +4,7 @@ import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
-/** What a standby lacked when it took over is lost: an older copy has even less. */
+/** Commits that a standby lacked when it took over are lost: an older copy has even less. */
 const adviceFor = ({ database }: Pick<ReturnType<typeof placeOf>, 'database'>): string =>
   database === undefined
     ? 'restore a backup, or report it'

@@ -179,7 +179,7 @@ function stateOfWebhook(
   } as const
 }
 
-/** Returns the options that change what a URL gets; the values of headers are secrets. */
+/** Returns the options that differ from the defaults; the values of headers are secrets. */
 function describeOptions(options: WebhookOptions | undefined): string[] {
   if (options === undefined) return []
   const { filter, order, max_per_second: pace, body, headers } = options

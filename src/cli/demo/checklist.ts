@@ -6,7 +6,7 @@ import type { Played } from './recordings.ts'
 /** A parsed request, and the fault in its signature, body or sequence, if it has one. */
 export type Entry = { readonly event: EventBody | undefined; readonly fault: string | undefined }
 
-/** Compares the events that arrive with those that the recordings give. */
+/** Compares the events that arrive with the events of the recordings. */
 type Checklist = {
   enter(request: Received, secret: string): Entry
   /** Returns a sentence for each missing event of the recordings and for each fault in the others. */

@@ -142,7 +142,7 @@ async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonl
         if (found.clockMs !== undefined) clocksMs.push(found.clockMs)
         return [ok(about, `${target.logged} answers at ${found.address}`)]
       }
-      // The service's own report has since when, why, and what waits.
+      // The service's own report has the time, the reason and the pending deliveries.
       if (found.kind === 'unreachable' && isReportedDown) return []
       const fix =
         found.kind === 'refused'

@@ -43,8 +43,8 @@ export async function diagnoseDisk(folder: string): Promise<Diagnosis[]> {
 const ANSWER_WITHIN_MS = 3_000
 
 /**
- * Checks that a service answers at the configured address. If none does, checks whether one uses the folder all the
- * same, or whether its port is free.
+ * Checks that a service answers at the configured address. If not, checks whether a service uses the folder all the
+ * same, or whether the port is free.
  */
 export async function diagnoseService(config: Config): Promise<Diagnosis[]> {
   const { listen, dataPath, database } = config

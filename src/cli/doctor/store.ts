@@ -131,7 +131,7 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
 
 const downKey = (account: string, url: string): string => JSON.stringify([account, url])
 
-/** Reports the webhooks that deliveries wait for: paused ones, and those that the running service found down. */
+/** Reports the webhooks that deliveries wait for: paused ones, and ones that the running service found down. */
 async function diagnoseWaiting(
   { accounts, webhooks }: Store,
   place: StorePlace,
@@ -166,7 +166,7 @@ async function diagnoseWaiting(
   return { diagnoses, down: reportedDown }
 }
 
-/** Returns the PBXs that a service watches. One that was removed is left out. */
+/** Returns the PBXs that a service watches, without removed ones. */
 async function storedPbxs({ pbxs }: Pick<Store, 'pbxs'>): Promise<StoredPbx[]> {
   const records = await pbxs.pbxList()
   return records.flatMap(({ name, url, origin }) => {

@@ -1,4 +1,4 @@
-// Accounts with their users and tokens, and what operators did to them.
+// Accounts with their users and tokens, and notes of operators' changes.
 
 export type AccountRecord = { readonly id: number; readonly name: string }
 export type UserRecord = {
@@ -91,15 +91,15 @@ export type AccountStore = {
   userSetPassword(change: { email: string; passwordHash: string }): Promise<boolean>
   /** Sets the type of a user; its tokens stay. Returns false if there is no such user. */
   userSetType(change: { email: string; type: number }): Promise<boolean>
-  /** Sets the password and adds a token if the password is still the one that was checked; else returns false. */
+  /** Sets the password and adds a token if the password has not changed since it was checked; else returns false. */
   userChangePasswordIfUnchanged(change: PasswordChange): Promise<boolean>
   /** Deletes a user and its tokens. Returns false if there is no such user. */
   userDelete(email: string): Promise<boolean>
-  /** Adds a token if the user's password is still the one that was checked; else returns false. */
+  /** Adds a token if the user's password has not changed since it was checked; else returns false. */
   tokenAddIfPasswordUnchanged(token: NewToken): Promise<boolean>
   /** Adds a named token; returns false if the token that asks for it was revoked meanwhile. */
   tokenAddNamed(token: NewNamedToken): Promise<boolean>
-  /** Returns the tokens of a user, those that were used last first, at most `limit`. */
+  /** Returns the tokens of a user, the last used first, at most `limit`. */
   tokenList(userId: number, limit: number): Promise<TokenRecord[]>
   /** Notes when a token was used. */
   tokenSetUsed(used: { tokenHash: string; atUs: number }): Promise<void>
@@ -109,12 +109,9 @@ export type AccountStore = {
   tokenDelete(tokenHash: string): Promise<void>
   /** Deletes all tokens of a user. Returns how many, or `undefined` if there is no such user. */
   tokenDeleteOfUser(email: string): Promise<number | undefined>
-  /** Notes what an operator changed: a user, whom it may have deleted, or webhooks. */
+  /** Notes an operator's change of a user (who may be deleted by now) or of webhooks. */
   operatorActAdd(act: OperatorAct): Promise<void>
-  /**
-   * Returns what operators did since this was last asked, the oldest first, and deletes it: so one service logs each
-   * once.
-   */
+  /** Returns the noted changes of operators, the oldest first, and deletes them: so each is logged once. */
   operatorActTake(): Promise<OperatorAct[]>
   /** Returns the id of an account, or `undefined`. */
   accountGetId(name: string): Promise<number | undefined>

@@ -43,10 +43,10 @@ export type LiveCallRow = { readonly id: string; readonly state: string }
 export type CallBatch = {
   readonly pbx: string
   readonly parts: readonly AccountBatch[]
-  /** Live calls as they are now, and the ids of those that are over. */
+  /** Live calls as they are now, and the ids of calls that have ended. */
   readonly live: readonly LiveCallRow[]
   readonly removed: readonly string[]
-  /** Recordings as they are now. Of those in the store only pending ones change. */
+  /** Recordings as they are now. Stored recordings change only while they are pending. */
   readonly recordings?: readonly RecordingRecord[]
   readonly nowSteadyUs: number
 }

@@ -3,7 +3,7 @@
 /** A lease as one owner has it. `term` is random and new for each owner: who knows it is, or was, that owner. */
 export type Lease = { readonly name: string; readonly term: string }
 
-/** A process, for as long as it is taken for alive: one that was found dead goes on under another id. */
+/** A process, while it counts as alive: a process that was declared dead continues under another id. */
 type NewNode = {
   readonly id: string
   /** The URL at which it answers. */
@@ -27,7 +27,7 @@ export type LiveNode = {
   readonly isLeaving: boolean
 }
 
-/** What a heartbeat returns, all of one moment. */
+/** The result of a heartbeat, all read at one moment. */
 export type ClusterBeat = {
   /** The database's clock, in microseconds. */
   readonly databaseUs: number
@@ -44,9 +44,9 @@ export type LeaseView = {
   readonly own: readonly Lease[]
   /** Leases without a node, or of a dead one: some of them, if they are many. */
   readonly free: readonly Lease[]
-  /** How many leases of each kind each live node has; `node` is `null` for those that are free. */
+  /** How many leases of each kind each live node has; `node` is `null` for free leases. */
   readonly counts: readonly { readonly node: string | null; readonly kind: string; readonly count: number }[]
-  /** The live owners of the leases that were asked for; those that have none are left out. */
+  /** The live owners of the requested leases, without free leases. */
   readonly owners: readonly { readonly name: string; readonly node: string }[]
 }
 
@@ -58,7 +58,7 @@ type BeatState = {
   readonly isLeaving: boolean
   /** The version of the leases that this node has seen: they are returned if they have another. */
   readonly seenVersion?: number | undefined
-  /** Adds a lease for each account and PBX that has none: one node at least has to. */
+  /** Adds the missing leases of accounts and PBXs. At least one node has to do this. */
   readonly addsLeases?: boolean
   /** The leases whose owners are returned. */
   readonly ownersOf?: readonly string[]
@@ -107,15 +107,15 @@ export type ClusterStore = {
   /** Makes a node dead for ever: it stops, and its leases are free. */
   nodeEnd(id: string): Promise<void>
   /**
-   * Gives a node those leases that still have the term that was seen, under a new term. Returns the names of those that
-   * it has.
+   * Gives a node the leases whose term is still the given one, under a new term. Returns the names of the leases that
+   * it got.
    */
   leaseClaim(claims: { readonly node: string; readonly claims: readonly Claim[] }): Promise<string[]>
   /** Gives leases to nodes (`null`: to the next node that asks) under new terms, each if its term has not changed. */
   leaseGive(gifts: readonly Gift[]): Promise<void>
   /**
    * Calls back soon after leases became free or were given to another node, by any node. It is a hint that may be lost:
-   * a heartbeat shows the same. Returns what ends it.
+   * a heartbeat shows the same. Returns a function that ends it.
    */
   listen(onChange: () => void): () => Promise<void>
   /** Returns the nodes with their leases, dead ones for an hour, in the order in which they started. */

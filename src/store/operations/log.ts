@@ -89,7 +89,7 @@ export type PublicIdKey = { readonly key: string; readonly plainTo: number }
 /** The history of events that no run of the database has counted: they were stored by an earlier version. */
 export const FIRST_HISTORY = 0
 
-/** An event of a call with what became of it at each webhook. */
+/** An event of a call with its delivery to each webhook. */
 export type EventRow = {
   readonly uuid: string
   readonly name: string
@@ -132,7 +132,7 @@ export type LogStore = {
    * regardless of the filter.
    */
   eventRead(query: EventQuery): Promise<EventPart>
-  /** Returns behind which event none of an account was deleted, and which is its newest. */
+  /** Returns the event after which no event of an account was deleted, and the newest event. */
   eventGetBounds(accountId: number): Promise<EventBounds>
   /**
    * Returns the history in which each of these events was stored, also of those that were deleted since. Each run of

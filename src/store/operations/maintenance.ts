@@ -26,8 +26,8 @@ export type MaintenanceStore = {
   /** Writes one row: rejects when the store cannot be written. */
   writeProbe(): Promise<void>
   /**
-   * Returns how far the wall clock was set since the store was made, from when pruning may go on, the latest steady
-   * time that is known (0: none), and when the newest event was stored.
+   * Returns how far the wall clock was set since the store was made, the time from which pruning may go on, the latest
+   * known steady time (0: none), and the time of the newest event.
    */
   clockGet(): Promise<SteppedClock & { readonly lastSteadyUs: number; readonly newestEventUs: number | undefined }>
   /** Stores how far the wall clock was set. */
@@ -60,6 +60,6 @@ export type MaintenanceStore = {
   verify(): Promise<string[]>
   /** Returns the damage in the store's files; empty if every page is readable. */
   fileFaults(): Promise<string[]>
-  /** Returns how the deliveries are, with those that failed since a time. */
+  /** Returns how many deliveries there are in each state, with the number that failed since a time. */
   conditionGet(sinceUs: number): Promise<StoreCondition>
 }

@@ -24,7 +24,7 @@ export type PbxRecord = {
   readonly recordings: string | null
 }
 
-/** A change of a PBX that is made only if it is still as it was seen: `seenVersion` is `null` if there was none. */
+/** A change of a PBX, made only if its version is still `seenVersion`, which is `null` for a new PBX. */
 export type PbxChange = PbxRecord & { readonly seenVersion: string | null }
 
 /** The state of a PBX (JSON) as its owner stored it. */

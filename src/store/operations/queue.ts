@@ -2,7 +2,7 @@ import type { EventKind } from '../../lib/event-kinds.ts'
 import type { Fence } from './cluster.ts'
 import type { DeliveryFilter } from './log.ts'
 
-// Pending deliveries: which to send next, what became of them, and retries by hand.
+// Pending deliveries: the next ones to send, their outcomes, and retries by hand.
 
 /**
  * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a
@@ -93,7 +93,7 @@ export type OwnerRequest = {
   readonly deliveryId: number | null
 }
 
-/** What a webhook has pending: the first delivery that was never tried, and when the next retry is due. */
+/** The pending work of a webhook: the first untried delivery, and the time of the next retry. */
 type FirstPending = {
   readonly webhookId: number
   readonly untriedId: number | undefined
@@ -107,9 +107,9 @@ export type QueueStore = {
    */
   deliveryGetUntried(query: { webhookId: number; afterId: number; limit: number }): Promise<PendingDelivery[]>
   /**
-   * Like `deliveryGetUntried`, without the deliveries that have to wait in a strict order: those with an earlier
-   * delivery of their call that is pending on its first schedule. Reads the next `limit`. Returns the last id that it
-   * read, or `null` if there were fewer.
+   * Like `deliveryGetUntried`, without deliveries that have to wait in a strict order for an earlier delivery of their
+   * call, pending on its first schedule. Reads the next `limit`. Returns the last id that it read; `null` if there were
+   * fewer.
    */
   deliveryGetUntriedStrict(query: { webhookId: number; afterId: number; limit: number }): Promise<StrictPart>
   /**
@@ -117,13 +117,11 @@ export type QueueStore = {
    * without one are omitted.
    */
   deliveryGetFirstOfCalls(query: { webhookId: number; callIds: readonly string[] }): Promise<PendingDelivery[]>
-  /**
-   * Returns retries of a webhook that are due, the longest due first, those due together in id order, at most `limit`.
-   */
+  /** Returns the due retries of a webhook, the longest due first, then in id order, at most `limit`. */
   deliveryGetDue(query: { webhookId: number; dueSteadyUs: number; limit: number }): Promise<PendingDelivery[]>
   /** Returns a delivery that is pending, or `undefined`. */
   deliveryGetPending(id: number): Promise<PendingDelivery | undefined>
-  /** Returns when the next retry of a webhook is due, from a time on, or `undefined` if none is scheduled. */
+  /** Returns the time of a webhook's next retry after a time; `undefined` if no retry is scheduled. */
   deliveryGetNextDue(query: { webhookId: number; fromSteadyUs: number }): Promise<number | undefined>
   /**
    * Returns the pending deliveries of webhooks, without webhooks that have none. `afterIds`: untried deliveries count
@@ -132,7 +130,8 @@ export type QueueStore = {
   pendingGetFirst(query: { webhookIds: readonly number[]; afterIds: readonly number[] }): Promise<FirstPending[]>
   /**
    * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried:
-   * of a delivery that was cancelled or retried by hand meanwhile only the attempt is logged. Returns the ids of those.
+   * if the delivery was cancelled or retried by hand meanwhile, only the attempt is logged. Returns the ids of these
+   * deliveries.
    */
   deliveryRecordOutcomes(batch: OutcomeBatch, fence?: Fence): Promise<number[]>
   /**
@@ -148,8 +147,8 @@ export type QueueStore = {
   /** Makes a delivery due at once: a pending one on its schedule, any other on a new one. */
   deliveryRetry(retry: RetryRequest): Promise<RetryResult>
   /**
-   * Retries what matches of a part of the log, from an id on, the oldest first; or nothing, and returns a webhook's id
-   * as `deliveryRetry`.
+   * Retries the matching deliveries of a part of the log, from an id on, the oldest first; or none, and returns a
+   * webhook's id as `deliveryRetry` does.
    */
   deliveryRetryMatching(step: MatchingRetry): Promise<RetryStep | number>
   /** Asks the owner of a webhook, which is notified. Requests that nobody took for an hour are deleted. */
@@ -158,6 +157,9 @@ export type QueueStore = {
   ownerRequestTake(webhookIds: readonly number[]): Promise<OwnerRequest[]>
   /** Returns how many deliveries are pending, counted up to MAX_COUNTED of each kind. */
   pendingCount(): Promise<number>
-  /** Returns since when the oldest pending delivery of a webhook is pending, or `undefined` if none is. */
+  /**
+   * Returns the time since which a webhook's oldest pending delivery is pending; `undefined` without pending
+   * deliveries.
+   */
   pendingGetOldest(webhookId: number): Promise<number | undefined>
 }

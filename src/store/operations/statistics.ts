@@ -1,6 +1,6 @@
 // Figures of each minute, from which the page shows the last hour.
 
-/** The figures of one minute of a webhook; `webhookId` is 0 for what belongs to the account as a whole. */
+/** The figures of one minute of a webhook; `webhookId` 0 stands for the account as a whole. */
 export type MinuteFigures = {
   readonly accountId: number
   readonly webhookId: number
@@ -15,9 +15,7 @@ export type MinuteFigures = {
 }
 
 export type StatisticsStore = {
-  /**
-   * Saves figures of some minutes in place of those that were saved of the same, and deletes all of minutes before one.
-   */
+  /** Saves the figures of some minutes, replaces earlier figures of these minutes, and deletes all before a minute. */
   minuteSave(step: { figures: readonly MinuteFigures[]; beforeMinute: number }): Promise<void>
   /** Returns the figures of one minute (counted since 1970) of all accounts, as this process saved them. */
   minuteGet(minute: number): Promise<MinuteFigures[]>

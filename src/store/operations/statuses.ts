@@ -29,15 +29,15 @@ export type StatusStore = {
   /** Returns the accounts that nodes other than this one follow. */
   followedGet(node: string): Promise<number[]>
   /**
-   * Notes which deliveries changed, for the accounts that other nodes follow; other ids are left out, and so is what
-   * this node noted more than 10 s ago.
+   * Notes changed deliveries of the accounts that other nodes follow, ignores the others, and deletes this node's notes
+   * that are older than 10 s.
    */
   deliveryChangesAdd(changes: {
     readonly node: string
     readonly number: number
     readonly ids: readonly number[]
   }): Promise<void>
-  /** Returns what nodes other than this one noted for these accounts behind these positions, in the order of each. */
+  /** Returns the notes of other nodes for these accounts after these positions, each node's in order. */
   deliveryChangesGet(query: {
     readonly node: string
     readonly accountIds: readonly number[]
@@ -48,6 +48,6 @@ export type StatusStore = {
    * of the accounts show the same.
    */
   arrivalHint(accountIds: readonly number[]): Promise<void>
-  /** Calls back with the accounts of each hint, of any node. Returns what ends it. */
+  /** Calls back with the accounts of each hint, of any node. Returns a function that ends it. */
   arrivalListen(onHint: (accountIds: readonly number[]) => void): () => Promise<void>
 }

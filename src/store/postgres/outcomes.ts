@@ -104,8 +104,7 @@ async function writeRest(client: Client, batch: OutcomeBatch, late: readonly num
 }
 
 /**
- * Returns whether the delivery is what the attempt made of it: a success counts always, a failure only for its own
- * schedule.
+ * Returns whether the attempt decided the delivery's state: a success always does, a failure only for its own schedule.
  */
 async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise<boolean> {
   const id = batch.deliveryIds[at] ?? 0

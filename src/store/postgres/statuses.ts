@@ -8,7 +8,7 @@ const KEPT = "interval '10 seconds'"
 /** The channel of hints that events were stored. */
 const CHANNEL = 'hookswitch_events'
 
-/** Creates the operations of the engine on what nodes let each other know. */
+/** Creates the engine's operations on the reports between nodes. */
 export function createStatusStore(
   { query, read }: Pick<Client, 'query' | 'read'>,
   hints: Pick<Hints, 'listen'>,

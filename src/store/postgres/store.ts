@@ -66,7 +66,10 @@ export type NodeStores = {
   stop(): Promise<void>
 }
 
-/** Opens what a node of several needs; creates the store if it does not exist. @throws Fault as `openPostgresStore`. */
+/**
+ * Opens the store for a node of a cluster; creates a missing one.
+ * @throws Fault as `openPostgresStore` does.
+ */
 export async function openNodeStores(source: DatabaseSource, options: PostgresOptions = {}): Promise<NodeStores> {
   await prepareDatabase(source, { ...options, isService: true })
   const history = newHistory(databaseName(source))

@@ -12,7 +12,7 @@ const PENDING_IDS = either({
   postgres: sql`SELECT id FROM pending_deliveries ORDER BY id`,
 })
 
-/** Returns how the deliveries are, with those that failed since a time. */
+/** Returns how many deliveries there are in each state, with the number that failed since a time. */
 export function* readCondition(sinceUs: number): Work<StoreCondition> {
   const webhooks = yield* all<{ account: string; url: string }>(sql`
     SELECT a.name AS account, w.url FROM webhooks w JOIN accounts a ON a.id = w.account_id

@@ -36,7 +36,7 @@ function* eraseCalls(ids: readonly string[]): Work<ErasedCounts> {
   return { calls, events: ended.length, pending: rows.length - ended.length }
 }
 
-/** Which call a call was merged into is what proves that it ended. */
+/** The call that a call was merged into proves that it ended. */
 function emptiedBody(body: string): string {
   const otherCallId = otherCallIdOf(body)
   const transfer = otherCallId === undefined ? null : { other_call_id: otherCallId }

@@ -31,8 +31,8 @@ type Facts = RetryFacts & { readonly accountId: number }
 type Row = { [Name in keyof Facts]: Facts[Name] extends boolean ? unknown : Facts[Name] } & { readonly id: number }
 
 /**
- * Returns what may keep deliveries from being sent again, by their ids. Their webhooks stay in or out of their lists
- * until the transaction ends.
+ * Returns the facts that may keep deliveries from being sent again, by their ids. Their webhooks stay in or out of
+ * their lists until the transaction ends.
  */
 function* readFacts(ids: readonly number[]): Work<ReadonlyMap<number, Facts>> {
   const rows = yield* all<Row>(sql`
@@ -71,7 +71,7 @@ export function* retryFound({ rows, nextId }: DeliveryPart, nowSteadyUs: number)
 
 const FORGET_AFTER_US = 3_600_000_000
 
-/** Adds a request, and deletes those that nobody took. */
+/** Adds a request, and deletes requests that nobody took. */
 function* addOwnerRequest({ webhookId, deliveryId, nowUs }: OwnerRequest & { readonly nowUs: number }): Work<void> {
   yield* run(sql`DELETE FROM owner_requests WHERE at < ${nowUs - FORGET_AFTER_US}`)
   yield* run(sql`

@@ -2,7 +2,7 @@ import { type Column, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { all, type Row, type Work } from './statement.ts'
 
-/** What reading a declared table needs, made once. */
+/** The parts for reading a declared table, made once. */
 type Selection = { readonly columns: SQL; readonly decoded: readonly (readonly [name: string, decode: Decode])[] }
 type Decode = (value: unknown) => unknown
 

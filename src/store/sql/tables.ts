@@ -28,7 +28,7 @@ export const operatorActs = sqliteTable('operator_acts', {
   facts: text('facts', { mode: 'json' }).$type<OperatorAct['facts']>(),
 })
 
-/** Requests of other processes to the one that sends to a webhook. */
+/** Requests of other processes to the process that sends to a webhook. */
 export const ownerRequests = sqliteTable('owner_requests', {
   id: integer('id').primaryKey(),
   atUs: integer('at').notNull(),

@@ -18,7 +18,7 @@ const HAS_DELIVERED = `(a.status BETWEEN 200 AND 299 OR a.error = '${NOTHING_TO_
 const MARGIN_US = 86_400 * SECOND
 const SHOWN = 5
 
-/** Returns from when on all events are kept, in microseconds, if those before a time may have been pruned. */
+/** Returns the time from which all events are kept, in microseconds, if earlier ones may have been pruned. */
 const keptFromUs = (prunedToUs: number): number => (prunedToUs === 0 ? 0 : prunedToUs + MARGIN_US)
 
 /** Returns the sentence about rows that are wrong, with some of their ids; none if there are no such rows. */

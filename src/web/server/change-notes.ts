@@ -51,7 +51,7 @@ export function startChangeNotes({ store, emitter, log }: Options): ChangeNotes 
   }
   async function note(): Promise<void> {
     const accountIds = await store.followedGet(node)
-    // Those who begin to follow an account get what changed while that was on its way to this node.
+    // New followers of an account also get the changes made before this node noticed them.
     if (accountIds.some((id) => !followed.has(id))) for (const one of kept) one.isNoted = false
     followed = new Set(accountIds)
     const due = kept.filter(({ isNoted }) => !isNoted)

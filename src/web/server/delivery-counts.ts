@@ -9,13 +9,12 @@ import type { LastHour, WebhookKey } from './last-hour.ts'
 export type LastResponse = NonNullable<WebhookHealth['last']>
 
 /**
- * Counts what the page shows of the past: the figures of the last hour, and the last response of each webhook since the
- * start.
+ * Counts the past for the page: the figures of the last hour, and the last response of each webhook since the start.
  */
 export type DeliveryCounts = {
   readonly observer: Observer
   last(webhookId: number): LastResponse | null
-  /** Returns the webhooks that have a last response, and those that got one since this was called last. */
+  /** Returns the webhooks with a last response, and the ones that got one since the last call. */
   known(): readonly WebhookKey[]
   takeChanged(): readonly WebhookKey[]
 }

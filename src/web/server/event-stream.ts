@@ -21,11 +21,11 @@ type StreamOptions = {
   auth: AuthService
   /** Returns these deliveries as they are now. */
   deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
-  /** Returns what makes their ids for clients. */
+  /** Returns the converter to the ids that clients see. */
   openIds: () => Promise<OpaqueIds>
   /** Returns the live calls, each made when the iterator is read. */
   liveCalls: (accountId: number) => Iterable<{ call: Call }>
-  /** Reads what other nodes have of the calls. */
+  /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>
   follow: FollowEvents
   followChanges: FollowChanges
@@ -202,10 +202,10 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
   return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
     '/stream',
     async ({ accountId, bearer, request, server }) => {
-      // Elysia answers HEAD from what GET gives, to its end: a stream has none.
+      // Elysia answers HEAD by reading GET's response to its end: a stream has no end.
       if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
       const stream = await streams.open(accountId, bearer ?? '', () => server?.timeout(request, END_WITHIN_S))
-      // The server's idle timeout would cut a quiet stream. One that is refused keeps it.
+      // The server's idle timeout would cut a quiet stream. A refused request keeps it.
       server?.timeout(request, 0)
       return stream
     },

@@ -1,6 +1,6 @@
 /**
- * Creates a reader whose results are given again for so long: many who ask at the same time cost one read. A read that
- * failed is not kept.
+ * Creates a reader that keeps each result for a time, so that many requests at once cost one read. A failed read is not
+ * kept.
  */
 export function createFreshReader<Key, Value>(
   freshMs: number,

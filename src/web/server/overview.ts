@@ -33,7 +33,7 @@ type OverviewSources = {
   statuses: ReadWebhookStatuses
   /** Each made as it is asked for. */
   liveCalls: (accountId: number) => Iterable<LiveCall>
-  /** Reads what other nodes have of the calls. */
+  /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>
   pbxs: (accountId: number) => Promise<PbxStatus[]>
   /** The clock on which deliveries wait. */

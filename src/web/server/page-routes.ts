@@ -4,8 +4,8 @@ import { matchesAny } from '../../http/entity-tag.ts'
 import type { Asset } from './assets.ts'
 
 /**
- * Only what this service itself serves: no inline script or style, no other host, no frame around us, no form that goes
- * elsewhere, and no string that is turned into markup or code (Trusted Types without any policy).
+ * Only this service's own files: no inline script or style, no other host, no frame around us, no form to elsewhere,
+ * and no string that becomes markup or code (Trusted Types without any policy).
  */
 const PAGE_POLICY = [
   "default-src 'none'",

@@ -6,7 +6,7 @@ import type { LogStore } from '../../store/operations/log.ts'
 /** An event that was stored, as far as a stream shows it. */
 type Stored = { readonly accountId: number; readonly body: string }
 
-/** Follows the events of accounts as they are stored. Returns what ends that. */
+/** Follows the events of accounts as they are stored. Returns a function that ends it. */
 export type FollowEvents = (
   accountIds: () => readonly number[],
   onStored: (events: readonly Stored[]) => void,
@@ -32,7 +32,7 @@ export const followOwnEvents =
 
 const READ_AT_ONCE = 200
 
-/** Follows what any node stores, in the order of each account, within half a second. */
+/** Follows the events that any node stores, in the order of each account, within half a second. */
 export const followAllEvents =
   (
     events: Pick<LogStore, 'eventGetNewest' | 'eventGetNewestAbove' | 'eventRead' | 'eventGetBounds'>,
@@ -67,7 +67,7 @@ export const followAllEvents =
     return {
       async begin(accountId) {
         const { newestId } = await events.eventGetBounds(accountId)
-        // One that is followed goes on where it is: its readers have nothing twice.
+        // An account that is already followed continues at its position, so that its readers get nothing twice.
         if (!accountIds().includes(accountId)) positions.set(accountId, newestId)
       },
       caughtUp: () => follow(new Set(accountIds())),

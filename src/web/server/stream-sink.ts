@@ -9,7 +9,7 @@ export type Sink = {
 }
 
 type SinkOptions = {
-  /** How things are: messages that the reader gets at its own pace, before and among those that are sent to it. */
+  /** The present state: messages that the reader gets at its own pace, before and between the sent ones. */
   readonly first?: Iterator<{ readonly name: string; readonly data: string }>
   /** Called once when the stream has ended, on either side. */
   readonly closed: () => void

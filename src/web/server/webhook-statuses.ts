@@ -19,7 +19,7 @@ export type OwnStatuses = {
   readonly health: (webhookId: number) => BreakerHealth
 }
 
-/** Many pages may be open: what other nodes reported is read once in this time. */
+/** Many pages may be open: the reports of other nodes are read once in this time. */
 const FRESH_MS = 250
 
 /** Reads the statuses of a node that sends for all accounts. */

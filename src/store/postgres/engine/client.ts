@@ -22,9 +22,7 @@ import {
 
 export type { Query, Value } from './connection.ts'
 
-/**
- * Connections to the database for one purpose. What fails for want of the database rejects with Fault `unavailable`.
- */
+/** Connections to the database for one purpose. A query rejects with Fault `unavailable` if the database is away. */
 export type Client = {
   /** Runs one statement, which may have been carried out even if it rejects. */
   readonly query: Query
@@ -49,9 +47,9 @@ export type ClientOptions = SessionOptions & {
   readonly onReconnected?: (() => void) | undefined
 }
 
-/** A server that is there keeps `statement_timeout` itself; one that is not is given up after this more. */
+/** A live server applies `statement_timeout` itself; a dead one is given up after this additional time. */
 const GRACE_MS = 1_000
-/** How often what met another is tried again. */
+/** Retries of a transaction that was undone by a conflict with another. */
 const TRIES = 8
 /** Statements that are running when a client stops have this long to end. */
 const STOP_WITHIN_MS = 1_000
@@ -145,7 +143,7 @@ function newPool(source: DatabaseSource, options: ClientOptions) {
       })
       .catch((error: unknown) => {
         openings.delete(opening)
-        // Where others are open, they serve those who wait.
+        // Other open connections serve the waiting queries.
         if (idle.size + busy.size + openings.size > 0) return
         for (let next = nextWaiter(); next !== undefined; next = nextWaiter()) next.reject(error)
       })
@@ -191,7 +189,7 @@ function newPool(source: DatabaseSource, options: ClientOptions) {
         waiter.isOver = true
       }
     },
-    /** Closes a lost connection, and those that are not in use. */
+    /** Closes a lost connection, and all idle ones. */
     drop(connection: Connection): void {
       connection.close()
       for (const one of idle) one.close()
@@ -211,7 +209,7 @@ function newPool(source: DatabaseSource, options: ClientOptions) {
   }
 }
 
-/** Runs again what met another and was undone for it. */
+/** Repeats a transaction that was undone by a conflict with another. */
 export async function again<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried += 1) {
     try {

@@ -156,7 +156,7 @@ async function rowsOf<Row>(connection: SQL | ReservedSQL, text: string, values: 
   return [...rows]
 }
 
-/** Converts the integers of a row: none in the store is beyond what a number holds. */
+/** Converts the integers of a row to numbers: all integers of the store fit. */
 function toNumbers(row: unknown): void {
   const fields = row as Record<string, unknown>
   for (const name in fields) {

@@ -38,15 +38,15 @@ export type Database = {
 }
 
 /**
- * Statements are planned once for each connection. One that was planned while a table was empty must not read it all
+ * Statements are planned once for each connection. A statement that was planned for an empty table must not scan it
  * when it is large.
  */
 export const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' }
 const BY_INDEX_AND_HASH = { enable_seqscan: 'off', plan_cache_mode: 'force_generic_plan', jit: 'off' }
 
 /**
- * A node that freezes in the middle of a transaction keeps its locks: for so long nobody could take its leases over.
- * One that is alive is never idle within a transaction for a second, except when its event loop is blocked.
+ * A node that freezes in a transaction keeps its locks, and nobody can take its leases over. A live node is never idle
+ * in a transaction for a second, unless its event loop is blocked.
  */
 const OF_NODES = { idle_in_transaction_session_timeout: '2000' }
 

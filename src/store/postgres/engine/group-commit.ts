@@ -20,13 +20,13 @@ export type GroupCommit<Job, Result> = {
 
 /** Whether commits fail at present. */
 export type CommitWatch = {
-  /** Notes that a commit begins. Returns what notes its end. */
+  /** Notes that a commit begins. Returns a function that notes its end. */
   begin(): (isUnavailable: boolean) => void
   /** Returns whether the last commit failed for want of the database, or one has had no answer for seconds. */
   isFailing(): boolean
 }
 
-/** A commit takes milliseconds: one that takes longer than this is not getting through. */
+/** A commit takes milliseconds: after this time the database is not answering. */
 const STUCK_MS = 3_000
 /** A failed write is tried again within seconds, unless its caller has given up. */
 const FORGET_MS = 20_000

@@ -8,7 +8,7 @@ import type { History } from './history.ts'
  * polling finds the same, later.
  */
 export type Hints = {
-  /** Calls back when any process has sent a hint on a channel. Returns what ends it. */
+  /** Calls back when any process has sent a hint on a channel. Returns a function that ends it. */
   listen(channel: string, onHint: (text: string) => void): () => Promise<void>
   stop(): Promise<void>
 }

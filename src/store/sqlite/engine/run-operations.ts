@@ -69,7 +69,8 @@ export function runOperations<Group extends object>(
       const { isSnapshot, isSliced } = declaration
       if (isSliced) return (...args) => runInSlices(steps(read, work(...args)))
       if (isSnapshot) return async (...args) => read.transaction(() => runWork(read, work(...args)))()
-      // Without a break: what follows a change, such as reading a webhook's list again, precedes all other work.
+      // Runs without a break, so that a change's follow-up, such as reading the webhook list again, precedes all other
+      // work.
       return async (...args) => runWork(read, work(...args))
     }
     const { onlyIf } = declaration

@@ -38,7 +38,7 @@ const CALL_TONE: Readonly<Record<string, string>> = {
   failed: 'bad',
 }
 
-/** Shows the state or the result of a call; the dot marks one that is up. */
+/** Shows the state or the result of a call; the dot marks a live call. */
 export function CallBadge({ state, dot = false }: { state: string; dot?: boolean }) {
   return (
     <span class={`badge ${CALL_TONE[state] ?? 'neutral'}`}>

@@ -1,6 +1,6 @@
 import { Icon } from './icon.tsx'
 
-/** Shows what went wrong and, if it can be repeated, a button for it. */
+/** Shows an error and, if the action can be repeated, a button for it. */
 export function ErrorMessage({ text, onRetry }: { text: string; onRetry?: () => void }) {
   return (
     <p class="error-message" role="alert">

@@ -51,7 +51,7 @@ type TimelineInput = {
 
 const NICE_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
 
-/** Computes the timeline of a call; one that is up ends at `nowMs`. */
+/** Computes the timeline of a call; a live call ends at `nowMs`. */
 export function buildTimeline({ call, stages, events, nowMs, minGap, maxTicks }: TimelineInput): Timeline {
   const known = [call.started_at, call.ended_at, ...stages.flatMap((stage) => [stage.started_at, stage.ended_at])]
     .filter((at) => at !== null)

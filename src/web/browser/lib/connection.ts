@@ -25,7 +25,7 @@ const FEED_HISTORY = 60
 
 const deliveryListeners = new Set<(changed: readonly Delivery[]) => void>()
 
-/** Calls the listener with the deliveries that changed, a batch at a time; returns what unsubscribes it. */
+/** Calls the listener with changed deliveries, a batch at a time; returns a function that unsubscribes it. */
 export function subscribeDeliveries(listener: (changed: readonly Delivery[]) => void): () => void {
   deliveryListeners.add(listener)
   return () => deliveryListeners.delete(listener)

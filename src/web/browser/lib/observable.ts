@@ -5,7 +5,7 @@ type Observable<T> = {
   get(): T
   set(next: T): void
   update(change: (before: T) => T): void
-  /** Calls the listener after every change; returns what unsubscribes it. */
+  /** Calls the listener after every change; returns a function that unsubscribes it. */
   subscribe(listener: () => void): () => void
 }
 

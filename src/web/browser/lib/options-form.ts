@@ -8,7 +8,7 @@ export type OptionsForm = {
   readonly paused: boolean
   /** The values of each filter key, separated by commas. */
   readonly filter: Readonly<Record<string, string>>
-  /** An empty value keeps the one that is stored. */
+  /** An empty value keeps the stored one. */
   readonly headers: readonly { readonly name: string; readonly value: string }[]
   readonly strict: boolean
   readonly maxPerSecond: string

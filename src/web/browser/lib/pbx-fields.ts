@@ -46,7 +46,7 @@ export function newPbxFields(secret: string): PbxFields {
   }
 }
 
-/** Returns the fields of a new PBX with a name that is free, if its name is still the one that was proposed. */
+/** Returns the fields of a new PBX with a free name, if its name is still the proposed one. */
 export function withFreeName(fields: PbxFields, taken: readonly string[]): PbxFields {
   if (fields.name !== FIRST_NAME) return fields
   const names = [FIRST_NAME, ...taken.map((_, at) => `${FIRST_NAME}-${at + 2}`)]

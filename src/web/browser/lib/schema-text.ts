@@ -15,7 +15,7 @@ export function typeParts(schema: Schema): readonly TypePart[] {
   return [{ text: [schema.type].flat().join(' or ') }]
 }
 
-/** Returns what else a value must fulfil, each as a few words. */
+/** Returns the further conditions of a value, each in a few words. */
 export function limitsOf(schema: Schema): readonly string[] {
   const { format, pattern, minimum, maximum, uniqueItems, maxProperties } = schema
   const inner = choicesOf(schema)?.filter(({ type, $ref }) => type !== 'null' && $ref === undefined) ?? []

@@ -14,7 +14,7 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/Linux/, 'Linux'],
 ]
 
-/** Shortens a User-Agent to what people know: `Firefox on Linux`, or the program's own name such as `curl/8.5`. */
+/** Shortens a User-Agent to a familiar name: `Firefox on Linux`, or the program's own name such as `curl/8.5`. */
 export function describeUserAgent(userAgent: string | null): string {
   if (userAgent === null || userAgent.trim() === '') return 'unknown program'
   const named = (list: typeof BROWSERS) => list.find(([pattern]) => pattern.test(userAgent))?.[1]

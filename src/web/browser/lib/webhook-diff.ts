@@ -21,7 +21,7 @@ function keyByOccurrence(list: readonly Webhook[]): Map<string, Webhook> {
   return new Map(keyed)
 }
 
-/** Returns what has to be done to one list to make it the other. */
+/** Returns the changes that turn one list into the other. */
 export function diffWebhooks(before: readonly Webhook[], after: readonly Webhook[]): WebhookChange[] {
   const old = keyByOccurrence(before)
   const now = keyByOccurrence(after)

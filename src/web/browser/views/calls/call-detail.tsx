@@ -31,7 +31,7 @@ const LAYOUT = { narrow: { minGap: 11, maxTicks: 3 }, wide: { minGap: 3.6, maxTi
 /** Several deliveries change together: they are read once. */
 const RELOAD_DELAY_MS = 300
 
-/** Shows one call: its record, or what the live view knows of it until there is one. */
+/** Shows one call: its record, or until then its state in the live view. */
 export function CallDetail({ id }: { id: string }) {
   const [record, setRecord] = useState<CallRecord | null>(null)
   const [events, setEvents] = useState<readonly EventWithDeliveries[]>([])

@@ -29,7 +29,7 @@ export function TimelinePlayers({ record, playback }: { record: CallRecord; play
 
 type ListProps = { callId: string; recordings: readonly Recording[]; playback: Playback }
 
-/** Lists the recordings of a call; those that have no place in the timeline are played here. */
+/** Lists the recordings of a call, and plays the ones without a place in the timeline. */
 export function RecordingList({ callId, recordings, playback }: ListProps) {
   if (recordings.length === 0) return null
   const isPlayable = recordings.some(({ url }) => url !== undefined)

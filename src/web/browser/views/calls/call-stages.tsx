@@ -2,7 +2,7 @@ import { Time } from '../../components/time.tsx'
 import { formatStopwatch, humanize } from '../../lib/format.ts'
 import type { Stage } from '../../lib/resources.ts'
 
-/** Shows the stages of a call as a table; those that are heard now are marked. */
+/** Shows the stages of a call as a table, and marks the stages that are heard now. */
 export function StageTable({ stages, current }: { stages: readonly Stage[]; current: ReadonlySet<string> }) {
   if (stages.length === 0) return null
   return (

@@ -31,7 +31,7 @@ const STATES = [
   ['cancelled', 'Cancelled'],
 ] as const
 
-/** Shows the deliveries, the newest first, with filters, and retries those that match. */
+/** Shows the deliveries, the newest first, with filters, and retries the matching ones. */
 export function DeliveryList() {
   const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
   const query = { ...filters, since: localToUtc(filters.since), until: localToUtc(filters.until) }

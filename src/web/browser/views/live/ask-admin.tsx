@@ -1,6 +1,6 @@
 import { EmptyState } from '../../components/empty-state.tsx'
 
-/** Explains to a user who may not manage PBXs what to ask for. */
+/** Tells a user who may not manage PBXs to ask an administrator. */
 export function AskAdmin() {
   return (
     <EmptyState icon="pbx" title="No PBX is connected to your account">

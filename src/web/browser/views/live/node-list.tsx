@@ -8,7 +8,7 @@ const EVERY_MS = 5_000
 /** More names would make a row too high: their number is shown too. */
 const MAX_NAMES = 8
 
-/** Shows an administrator which nodes there are and what each of them owns; nothing to others, and without nodes. */
+/** Shows an administrator the nodes with their accounts and PBXs; shows nothing to others, or without nodes. */
 export function NodeList() {
   const nodes = useNodes()
   if (nodes.length === 0) return null

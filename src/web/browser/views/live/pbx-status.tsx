@@ -10,7 +10,7 @@ const KIND_NAMES = { asterisk: 'Asterisk', freeswitch: 'FreeSWITCH' } as const
 const MAX_LISTED = 8
 const MAX_ERRORS = 3
 
-/** Shows the name and the state of each PBX in a few words, those that are not connected first. */
+/** Shows the name and the state of each PBX in a few words, the disconnected ones first. */
 export function PbxStatusList({ pbxs }: { pbxs: readonly PbxStatus[] }) {
   if (pbxs.length === 0) return <p class="muted">no PBX</p>
   const sorted = pbxs.toSorted((one, other) => Number(one.state === 'up') - Number(other.state === 'up'))
@@ -31,7 +31,7 @@ export function PbxStatusList({ pbxs }: { pbxs: readonly PbxStatus[] }) {
   )
 }
 
-/** Shows why PBXs are not connected, for those that are not. */
+/** Shows the reason for each PBX that is not connected. */
 export function PbxErrors({ pbxs }: { pbxs: readonly PbxStatus[] }) {
   const failed = pbxs.filter(({ state }) => state === 'down' || state === 'refused')
   return (

@@ -1,7 +1,7 @@
 import { CodeBlock } from '../../components/code-block.tsx'
 import { type PbxFields, pbxSetupOf } from '../../lib/pbx-fields.ts'
 
-/** Shows what to write into the configuration of the PBX, so that it accepts the connection. */
+/** Shows the lines for the configuration of the PBX, so that it accepts the connection. */
 export function PbxSetup({ fields }: { fields: PbxFields }) {
   const { file, text, command } = pbxSetupOf(fields)
   return (

@@ -8,7 +8,7 @@ import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
 import { serverNowMs } from '../../lib/server-clock.ts'
 
 /**
- * Shows whether a webhook is up, its pending deliveries and its last response; one that is down can be tried at once.
+ * Shows whether a webhook is up, its pending deliveries and its last response, with a button that tries a down webhook.
  */
 export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
   if (health === null) return <p class="health muted">Its state is not known yet.</p>
@@ -64,7 +64,7 @@ function RetryButton({ url }: { url: string }) {
   )
 }
 
-/** Sends one pending delivery of a webhook that is down, as its probe. Returns what went wrong, null if nothing did. */
+/** Sends one pending delivery of a webhook that is down, as its probe. Returns the error; null if it succeeded. */
 async function probeNow(url: string): Promise<string | null> {
   const pending = await request<Page<Delivery>>(
     'GET',

@@ -98,7 +98,7 @@ export function WebhooksView() {
   )
 }
 
-/** Reads, edits and saves the list; `theirs` is what someone else saved meanwhile. */
+/** Reads, edits and saves the list; `theirs` is the list that someone else saved meanwhile. */
 function useWebhookDraft() {
   const draft = useObservable(currentDraft)
   const setDraft = currentDraft.set
