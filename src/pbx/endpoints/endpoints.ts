@@ -71,6 +71,8 @@ export type Endpoints = {
   named(name: string, sent: string | null): Endpoint
   /** Returns the kind of an endpoint, `null` if there is no evidence. */
   kindOf(name: string): EndpointKind | null
+  /** Returns the context in which its calls begin by the configuration, `''` if that is not known. */
+  contextOf(name: string): string
   /** Returns whether a number is known to be one of the PBX's own extensions. */
   isExtension(number: string): boolean
   configure(inventory: Inventory): void
@@ -146,6 +148,7 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
       return { kind: 'external', number: cleanText(sent ?? ''), name: null }
     },
     kindOf: (name) => verdictOf(name).kind,
+    contextOf: (name) => configuredOf(name).context ?? '',
     isExtension: evidence.isExtension,
     configure: evidence.configure,
     isConfigured: evidence.isConfigured,

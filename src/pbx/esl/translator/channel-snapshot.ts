@@ -225,10 +225,17 @@ function listedTenant(context: EslContext, row: Row): string | null {
   }
 }
 
-/** A profile of trunks may give callers a presence: their number, at the carrier's address. */
+/**
+ * A profile of trunks may give callers a presence: their number, at the carrier's address. The profile of the phones
+ * may have a context for strangers, which makes it one of trunks: who logs in begins in the context of that user.
+ */
 function isTrusted({ endpoints }: EslContext, row: Row, profile: string): boolean {
   if (row.direction !== 'inbound') return true
-  return endpoints.kindOf(profile) !== 'trunk' && kindOfContext(row.initial_context || row.context || '') !== 'trunk'
+  if (kindOfContext(row.initial_context || row.context || '') === 'trunk') return false
+  if (endpoints.kindOf(profile) !== 'trunk') return true
+  const [began = '', profiles] = [row.initial_context, endpoints.contextOf(profile)]
+  const isOfUser = began !== '' && profiles !== '' && began !== profiles
+  return isOfUser && endpoints.kindOf(userOf(row.presence_id ?? '')) === 'extension'
 }
 
 function endpointOf(context: EslContext, row: Row, outbound: boolean): Endpoint {

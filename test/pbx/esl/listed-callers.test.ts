@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'bun:test'
+import { createEndpoints } from '../../../src/pbx/endpoints/endpoints.ts'
+import type { EslFrame } from '../../../src/pbx/esl/decoder.ts'
+import { inventoryOf } from '../../../src/pbx/esl/inventory.ts'
+import { createEslTranslator } from '../../../src/pbx/esl/translator/translator.ts'
+import { player } from '../../help/play.ts'
+
+// Calls that are found up at a PBX whose configuration is known: who called is what it is when the call is seen from its
+// beginning.
+
+const NOW_US = 1_795_213_000_000_000
+const PATTERNS = { trunks: [], extensions: [], variables: [] }
+
+/** FreeSWITCH as it is installed: its phones' profile has the context of strangers, and each user one of their own. */
+const CONFIGURED = inventoryOf({
+  sofia:
+    'internal\tprofile\tsip:x RUNNING (0)\nexternal\tprofile\tsip:x RUNNING (0)\nexternal::carrier\tgateway\tsip:x REGED\n',
+  profiles: { internal: 'Context          \tpublic\n', external: 'Context          \tpublic\n' },
+  users: 'userid|context|domain\n1001|default|pbx.example\nanna|default|pbx.example\n',
+  registrations: '',
+  agents: '',
+})
+
+const list = (rows: readonly object[]): EslFrame => ({
+  offset: 0,
+  contentType: 'api/response',
+  get: () => '',
+  body: JSON.stringify({ row_count: rows.length, rows }),
+  event: undefined,
+})
+
+const UP = { direction: 'inbound', state: 'CS_EXECUTE', callstate: 'ACTIVE', created_epoch: '1795213000' }
+const DIALLED = {
+  ...UP,
+  uuid: 'dialled',
+  direction: 'outbound',
+  name: 'sofia/external/79035556677',
+  dest: '79035556677',
+  call_uuid: 'caller',
+}
+const PHONE = {
+  ...UP,
+  uuid: 'caller',
+  name: 'sofia/internal/1001@pbx.example',
+  cid_num: '1001',
+  initial_cid_num: '1001',
+  dest: '979035556677',
+  initial_dest: '979035556677',
+  context: 'default',
+}
+
+/** Returns direction and caller of the call that a list begins, with the configuration known or not. */
+function found(caller: object, isConfigured: boolean) {
+  const endpoints = createEndpoints(PATTERNS)
+  if (isConfigured) endpoints.configure(CONFIGURED)
+  const { play, rest, events } = player()
+  play([{ kind: 'connected', first: true, boot: null, atUs: NOW_US, arrivedUs: NOW_US }])
+  const bridged = { uuid: 'caller', b_uuid: 'dialled' }
+  play(createEslTranslator(PATTERNS, endpoints).snapshot([list([caller, DIALLED]), list([bridged])], NOW_US))
+  rest(5_000_000)
+  return events.slice(0, 1).map(({ body }) => [body.data.call.direction, body.data.call.from.extension])
+}
+
+describe.each([
+  ['known', true],
+  ['not known', false],
+])('a caller who is found up, the configuration %s', (_, isConfigured) => {
+  test.each([
+    ['a phone', { presence_id: '1001@pbx.example', initial_context: 'default' }],
+    ['a user whose name is no number', { presence_id: 'anna@pbx.example', initial_context: 'default' }],
+    ['a user of one customer of several', { presence_id: '1001@acme.example', initial_context: 'acme.example' }],
+  ])('%s that logged in', (_name, shown) => {
+    expect(found({ ...PHONE, ...shown }, isConfigured)).toEqual([['outbound', '1001']])
+  })
+
+  test.each([
+    ['a carrier', { name: 'sofia/external/79161234567@carrier.example', cid_num: '79161234567', presence_id: '' }],
+    ['a carrier that gives a presence', { name: 'sofia/external/1001@carrier.example', presence_id: '1001@carrier' }],
+    ['a stranger at the profile of the phones', { name: 'sofia/internal/1001@stranger', presence_id: '1001@stranger' }],
+  ])('%s', (_name, shown) => {
+    const row = { ...PHONE, initial_context: 'public', ...shown }
+    expect(found(row, isConfigured)).toEqual([['inbound', null]])
+  })
+})
+
+test('a carrier whose calls begin in a context of its own gives its callers no extension', () => {
+  const shown = {
+    name: 'sofia/external/79161234567@carrier.example',
+    cid_num: '79161234567',
+    initial_cid_num: '79161234567',
+  }
+  const row = { ...PHONE, ...shown, presence_id: '79161234567@carrier.example', initial_context: 'calls' }
+  expect(found(row, true)).toEqual([['inbound', null]])
+})
