@@ -62,7 +62,16 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   const listeners = newOwnershipListeners(log)
   const loop = newLoop(() => member.step(), options.random ?? Math.random)
   const member = createMember({
-    ...options,
+    cluster: options.cluster,
+    version: options.version,
+    pbxs: options.pbxs,
+    canWatch: options.canWatch,
+    homes: options.homes,
+    clockAheadUs: options.clockAheadUs,
+    log,
+    elapsedUs,
+    random: options.random,
+    onView: options.onView,
     notify: listeners.notify,
     onReady: loop.wake,
     onBeat() {

@@ -181,7 +181,7 @@ async function beat(context: Context): Promise<Plan | undefined> {
   if (self.isAway) log.info('the database answers again')
   self.isAway = false
   if (plan.gained.length > 0 || plan.lost.length > 0 || !wasTrusted) notify()
-  logLeases(log, plan.gained, 'this node owns these now')
+  logLeases(log, plan.gained, 'this node owns these leases now')
   logLeases(log, plan.lost, 'this node lost these leases')
   return plan
 }
@@ -200,7 +200,7 @@ async function carryOut(context: Context, plan: Plan): Promise<number | undefine
   if (plan.claims.length > 0) {
     const gained = leases.claimed(plan.claims, await cluster.leaseClaim({ node: id, claims: plan.claims }))
     if (gained.length > 0) notify()
-    logLeases(log, gained, 'this node owns these now')
+    logLeases(log, gained, 'this node owns these leases now')
   }
   if (plan.handOvers.length > 0 && !self.isLeaving) handOver(context, plan.handOvers)
   return isAnyFreed ? 0 : plan.moreInUs
@@ -231,15 +231,15 @@ export type LeaseKeeperOptions = {
   /** Returns whether this node knows a PBX, and so can watch it. */
   readonly canWatch: (pbx: string) => boolean
   /** Returns, by the lease of a PBX, the lease of the account that its calls belong to: one node should have both. */
-  readonly homes?: () => ReadonlyMap<string, string>
+  readonly homes?: (() => ReadonlyMap<string, string>) | undefined
   /** Returns how many microseconds this node's wall clock is ahead of the database's; `null`: unknown. */
-  readonly clockAheadUs?: () => number | null
+  readonly clockAheadUs?: (() => number | null) | undefined
   readonly log: Log
   /** A clock that never steps. */
   readonly elapsedUs: NowUs
-  readonly random?: () => number
+  readonly random?: (() => number) | undefined
   /** Called with each answer to a heartbeat and its times. */
-  readonly onView?: (view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void
+  readonly onView?: ((view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void) | undefined
 }
 
 /** The longest wait for the work under a lease to end before it is handed over. */

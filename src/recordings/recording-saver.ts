@@ -43,8 +43,16 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
   const { store, ownership, steadyUs, log, pbxs } = given
   const isWatched = (pbx: string): boolean => pbxs().some(({ name, isRemoved }) => name === pbx && isRemoved !== true)
   const options: SaveOptions = {
-    ...given,
+    store,
+    files: given.files,
+    copies: given.copies,
+    maxBytes: given.maxBytes,
+    ownership,
+    steadyUs,
     nowUs: given.nowUs ?? wallUs,
+    log,
+    eventOf: given.eventOf,
+    onStored: given.onStored,
     leaseOf: (pbx) => (isWatched(pbx) ? pbxLease(pbx) : MAINTENANCE_LEASE),
     isKnown: (pbx) => pbxs().some(({ name, isRemoved, recordings }) => name === pbx && !(isRemoved && !recordings)),
   }

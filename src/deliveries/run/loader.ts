@@ -129,10 +129,19 @@ function offer({ loaded, backlogs, webhooks, ownership }: LoaderOptions, event: 
 
 /** Makes the function that begins the due loads, as many as fit into a turn of the event loop. */
 function createRefill(options: LoaderOptions): () => void {
-  const { loaded, backlogs, steadyUs, onLoaded } = options
+  const { queue, loaded, backlogs, webhooks, ownership, steadyUs, onLoaded } = options
   const onFailed = options.onRejected('load deliveries')
   const load = createBacklogReader(options)
-  const survey = createBacklogSurvey({ ...options, onSurveyed: onLoaded, onFailed })
+  const survey = createBacklogSurvey({
+    queue,
+    loaded,
+    webhooks,
+    ownership,
+    backlogs,
+    steadyUs,
+    onSurveyed: onLoaded,
+    onFailed,
+  })
   let loads = 0
 
   function begin(backlog: Backlog): void {
