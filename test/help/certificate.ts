@@ -4,7 +4,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
  * Certificates for tests, made where they are used: nothing that runs out, and no private key in the repository. X.509 (RFC 5280) as
  * far as a server on a name needs it, in DER; the keys are P-256.
  */
-export type Issuer = { readonly name: string; readonly key: KeyObject; readonly pem: string }
+type Issuer = { readonly name: string; readonly key: KeyObject; readonly pem: string }
 export type Certified = { readonly cert: string; readonly key: string }
 
 const DAY_MS = 86_400_000

@@ -25,7 +25,7 @@ type FakeNode = {
   connection: number
 }
 
-export type GameOptions = {
+type GameOptions = {
   readonly nodes: number
   readonly leases: number
   readonly lastsUs: number
@@ -33,7 +33,7 @@ export type GameOptions = {
 }
 
 /** What went wrong in a game; `undefined`: nothing. */
-export type GameFault = string | undefined
+type GameFault = string | undefined
 
 /**
  * Plays some nodes with one database: messages take any time or are lost, statements take effect after their sender gave them up, nodes are

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseRange } from '../../src/recordings/byte-range.ts'
 
-export type FileServerOptions = {
+type FileServerOptions = {
   readonly folder: string
   /** The header that a request must have. */
   readonly authorization?: string

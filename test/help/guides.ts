@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 const ROOT = resolve(import.meta.dir, '../..')
 const GUIDES = 'src/docs'
 
-export type Guide = { readonly path: string; readonly text: string }
+type Guide = { readonly path: string; readonly text: string }
 
 /** README.md and the guides, with their paths below the project. */
 export const GUIDE_FILES: readonly Guide[] = [

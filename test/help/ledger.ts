@@ -5,7 +5,7 @@ import type { EventKind } from '../../src/lib/event-kinds.ts'
 import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 
 /** What events promise of any call, regardless of the PBX. Throws, in words, on the first promise that is broken. */
-export type Ledger = {
+type Ledger = {
   take(events: readonly CallEvent[]): void
   /** The PBX reported that nothing is up, and time has passed: every call must be over. */
   finish(): void

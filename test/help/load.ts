@@ -55,7 +55,7 @@ export function startLoad(store: Pick<Store, 'calls'>, pauseMs = 4) {
   }
 }
 
-export type Verdict = { stored: number; lost: number; duplicated: number; reordered: number }
+type Verdict = { stored: number; lost: number; duplicated: number; reordered: number }
 
 /**
  * What became of what was committed.

@@ -9,7 +9,7 @@ export type PbxClient = {
 }
 
 /** What a PBX does with the bytes of a client, and when the client has taken all of its own. */
-export type PbxConversation = { data(bytes: Buffer): void; drained?(): void; closed?(): void }
+type PbxConversation = { data(bytes: Buffer): void; drained?(): void; closed?(): void }
 
 export type PbxServer = { readonly port: number; connections(): number; stop(): void }
 

@@ -229,7 +229,7 @@ let databases = 0
 const TEMPLATES = Symbol.for('hookswitch.test.postgres.templates')
 const templateHolder: { [TEMPLATES]?: Map<string, Promise<string>> } & object = Object(globalThis)
 
-export type TestDatabase = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
+type TestDatabase = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
 
 /** Makes an empty database, which goes with its disposal. */
 export async function emptyDatabase(server?: PostgresServer): Promise<TestDatabase> {

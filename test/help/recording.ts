@@ -4,7 +4,7 @@ import { join } from 'node:path'
 export const FIXTURES = join(import.meta.dir, '..', 'fixtures')
 
 /** A chunk of a recording, and when it came: milliseconds from its start. */
-export type Chunk = { bytes: Uint8Array; atMs: number }
+type Chunk = { bytes: Uint8Array; atMs: number }
 
 /** Where `asterisk/a-inbound-answered` or `freeswitch/queue` is. */
 export const fileOf = (name: string): string =>

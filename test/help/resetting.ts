@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
  * How connections end: not at all, when half of a request has come, or when half of its answer has gone out; then with a RST, as that
  * of a process which is gone.
  */
-export type Reset = 'never' | 'request' | 'answer'
+type Reset = 'never' | 'request' | 'answer'
 
 const half = (chunk: Buffer | string): Buffer => Buffer.from(chunk).subarray(0, chunk.length / 2)
 

@@ -11,7 +11,7 @@ export type Path = { readonly pairs: number; readonly stays: boolean }
 
 export type ScenarioPbx = ReturnType<typeof scenarioPbx>
 
-export const VIRTUAL: Endpoint = { kind: 'virtual', number: null, name: null }
+const VIRTUAL: Endpoint = { kind: 'virtual', number: null, name: null }
 const END = { mayTransfer: false, forwardedTo: null } as const
 /** How channels end, as the translator emits it. */
 export const ENDS = {

@@ -21,7 +21,7 @@ import { type Leg, type Path, type ScenarioPbx, scenarioPbx } from './scenario-p
  * Scenarios of a PBX, made up at random, each with the truth: the lines of each of its calls (as in a `.expected` file), whose
  * order the promises hold. One scenario is one call of a party, with all that becomes of it, and the consultations beside it.
  */
-export type Scenario = {
+type Scenario = {
   readonly signals: readonly Signal[]
   readonly truth: readonly string[]
   /** Who of the last two who talked handled the call, and when that began. */

@@ -136,7 +136,7 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
   () => ({ kind: 'tick' }),
 ]
 
-export const randomSignal = (random: Random): Unstamped => random.pick(MAKERS)(random, channelId(random))
+const randomSignal = (random: Random): Unstamped => random.pick(MAKERS)(random, channelId(random))
 
 function channel(random: Random, id: string): Unstamped {
   return {

@@ -10,7 +10,7 @@ import { FIXTURES, readExpectedFile, readRecording } from './recording.ts'
 export type Kind = 'asterisk' | 'freeswitch'
 
 /** What one customer's recordings are, and what is expected of them. */
-export type Customer = { readonly name: string; readonly fixtures: readonly string[]; readonly expected: string }
+type Customer = { readonly name: string; readonly fixtures: readonly string[]; readonly expected: string }
 
 /** Of several connections, of no connection, of a PBX that stops, of stamps, or of a load that is no call of a customer. */
 const UNFIT =

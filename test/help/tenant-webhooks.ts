@@ -18,7 +18,7 @@ export async function addCustomers(store: Store, names: readonly string[], url: 
 }
 
 /** An event, with the account to whose webhook it was sent. */
-export type ReceivedEvent = { readonly to: string; readonly body: CallEvent['body'] }
+type ReceivedEvent = { readonly to: string; readonly body: CallEvent['body'] }
 
 /** Returns the events that the webhooks got, each once, in the order in which each came first. */
 export function eventsAt({ received }: Receiver): ReceivedEvent[] {

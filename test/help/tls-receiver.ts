@@ -2,7 +2,7 @@ import { createSecureContext, createServer, type TLSSocket } from 'node:tls'
 import type { Certified } from './certificate.ts'
 
 /** A request as it came over TLS: on which connection, for which name the handshake was, and which name the request gives. */
-export type Secured = {
+type Secured = {
   readonly connection: number
   readonly sni: string | undefined
   readonly host: string | undefined

@@ -8,10 +8,10 @@ export type Arrival = {
   readonly bodyHash: number | bigint
 }
 
-export type SentEvent = { readonly uuid: string; readonly call: string; readonly sequence: number }
+type SentEvent = { readonly uuid: string; readonly call: string; readonly sequence: number }
 
 /** A request that failed, as the log of attempts has it. */
-export type FailedAttempt = { readonly uuid: string; readonly endedMs: number }
+type FailedAttempt = { readonly uuid: string; readonly endedMs: number }
 
 export type Deliveries = {
   /** What one receiver got, in its order. */

@@ -82,7 +82,7 @@ export type Measured = {
   readonly wrong: readonly string[]
 }
 
-export type Playing = {
+type Playing = {
   readonly plan: readonly PlannedFault[]
   readonly nodes: readonly FaultyNode[]
   readonly server: PostgresServer

@@ -1,7 +1,7 @@
 import type { Arrival } from './delivery-order.ts'
 
 /** How a receiver is while a test goes on. */
-export type Manner = 'answers' | 'hangs' | 'refuses'
+type Manner = 'answers' | 'hangs' | 'refuses'
 
 /** Starts a receiver that keeps a record of what came and what it answered, without the bodies: it is for long runs. */
 export function startRecorder() {

@@ -31,7 +31,7 @@ const FAULTS_IN_A_ROUND = 50
 /** Of so many calls one goes on for so long that a takeover is in the middle of it. */
 const LONG_CALL = { each: 4, ms: 8_000 }
 
-export type FaultRun = FaultPlan & {
+type FaultRun = FaultPlan & {
   readonly callsPerSecond: number
   readonly onFault?: (fault: PlannedFault) => void
   readonly onRound?: (report: FaultReport) => void
