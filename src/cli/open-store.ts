@@ -24,14 +24,14 @@ const onSilence = process.stderr.isTTY === true ? onWaiting : undefined
  * Reads the place of the store.
  * @throws CommanderError (exit code 2) when the database URL is not valid.
  */
-export const placeOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
+export const storePlaceOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
   dataPath: data,
   database: SETTINGS.database.read(databaseUrl, { canRead: hasCertificates }),
 })
 
 /** Opens the store for one piece of work, also beside a running service; creates it if it does not exist. */
 export async function withStore<Result>(flags: StoreFlags, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const { dataPath, database } = placeOf(flags)
+  const { dataPath, database } = storePlaceOf(flags)
   if (database === undefined) makeFolder(dataPath)
   const path = join(dataPath, 'hookswitch.db')
   const store =
@@ -65,7 +65,7 @@ export async function withExistingStore<Result>(
   flags: StoreFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const { dataPath, database } = placeOf(flags)
+  const { dataPath, database } = storePlaceOf(flags)
   const path = join(dataPath, 'hookswitch.db')
   if (database === undefined) requireStore(path)
   return withStore(flags, work)
@@ -88,7 +88,7 @@ export async function whereItExists<Result>(
   flags: StoreFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result | undefined> {
-  const { dataPath, database } = placeOf(flags)
+  const { dataPath, database } = storePlaceOf(flags)
   if (database === undefined && !existsSync(join(dataPath, 'hookswitch.db'))) return undefined
   return await withStore(flags, work)
 }

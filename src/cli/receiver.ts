@@ -1,7 +1,7 @@
 import { faultOfSigned } from '../webhooks/signature.ts'
 
 /** A request that a receiver got. */
-export type Received = {
+export type ReceivedRequest = {
   readonly method: string
   readonly path: string
   /** Names in lower case. */
@@ -23,7 +23,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
  */
 export function startReceiver(
   { host, port }: { host: string; port: number },
-  onRequest: (received: Received) => Answer | undefined,
+  onRequest: (received: ReceivedRequest) => Answer | undefined,
 ): Receiver {
   const server = Bun.serve({
     hostname: host,
@@ -50,5 +50,5 @@ export function startReceiver(
 }
 
 /** Returns the fault of a request's signature; `undefined` if it is valid. */
-export const faultOf = ({ headers, body, atMs }: Received, secret: string): string | undefined =>
+export const faultOf = ({ headers, body, atMs }: ReceivedRequest, secret: string): string | undefined =>
   faultOfSigned(secret, headers, body, atMs / 1_000)

@@ -20,7 +20,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; padding: 0; list-sty
 `
 
 /** Escapes a text for HTML. */
-export const escaped = (text: string): string =>
+export const escapedHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /** Returns a page of parts with links to them, which needs no script. */
@@ -30,12 +30,12 @@ export function catalogHtml(title: string, lead: string, parts: readonly Catalog
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)} · Hookswitch</title>
+<title>${escapedHtml(title)} · Hookswitch</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/catalog.css">
 <main>
 <p><a href="/docs">Hookswitch API</a></p>
-<h1>${escaped(title)}</h1>
+<h1>${escapedHtml(title)}</h1>
 <p>${lead}</p>
 <nav aria-label="Contents"><ul>${links}</ul></nav>
 ${parts.map(sectionOf).join('\n')}
@@ -47,7 +47,7 @@ ${parts.map(sectionOf).join('\n')}
 function sectionOf({ name, explanation, shown }: CatalogPart): string {
   const texts = shown.map(
     ({ label, text }) =>
-      `<pre tabindex="0" class="wrapped" aria-label="${escaped(label)}"><code>${escaped(text)}</code></pre>`,
+      `<pre tabindex="0" class="wrapped" aria-label="${escapedHtml(label)}"><code>${escapedHtml(text)}</code></pre>`,
   )
   return `<section id="${name}"><h2>${name}</h2><p>${explanation}</p>
 ${texts.join('\n')}</section>`

@@ -1,6 +1,6 @@
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { PRESET_NAMES, type PresetName, presetOf } from '../webhooks/options/body-presets.ts'
-import { type CatalogPart, catalogHtml, escaped } from './catalog-page.ts'
+import { type CatalogPart, catalogHtml, escapedHtml } from './catalog-page.ts'
 import { EXAMPLES } from './examples.ts'
 
 const EVENTS_LEAD = `Every webhook request has one of these bodies: <code>time</code> and <code>data</code>. Keys never disappear: an
@@ -18,7 +18,7 @@ function eventPart(name: EventKind): CatalogPart {
       : `The switch <code>${obeys}</code> of a webhook turns it on.`
   const body = EXAMPLES.find(({ data }) => data.name === name)
   const text = JSON.stringify(body, null, 2)
-  return { name, explanation: `${escaped(summary)}. ${how}`, shown: [{ label: `A body of ${name}`, text }] }
+  return { name, explanation: `${escapedHtml(summary)}. ${how}`, shown: [{ label: `A body of ${name}`, text }] }
 }
 
 const BODIES_LEAD = `The option <code>body</code> of a webhook replaces the <a href="/docs/events">default body</a> by one of these
@@ -49,7 +49,7 @@ function presetPart(name: PresetName): CatalogPart {
   const source = documentation === undefined ? '' : ` As documented at <a href="${documentation}">${documentation}</a>.`
   return {
     name,
-    explanation: `${escaped(summary)}. <code>${escaped(contentType)}</code>, chosen by <code>"body": ${escaped(JSON.stringify(body))}</code>.${source}`,
+    explanation: `${escapedHtml(summary)}. <code>${escapedHtml(contentType)}</code>, chosen by <code>"body": ${escapedHtml(JSON.stringify(body))}</code>.${source}`,
     shown: [{ label: `A body of the preset ${name}`, text: readable(contentType, text) }],
   }
 }

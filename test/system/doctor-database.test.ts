@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { diagnoseClock, diagnoseServer } from '../../src/cli/doctor/database.ts'
+import { diagnoseDatabaseClock, diagnoseServer } from '../../src/cli/doctor/database.ts'
 import type { ServerFacts } from '../../src/store/postgres/engine/server-facts.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'
@@ -43,7 +43,9 @@ test.each([
   [30_000_000, 1, []],
   [null, null, []],
 ])('doctor judges the clock of a node that is %p µs ahead', (clockAheadUs, deadUs, expected) => {
-  expect(diagnoseClock({ address: 'http://a:1', deadUs, clockAheadUs }).map(({ text }) => text)).toEqual(expected)
+  expect(diagnoseDatabaseClock({ address: 'http://a:1', deadUs, clockAheadUs }).map(({ text }) => text)).toEqual(
+    expected,
+  )
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {

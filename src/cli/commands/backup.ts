@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
 import { backupStore } from '../../store/sqlite/engine/backup.ts'
-import { placeOf, requireStore, type StoreFlags } from '../open-store.ts'
+import { requireStore, type StoreFlags, storePlaceOf } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print } from '../print.ts'
 
@@ -18,7 +18,7 @@ export function backupCommand(program: Command): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action((file: string, { data, databaseUrl, json = false }: Flags) => {
-      if (placeOf({ data, databaseUrl }).database !== undefined)
+      if (storePlaceOf({ data, databaseUrl }).database !== undefined)
         throw new Fault('invalid', 'a Postgres database is backed up with pg_dump, or with the tools of its server')
       const store = join(data, 'hookswitch.db')
       requireStore(store)

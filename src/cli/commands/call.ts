@@ -6,7 +6,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import type { ErasedCounts } from '../../store/operations/maintenance.ts'
 import { emptyWriteAheadLog } from '../../store/sqlite/engine/write-ahead-log.ts'
 import type { Store } from '../../store/store.ts'
-import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
@@ -45,7 +45,7 @@ async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }
   if (json) printJson(erased)
   else printErased(erased)
   const left = [
-    ...(placeOf({ data, databaseUrl }).database !== undefined || emptyWriteAheadLog(join(data, 'hookswitch.db'))
+    ...(storePlaceOf({ data, databaseUrl }).database !== undefined || emptyWriteAheadLog(join(data, 'hookswitch.db'))
       ? []
       : ['the write-ahead log of the store was in use and may still contain it']),
     ...(erased.pending > 0

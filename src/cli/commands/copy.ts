@@ -5,7 +5,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { importTables } from '../../store/postgres/engine/import.ts'
 import { lockFolder } from '../../store/sqlite/engine/folder-lock.ts'
 import { openTables } from '../../store/sqlite/engine/table-reader.ts'
-import { onWaiting, placeOf, requireStore, type StoreFlags } from '../open-store.ts'
+import { onWaiting, requireStore, type StoreFlags, storePlaceOf } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 import { tableLines } from '../table.ts'
@@ -26,7 +26,7 @@ export function storeCommand(program: Command): void {
 }
 
 async function copyStore({ data, databaseUrl, json = false }: Flags): Promise<void> {
-  const { dataPath, database } = placeOf({ data, databaseUrl })
+  const { dataPath, database } = storePlaceOf({ data, databaseUrl })
   if (database === undefined)
     throw wrongUsage(
       '--database-url is missing: give the database to copy to, as postgres://user:password@host/database',

@@ -10,7 +10,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../store/operations/delivery-state.ts'
 
 import type { Store } from '../../store/store.ts'
-import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { withTemplates } from '../open-templates.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
@@ -105,7 +105,7 @@ const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: 
 async function show(id: string, { data, databaseUrl, json }: Flags): Promise<void> {
   const detail = await withDeliveries({ data, databaseUrl }, async (deliveries, store) => {
     const found = await known(id, deliveries.show(null, id))
-    const because = await pendingBecause(store, found, placeOf({ data, databaseUrl }))
+    const because = await pendingBecause(store, found, storePlaceOf({ data, databaseUrl }))
     return because === undefined ? found : { ...found, pending_because: because }
   })
   if (json) printJson(detail)

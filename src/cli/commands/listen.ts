@@ -6,8 +6,8 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { readEvent } from '../event-sentence.ts'
 import { jsonOption } from '../options.ts'
 import { print, printError, printJson } from '../print.ts'
-import { type Answer, faultOf, type Received, startReceiver } from '../receiver.ts'
-import { requestLine, type Verdict } from '../request-line.ts'
+import { type Answer, faultOf, type ReceivedRequest, startReceiver } from '../receiver.ts'
+import { requestLine, type SignatureVerdict } from '../request-line.ts'
 
 type Flags = { port: string; host: string; secret?: string; answer?: string; json?: boolean }
 
@@ -61,12 +61,12 @@ function hints(secret: string | undefined): string[] {
 }
 
 /** Returns the response of a careful receiver: it refuses a wrong signature, so that one can see the retries. */
-function answerOf(asked: number | undefined, verdict: Verdict): Answer | undefined {
+function answerOf(asked: number | undefined, verdict: SignatureVerdict): Answer | undefined {
   if (asked !== undefined) return { status: asked, text: 'as configured' }
   return verdict.kind === 'wrong' ? { status: 401, text: verdict.why } : undefined
 }
 
-function verdictOf(request: Received, secret: string | undefined): Verdict {
+function verdictOf(request: ReceivedRequest, secret: string | undefined): SignatureVerdict {
   if (secret === undefined) return { kind: 'unchecked' }
   const why = faultOf(request, secret)
   return why === undefined ? { kind: 'right' } : { kind: 'wrong', why }
@@ -82,7 +82,7 @@ const PRINTED_HEADERS = [
   'webhook-signature',
 ]
 
-function linesOf(paint: Paint, request: Received, verdict: Verdict): string[] {
+function linesOf(paint: Paint, request: ReceivedRequest, verdict: SignatureVerdict): string[] {
   const { method, path, headers, body } = request
   const shown = PRINTED_HEADERS.flatMap((name) =>
     headers[name] === undefined ? [] : [`${name}: ${harmless(headers[name])}`],

@@ -6,7 +6,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { type PbxState, readPbxStates } from '../../pbx/watch/pbx-states.ts'
 import type { NodeRecord } from '../../store/operations/cluster.ts'
 import { openClusterStore } from '../../store/postgres/cluster.ts'
-import { placeOf, withStore } from '../open-store.ts'
+import { storePlaceOf, withStore } from '../open-store.ts'
 import { databaseOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
@@ -18,7 +18,7 @@ export function nodesCommand(program: Command): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async ({ databaseUrl, json }: { databaseUrl?: string; json?: boolean }) => {
-      const { database } = placeOf({ data: '', databaseUrl })
+      const { database } = storePlaceOf({ data: '', databaseUrl })
       if (database === undefined)
         throw wrongUsage(
           'give --database-url (HOOKSWITCH_DATABASE_URL): a service with --data is the only node there is',
@@ -29,7 +29,7 @@ export function nodesCommand(program: Command): void {
       const shown = nodes.map((node) => describeNode(node, { nowUs, states }))
       if (json) printJson(shown)
       else if (shown.length === 0) print('No node runs on this database: hookswitch serve --database-url … is one.')
-      else for (const node of shown) print(lineOf(node, widthOfTerminal()))
+      else for (const node of shown) print(nodeLine(node, widthOfTerminal()))
     })
 }
 
@@ -70,7 +70,7 @@ const widthOfTerminal = (): number => process.stdout.columns ?? WIDTH
 const CLOCK_TOLERATED_MS = 1_000
 
 /** Returns a node as a line that is no wider than this, with as many of its PBXs as have room; at least one. */
-export function lineOf(node: ShownNode, width: number): string {
+export function nodeLine(node: ShownNode, width: number): string {
   const all = lineWith(node, node.pbx_states.length)
   if (all.length <= width) return all
   let count = 0

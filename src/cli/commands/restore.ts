@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
 import { restoreStore } from '../../store/sqlite/engine/restore.ts'
-import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
@@ -18,7 +18,7 @@ export function restoreCommand(program: Command): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async (file: string, { data, databaseUrl, json = false }: Flags) => {
-      if (placeOf({ data, databaseUrl }).database !== undefined)
+      if (storePlaceOf({ data, databaseUrl }).database !== undefined)
         throw new Fault('invalid', 'a Postgres database is restored with pg_restore, or with the tools of its server')
       const stamp = rfc3339(nowUs()).replaceAll(/[:.]/g, '')
       const { newestEventAt, movedTo } = restoreStore(resolve(file), resolve(data), stamp)

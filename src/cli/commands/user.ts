@@ -11,7 +11,7 @@ import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from '../new-user.ts'
 import { noteAct } from '../note-act.ts'
-import { placeOf, type StoreFlags, whereItExists, withExistingStore, withStore } from '../open-store.ts'
+import { type StoreFlags, storePlaceOf, whereItExists, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { print, printError, printJson } from '../print.ts'
@@ -110,7 +110,7 @@ async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise
     printError(sentence)
   }
   if (process.stderr.isTTY !== true) return
-  const storePlace = placeOf({ data, databaseUrl })
+  const storePlace = storePlaceOf({ data, databaseUrl })
   const isServed = storePlace.database === undefined && holderOf(join(data, 'lock')) !== undefined
   const added = { email: user.email, account: made.account, isAdmin: admin, place: storePlace, isServed }
   for (const line of afterUser(added)) printError(line)

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
-import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
 /** Commits that a standby lacked when it took over are lost: an older copy has even less. */
-const adviceFor = ({ database }: Pick<ReturnType<typeof placeOf>, 'database'>): string =>
+const adviceFor = ({ database }: Pick<ReturnType<typeof storePlaceOf>, 'database'>): string =>
   database === undefined
     ? 'restore a backup, or report it'
     : 'after a failover to a standby that lacked the newest commits, these records are lost, and no backup has them: go on, with synchronous standbys; otherwise restore a backup, or report it'
@@ -26,7 +26,7 @@ export function verifyCommand(program: Command): void {
       if (wrong.length > 0)
         throw new Fault(
           'unavailable',
-          `the store is not consistent, see above: ${adviceFor(placeOf({ data, databaseUrl }))}`,
+          `the store is not consistent, see above: ${adviceFor(storePlaceOf({ data, databaseUrl }))}`,
         )
     })
 }

@@ -19,7 +19,7 @@ import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
 import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import { noteAct } from '../note-act.ts'
-import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { withTemplates } from '../open-templates.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printError, printJson } from '../print.ts'
@@ -141,7 +141,7 @@ async function showWebhooks(flags: Flags): Promise<void> {
     const { list } = await webhooks.list(accountId)
     const listed = await store.webhooks.webhookListWithPending(accountId)
     const running = await readRunningState(
-      placeOf(flags),
+      storePlaceOf(flags),
       listed.map(({ id }) => id),
     )
     const stateOf = (at: number) => stateOfWebhook(listed[at], byUrl, running)
@@ -195,7 +195,7 @@ function describeOptions(options: WebhookOptions | undefined): string[] {
 type AddFlags = Flags & { events: string[]; allowNet: string[] }
 
 async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags): Promise<void> {
-  const { settings } = await readRunningState(placeOf(flags), [])
+  const { settings } = await readRunningState(storePlaceOf(flags), [])
   const problem = urlProblem(url, allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])))
   // Where it is not known how the service was started, this command has to be told.
   const too = problem?.includes('--allow-net') && settings === undefined ? ', and so must this command' : ''
@@ -333,7 +333,7 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
 
 /** Returns how to send as the running service does, unless flags say otherwise. */
 async function sendingOf(flags: SendFlags) {
-  const { settings } = await readRunningState(placeOf(flags), [])
+  const { settings } = await readRunningState(storePlaceOf(flags), [])
   const { allowNet, proxy = settings?.proxy ?? undefined } = flags
   if (proxy?.includes('***'))
     throw new Fault(

@@ -1,6 +1,6 @@
 import type { EventBody } from '../../calls/event.ts'
 import { readEvent } from '../event-sentence.ts'
-import { faultOf, type Received } from '../receiver.ts'
+import { faultOf, type ReceivedRequest } from '../receiver.ts'
 import type { Played } from './recordings.ts'
 
 /** A parsed request, and the fault in its signature, body or sequence, if it has one. */
@@ -8,7 +8,7 @@ export type Entry = { readonly event: EventBody | undefined; readonly fault: str
 
 /** Compares the events that arrive with the events of the recordings. */
 type Checklist = {
-  enter(request: Received, secret: string): Entry
+  enter(request: ReceivedRequest, secret: string): Entry
   /** Returns a sentence for each missing event of the recordings and for each fault in the others. */
   missing(played: readonly Played[]): string[]
   /** Waits until all events of a recording have arrived, for at most `withinMs`. */

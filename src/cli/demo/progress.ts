@@ -1,5 +1,5 @@
 import type { Paint } from '../../lib/terminal-text.ts'
-import type { Received } from '../receiver.ts'
+import type { ReceivedRequest } from '../receiver.ts'
 import { requestLine } from '../request-line.ts'
 import type { Entry } from './checklist.ts'
 import { nextSteps, ownName } from './next-steps.ts'
@@ -16,7 +16,7 @@ type Place = {
 type Progress = {
   open(place: Place): void
   begin(played: Played): void
-  received(request: Received, entry: Entry): void
+  received(request: ReceivedRequest, entry: Entry): void
   close(missing: readonly string[]): void
   goOn(url: string): void
 }

@@ -92,14 +92,16 @@ async function diagnoseNodes(source: DatabaseSource): Promise<Diagnosis[]> {
   const cluster = openClusterStore(source)
   try {
     const nodes = await cluster.nodeList()
-    return nodes.flatMap(({ address, deadUs, clockAheadUs }) => diagnoseClock({ address, deadUs, clockAheadUs }))
+    return nodes.flatMap(({ address, deadUs, clockAheadUs }) =>
+      diagnoseDatabaseClock({ address, deadUs, clockAheadUs }),
+    )
   } finally {
     await cluster.stop()
   }
 }
 
 /** Judges the clock of a node. */
-export function diagnoseClock(node: Pick<NodeRecord, 'address' | 'deadUs' | 'clockAheadUs'>): Diagnosis[] {
+export function diagnoseDatabaseClock(node: Pick<NodeRecord, 'address' | 'deadUs' | 'clockAheadUs'>): Diagnosis[] {
   const aheadMs = (node.clockAheadUs ?? 0) / MILLISECOND
   if (node.deadUs !== null || Math.abs(aheadMs) <= NODE_CLOCK_TOLERANCE_MS) return []
   const side = aheadMs > 0 ? 'ahead of' : 'behind'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { lineOf, type ShownNode } from '../../../src/cli/commands/nodes.ts'
+import { nodeLine, type ShownNode } from '../../../src/cli/commands/nodes.ts'
 import { emptyFolder, run, startServe } from '../../help/app.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
@@ -59,7 +59,7 @@ const shown = (pbxs: number): ShownNode => ({
 test.each([80, 120, 200])(
   'a node with many PBXs has a line of at most %i columns, and says how many are left out',
   (width) => {
-    const line = lineOf(shown(500), width)
+    const line = nodeLine(shown(500), width)
     expect(line.length).toBeLessThanOrEqual(width)
     expect(line).toContain('clock 30.0 s behind the database')
     if (width === 200) expect(line).toMatch(/PBX pbx-0 \(.*\) and 49\d more \(--json lists them\), maintenance$/)
@@ -67,5 +67,5 @@ test.each([80, 120, 200])(
 )
 
 test('a node with few PBXs has all in its line', () => {
-  expect(lineOf(shown(2), 300)).toMatch(/PBX pbx-0 \(refused: .*\), pbx-1 \(refused: .*\), maintenance$/)
+  expect(nodeLine(shown(2), 300)).toMatch(/PBX pbx-0 \(refused: .*\), pbx-1 \(refused: .*\), maintenance$/)
 })

@@ -16,7 +16,7 @@ export type TriedResponse = {
 export const bodySchemaOf = (endpoint: Endpoint) => endpoint.requestBody?.content['application/json']?.schema
 
 /** Returns the first form of a request: examples of its required fields. */
-export function formOf(endpoint: Endpoint, document: ApiDocument): RequestForm {
+export function requestFormOf(endpoint: Endpoint, document: ApiDocument): RequestForm {
   const schema = bodySchemaOf(endpoint)
   const filled = (endpoint.parameters ?? []).filter(({ schema: own }) => own.default !== undefined)
   return {
