@@ -97,6 +97,8 @@ export type ChannelSignal =
       readonly byQueue?: boolean
       /** A conference calls it in: nobody called, and who is called is no caller either. */
       readonly forConference?: boolean
+      /** It is rung for a page: who pages meets it in a conference. */
+      readonly paged?: boolean
     }
   | { readonly kind: 'ringing'; readonly id: string }
   /** The channel is up. For a caller's channel that is the PBX's answer, not a person's. */

@@ -40,6 +40,60 @@ call_ended answered owner 1001
 call_saved recordings 0`,
   ],
   [
+    'an originate that rings two phones: who answers first is the caller, and the other was answered elsewhere',
+    (pbx) => {
+      const shown = { 'Caller-Caller-ID-Number': '79035556677', 'Caller-Channel-Created-Time': '1795213000500000' }
+      pbx.dial(null, 'A', '1001', {}, shown)
+      pbx.dial(null, 'B', '1002', {}, shown)
+      pbx.later(600)
+      // The end of the other phone may overtake the answer.
+      pbx.hangup('A', 'LOSE_RACE')
+      pbx.answer('B')
+      pbx.dialOutside('B', 'C', '79035556677')
+      pbx.later(600)
+      pbx.answer('C')
+      pbx.bridge('B', 'C')
+      pbx.later(2_000)
+      pbx.end('C', 'B')
+    },
+    `call_started outbound 1001 79035556677
+~dial_started user 1001
+~dial_started user 1002
+~dial_ended user 1001 answered_elsewhere
+~dial_answered user 1002
+~dial_started external 79035556677
+dial_answered external 79035556677
+~dial_ended external 79035556677 answered
+~dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'two originates that show one number at different times are two calls',
+    (pbx) => {
+      const shown = (atUs: string) => ({
+        'Caller-Caller-ID-Number': '79035556677',
+        'Caller-Channel-Created-Time': atUs,
+      })
+      pbx.dial(null, 'A', '1001', {}, shown('1795213000500000'))
+      pbx.later(20)
+      pbx.dial(null, 'B', '1002', {}, shown('1795213000520000'))
+      pbx.later(2_000)
+      for (const id of ['A', 'B']) pbx.hangup(id, 'NO_ANSWER')
+    },
+    `call_started outbound 1001 79035556677
+dial_started user 1001
+dial_ended user 1001 no_answer
+call_ended no_answer owner -
+call_saved recordings 0
+
+call_started outbound 1002 79035556677
+dial_started user 1002
+dial_ended user 1002 no_answer
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
     'an attended transfer that is finished while it rings',
     (pbx) => {
       talk(pbx)

@@ -7,6 +7,9 @@ import { checkScene, type SceneCase } from '../help/scene.ts'
 
 type Scene = ReturnType<typeof freeswitchScene>
 
+/** A party enters a conference. */
+const CONFERENCE = { 'Event-Subclass': 'conference::maintenance', Action: 'add-member' }
+
 /** 1001 rings for 20 s, and the failure handler sends the caller to its mailbox. */
 function ringsInVain(pbx: Scene): void {
   pbx.inbound('A', '15551230001', '15550100101')
@@ -174,6 +177,46 @@ dial_ended user 1001 answered_elsewhere
 dial_ended user 1002 answered
 dial_ended group 600 answered
 call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a page (page.lua): the phones are originated into a conference, and answer by themselves',
+    (pbx) => {
+      pbx.call('A', '105', '*724')
+      pbx.answer('A')
+      pbx.emit('CUSTOM', 'A', { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' })
+      for (const phone of ['101', '102', '103']) {
+        pbx.create(
+          phone,
+          'outbound',
+          {
+            'Channel-Name': `sofia/internal/${phone}@acme.example`,
+            'Caller-Destination-Number': phone,
+            'Caller-Caller-ID-Number': '105',
+          },
+          {
+            dialed_user: phone,
+            sofia_profile_name: 'internal',
+            sip_auto_answer: 'true',
+            'sip_h_Call-Info': '<sip:acme.example>;answer-after=0',
+          },
+        )
+        pbx.later(200)
+        pbx.answer(phone)
+        pbx.emit('CUSTOM', phone, { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' })
+      }
+      pbx.later(5_000)
+      pbx.end('A', '101', '102', '103')
+    },
+    `call_started internal 105 *724
+~dial_answered user 101
+~dial_answered user 102
+~dial_answered user 103
+~dial_ended user 101 answered
+~dial_ended user 102 answered
+~dial_ended user 103 answered
+dial_ended group *724 answered
+call_ended answered owner 103
 call_saved recordings 0`,
   ],
   [

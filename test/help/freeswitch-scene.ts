@@ -52,7 +52,7 @@ export function freeswitchScene(tenants?: TenantRule) {
     }
     const event = {
       name,
-      subclass: '',
+      subclass: fields['Event-Subclass'] ?? '',
       body: '',
       get: (key: string) => fields[key] ?? '',
       has: (key: string) => key in fields,

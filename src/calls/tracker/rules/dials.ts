@@ -27,7 +27,7 @@ export function beginDial(
   at: At,
   signal: Pick<
     Extract<ChannelSignal, { kind: 'dial_begin' }>,
-    'source' | 'endpoint' | 'shown' | 'place' | 'placeFollows' | 'forwarded' | 'byQueue' | 'forConference'
+    'source' | 'endpoint' | 'shown' | 'place' | 'placeFollows' | 'forwarded' | 'byQueue' | 'forConference' | 'paged'
   >,
   dest: Channel,
 ): void {
@@ -43,6 +43,7 @@ export function beginDial(
   dest.dial.forwarded = signal.forwarded === true
   dest.dial.byQueue = signal.byQueue ?? null
   dest.dial.forConference = signal.forConference === true
+  dest.dial.paged = signal.paged === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && source !== null) noteGoesOn(call, source)
   if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)
@@ -124,8 +125,9 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
 /** The phone of a page, which the PBX rings by itself, waits that long for the conference that shows who pages. */
 const PAGE_US = 5_000_000
 
-/** Returns whether a phone is rung for a page: from a place like `PAGE101`, as FreePBX calls it. */
+/** Returns whether a phone is rung for a page: the PBX shows it, or the place is one like `PAGE101`, as in FreePBX. */
 function isPaged(state: TrackerState, { endpoint, dial }: Channel): boolean {
+  if (dial?.paged === true) return true
   const half = channelOf(state, dial?.source ?? null)
   if (half === undefined || !isVirtual(half) || endpoint.number === null) return false
   return half.dialledNumber === `PAGE${endpoint.number}`

@@ -124,8 +124,8 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
   call.directionKnown = true
 }
 
-/** A feature code with the number of a phone behind it (an intercom) calls that phone. */
-function isByFeatureCode(dialled: string | null, { endpoint: { kind, number } }: Channel): boolean {
+/** Returns whether a number is a feature code with that of a phone behind it (an intercom): it calls that phone. */
+export function isByFeatureCode(dialled: string | null, { endpoint: { kind, number } }: Channel): boolean {
   return (
     dialled !== null && isFeatureCode(dialled) && kind === 'extension' && number !== null && dialled.endsWith(number)
   )

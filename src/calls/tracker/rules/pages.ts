@@ -3,7 +3,7 @@ import { callOf, channelOf, channelsOf, markChanged } from '../state/registry.ts
 import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 import { addStage } from './dial-stages.ts'
-import { destination } from './direction.ts'
+import { decideDirectionByDial, destination, isByFeatureCode } from './direction.ts'
 import { isOver, mayBecomeOne, merge } from './merges.ts'
 import { noteAnswer } from './stages.ts'
 
@@ -22,7 +22,8 @@ export function joinPage(state: TrackerState, at: At, present: readonly Channel[
   if (!waiting.some(isHere) && openGroup(page, pager) === undefined) return
   for (const call of waiting) {
     const isOfPage = isHere(call) || channelsOf(state, call).some(({ shown }) => shown === pager.endpoint.number)
-    if (isOfPage && mayBecomeOne(call, page)) join(state, at, { call, page, pager })
+    if (isOfPage && mayBecomeOne(call, page))
+      join(state, at, { call, page, pager, isIntercom: waiting.length === 1 && callsPhone(state, call, pager) })
   }
   markChanged(state, page)
 }
@@ -38,6 +39,12 @@ export function joinPageUnderWay(state: TrackerState, at: At, call: Call | undef
     )
 }
 
+/** Returns whether the pager dialled a feature code with the number of this one phone: an intercom is a call to it. */
+function callsPhone(state: TrackerState, { stages }: Call, pager: Channel): boolean {
+  const leg = channelOf(state, stages[0]?.legs[0] ?? null)
+  return leg !== undefined && isByFeatureCode(destination(pager.dialledNumber), leg)
+}
+
 /** The caller of a call that rings nobody but the phones of a page. */
 function isPager(state: TrackerState, channel: Channel): boolean {
   const call = callOf(state, channel)
@@ -46,9 +53,21 @@ function isPager(state: TrackerState, channel: Channel): boolean {
   return call.stages.every((stage) => stage.kind === 'group' || stage.parentId !== null)
 }
 
-function join(state: TrackerState, at: At, { call, page, pager }: { call: Call; page: Call; pager: Channel }): void {
+function join(
+  state: TrackerState,
+  at: At,
+  { call, page, pager, isIntercom }: { call: Call; page: Call; pager: Channel; isIntercom: boolean },
+): void {
   const stages = [...call.stages]
   merge(state, call, page)
+  if (isIntercom) {
+    for (const stage of stages) stage.source = pager.id
+    const leg = channelOf(state, stages[0]?.legs[0] ?? null)
+    if (leg !== undefined) decideDirectionByDial(state, page, leg, pager)
+    for (const stage of stages)
+      if (stage.answered && leg !== undefined) noteAnswer(state, page, stage, { leg, enteredUs: at.atUs })
+    return
+  }
   const group = groupOf(state, page, pager, stages)
   for (const stage of stages) {
     stage.source = pager.id

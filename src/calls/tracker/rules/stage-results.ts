@@ -1,7 +1,7 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { channelOf } from '../state/registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
 
 /**
  * The results of stages that nobody answered: their own channels report one, and other channels may explain it a moment
@@ -39,8 +39,11 @@ export function resultOfStage(
   }
   if (isAbandoned(state, call, stage)) return 'cancelled'
   const caller = channelOf(state, stage.source)
-  // Nobody called it: the PBX rang it by itself, and gave it up.
-  if (stage.source === null) return 'no_answer'
+  // Nobody called it: the PBX rang it by itself, and gave it up, or connected another party that it rang.
+  if (stage.source === null) {
+    const hasRivals = call.stages.some((other) => other !== stage && other.source === null && isPartyStage(other))
+    return hasRivals && results.includes('answered_elsewhere') ? 'answered_elsewhere' : 'no_answer'
+  }
   // A PBX may report a moment after the hang-up that it was the caller's.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }

@@ -111,6 +111,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     forwarded: false,
     byQueue: null,
     forConference: false,
+    paged: false,
     beganUs,
     beganArrivedUs,
     rangUs: null,

@@ -29,6 +29,8 @@ export type Dial = {
   byQueue: boolean | null
   /** A conference calls the party in. */
   forConference: boolean
+  /** It is rung for a page. */
+  paged: boolean
   beganUs: number | null
   beganArrivedUs: number
   rangUs: number | null

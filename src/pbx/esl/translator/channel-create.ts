@@ -84,32 +84,59 @@ function dialOf(context: EslContext, event: EslEvent, { id, source }: Leg, endpo
     forwarded: dialler?.isForwarded === true && endpoint.kind === 'external',
     byQueue,
     forConference: source === null && isMadeByConference(event),
+    paged: source === null && isAutoAnswered(event) && pagerOf(context, event) !== undefined,
   }
 }
 
 /** Returns the party that is rung, on behalf of which party, and when. */
-function originateOf(event: EslEvent): { readonly what: string; readonly atUs: number } {
+function originateOf(event: EslEvent): NonNullable<Leg['originate']> {
   const user = ['dialed_user', 'dialed_domain'].map((name) => variableOf(event, name))
-  const what = [...user, event.get('Caller-Caller-ID-Number')].join(' ')
-  return { what, atUs: Number(event.get('Caller-Channel-Created-Time')) }
+  const shown = event.get('Caller-Caller-ID-Number')
+  return { what: [...user, shown].join(' '), shown, atUs: Number(event.get('Caller-Channel-Created-Time')) }
 }
 
 /** All devices of a party are rung at the same moment. */
 const TWINS_US = 500_000
 
-/** Another device of the same party that the same originate rings. */
+/** Another device of the same party, or another party, that the same originate rings: who answers first has the call. */
 function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
-  const { what, atUs } = originateOf(event)
+  const { what, shown, atUs } = originateOf(event)
   if (variableOf(event, 'dialed_user') === '') return undefined
-  return [...context.legs.values()].find(
-    ({ originate, answered, gone }) =>
-      originate?.what === what && !answered && !gone && Math.abs(originate.atUs - atUs) < TWINS_US,
-  )
+  // Parties of one originate are shown the same caller and have one stamp; phones that are paged are no rivals.
+  const mayBeRival = /^\+?\d+$/.test(shown) && shown !== NO_CALLER && !isAutoAnswered(event)
+  return [...context.legs.values()].find(({ originate, answered, gone }) => {
+    if (originate === null || answered || gone) return false
+    const isOneParty = originate.what === what && Math.abs(originate.atUs - atUs) < TWINS_US
+    return isOneParty || (mayBeRival && originate.shown === shown && originate.atUs === atUs && atUs > 0)
+  })
 }
 
 /** mod_callcenter and mod_fifo name the caller for whom they ring a member. */
 const isByQueue = (event: EslEvent): boolean =>
   ['cc_member_session_uuid', 'fifo_bridge_uuid', 'fifo_hangup_check'].some((name) => variableOf(event, name) !== '')
+
+/** Returns whether a phone is originated for no leg, and told to answer by itself: for a page, or for its own user. */
+export const isAutoAnswered = (event: EslEvent): boolean =>
+  event.get('Call-Direction') === 'outbound' &&
+  sourceOf(event) === null &&
+  (variableOf(event, 'sip_auto_answer') === 'true' || /answer-after=0/.test(variableOf(event, 'sip_h_Call-Info')))
+
+/** Returns the party that pages a phone: it shows its number there, has called in, and waits for the others. */
+export function pagerOf(context: EslContext, event: EslEvent): Leg | undefined {
+  const shown = event.get('Caller-Caller-ID-Number')
+  if (shown === event.get('Caller-Destination-Number')) return undefined
+  const tenant = tenantIn(context, event)?.toLowerCase() ?? null
+  return [...context.legs.values()].find(
+    (leg) =>
+      leg.extension === shown &&
+      leg.source === null &&
+      !leg.originated &&
+      !leg.gone &&
+      leg.peers.length === 0 &&
+      leg.reached.size === 0 &&
+      (tenant === null || customerOf(context, leg) === tenant),
+  )
+}
 
 /** A leg that a module originates has the variables of the event by which it was asked for. */
 const isMadeByConference = (event: EslEvent): boolean =>

@@ -2,7 +2,7 @@ import { isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import type { EslEvent } from '../event.ts'
 import { variableOf } from '../event.ts'
 import type { EventOrder, Prerequisite } from './causal-order.ts'
-import { campingFor, sourceOf } from './channel-create.ts'
+import { campingFor, isAutoAnswered, pagerOf, sourceOf } from './channel-create.ts'
 import { type EslContext, type Leg, placeOf } from './legs.ts'
 import { bridgedBy } from './queues.ts'
 
@@ -30,6 +30,7 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
           ...queueIsJoined(context, event),
           ...callerIsHeard(context, event),
           ...campingIsShown(context, event),
+          ...pagerIsMade(context, event),
         ],
       }
     case 'CHANNEL_BRIDGE': {
@@ -109,6 +110,18 @@ function campingIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
   const isMet = (): boolean => campingFor(context, event) !== null
   return [{ name: `camping ${event.get('Unique-ID')}`, isMet, timeoutUs: HEARD_TIMEOUT_US }]
 }
+
+/** A phone that is to answer by itself is paged, perhaps, by a party whose leg is on its way. */
+const pagerIsMade = (context: EslContext, event: EslEvent): Prerequisite[] =>
+  isAutoAnswered(event) && isShortNumber(event.get('Caller-Caller-ID-Number'))
+    ? [
+        {
+          name: `pager ${event.get('Unique-ID')}`,
+          isMet: () => pagerOf(context, event) !== undefined,
+          timeoutUs: HEARD_TIMEOUT_US,
+        },
+      ]
+    : []
 
 /** A leg that is bridged is out of the bridge that it was in before. */
 const legIsFree = (context: EslContext, id: string, other: string): Prerequisite => ({
