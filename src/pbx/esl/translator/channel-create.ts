@@ -92,22 +92,30 @@ function dialOf(context: EslContext, event: EslEvent, { id, source }: Leg, endpo
 function originateOf(event: EslEvent): NonNullable<Leg['originate']> {
   const user = ['dialed_user', 'dialed_domain'].map((name) => variableOf(event, name))
   const shown = event.get('Caller-Caller-ID-Number')
-  return { what: [...user, shown].join(' '), shown, atUs: Number(event.get('Caller-Channel-Created-Time')) }
+  return {
+    what: [...user, shown].join(' '),
+    shown,
+    domain: variableOf(event, 'dialed_domain'),
+    atUs: Number(event.get('Caller-Channel-Created-Time')),
+  }
 }
 
 /** All devices of a party are rung at the same moment. */
 const TWINS_US = 500_000
 
-/** Another device of the same party, or another party, that the same originate rings: who answers first has the call. */
+/** Another device of the same party, or another party, that the same originate rings. */
 function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
   const { what, shown, atUs } = originateOf(event)
   if (variableOf(event, 'dialed_user') === '') return undefined
-  // Parties of one originate are shown the same caller and have one stamp; phones that are paged are no rivals.
-  const mayBeRival = /^\+?\d+$/.test(shown) && shown !== NO_CALLER && !isAutoAnswered(event)
+  // Parties of one originate are shown the same caller and have one stamp; paged phones are no rivals.
+  const domain = variableOf(event, 'dialed_domain')
+  const mayBeRival = atUs > 0 && /^\+?\d+$/.test(shown) && shown !== NO_CALLER && !isAutoAnswered(event)
   return [...context.legs.values()].find(({ originate, answered, gone }) => {
     if (originate === null || answered || gone) return false
     const isOneParty = originate.what === what && Math.abs(originate.atUs - atUs) < TWINS_US
-    return isOneParty || (mayBeRival && originate.shown === shown && originate.atUs === atUs && atUs > 0)
+    return (
+      isOneParty || (mayBeRival && originate.shown === shown && originate.domain === domain && originate.atUs === atUs)
+    )
   })
 }
 

@@ -41,8 +41,13 @@ export type Leg = {
   transferSource: string
   /** The destination of a transfer that became a signal already. */
   expectedDestination: string | null
-  /** The party that is rung, on behalf of which party, the number it is shown, and when, if the PBX originates the leg. */
-  originate: { readonly what: string; readonly shown: string; readonly atUs: number } | null
+  /** If the PBX originates the leg: who is rung, the number and the domain that it is shown, and when. */
+  originate: {
+    readonly what: string
+    readonly shown: string
+    readonly domain: string
+    readonly atUs: number
+  } | null
   /** The number that a caller shows while it camps on a busy phone: legs with it are rung for this one. */
   camps: string | null
   /** The number of a caller. */
