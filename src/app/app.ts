@@ -128,15 +128,16 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const server = startServer(root, config.listen)
     started.push(server)
     // Nodes that share a database report to each other in it, and have no folder.
+    const settings = settingsInForce(server.url, config)
     if (config.database === undefined) {
       const { clock, counts, dispatcher } = sending
       const own = { counts, health: dispatcher.health }
-      const settings = settingsInForce(server.url, config)
       started.unshift(
         await startServiceNote({ folder: config.dataPath, settings, own, steadyUs: clock.steadyUs, nowUs }),
       )
     }
     await persistence.join(server.url, {
+      settings: JSON.stringify(settings),
       canWatch: (name) => pbxs.entries().some(({ record }) => record.name === name),
       accounts: () =>
         new Map(

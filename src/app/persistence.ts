@@ -37,7 +37,7 @@ export type Persistence = {
    * Joins the cluster as the node that answers at this URL. Resolves when other nodes may give it leases, or after 5 s
    * without an answer from the database.
    */
-  join(url: string, pbxs: NodePbxs): Promise<void>
+  join(url: string, node: NodePbxs & { readonly settings: string }): Promise<void>
   /** Hands over all accounts and PBXs, each as soon as its work has ended. */
   leave(): Promise<void>
   stop(): Promise<void>
@@ -147,9 +147,9 @@ async function openAmongOthers(
     disk: NO_DISK,
     cluster: { store: clusterStore, keeper, statuses, nodeId: keeper.nodeId },
     drainMs: DRAIN_MS,
-    async join(url, pbxs) {
+    async join(url, { settings, ...pbxs }) {
       known = pbxs
-      await Promise.race([keeper.join(addressOf(url)), Bun.sleep(JOINS_WITHIN_MS)])
+      await Promise.race([keeper.join(addressOf(url), settings), Bun.sleep(JOINS_WITHIN_MS)])
     },
     leave: keeper.leave,
     async stop() {

@@ -134,6 +134,16 @@ function removeIfPossible(path: string): void {
   }
 }
 
+/** Returns settings that a service wrote as JSON; `undefined`: there are none, or those of another version. */
+export function readSettings(json: string | null): SettingsInForce | undefined {
+  try {
+    const settings: unknown = JSON.parse(json ?? 'null')
+    return Value.Check(SettingsInForce, settings) ? settings : undefined
+  } catch {
+    return undefined
+  }
+}
+
 type Last = ReturnType<OwnStatuses['counts']['last']>
 
 /** Returns why the last attempt of a webhook failed. */

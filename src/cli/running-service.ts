@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { type DownWebhook, lastErrorOf, readServiceNote, type SettingsInForce } from '../app/service-note.ts'
+import {
+  type DownWebhook,
+  lastErrorOf,
+  readServiceNote,
+  readSettings,
+  type SettingsInForce,
+} from '../app/service-note.ts'
 import { stateOfNode } from '../cluster/node-state.ts'
 import type { DatabaseSource } from '../lib/database-url.ts'
 import { formatDuration, nowUs, parseTime, rfc3339 } from '../lib/time.ts'
@@ -42,7 +48,15 @@ function isHeld(folder: string): boolean {
   }
 }
 
-/** Reads the reports of a database's nodes. Each node has its own settings. */
+/** Returns the settings that all nodes have, with the URL of the first; `undefined` if they differ or are unknown. */
+function commonSettings(nodes: readonly { readonly settings: string | null }[]): SettingsInForce | undefined {
+  const [first, ...others] = nodes.map(({ settings }) => readSettings(settings))
+  if (first === undefined) return undefined
+  const isCommon = others.every((one) => one !== undefined && Bun.deepEquals({ ...one, url: first.url }, first))
+  return isCommon ? first : undefined
+}
+
+/** Reads the reports of a database's nodes. */
 async function readNodesState(source: DatabaseSource, webhookIds: readonly number[]): Promise<RunningState> {
   const cluster = openClusterStore(source)
   const client = newClient(source, { role: 'status', connections: 1, statementMs: STATEMENT_MS })
@@ -50,7 +64,8 @@ async function readNodesState(source: DatabaseSource, webhookIds: readonly numbe
   try {
     const databaseUs = await cluster.clockGet()
     const nodes = await cluster.nodeList()
-    if (!nodes.some((node) => stateOfNode(node, databaseUs) !== 'dead')) return NOT_RUNNING
+    const live = nodes.filter((node) => stateOfNode(node, databaseUs) !== 'dead')
+    if (live.length === 0) return NOT_RUNNING
     const rows = await statuses.webhookStatusGetMany(webhookIds)
     const down = rows.flatMap(({ webhookId, status, isPresent }) => {
       const { downSinceUs, last } = reportedStatus(status, isPresent)
@@ -58,7 +73,7 @@ async function readNodesState(source: DatabaseSource, webhookIds: readonly numbe
       const since = rfc3339(Math.round(nowUs() - databaseUs + downSinceUs))
       return [[webhookId, { webhookId, since, error: lastErrorOf(last) }] as const]
     })
-    return { isRunning: true, settings: undefined, down: new Map(down) }
+    return { isRunning: true, settings: commonSettings(live), down: new Map(down) }
   } finally {
     await client.stop()
     await cluster.stop()

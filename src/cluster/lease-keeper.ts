@@ -25,10 +25,11 @@ import { newTrustWatch } from './trust-watch.ts'
  */
 export type LeaseKeeper = Ownership & {
   /**
-   * Joins the cluster as a node with this address. Resolves after its first heartbeat, or when it is stopped. From then
-   * on other nodes may give it leases; some seconds later it takes its share.
+   * Joins the cluster as a node with this address, and with settings (JSON) for commands. Resolves after its first
+   * heartbeat, or when it is stopped. From then on other nodes may give it leases; some seconds later it takes its
+   * share.
    */
-  join(address: string): Promise<void>
+  join(address: string, settings?: string): Promise<void>
   /** Returns the id of this node. It changes after the node was declared dead. */
   nodeId(): string
   /** Returns the number of leases of each kind, for the metrics. */
@@ -93,8 +94,8 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   const acts = (name: string) => isTrusted() && member.leases().holds(name)
   return {
     isShared: true,
-    join(address) {
-      if (loop.begin(() => member.setAddress(address))) unlisten = options.cluster.listen(hinted)
+    join(address, settings) {
+      if (loop.begin(() => member.setAddress(address, settings ?? null))) unlisten = options.cluster.listen(hinted)
       return joined.promise
     },
     ownsAccount: (accountId) => acts(accountLease(accountId)),

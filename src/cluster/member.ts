@@ -24,6 +24,8 @@ type MemberOptions = LeaseKeeperOptions & {
 type Self = {
   id: string
   address: string
+  /** What commands need of its settings; `null`: nothing is known. */
+  settings: string | null
   leases: Leases
   /** The node is in the database. */
   isAdded: boolean
@@ -53,14 +55,15 @@ type Context = MemberOptions & { readonly self: Self; readonly handOvers: Return
 export function createMember(options: MemberOptions) {
   const id = crypto.randomUUID()
   const leases = leasesOf(options, id)
-  const self: Self = { id, leases, address: '', isAdded: false, isLeaving: false, ...NOTHING_KNOWN }
+  const self: Self = { id, leases, address: '', settings: null, isAdded: false, isLeaving: false, ...NOTHING_KNOWN }
   const handOvers = newHandOvers({ cluster: options.cluster, onReady: options.onReady })
   const context: Context = { ...options, self, handOvers }
   return {
     id: () => self.id,
     leases: () => self.leases,
-    setAddress(address: string): void {
+    setAddress(address: string, settings: string | null): void {
       self.address = address
+      self.settings = settings
     },
 
     /** Sends a heartbeat and carries out its plan. Returns the microseconds until there is more to do, if known. */
@@ -151,7 +154,7 @@ async function beat(context: Context): Promise<Plan | undefined> {
   const { self, cluster, version, pbxs, elapsedUs, notify, log } = context
   const { id, leases } = self
   await resolveDoubt(context)
-  if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs })
+  if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs, settings: self.settings })
   self.isAdded = true
   const sentUs = elapsedUs()
   if (sentUs - self.leasesReadUs >= READ_LEASES_EVERY_US) self.leaseView = undefined

@@ -169,7 +169,9 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('with a database of several node
     const direct = await openPostgresStore(databaseSource(database.url))
     try {
       await addUser(other.path, 'a@example.com', { store })
-      expect((await command('webhook', 'add', 'http://127.0.0.1:1/d', '--allow-net', 'loopback')).code).toBe(0)
+      // The node has left its settings in the database.
+      expect((await command('webhook', 'add', 'http://127.0.0.1:1/d')).code).toBe(0)
+      expect((await command('webhook', 'add', 'http://10.1.2.3/')).stderr).toMatch(/--allow-net private\n$/)
       const list = async () => JSON.parse((await command('webhook', 'list', '--json')).stdout)
       for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await storeEvents(direct, [startOf(name)])
       await until('it is down', async () => (await list())[0].state === 'down')

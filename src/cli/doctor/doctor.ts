@@ -72,14 +72,16 @@ export async function diagnose(
 function inForce(given: Config, running: SettingsInForce | undefined): Config {
   if (running === undefined) return given
   const { hostname, port } = new URL(running.url)
-  const isListenGiven = !Bun.deepEquals(given.listen, listenAddress(SETTINGS.listen.default))
+  // A node may be on another machine: its address and folders say nothing about this one.
+  const isElsewhere = given.database !== undefined
+  const isListenGiven = isElsewhere || !Bun.deepEquals(given.listen, listenAddress(SETTINGS.listen.default))
   return {
     ...given,
     listen: isListenGiven ? given.listen : { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) },
     allowNets: given.allowNets.length > 0 ? given.allowNets : running.allowNets,
     proxy: given.proxy ?? running.proxy ?? undefined,
     recordingsFrom: given.recordingsFrom.length > 0 ? given.recordingsFrom : running.recordingsFrom,
-    recordingsCopy: given.recordingsCopy ?? running.recordingsCopy ?? undefined,
+    recordingsCopy: given.recordingsCopy ?? (isElsewhere ? undefined : (running.recordingsCopy ?? undefined)),
   }
 }
 

@@ -11,6 +11,8 @@ type NewNode = {
   readonly version: string
   /** The PBXs of its settings. */
   readonly pbxs: readonly string[]
+  /** Those of its settings that commands need: JSON without secrets, which the store does not read. */
+  readonly settings?: string | null
 }
 
 /**
@@ -76,6 +78,8 @@ export type NodeRecord = {
   readonly deadUs: number | null
   /** How far its wall clock is ahead of the database's; `null`: it is not known. */
   readonly clockAheadUs: number | null
+  /** JSON, as the node gave them; `null`: it is of an earlier version. */
+  readonly settings: string | null
   readonly leases: readonly string[]
 }
 

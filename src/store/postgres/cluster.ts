@@ -52,7 +52,7 @@ export function createClusterStore(
         ([row]) => row?.timeline ?? null,
         (error) => (isBroken(error) ? Promise.reject(error) : null),
       ),
-    async nodeAdd({ id, address, version, pbxs }) {
+    async nodeAdd({ id, address, version, pbxs, settings = null }) {
       const leases = ['maintenance', ...pbxs.map((name) => `pbx:${name}`)]
       const terms = leases.map(() => crypto.randomUUID())
       const values = [
@@ -62,6 +62,7 @@ export function createClusterStore(
         [EVERY_PBX, ...pbxs.map(encodeURIComponent)].join(' '),
         texts(leases),
         texts(terms),
+        settings,
       ]
       await query(ADD, values)
     },
@@ -121,8 +122,8 @@ const ADD = `
     INSERT INTO leases (name, node, term) SELECT name, NULL, term FROM unnest($5::text[], $6::text[]) AS new (name, term)
       ON CONFLICT (name) DO NOTHING RETURNING name
   ), ${COUNTED}
-  INSERT INTO nodes (id, address, version, pbxs, started_us, beat, beat_us)
-    VALUES ($1, $2, $3, $4, ${NOW_US}, 1, ${NOW_US}) ON CONFLICT (id) DO NOTHING`
+  INSERT INTO nodes (id, address, version, pbxs, started_us, beat, beat_us, settings)
+    VALUES ($1, $2, $3, $4, ${NOW_US}, 1, ${NOW_US}, $7) ON CONFLICT (id) DO NOTHING`
 
 type BeatRow = {
   what: 'beat' | 'clock' | 'node' | 'version' | 'own' | 'free' | 'count' | 'owner'
@@ -201,7 +202,7 @@ type NodeRow = Omit<NodeRecord, 'leases'> & { leases: string }
 
 const LIST = `
   SELECT id, address, version, started_us AS "startedUs", beat_us AS "beatUs", dead_us AS "deadUs",
-    clock_ahead_us AS "clockAheadUs",
+    clock_ahead_us AS "clockAheadUs", settings,
     coalesce((SELECT string_agg(name, E'\\n' ORDER BY name) FROM leases WHERE node = id AND dead_us IS NULL), '') AS leases
   FROM nodes WHERE dead_us IS NULL OR dead_us > ${NOW_US} - ${HOUR_US} ORDER BY started_us, id`
 

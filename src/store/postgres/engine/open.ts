@@ -11,6 +11,7 @@ import formerRecordings from '../migrations/008.sql' with { type: 'text' }
 import histories from '../migrations/009.sql' with { type: 'text' }
 import leaseChanges from '../migrations/010.sql' with { type: 'text' }
 import outages from '../migrations/011.sql' with { type: 'text' }
+import nodeSettings from '../migrations/012.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -32,6 +33,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: histories, usableFrom: 1 },
   { text: leaseChanges, usableFrom: 1 },
   { text: outages, usableFrom: 1 },
+  { text: nodeSettings, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000
