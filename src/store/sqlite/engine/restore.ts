@@ -26,19 +26,21 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
   const holder = holderOf(join(dataPath, 'lock'))
   if (holder !== undefined)
     throw new Fault('unavailable', `hookswitch runs on ${dataPath} (${holder}): stop it first, then restore`)
-  const newestEventUs = readBackup(backup)
+  proveFile(backup)
   makeFolder(dataPath)
   const lock = lockFolder(join(dataPath, 'lock'))
   const part = join(dataPath, `hookswitch.db.${randomUUID()}.part`)
   try {
     copyFileSync(backup, part)
+    const newestEventUs = readBackup(part, backup)
     syncToDisk(part)
     const movedTo = moveAway(dataPath, join(dataPath, `before-restore-${stamp}`))
     renameSync(part, join(dataPath, 'hookswitch.db'))
     syncToDisk(dataPath)
     return { newestEventAt: newestEventUs === null ? null : rfc3339(newestEventUs), movedTo }
   } catch (cause) {
-    rmSync(part, { force: true })
+    for (const suffix of ['', '-wal', '-shm']) rmSync(part + suffix, { force: true })
+    if (cause instanceof Fault) throw cause
     throw new Fault('unavailable', `cannot restore ${backup}: ${refusalOf(cause, dataPath)}`, { cause })
   } finally {
     lock.release()
@@ -57,14 +59,21 @@ function moveAway(dataPath: string, target: string): string | null {
   return target
 }
 
-/** Checks that a file is an intact backup. Returns the time of its newest event in microseconds, or `null`. */
-function readBackup(path: string): number | null {
+function proveFile(path: string): void {
   if (!existsSync(path)) throw new Fault('not_found', `there is no file ${path}: give the file of a backup`)
   if (!statSync(path).isFile()) throw new Fault('invalid', `${path} is no file: give the file of a backup`)
-  if (existsSync(`${path}-wal`))
+  // One of no bytes holds nothing: whoever looks into a backup with SQLite leaves one.
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
     throw new Fault('invalid', `${path} is a store in use, not a backup: ${path}-wal belongs to it`)
+}
+
+/**
+ * Checks that a copy of a backup is intact: SQLite writes files beside what it opens, and the folder of the backup may be
+ * read-only. Returns the time of its newest event in microseconds, or `null`.
+ */
+function readBackup(copy: string, path: string): number | null {
   try {
-    const sqlite = new Sqlite(path, { readonly: true, strict: true })
+    const sqlite = new Sqlite(copy, { readwrite: true, strict: true })
     try {
       const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
       if (found !== 'ok') throw new Error(`it is damaged (${found})`)
