@@ -51,8 +51,11 @@ export async function withStore<Result>(flags: StoreFlags, work: (store: Store) 
  */
 export function requireStore(path: string): void {
   try {
-    statSync(path)
+    // The commands that need a store would make one of it, and call that whole.
+    if (statSync(path).size === 0)
+      throw new Fault('not_found', `${path} is empty, so there is no store: put a backup in its place, or start serve`)
   } catch (cause) {
+    if (cause instanceof Fault) throw cause
     const isForbidden = cause instanceof Error && 'code' in cause && cause.code === 'EACCES'
     throw isForbidden
       ? new Fault('unavailable', `no permission to read ${path}: run this as the user of the service`, { cause })

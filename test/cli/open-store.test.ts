@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { diagnoseStore } from '../../src/cli/doctor/store.ts'
 import { requireStore } from '../../src/cli/open-store.ts'
@@ -19,6 +19,13 @@ function unprivileged<Result>(work: () => Result): Result {
     if (isRoot) process.seteuid?.(0)
   }
 }
+
+test('a file of no bytes is no store: it is not made one, and not called whole', () => {
+  const path = join(folder.path, 'empty.db')
+  writeFileSync(path, '')
+  expect(() => requireStore(path)).toThrow(`${path} is empty, so there is no store: put a backup in its place`)
+  expect(statSync(path).size).toBe(0)
+})
 
 describe('a store in a folder that this user may not read', () => {
   const closed = join(folder.path, 'closed')

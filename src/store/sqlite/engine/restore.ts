@@ -68,8 +68,8 @@ function proveFile(path: string): void {
 }
 
 /**
- * Checks that a copy of a backup is intact: SQLite writes files beside what it opens, and the folder of the backup may be
- * read-only. Returns the time of its newest event in microseconds, or `null`.
+ * Checks that a copy of a backup is intact: SQLite writes files beside what it opens, and the folder of the backup
+ * may be read-only. Returns the time of its newest event in microseconds, or `null`.
  */
 function readBackup(copy: string, path: string): number | null {
   try {
