@@ -149,7 +149,8 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   }
   const application = variableOf(event, 'current_application') || variableOf(event, 'last_app')
   signals.push(...ringsGroup(event, leg, application), ...unreached(context, event, leg))
-  if (application === 'bridge' && leg.camps === null && leg.source === null && !leg.originated) noteCamping(event, leg)
+  if (application === 'bridge' && leg.peer === null && leg.camps === null && leg.source === null && !leg.originated)
+    noteCamping(event, leg)
   if (isVoicemail(application, event)) signals.push({ kind: 'voicemail', id })
   if (application === 'conference') signals.push(...conference(context, leg))
   for (const name of context.variables) {
@@ -180,7 +181,9 @@ function dialledFrom(
 
 /** FusionPBX's script rings the members of a group at once or in turn. */
 function ringsGroup(event: EslEvent, leg: Leg, application: string): ChannelSignal[] {
-  if (leg.source !== null || leg.originated || (application !== 'lua' && application !== 'bridge')) return []
+  // While it talks it rings nobody.
+  if (leg.peer !== null || leg.source !== null || leg.originated || (application !== 'lua' && application !== 'bridge'))
+    return []
   const id = variableOf(event, 'ring_group_uuid')
   const place = cleanText(event.get('Caller-Destination-Number'))
   if (id === '' || id === leg.ringGroup || place === null) return []
