@@ -97,7 +97,9 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause
       // A translator may have kept the signal back: it counts from now on.
-      explained.push({ event, atMs: tracker.nowUs / MILLISECOND, cause: of, reason: reasonFor(tracker, event) })
+      // A signal that was kept back has the time at which it was made: its event comes with what released it.
+      const atMs = Math.max(tracker.nowUs / MILLISECOND, of.atMs)
+      explained.push({ event, atMs, cause: of, reason: reasonFor(tracker, event) })
     }
     if (!ticking) for (const id of tracker.changed) touched.set(id, cause)
     tracker.changed.clear()
