@@ -96,8 +96,7 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
     wakeAtUs = tracked.tickAtUs
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause
-      // A translator may have kept the signal back: it counts from now on.
-      // A signal that was kept back has the time at which it was made: its event comes with what released it.
+      // A signal that the translator kept back has its own, earlier time: its event comes with what released it.
       const atMs = Math.max(tracker.nowUs / MILLISECOND, of.atMs)
       explained.push({ event, atMs, cause: of, reason: reasonFor(tracker, event) })
     }
