@@ -7,7 +7,7 @@ export {}
  */
 const SAME_SIGNAL_MS = 500
 
-/** How long the end of the process waits for whoever reads its last lines. */
+/** How long the end of the process waits for the reader of its last lines. */
 const FLUSH_WITHIN_MS = 2_000
 
 /** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */

@@ -19,7 +19,7 @@ export const standardOutput = (): LineOutput => outputOf(1)
 /** Returns the standard error of the process. */
 export const standardError = (): LineOutput => outputOf(2)
 
-/** Sets who is told, once the outputs can be written again, how many lines were lost. */
+/** Sets the function that gets the number of lost lines, once the outputs can be written again. */
 export function onLinesLost(report: (loss: LineLoss) => void): void {
   reportLoss = report
 }

@@ -46,7 +46,7 @@ export type EventPage = { readonly items: readonly EventItem[]; readonly nextCur
 /** An event behind which is read. `history` is `undefined` in cursors of earlier versions. */
 type Position = { readonly id: number; readonly history: number | undefined }
 
-/** So many are read at once: others have their turn in between. */
+/** Events per read, to let other work run in between. */
 const READ_AT_ONCE = 100
 /** A page of large bodies is short of its limit: a body may have 256 KB. */
 const MAX_PAGE_CHARS = 4 * 1024 * 1024

@@ -96,7 +96,12 @@ export function newRecordings({ body: { data }, atUs, sequence }: CallEvent, acc
           state: 'pending' as const,
           sinceUs: atUs,
           sequence,
-          ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+          error: null,
+          sizeBytes: null,
+          stamp: null,
+          sha256: null,
+          mediaType: null,
+          copy: null,
         },
   )
 }

@@ -34,7 +34,7 @@ export type Ingest = {
   readonly open: () => number
   /** Calls that were ended as `unknown` because too many were up. */
   readonly endedEarly: () => number
-  /** Stores what is left and stops. */
+  /** Stores the remaining events and stops. */
   stop(): Promise<void>
 }
 

@@ -112,7 +112,8 @@ async function rebuild(
   const events = await history.eventListOfCall(accountId, callId)
   if (events.length === 0 || events.length === MAX_EVENTS_OF_CALL) return undefined
   const past = events.map(({ name, sequence, body }) => ({
-    ...{ name, sequence },
+    name,
+    sequence,
     body: body.startsWith(ERASED_START) ? undefined : readEventBody(body),
   }))
   return rebuildCall(callId, account, past)

@@ -98,7 +98,12 @@ async function list({ data, databaseUrl, json, limit, call, ...wanted }: ListFla
 const COLUMNS = ['id', 'created', 'state', 'event', 'attempts', 'call', 'url']
 
 const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: Delivery) => [
-  ...[id, created_at, state, event, attempts_made, call_id],
+  id,
+  created_at,
+  state,
+  event,
+  attempts_made,
+  call_id,
   masked(url),
 ]
 
@@ -140,7 +145,12 @@ async function pendingBecause(
 function lines({ body, attempts, url, ...rest }: DeliveryDetail & { pending_because?: string }): string[] {
   const facts = Object.entries({ ...rest, url: masked(url) })
   const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response }) => [
-    ...[at, probe ? 'probe' : 'attempt', status ?? error, `${duration_ms} ms`, address, response],
+    at,
+    probe ? 'probe' : 'attempt',
+    status ?? error,
+    `${duration_ms} ms`,
+    address,
+    response,
   ])
   return [
     ...tableLines(['field', 'value'], facts),
@@ -148,7 +158,9 @@ function lines({ body, attempts, url, ...rest }: DeliveryDetail & { pending_beca
     ...(rows.length === 0
       ? ['There was no attempt yet.']
       : tableLines(['attempt at', 'kind', 'outcome', 'took', 'address', 'response'], rows)),
-    ...['', 'BODY', harmless(body)],
+    '',
+    'BODY',
+    harmless(body),
   ]
 }
 

@@ -197,7 +197,7 @@ type AddFlags = Flags & { events: string[]; allowNet: string[] }
 async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags): Promise<void> {
   const { settings } = await readRunningState(storePlaceOf(flags), [])
   const problem = urlProblem(url, allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])))
-  // Where it is not known how the service was started, this command has to be told.
+  // Without the settings of the service this command needs the flag itself.
   const too = problem?.includes('--allow-net') && settings === undefined ? ', and so must this command' : ''
   if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}${too}`)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)

@@ -130,8 +130,8 @@ async function tryToEndCalls(options: WatchOptions, entry: PbxEntry, mayGoOn: ()
 const NO_OWNER = { account: 'default', accountId: 1 }
 
 /**
- * Ends the calls of an earlier PBX of this name: no event of their end will arrive. Ends early when this node owns the
- * PBX no more, or stops: the next owner goes on.
+ * Ends the calls of an earlier PBX of this name: no event of their end will arrive. Ends early when this node stops or
+ * loses the PBX: the next owner goes on.
  */
 async function endCalls(
   { store, pbxs, onStored, clock, ownership, recordingUrl, log }: WatchOptions,
@@ -140,8 +140,15 @@ async function endCalls(
 ): Promise<void> {
   const [owner = NO_OWNER] = await store.calls.liveCallListAccounts(name)
   const ingest = await startIngest({
-    ...{ calls: store.calls, history: store.log, ownership, clock, log, onStored, pbx: name },
-    ...{ account: owner.account, accountId: owner.accountId },
+    calls: store.calls,
+    history: store.log,
+    ownership,
+    clock,
+    log,
+    onStored,
+    pbx: name,
+    account: owner.account,
+    accountId: owner.accountId,
     // It may have been one of several accounts.
     tenants: { accounts: pbxs.accounts, isOnEveryChannel: false },
     urlOf: recordings === undefined ? undefined : recordingUrl,

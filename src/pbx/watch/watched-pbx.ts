@@ -54,9 +54,9 @@ export type WatchedPbx = {
   waiting(): number
   /** Connects, if it is not connected. */
   connect(): void
-  /** Ends the connection. What was read is kept, and stored. */
+  /** Ends the connection. Events that were read are stored. */
   disconnect(): Promise<void>
-  /** Disconnects, and stores what is left. */
+  /** Disconnects, and stores the remaining events. */
   stop(): Promise<void>
 }
 

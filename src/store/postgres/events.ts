@@ -129,8 +129,13 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
       })
       const webhookIds = wanted.map(({ ids }) => ids)
       const values = [
-        ...[writer, await turns.next(), bigints(accountIds), bigints(versions)],
-        ...[...eventValues(wanted.map(({ event }) => event)), ...deliveryValues(webhookIds), ...callValues(jobs)],
+        writer,
+        await turns.next(),
+        bigints(accountIds),
+        bigints(versions),
+        ...eventValues(wanted.map(({ event }) => event)),
+        ...deliveryValues(webhookIds),
+        ...callValues(jobs),
         ...(isFenced ? fenceValues(jobs) : []),
       ]
       try {
@@ -202,10 +207,14 @@ function lastOf<Item>(items: readonly Item[], keyOf: (item: Item) => string): It
 type JobEvent = ReturnType<typeof eventsOf>[number]
 
 const eventValues = (events: readonly JobEvent[]): Value[] => [
-  ...[ints(events.map(({ job }) => job)), bigints(events.map(({ accountId }) => accountId))],
-  ...[texts(events.map(({ uuid }) => uuid)), texts(events.map(({ callId }) => callId))],
-  ...[texts(events.map(({ name }) => name)), ints(events.map(({ sequence }) => sequence))],
-  ...[bigints(events.map(({ atUs }) => atUs)), texts(events.map(({ body }) => body))],
+  ints(events.map(({ job }) => job)),
+  bigints(events.map(({ accountId }) => accountId)),
+  texts(events.map(({ uuid }) => uuid)),
+  texts(events.map(({ callId }) => callId)),
+  texts(events.map(({ name }) => name)),
+  ints(events.map(({ sequence }) => sequence)),
+  bigints(events.map(({ atUs }) => atUs)),
+  texts(events.map(({ body }) => body)),
   bigints(events.map(({ nowSteadyUs }) => nowSteadyUs)),
 ]
 
@@ -238,11 +247,16 @@ function callValues(jobs: readonly EventJob[]): Value[] {
     JSON.stringify([id, accountId, savedUs, direction, fromNumber, toNumber].map(withoutNul)),
   )
   return [
-    ...[ints(live.map(({ job }) => job)), texts(live.map(({ pbx }) => pbx))],
-    ...[texts(live.map(({ id }) => id)), texts(live.map(({ state }) => state))],
-    ...[ints(saved.map(({ job }) => job)), texts(saved.map(({ id }) => id)), texts(columns)],
+    ints(live.map(({ job }) => job)),
+    texts(live.map(({ pbx }) => pbx)),
+    texts(live.map(({ id }) => id)),
+    texts(live.map(({ state }) => state)),
+    ints(saved.map(({ job }) => job)),
+    texts(saved.map(({ id }) => id)),
+    texts(columns),
     texts(saved.map(({ record }) => record)),
-    ...[ints(recordings.map(({ job }) => job)), texts(recordings.map(({ row }) => JSON.stringify(row)))],
+    ints(recordings.map(({ job }) => job)),
+    texts(recordings.map(({ row }) => JSON.stringify(row))),
   ]
 }
 

@@ -75,13 +75,20 @@ function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {
     jobs.flatMap(({ batch }) => [...pick(batch)])
   return [
     ints(jobs.flatMap(({ batch }, job) => batch.deliveryIds.map(() => job))),
-    ...[bigints(all((batch) => batch.deliveryIds)), ints(all((batch) => batch.generations))],
-    ...[ints(all((batch) => batch.states)), ints(all((batch) => batch.tries))],
-    ...[ints(all((batch) => batch.attemptsMade)), bigints(all((batch) => batch.dueSteadyUs))],
-    ...[bigints(all((batch) => batch.endedUs)), bigints(all((batch) => batch.attemptUs))],
-    ...[booleans(all((batch) => batch.probes)), ints(all((batch) => batch.statuses))],
-    ...[ints(all((batch) => batch.durationsMs)), texts(all((batch) => batch.errors))],
-    ...[texts(all((batch) => batch.addresses)), texts(all((batch) => batch.responses))],
+    bigints(all((batch) => batch.deliveryIds)),
+    ints(all((batch) => batch.generations)),
+    ints(all((batch) => batch.states)),
+    ints(all((batch) => batch.tries)),
+    ints(all((batch) => batch.attemptsMade)),
+    bigints(all((batch) => batch.dueSteadyUs)),
+    bigints(all((batch) => batch.endedUs)),
+    bigints(all((batch) => batch.attemptUs)),
+    booleans(all((batch) => batch.probes)),
+    ints(all((batch) => batch.statuses)),
+    ints(all((batch) => batch.durationsMs)),
+    texts(all((batch) => batch.errors)),
+    texts(all((batch) => batch.addresses)),
+    texts(all((batch) => batch.responses)),
     ...(isFenced ? fenceValues(jobs) : []),
   ]
 }
@@ -133,7 +140,10 @@ async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise
      ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
        duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response`,
     [
-      ...[id, batch.attemptUs[at] ?? 0, batch.probes[at] === true, batch.statuses[at] ?? null],
+      id,
+      batch.attemptUs[at] ?? 0,
+      batch.probes[at] === true,
+      batch.statuses[at] ?? null,
       ...[
         batch.durationsMs[at] ?? 0,
         batch.errors[at] ?? null,

@@ -54,10 +54,7 @@ async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned
          AND ((state = 1 AND ended_at < $3) OR (state > 1 AND ended_at < $4)) RETURNING id),
        forgotten AS (DELETE FROM attempts WHERE delivery_id >= $1 AND delivery_id < $2 AND delivery_id IN (SELECT id FROM gone))
      SELECT 1 AS one FROM gone`,
-    [
-      ...[(afterId + 1) * DELIVERIES_PER_EVENT, (last.id + 1) * DELIVERIES_PER_EVENT],
-      ...[deliveredBeforeUs, failedBeforeUs],
-    ],
+    [(afterId + 1) * DELIVERIES_PER_EVENT, (last.id + 1) * DELIVERIES_PER_EVENT, deliveredBeforeUs, failedBeforeUs],
   )
   const [alone] = await query<{ count: number }>(
     `WITH alone AS (DELETE FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.at < $3 AND NOT EXISTS

@@ -35,8 +35,11 @@ export function createStatusStore(
     },
     async deliveryChangesGet({ node, accountIds, after }) {
       const rows = await read<{ node: string; number: number; accountId: number; ids: string }>(CHANGES, [
-        ...[node, bigints(accountIds), bigints(after.map(({ accountId }) => accountId))],
-        ...[texts(after.map((position) => position.node)), bigints(after.map(({ number }) => number))],
+        node,
+        bigints(accountIds),
+        bigints(after.map(({ accountId }) => accountId)),
+        texts(after.map((position) => position.node)),
+        bigints(after.map(({ number }) => number)),
       ])
       return rows.map((row) => ({ ...row, ids: row.ids.split(',').map(Number) }))
     },

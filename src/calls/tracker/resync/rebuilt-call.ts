@@ -14,8 +14,11 @@ export type PastEvent = { readonly name: string; readonly sequence: number; read
 export function rebuildCall(id: string, account: string, events: readonly PastEvent[]): StoredCall {
   const known = events.flatMap(({ body }) => body ?? []).at(-1)?.data.call
   const empty = newCall({
-    ...{ id, account, boot: null },
-    ...{ pbxId: known?.pbx_id ?? id, startedUs: timeOf(known?.started_at ?? null) },
+    id,
+    account,
+    boot: null,
+    pbxId: known?.pbx_id ?? id,
+    startedUs: timeOf(known?.started_at ?? null),
   })
   const call: Call = {
     ...empty,
@@ -38,8 +41,11 @@ function lastOf(events: readonly PastEvent[]): Call['last'] {
 /** Only its record is due. */
 const ended = (call: Call, known: CallBody | undefined): Call => ({
   ...call,
-  ...{ ended: true, endedUs: timeOf(known?.ended_at ?? null), lost: known?.hangup?.cause ?? call.lost },
-  ...{ saveDueUs: 0, saveLatestUs: 0 },
+  ended: true,
+  endedUs: timeOf(known?.ended_at ?? null),
+  lost: known?.hangup?.cause ?? call.lost,
+  saveDueUs: 0,
+  saveLatestUs: 0,
 })
 
 const timeOf = (text: string | null): number | null => (text === null ? null : (parseTime(text) ?? null))
@@ -47,10 +53,19 @@ const timeOf = (text: string | null): number | null => (text === null ? null : (
 const partyOf = ({ number, name, extension }: PartyBody): Party => ({ number, name, extension })
 
 const factsOf = (known: CallBody): Partial<Call> => ({
-  ...{ direction: known.direction, directionKnown: true, from: partyOf(known.from), to: partyOf(known.to) },
-  ...{ did: known.did, parentId: known.parent_id, mergedFrom: known.merged_from, variables: known.variables },
-  ...{ answeredUs: timeOf(known.answered_at), answeredBy: known.answered_by && partyOf(known.answered_by) },
-  ...{ transferCount: known.transfers, recorded: known.recorded, stagesOmitted: known.stages_omitted },
+  direction: known.direction,
+  directionKnown: true,
+  from: partyOf(known.from),
+  to: partyOf(known.to),
+  did: known.did,
+  parentId: known.parent_id,
+  mergedFrom: known.merged_from,
+  variables: known.variables,
+  answeredUs: timeOf(known.answered_at),
+  answeredBy: known.answered_by && partyOf(known.answered_by),
+  transferCount: known.transfers,
+  recorded: known.recorded,
+  stagesOmitted: known.stages_omitted,
 })
 
 /** Each stage as the last event that has it, in the order of their first ones. */
@@ -71,7 +86,9 @@ function stagesOf(events: readonly PastEvent[]): Stage[] {
   }
   return [...stages.values()].map((stage) => ({
     ...stage,
-    ...{ rang: stage.emitted.started, answered: stage.emitted.answered, ended: stage.emitted.ended },
+    rang: stage.emitted.started,
+    answered: stage.emitted.answered,
+    ended: stage.emitted.ended,
   }))
 }
 
@@ -80,8 +97,19 @@ function stageOf(body: StageBody): Stage {
   const startedUs = timeOf(body.started_at)
   const answeredUs = timeOf(body.answered_at)
   return {
-    ...{ id, kind, target, name, attempt, result, parentId: body.parent_id, forwardedTo: body.forwarded_to },
-    ...{ startedUs, rangUs: startedUs, answeredUs, enteredUs: answeredUs, endedUs: timeOf(body.ended_at) },
+    id,
+    kind,
+    target,
+    name,
+    attempt,
+    result,
+    parentId: body.parent_id,
+    forwardedTo: body.forwarded_to,
+    startedUs,
+    rangUs: startedUs,
+    answeredUs,
+    enteredUs: answeredUs,
+    endedUs: timeOf(body.ended_at),
     ...{
       legs: [],
       source: null,
@@ -92,6 +120,9 @@ function stageOf(body: StageBody): Stage {
       overUs: null,
       own: false,
     },
-    ...{ rang: false, answered: false, ended: false, emitted: { started: false, answered: false, ended: false } },
+    rang: false,
+    answered: false,
+    ended: false,
+    emitted: { started: false, answered: false, ended: false },
   }
 }

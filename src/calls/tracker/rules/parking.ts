@@ -7,7 +7,7 @@ import { areOfOneAccount, isExtensionOf } from '../state/tenants.ts'
 
 /** Parking is a blind transfer, which a PBX may report or not: one-touch parking is not reported. */
 
-/** The PBX's own report of the transfer comes with the parking; after this there is none. */
+/** The longest time between a parking and the PBX's own report of the transfer. */
 const PARKING_SETTLING_US = 300_000
 
 const SAME_PARKING_US = 2_000_000

@@ -16,7 +16,7 @@ export function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, le
   stage.settlingSinceUs ??= state.nowUs
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
-  // One that was before it answered is none of its.
+  // A transfer before the answer of this leg was made by another.
   const isKnown = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true

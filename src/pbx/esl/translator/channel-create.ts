@@ -123,7 +123,7 @@ function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
 const isByQueue = (event: EslEvent): boolean =>
   ['cc_member_session_uuid', 'fifo_bridge_uuid', 'fifo_hangup_check'].some((name) => variableOf(event, name) !== '')
 
-/** Returns whether a phone is originated for no leg, and told to answer by itself: for a page, or for its own user. */
+/** Returns whether a phone is originated for no leg, with an order to answer by itself: a page, or its own user. */
 export const isAutoAnswered = (event: EslEvent): boolean =>
   event.get('Call-Direction') === 'outbound' &&
   sourceOf(event) === null &&

@@ -32,7 +32,7 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
   }
 }
 
-/** A caller is taken out of a queue by the party it is about to be bridged with, whose answer is the queue's. */
+/** Returns whether another party removes a caller from the queue: the one about to be bridged with the caller. */
 function isTakenOut(context: EslContext, event: EslEvent, caller: string): boolean {
   const by = context.legs.get(bridgedBy(event))
   return by !== undefined && !by.gone && context.legs.get(caller)?.peers.includes(by.id) === false

@@ -152,7 +152,8 @@ async function replacePartition(query: Query, number: number, ages: Ages): Promi
      WHERE (state = 1 AND ended_at >= $1) OR (state > 1 AND ended_at >= $2)
      UNION SELECT id FROM pending_deliveries WHERE id >= $3 AND id < $4`,
     [
-      ...[ages.deliveredBeforeUs, ages.failedBeforeUs],
+      ages.deliveredBeforeUs,
+      ages.failedBeforeUs,
       ...[number, number + 1].map((edge) => edge * EVENTS_PER_PARTITION * DELIVERIES_PER_EVENT),
     ],
   )

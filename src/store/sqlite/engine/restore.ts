@@ -62,7 +62,7 @@ function moveAway(dataPath: string, target: string): string | null {
 function proveFile(path: string): void {
   if (!existsSync(path)) throw new Fault('not_found', `there is no file ${path}: give the file of a backup`)
   if (!statSync(path).isFile()) throw new Fault('invalid', `${path} is no file: give the file of a backup`)
-  // One of no bytes holds nothing: whoever looks into a backup with SQLite leaves one.
+  // Reading a backup with SQLite leaves an empty file, which holds nothing.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
     throw new Fault('invalid', `${path} is a store in use, not a backup: ${path}-wal belongs to it`)
 }
