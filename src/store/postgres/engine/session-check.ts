@@ -31,9 +31,12 @@ export async function checkSessions(source: DatabaseSource, options: SessionOpti
   }
 }
 
+/** Times that a connection is asked again for its mark: a pooler that gives sessions out in turn has had all by then. */
+const ASKED_AGAIN = 4
+
 /**
  * The second connection keeps a session in a transaction: if it is the one that the first has marked, or the first has
- * another one now, sessions are given away.
+ * another one then or later, sessions are given away.
  */
 async function isShared(one: Connection, other: Connection): Promise<boolean> {
   const mark = crypto.randomUUID()
@@ -42,7 +45,10 @@ async function isShared(one: Connection, other: Connection): Promise<boolean> {
     return row?.mark ?? ''
   }
   await one.query(`SELECT set_config('${MARK}', $1, false)`, [mark])
-  return other.transaction(async (query) => (await markOf({ query })) === mark || (await markOf(one)) !== mark)
+  if (await other.transaction(async (query) => (await markOf({ query })) === mark || (await markOf(one)) !== mark))
+    return true
+  for (let asked = 0; asked < ASKED_AGAIN; asked += 1) if ((await markOf(one)) !== mark) return true
+  return false
 }
 
 async function ignoredBy({ query }: Connection, options: SessionOptions): Promise<string[]> {
