@@ -31,7 +31,7 @@ export async function checkSessions(source: DatabaseSource, options: SessionOpti
   }
 }
 
-/** Times that a connection is asked again for its mark: a pooler that gives sessions out in turn has had all by then. */
+/** Times that a connection is asked for its mark: a pooler that gives sessions out in turn has had all by then. */
 const ASKED_AGAIN = 4
 
 /**
