@@ -34,6 +34,7 @@ function storeOver(db: Database): Store {
     pbxs: runOperations(db, GROUPS.pbxs),
     log: { ...createLogStore(db), ...runOperations(db, GROUPS.log) },
     statistics: runOperations(db, GROUPS.statistics),
+    audit: runOperations(db, GROUPS.audit),
     outages: runOperations(db, GROUPS.outages),
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,

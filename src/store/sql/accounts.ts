@@ -10,6 +10,7 @@ import type {
   TokenRecord,
   UserRecord,
 } from '../operations/accounts.ts'
+import { addToAudit } from './audit.ts'
 import { type Declarations, read, write } from './operation.ts'
 import { all, count, exists, first, forShare, forUpdate, run, type Work } from './statement.ts'
 
@@ -78,6 +79,13 @@ function* takeOperatorActs(): Work<OperatorAct[]> {
     .map(({ id: _, facts, ...act }) => ({ ...act, facts: facts === null ? null : JSON.parse(facts) }))
 }
 
+function* addOperatorAct({ atUs, event, email, account, by, facts }: OperatorAct): Work<void> {
+  yield* run(addToAudit({ atUs, action: event, account, user: null, by, address: null, subject: email, facts }))
+  yield* run(sql`
+    INSERT INTO operator_acts (at, event, email, account, by, facts)
+    VALUES (${atUs}, ${event}, ${email}, ${account}, ${by}, ${facts === null ? null : JSON.stringify(facts)})`)
+}
+
 /** The operations on accounts, users and tokens. */
 export const ACCOUNTS: Declarations<AccountStore> = {
   userCreate: write(createUser),
@@ -124,11 +132,7 @@ export const ACCOUNTS: Declarations<AccountStore> = {
   ),
   tokenDelete: write((tokenHash) => run(sql`DELETE FROM tokens WHERE hash = ${tokenHash}`)),
   tokenDeleteOfUser: write(deleteTokensOfUser),
-  operatorActAdd: write(({ atUs, event, email, account, by, facts }) =>
-    run(sql`
-      INSERT INTO operator_acts (at, event, email, account, by, facts)
-      VALUES (${atUs}, ${event}, ${email}, ${account}, ${by}, ${facts === null ? null : JSON.stringify(facts)})`),
-  ),
+  operatorActAdd: write(addOperatorAct),
   // It runs after every change by another process, nearly always in vain.
   operatorActTake: write(takeOperatorActs, {
     isQuiet: true,

@@ -1,6 +1,7 @@
 import type { CallStore } from '../operations/calls.ts'
 import type { MaintenanceStore } from '../operations/maintenance.ts'
 import { ACCOUNTS } from './accounts.ts'
+import { AUDIT } from './audit.ts'
 import { CALLS } from './calls.ts'
 import { CLOCK } from './clock.ts'
 import { readCondition } from './condition.ts'
@@ -29,6 +30,7 @@ const maintenance: Declarations<Omit<MaintenanceStore, 'writeProbe' | 'deliveryP
 /** The declared operations by the group of the store that they belong to. */
 export const GROUPS = {
   accounts: ACCOUNTS,
+  audit: AUDIT,
   webhooks: WEBHOOKS,
   queue: RETRIES,
   calls,

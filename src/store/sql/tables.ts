@@ -1,6 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
 import { forSwitches } from '../../lib/event-kinds.ts'
 import type { OperatorAct } from '../operations/accounts.ts'
+import type { AuditFacts } from '../operations/audit.ts'
 import type { Outage } from '../operations/outages.ts'
 import type { PbxOrigin } from '../operations/pbxs.ts'
 import type { RecordingState } from '../operations/recordings.ts'
@@ -26,6 +27,19 @@ export const operatorActs = sqliteTable('operator_acts', {
   account: text('account'),
   by: text('by').notNull(),
   facts: text('facts', { mode: 'json' }).$type<OperatorAct['facts']>(),
+})
+
+/** The audit trail. */
+export const audit = sqliteTable('audit', {
+  id: integer('id').primaryKey({ autoIncrement: true }),
+  atUs: integer('at').notNull(),
+  action: text('action').notNull(),
+  account: text('account'),
+  user: text('email'),
+  by: text('by'),
+  address: text('address'),
+  subject: text('subject'),
+  facts: text('facts', { mode: 'json' }).$type<AuditFacts>(),
 })
 
 /** Requests of other processes to the process that sends to a webhook. */

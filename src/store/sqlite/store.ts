@@ -23,6 +23,7 @@ export function storeOver(db: Database): Store {
     pbxs: declared('pbxs', GROUPS.pbxs),
     log: { ...group(createLogStore), ...declared('log', GROUPS.log) },
     statistics: declared('statistics', GROUPS.statistics),
+    audit: declared('audit', GROUPS.audit),
     outages: declared('outages', GROUPS.outages),
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,

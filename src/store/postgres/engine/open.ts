@@ -12,6 +12,7 @@ import histories from '../migrations/009.sql' with { type: 'text' }
 import leaseChanges from '../migrations/010.sql' with { type: 'text' }
 import outages from '../migrations/011.sql' with { type: 'text' }
 import nodeSettings from '../migrations/012.sql' with { type: 'text' }
+import audit from '../migrations/013.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -34,6 +35,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: leaseChanges, usableFrom: 1 },
   { text: outages, usableFrom: 1 },
   { text: nodeSettings, usableFrom: 1 },
+  { text: audit, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

@@ -21,6 +21,7 @@ import ownerRequests from '../migrations/017.sql' with { type: 'text' }
 import formerRecordings from '../migrations/018.sql' with { type: 'text' }
 import histories from '../migrations/019.sql' with { type: 'text' }
 import outages from '../migrations/020.sql' with { type: 'text' }
+import audit from '../migrations/021.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -45,6 +46,7 @@ const MIGRATIONS = [
   formerRecordings,
   histories,
   outages,
+  audit,
 ]
 const MAGIC = 'SQLite format 3\0'
 
