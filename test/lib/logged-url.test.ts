@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { loggedUrl } from '../../../src/deliveries/sending/target.ts'
+import { loggedUrl } from '../../src/lib/logged-url.ts'
 
 test.each([
   ['https://crm.example.com/', 'https://crm.example.com/'],
