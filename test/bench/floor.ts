@@ -1,5 +1,5 @@
-import { TIMEOUT_MS, USER_AGENT } from '../../src/deliveries/sending/attempt.ts'
 import { createDeadlines } from '../../src/deliveries/sending/deadlines.ts'
+import { TIMEOUT_MS, USER_AGENT } from '../../src/deliveries/sending/guarded-request.ts'
 import { newFifo } from '../../src/lib/fifo.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'

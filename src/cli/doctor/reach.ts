@@ -1,5 +1,5 @@
-import { USER_AGENT } from '../../deliveries/sending/attempt.ts'
 import { reasonOf } from '../../deliveries/sending/attempt-failure.ts'
+import { USER_AGENT } from '../../deliveries/sending/guarded-request.ts'
 import { newResolver, type Resolve } from '../../deliveries/sending/resolver.ts'
 import type { Target } from '../../deliveries/sending/target.ts'
 import { type AllowList, addressRefusal, newAddressGuard } from '../../lib/address-guard.ts'

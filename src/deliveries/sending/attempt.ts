@@ -1,12 +1,10 @@
-import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
+import type { AllowList } from '../../lib/address-guard.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../policy/retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
-import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
-import { createDeadlines } from './deadlines.ts'
-import { newResolver, type Resolve } from './resolver.ts'
-import { watchConnecting } from './silent-address.ts'
-import type { Destination, Target } from './target.ts'
+import { destinationHeaders, newGuardedRequests, type Reading, USER_AGENT } from './guarded-request.ts'
+import type { Resolve } from './resolver.ts'
+import type { Target } from './target.ts'
 
 /** One POST request. */
 export type Request = {
@@ -46,117 +44,35 @@ type AttemptOptions = {
   readonly nowUs?: NowUs
 }
 
-/** The receiver must answer within 10 seconds, name look-up and connecting included. */
-export const TIMEOUT_MS = 10_000
-export const USER_AGENT = 'HookswitchHttpAgent/1.0'
-/** RFC 8305 gives a connection 2 s at most before the next address is tried. */
-const NEXT_ADDRESS_MS = 2_000
-/** The most addresses of a name that are tried when connecting fails. */
-const MAX_ADDRESSES = 3
-/** Origins whose kept-alive connections are counted. */
-const MAX_ORIGINS = 4_096
-const OUT_OF_FILES = 'this machine has no free file descriptor: raise the limit (ulimit -n, LimitNOFILE=)'
-
 /** Makes the one function that sends requests to receivers. It never throws: a failure is an outcome. */
 export function newAttempt(options: AttemptOptions): Attempt {
-  const { allow, proxy, timeoutMs = TIMEOUT_MS, nextAddressMs = NEXT_ADDRESS_MS } = options
-  const { resolve = newResolver(), nowUs = wallUs } = options
-  const refusalOf = newAddressGuard(allow)
-  const connections = createKeptConnections()
-  const connecting = watchConnecting(nextAddressMs)
-  const deadlines = createDeadlines(timeoutMs)
-
-  // One function for all steps, since each further promise costs throughput at 20,000 attempts a second.
-  return async (request) => {
-    const startedMs = performance.now()
-    const { target, group } = request
-    if (group?.isAborted) return failed({ kind: 'aborted' }, null, startedMs)
-    const deadline = deadlines.begin(startedMs, group)
-    let address: string | null = null
-    try {
-      const found = proxy === undefined ? addressesOf(target) : []
-      const places = placesOf(target, found instanceof Promise ? await within(found, deadline.signal) : found)
-      if (typeof places === 'string') return failed({ kind: 'unreachable', reason: places }, null, startedMs)
-      let resent = false
-      for (let index = 0; ; ) {
-        const place = places[index]
-        if (place === undefined) throw new Error('no address is left')
-        address = place.address
-        const kept = !resent && connections.take(place.origin)
-        const watch = kept || index + 1 === places.length ? undefined : connecting.begin(place, deadline.signal)
-        try {
-          const signal = watch === undefined ? deadline.signal : watch.signal
-          const response = await fetch(place.url, init(request, signal, !resent, proxy))
-          watch?.end()
-          const durationMs = Math.round(performance.now() - startedMs)
-          const outcome = outcomeOf(response, nowUs)
-          const text = await readLogged(response, timeoutMs - durationMs)
-          if (!resent) connections.give(place.origin)
-          return { outcome, durationMs, address, response: text }
-        } catch (error) {
-          watch?.end()
-          if (group?.isAborted) throw error
-          // A kept-alive connection may be closed by its other end just as the request is sent: that is no failure of
-          // the receiver, and it is sent again on a new one. A receiver that did get it recognizes its webhook-id.
-          if (kept && wasClosed(error)) resent = true
-          else if (wasNotConnected(error) && index + 1 < places.length) index += 1
-          else throw error
-        }
-      }
-    } catch (error) {
-      if (group?.isAborted) return failed({ kind: 'aborted' }, address, startedMs)
-      if (isOutOfFiles(error)) return failed({ kind: 'unsent', reason: OUT_OF_FILES }, address, startedMs)
-      return failed({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) }, address, startedMs)
-    } finally {
-      deadline.end()
-    }
+  const { nowUs = wallUs } = options
+  const send = newGuardedRequests(options)
+  const reading: Reading<Attempted> = {
+    async answered(response, { durationMs, leftMs, address }) {
+      const outcome = outcomeOf(response, nowUs)
+      return { outcome, durationMs, address, response: await readLogged(response, leftMs) }
+    },
+    failed: ({ failure, durationMs, address }) => ({ outcome: failure, durationMs, address, response: null }),
   }
-
-  function addressesOf({ literal, name }: Target): readonly string[] | Promise<readonly string[]> {
-    return literal === undefined ? resolve(name) : [literal]
-  }
-
-  /** Returns the allowed addresses, or why none is allowed. */
-  function placesOf(target: Target, found: readonly string[]): readonly Destination[] | string {
-    if (proxy !== undefined) return [{ url: target.plain, origin: target.url.origin, address: null }]
-    const allowed = found.filter((one) => refusalOf(one) === undefined)
-    if (allowed.length === 0) return refusal(target, found[0], refusalOf)
-    return connecting
-      .sorted(target, allowed)
-      .slice(0, MAX_ADDRESSES)
-      .map((one) => target.at(one))
+  // No further promise: thousands of requests a second.
+  return (request) => {
+    const { target, body, group } = request
+    return send({ target, method: 'POST', headers: headersOf(request), body, group }, reading)
   }
 }
 
-const failed = (outcome: Outcome, address: string | null, startedMs: number): Attempted => ({
-  outcome,
-  durationMs: Math.round(performance.now() - startedMs),
-  address,
-  response: null,
-})
-
-function init(request: Request, signal: AbortSignal, keepalive: boolean, proxy?: string) {
-  const { target, id, timestampS, signature, traceparent, body, contentType = 'application/json' } = request
-  const own: Record<string, string> = {
-    'content-type': contentType,
-    'user-agent': USER_AGENT,
-    'accept-encoding': 'identity',
-    'webhook-id': id,
-    'webhook-timestamp': String(timestampS),
-    'webhook-signature': signature,
-    traceparent,
-  }
-  // The URL has the address, so the header Host has the name.
-  if (target.literal === undefined) own.host = target.host
-  if (target.authorization !== undefined) own.authorization = target.authorization
-  const headers = request.headers === undefined ? own : { ...request.headers, ...own }
-  // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
-  const through = proxy ?? false
-  // A compressed answer is logged as it came: 631 bytes could expand to 400 MB.
-  const plainly = { redirect: 'manual' as const, decompress: false }
-  const sent = { method: 'POST', headers, body, signal, keepalive, proxy: through, ...plainly }
-  const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
-  return pinned ? { ...sent, tls: { serverName: target.name } } : sent
+function headersOf(request: Request): Record<string, string> {
+  const { target, id, timestampS, signature, traceparent, contentType = 'application/json' } = request
+  const own = destinationHeaders(target)
+  own['content-type'] = contentType
+  own['user-agent'] = USER_AGENT
+  own['accept-encoding'] = 'identity'
+  own['webhook-id'] = id
+  own['webhook-timestamp'] = String(timestampS)
+  own['webhook-signature'] = signature
+  own.traceparent = traceparent
+  return request.headers === undefined ? own : { ...request.headers, ...own }
 }
 
 function outcomeOf(response: Response, nowUs: NowUs): Outcome {
@@ -165,48 +81,6 @@ function outcomeOf(response: Response, nowUs: NowUs): Outcome {
   const retryAfterMs =
     status === 429 || status === 503 ? parseRetryAfter(response.headers.get('retry-after'), nowUs()) : undefined
   return { kind: 'refused', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-}
-
-/** Resolves like the promise, or rejects when the signal fires first. */
-function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort))
-}
-
-function refusal(
-  target: Target,
-  address: string | undefined,
-  refusalOf: (address: string) => string | undefined,
-): string {
-  if (address === undefined) return `${target.name} has no address`
-  return `${target.name} ${target.literal === undefined ? 'has' : 'is'} ${refusalOf(address) ?? ''}`
-}
-
-/**
- * Counts the connections that `fetch` may have kept alive to each origin. It does not report the connection of a
- * request, but prefers one that is kept alive: so a request certainly has a new connection when the count is 0.
- */
-function createKeptConnections() {
-  const kept = new Map<string, number>()
-  return {
-    /** Returns whether a request that begins may use a connection that was kept alive. */
-    take(origin: string): boolean {
-      const count = kept.get(origin)
-      if (count === undefined) return false
-      if (count === 1) kept.delete(origin)
-      else kept.set(origin, count - 1)
-      return true
-    },
-    /** Counts a connection whose answer was read to its end: it may be kept alive. */
-    give(origin: string): void {
-      kept.set(origin, (kept.get(origin) ?? 0) + 1)
-      if (kept.size <= MAX_ORIGINS) return
-      const [oldest = ''] = kept.keys()
-      kept.delete(oldest)
-    },
-  }
 }
 
 /** The log has the first bytes of an answer's body. */
