@@ -18,8 +18,8 @@ export type GuardedRequest = {
 }
 
 /**
- * Why a request has no answer. `unreachable`: name look-up, address rules, connection, TLS or time limit. `unsent`: this
- * machine could not begin it. `aborted`: its group was aborted.
+ * Why a request has no answer. `unreachable`: name look-up, address rules, connection, TLS or time limit. `unsent`:
+ * this machine could not begin it. `aborted`: its group was aborted.
  */
 export type RequestFailure = {
   readonly failure:
@@ -135,7 +135,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   }
 }
 
-/** Returns the headers that depend on the URL alone: the name of the host, which the address replaces in the URL, and its user. */
+/** Returns the headers of a URL: its user, and the name of its host, which an address replaces in the URL. */
 export function destinationHeaders(target: Target): Record<string, string> {
   const headers: Record<string, string> = {}
   if (target.literal === undefined) headers.host = target.host
