@@ -66,6 +66,8 @@ const FOLDERS = [
   'deliveries/policy',
   'webhooks',
   'webhooks/options',
+  'webhooks/presets',
+  'webhooks/flows',
   'webhooks/templates',
   'auth',
   'http',

@@ -1,0 +1,22 @@
+import type { Authorization } from './model.ts'
+
+/** A webhook whose flow has an authorization. Its tokens belong to account and URL. */
+export type AuthorizedWebhook = {
+  readonly accountId: number
+  readonly url: string
+  readonly authorization: Authorization
+}
+
+/**
+ * The value of the header `authorization`; or why there is none now, and after which time to ask again. `reason` is a
+ * sentence for the owner without a secret.
+ */
+export type Authorized = { readonly header: string } | { readonly reason: string; readonly retryAfterMs: number }
+
+/** Obtains and renews tokens. Never rejects; one renewal of a webhook at a time, over all nodes. */
+export type Authorizer = {
+  /** Returns the present value, obtained first if there is none or less than a minute is left of it. */
+  authorize(webhook: AuthorizedWebhook): Promise<Authorized>
+  /** Renews the token after a 401 to `header`; returns the present one at once if that is another by now. */
+  renew(webhook: AuthorizedWebhook, header: string): Promise<Authorized>
+}

@@ -1,0 +1,290 @@
+import { type Static, type TSchema, t } from 'elysia'
+import { EVENT_SWITCHES, FURTHER_EVENTS, FURTHER_NAMES, SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
+
+// A flow: several requests for one event, as data. `New…` is as it is sent, where a field that is left out gets its
+// default; without `New` every field is there.
+
+export const MAX_STEPS = 20
+export const MAX_ORIGINS = 5
+export const MAX_ELEMENTS = 50
+export const MAX_KEPT = 20
+export const MAX_KEPT_BYTES = 1_024
+/** The answers that `keep` and `when` can read; of a longer one they have nothing. */
+export const MAX_ANSWER_BYTES = 256 * 1_024
+export const MAX_PARALLEL = 16
+const DEFAULT_PARALLEL = 4
+const MAX_RULES = 20
+const MAX_HEADERS = 20
+
+const closed = { additionalProperties: false } as const
+const words = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
+  t.UnionEnum(values, { default: undefined, description })
+const nullable = <Schema extends TSchema>(schema: Schema, description: string) =>
+  t.Union([schema, t.Null()], { description })
+
+const NAME = '^[a-z][a-z0-9_]{0,39}$'
+const template = (description: string) => t.String({ maxLength: MAX_TEMPLATE_CHARACTERS, description })
+const pointer = (description: string) =>
+  t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$', description, examples: ['/result/id'] })
+
+/** The events that can begin a step: the switches' names, and the kinds that options ask for. */
+export const STEP_EVENTS = [...SWITCH_NAMES, ...FURTHER_NAMES] as const
+const stepEvent = words(STEP_EVENTS, 'A switch, or a kind of `events`')
+export type StepEvent = (typeof STEP_EVENTS)[number]
+/** What each event of a step means. */
+export const STEP_EVENT_MEANINGS: Readonly<Record<StepEvent, string>> = { ...EVENT_SWITCHES, ...FURTHER_EVENTS }
+
+const Keep = t.Record(t.String({ pattern: NAME }), pointer('Where the value is in the JSON answer'), {
+  ...closed,
+  maxProperties: MAX_KEPT,
+  description:
+    'Values of the JSON answer that are kept for the call: names, each with a JSON pointer. A string, number or boolean of at most 1 KiB',
+})
+export type Keep = Static<typeof Keep>
+
+/** What a matching rule makes of an answer. */
+export const VERDICTS = ['done', 'retry', 'fail', 'renew'] as const
+export type Verdict = (typeof VERDICTS)[number]
+
+/** A rule about the answers of a step. */
+export const Rule = t.Object(
+  {
+    status: t.Optional(
+      t.Union(
+        [t.String({ pattern: '^[1-5]xx$' }), t.Array(t.Number({ minimum: 100, maximum: 599 }), { minItems: 1 })],
+        {
+          description: 'Statuses that match: a list, or a class such as `2xx`',
+        },
+      ),
+    ),
+    pointer: t.Optional(pointer('Matches if the JSON answer has a value here; not `""`, `null`, `[]` or `{}`')),
+    values: t.Optional(
+      t.Array(t.String({ maxLength: 256 }), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'The values at `pointer` that match, as text; left out: any',
+      }),
+    ),
+    // biome-ignore lint/suspicious/noThenProperty: the name is that of the API; nothing awaits a rule.
+    then: words(VERDICTS, 'What a matching answer means for the step'),
+    keep: t.Optional(Keep),
+  },
+  { ...closed, description: 'A rule about the answer; the first that matches counts' },
+)
+export type Rule = Static<typeof Rule>
+
+/** A part of `multipart/form-data` that has the recording, and its further fields. */
+const UploadPart = t.Object(
+  {
+    field: t.String({ minLength: 1, maxLength: 100, pattern: '^[ -!#-~]+$', description: 'The name of the part' }),
+    fields: t.Optional(
+      t.Record(t.String({ pattern: '^[ -!#-~]{1,100}$' }), template('Liquid'), {
+        ...closed,
+        maxProperties: 20,
+        description: 'Further fields of the form, sent before the recording',
+      }),
+    ),
+  },
+  closed,
+)
+
+const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** The fields of a request, which a log-in has too. */
+const requestFields = {
+  method: words(METHODS, 'The method of the request'),
+  url: template(
+    'Liquid, joined to the URL of the webhook with one `/`. With a leading `/` it is from the root of the host, `?…` alone keeps the path',
+  ),
+  headers: t.Record(t.String(), nullable(template(''), 'Liquid'), {
+    maxProperties: MAX_HEADERS,
+    description:
+      'More request headers, Liquid. They are read back as `null`, and a `null` that is sent keeps the stored value',
+  }),
+  content_type: t.String({
+    maxLength: 200,
+    pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
+    description: 'The content type of the body',
+  }),
+  body: nullable(template('Liquid, escaped for the content type'), 'The body; `null`: none'),
+}
+
+const stepFields = {
+  ...requestFields,
+  if: nullable(template('Liquid'), 'The step is skipped if this renders to nothing, white space or `false`'),
+  each: nullable(
+    template('Liquid'),
+    `Renders to a JSON array of at most ${MAX_ELEMENTS}: the step is made for each element, in order, as \`item\``,
+  ),
+  upload: t.Union([words(['recording'], 'The body is the recording'), UploadPart, t.Null()], {
+    description: '`recording`: the body is the recording (only of `recording_saved`); or a part of a form',
+  }),
+  keep: Keep,
+  needs: t.Array(t.String({ pattern: NAME }), {
+    maxItems: MAX_KEPT,
+    uniqueItems: true,
+    description: 'Names of kept values: the step is skipped if one is absent',
+  }),
+  when: t.Array(Rule, { maxItems: MAX_RULES, description: 'Rules about the answer; without a match 2xx is `done`' }),
+}
+const stepHead = {
+  name: t.String({ pattern: NAME, description: 'Each name once in a flow' }),
+  on: t.Array(stepEvent, { minItems: 1, uniqueItems: true, description: 'The events that begin the step' }),
+}
+
+/** One request of a flow. */
+export const Step = t.Object({ ...stepHead, ...stepFields }, closed)
+export type Step = Static<typeof Step>
+export const NewStep = t.Object({ ...stepHead, ...t.Partial(t.Object(stepFields)).properties }, closed)
+export type NewStep = Static<typeof NewStep>
+
+/** The request of a log-in: a step without `name` and `on`. */
+const NewLogin = t.Object(t.Partial(t.Object(stepFields)).properties, closed)
+
+/** The fields of a step that were left out. */
+export const STEP_DEFAULTS: Omit<Step, 'name' | 'on'> = {
+  method: 'POST',
+  url: '',
+  headers: {},
+  content_type: 'application/json',
+  body: null,
+  if: null,
+  each: null,
+  upload: null,
+  keep: {},
+  needs: [],
+  when: [],
+}
+
+const secret = (description: string) => nullable(t.String({ minLength: 1, maxLength: 4_096 }), description)
+
+const oauth2Fields = {
+  token_url: t.String({ maxLength: 2_048, description: 'Where tokens are asked for' }),
+  client_id: t.String({ minLength: 1, maxLength: 1_024 }),
+  client_secret: secret('Read back as `null`; a `null` that is sent keeps the stored one'),
+  refresh_token: t.Optional(
+    secret('Left out: client credentials. Read back as `null`; a `null` that is sent keeps the stored one, if any'),
+  ),
+  scope: t.Optional(nullable(t.String({ maxLength: 1_024 }), 'The scope to ask for; `null`: none')),
+}
+const loginFields = {
+  request: NewLogin,
+  token: pointer('Where the answer has the token'),
+  expires_in: t.Union([pointer('Where the answer has the seconds'), t.Number({ minimum: 1 })], {
+    description: 'For how many seconds the token is valid, or where the answer says so',
+  }),
+  header: t.Optional(t.String({ maxLength: 1_024, description: 'The value of `authorization`: `Bearer {{ token }}`' })),
+}
+/** Checked field by field, as the body of options, so that a rule can name the field at fault. */
+export const NewAuthorization = t.Object(
+  {
+    kind: words(['oauth2', 'login'], '`oauth2`: a refresh token, or client credentials. `login`: a request of its own'),
+    ...t.Partial(t.Object(oauth2Fields)).properties,
+    ...t.Partial(t.Object(loginFields)).properties,
+  },
+  { ...closed, description: 'How to get the value of `authorization`' },
+)
+export type NewAuthorization = Static<typeof NewAuthorization>
+
+/** Tokens of OAuth 2.0; a `refreshToken` of `null` asks for client credentials. */
+export type OAuth2Authorization = {
+  readonly kind: 'oauth2'
+  readonly tokenUrl: string
+  readonly clientId: string
+  readonly clientSecret: string | null
+  readonly refreshToken: string | null
+  readonly scope: string | null
+}
+/** A request that answers with a token. */
+export type LoginAuthorization = {
+  readonly kind: 'login'
+  readonly request: Omit<Step, 'name' | 'on'>
+  readonly token: string
+  readonly expiresIn: string | number
+  /** A template with `token`. */
+  readonly header: string
+}
+export type Authorization = OAuth2Authorization | LoginAuthorization
+
+const Parameters = t.Record(t.String({ pattern: NAME }), t.Unknown(), {
+  ...closed,
+  maxProperties: 100,
+  description: 'Values for the templates, as `parameters`; or the parameters of the preset',
+})
+export type Parameters = Readonly<Record<string, unknown>>
+
+/** Steps, or a preset with its parameters. `flowErrors` checks what belongs to which. */
+export const NewFlow = t.Object(
+  {
+    steps: t.Optional(t.Array(NewStep, { minItems: 1, maxItems: MAX_STEPS, description: 'Made in this order' })),
+    preset: t.Optional(t.String({ pattern: NAME, description: 'The name of a preset that has the steps' })),
+    parameters: t.Optional(Parameters),
+    origins: t.Optional(
+      t.Array(t.String({ maxLength: 300 }), {
+        maxItems: MAX_ORIGINS,
+        uniqueItems: true,
+        description: 'Further `https://host` to which steps may go',
+      }),
+    ),
+    authorization: t.Optional(t.Union([NewAuthorization, t.Null()])),
+    parallel: t.Optional(
+      t.Number({
+        minimum: 1,
+        maximum: MAX_PARALLEL,
+        multipleOf: 1,
+        description: `Calls with a step in flight; ${DEFAULT_PARALLEL} unless it is given`,
+      }),
+    ),
+  },
+  { ...closed, description: 'Several requests for one event: either steps, or a preset with its parameters' },
+)
+export type NewFlow = Static<typeof NewFlow>
+
+/** A flow as it is made: every default filled in, a preset replaced by its steps. */
+export type Flow = {
+  readonly steps: readonly Step[]
+  readonly origins: readonly string[]
+  readonly authorization: Authorization | null
+  readonly parallel: number
+  readonly parameters: Parameters
+}
+
+/** A value that is kept for a call. */
+export type KeptValue = string | number | boolean
+export type Kept = Readonly<Record<string, KeptValue>>
+
+/** Returns a step with its defaults. */
+export const stepOf = (step: NewStep): Step => ({ ...STEP_DEFAULTS, ...step })
+
+/** Returns an authorization with its defaults; it has passed `flowErrors`. */
+export function authorizationOf(given: NewAuthorization): Authorization {
+  if (given.kind === 'oauth2')
+    return {
+      kind: 'oauth2',
+      tokenUrl: given.token_url ?? '',
+      clientId: given.client_id ?? '',
+      clientSecret: given.client_secret ?? null,
+      refreshToken: given.refresh_token ?? null,
+      scope: given.scope ?? null,
+    }
+  return {
+    kind: 'login',
+    request: { ...STEP_DEFAULTS, ...given.request },
+    token: given.token ?? '',
+    expiresIn: given.expires_in ?? 3_600,
+    header: given.header ?? 'Bearer {{ token }}',
+  }
+}
+
+/** Returns a flow of steps with its defaults. */
+export function flowOfSteps(given: Omit<NewFlow, 'preset'>): Flow {
+  const { steps = [], origins = [], authorization = null, parallel = DEFAULT_PARALLEL, parameters = {} } = given
+  return {
+    steps: steps.map(stepOf),
+    origins,
+    authorization: authorization === null ? null : authorizationOf(authorization),
+    parallel,
+    parameters,
+  }
+}

@@ -1,0 +1,9 @@
+import type { Preset } from '../flows/preset.ts'
+
+/** The presets of flows, in the order in which they are shown. */
+export const FLOW_PRESETS: readonly Preset[] = []
+
+const byName = new Map(FLOW_PRESETS.map((preset) => [preset.name, preset]))
+
+/** Returns a preset by its name, `undefined` if there is none. */
+export const presetByName = (name: string): Preset | undefined => byName.get(name)
