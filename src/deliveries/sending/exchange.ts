@@ -1,0 +1,81 @@
+import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
+import type { Exchange, Exchanged, ExchangeRequest } from '../../webhooks/flows/exchange.ts'
+import { parseRetryAfter } from '../policy/retry-policy.ts'
+import { newAbortGroup } from './abort-group.ts'
+import { destinationHeaders, type Reading, type SendGuarded, USER_AGENT } from './guarded-request.ts'
+import { type Target, targetOf } from './target.ts'
+
+/** Creates the function for requests that are no deliveries, over the one that checks addresses. */
+export function newExchange(send: SendGuarded, nowUs: NowUs = wallUs): Exchange {
+  return async (request) => {
+    const { url, method, body, timeoutMs } = request
+    const target = targetIn(url)
+    if (target === undefined) return withoutAnswer('the URL is not an absolute http: or https: URL', 0)
+    const group = timeoutMs === undefined ? undefined : newAbortGroup()
+    const timer = group === undefined ? undefined : setTimeout(group.abort, timeoutMs)
+    try {
+      const sent = { target, method, headers: headersOf(request, target), body: body ?? undefined, group }
+      return await send(sent, readingOf(request, nowUs))
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function targetIn(url: string): Target | undefined {
+  const parsed = URL.parse(url)
+  return parsed !== null && /^https?:$/.test(parsed.protocol) ? targetOf(url) : undefined
+}
+
+function headersOf({ headers }: ExchangeRequest, target: Target): Record<string, string> {
+  const own = destinationHeaders(target)
+  own['user-agent'] = USER_AGENT
+  own['accept-encoding'] = 'identity'
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return { ...lower, ...own }
+}
+
+const withoutAnswer = (failure: string, durationMs: number): Exchanged => ({
+  status: null,
+  failure,
+  text: null,
+  retryAfterMs: null,
+  durationMs,
+})
+
+function readingOf({ maxAnswerBytes, timeoutMs = 0 }: ExchangeRequest, nowUs: NowUs): Reading<Exchanged> {
+  return {
+    async answered(response, { durationMs }) {
+      const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), nowUs()) ?? null
+      const text = await readWhole(response, maxAnswerBytes)
+      return { status: response.status, failure: null, text, retryAfterMs, durationMs }
+    },
+    failed({ failure, durationMs }) {
+      const reason = failure.kind === 'aborted' ? `no answer within ${timeoutMs / 1_000} s` : failure.reason
+      return withoutAnswer(reason, durationMs)
+    },
+  }
+}
+
+/** Returns the whole body of an answer; `null` if it has none, is longer, or breaks off. */
+async function readWhole(response: Response, maxBytes: number): Promise<string | null> {
+  const { body } = response
+  if (body === null) return null
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let bytes = 0
+  let text = ''
+  try {
+    for (;;) {
+      const read = await reader.read()
+      if (read.done) return text + decoder.decode()
+      bytes += read.value.byteLength
+      if (bytes > maxBytes) break
+      text += decoder.decode(read.value, { stream: true })
+    }
+  } catch {
+    return null
+  }
+  reader.cancel().catch(() => {})
+  return null
+}
