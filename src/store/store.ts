@@ -1,5 +1,6 @@
 import type { AccountStore } from './operations/accounts.ts'
 import type { AuditStore } from './operations/audit.ts'
+import type { AuthorizationStore } from './operations/authorizations.ts'
 import type { CallStore } from './operations/calls.ts'
 import type { LogStore } from './operations/log.ts'
 import type { MaintenanceStore } from './operations/maintenance.ts'
@@ -28,6 +29,7 @@ import type { WebhookStore } from './operations/webhooks.ts'
 export type Store = {
   readonly accounts: AccountStore
   readonly audit: AuditStore
+  readonly authorizations: AuthorizationStore
   readonly webhooks: WebhookStore
   readonly queue: QueueStore
   readonly calls: CallStore

@@ -46,7 +46,7 @@ export type MaintenanceStore = {
   }): Promise<{ lastId: number | null; pruned: number }>
   /** Deletes webhooks that left their list and have no deliveries, at most `limit`. Returns how many. */
   webhookPrune(limit: number): Promise<number>
-  /** Deletes secrets whose URL left its list before a time, at most `limit`. Returns how many. */
+  /** Deletes secrets whose URL left its list before a time, at most `limit`, with their tokens. Returns how many. */
   secretPrune(step: { beforeUs: number; limit: number }): Promise<number>
   /** Deletes call records saved before a time, at most `limit`. Returns how many. */
   callPrune(step: { beforeUs: number; limit: number }): Promise<number>

@@ -35,6 +35,7 @@ function storeOver(db: Database): Store {
     log: { ...createLogStore(db), ...runOperations(db, GROUPS.log) },
     statistics: runOperations(db, GROUPS.statistics),
     audit: runOperations(db, GROUPS.audit),
+    authorizations: runOperations(db, GROUPS.authorizations),
     outages: runOperations(db, GROUPS.outages),
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,

@@ -2,6 +2,7 @@ import type { CallStore } from '../operations/calls.ts'
 import type { MaintenanceStore } from '../operations/maintenance.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { AUDIT } from './audit.ts'
+import { AUTHORIZATIONS } from './authorizations.ts'
 import { CALLS } from './calls.ts'
 import { CLOCK } from './clock.ts'
 import { readCondition } from './condition.ts'
@@ -31,6 +32,7 @@ const maintenance: Declarations<Omit<MaintenanceStore, 'writeProbe' | 'deliveryP
 export const GROUPS = {
   accounts: ACCOUNTS,
   audit: AUDIT,
+  authorizations: AUTHORIZATIONS,
   webhooks: WEBHOOKS,
   queue: RETRIES,
   calls,

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
 import type { MaintenanceStore } from '../operations/maintenance.ts'
 import { type Declarations, write } from './operation.ts'
-import { count, either, onSqlite, tableOf, texts } from './statement.ts'
+import { count, either, onSqlite, run, tableOf, texts } from './statement.ts'
 
 /** The old calls of an account, direction by direction where the index has them so. */
 const oldCalls = (beforeUs: number, limit: number) =>
@@ -33,10 +33,15 @@ export const RETENTION: Declarations<Pick<MaintenanceStore, 'webhookPrune' | 'se
     { isSlow: true },
   ),
   secretPrune: write(
-    ({ beforeUs, limit }) =>
-      count(sql`
+    function* ({ beforeUs, limit }) {
+      const deleted = yield* count(sql`
         DELETE FROM secrets WHERE left_at < ${beforeUs} AND (account_id, url) IN
-          (SELECT account_id, url FROM secrets WHERE left_at < ${beforeUs} LIMIT ${limit}) RETURNING 1`),
+          (SELECT account_id, url FROM secrets WHERE left_at < ${beforeUs} LIMIT ${limit}) RETURNING 1`)
+      yield* run(sql`
+        DELETE FROM authorizations WHERE url <> '' AND NOT EXISTS
+          (SELECT 1 FROM secrets s WHERE s.account_id = authorizations.account_id AND s.url = authorizations.url)`)
+      return deleted
+    },
     { isSlow: true },
   ),
   callPrune: write(

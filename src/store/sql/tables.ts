@@ -252,6 +252,31 @@ export const eventHistories = sqliteTable('event_histories', {
   run: text('run').notNull(),
 })
 
+/** Tokens with which requests are authorized. */
+export const authorizations = sqliteTable(
+  'authorizations',
+  {
+    accountId: integer('account_id').notNull(),
+    url: text('url').notNull(),
+    settings: text('settings').notNull(),
+    header: text('header'),
+    expiresSteadyUs: integer('expires_at'),
+    renewSteadyUs: integer('renew_at'),
+    refreshToken: text('refresh_token'),
+    problem: text('problem'),
+    problemSinceUs: integer('problem_since'),
+    claim: text('claim'),
+    claimedUntilSteadyUs: integer('claimed_until'),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.url] })],
+)
+
+/** How accounts look up who calls: JSON. */
+export const contactSettings = sqliteTable('contact_settings', {
+  accountId: integer('account_id').primaryKey(),
+  settings: text('settings').notNull(),
+})
+
 /** Outages that were reported. */
 export const outages = sqliteTable(
   'outages',

@@ -24,6 +24,7 @@ export function storeOver(db: Database): Store {
     log: { ...group(createLogStore), ...declared('log', GROUPS.log) },
     statistics: declared('statistics', GROUPS.statistics),
     audit: declared('audit', GROUPS.audit),
+    authorizations: declared('authorizations', GROUPS.authorizations),
     outages: declared('outages', GROUPS.outages),
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,

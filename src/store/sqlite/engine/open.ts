@@ -22,6 +22,7 @@ import formerRecordings from '../migrations/018.sql' with { type: 'text' }
 import histories from '../migrations/019.sql' with { type: 'text' }
 import outages from '../migrations/020.sql' with { type: 'text' }
 import audit from '../migrations/021.sql' with { type: 'text' }
+import authorizations from '../migrations/022.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -47,6 +48,7 @@ const MIGRATIONS = [
   histories,
   outages,
   audit,
+  authorizations,
 ]
 const MAGIC = 'SQLite format 3\0'
 
