@@ -59,17 +59,40 @@ export class LimitedContext extends Context {
   }
 }
 
+/** Makes text of what is written. */
+export type Writing = {
+  /** Called with text of the template itself. */
+  pass(text: string): void
+  put(value: unknown): string
+}
+
+/** The value of an output tag, before it becomes text. */
+export class PutOut {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
+/** The writing of captures and bodies: as it is. */
+const PLAIN: Writing = { pass() {}, put: textOf }
+
 /** Collects and counts the text of a template or a capture. */
 export class LimitedEmitter implements Emitter {
   buffer = ''
   readonly #context: Context
+  readonly #writing: Writing
 
-  constructor(context: Context) {
+  constructor(context: Context, writing: Writing = PLAIN) {
     this.#context = context
+    this.#writing = writing
   }
 
   write(value: unknown): void {
-    const text = textOf(value)
+    const isPutOut = value instanceof PutOut
+    const text = isPutOut ? this.#writing.put(value.value) : textOf(value)
+    if (!isPutOut) this.#writing.pass(text)
     this.#context.memoryLimit.use(1 + text.length / CHARACTERS_PER_UNIT)
     this.buffer += text
   }
@@ -153,8 +176,12 @@ export function rangeBound(value: unknown): number {
   return bound
 }
 
-/** Makes the parser put the filter `range_bound` to both bounds of each range. It is called once. */
+let areRangesLimited = false
+
+/** Makes the parser put the filter `range_bound` to both bounds of each range. All engines share the parser. */
 export function limitRanges(): void {
+  if (areRangesLimited) return
+  areRangesLimited = true
   const read = Tokenizer.prototype.readGroupOrRange
   Tokenizer.prototype.readGroupOrRange = function () {
     const token = read.call(this)

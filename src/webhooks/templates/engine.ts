@@ -15,6 +15,7 @@ import {
   LimitedContext,
   LimitedEmitter,
   limitRanges,
+  PutOut,
   RANGE_BOUND,
   rangeBound,
   refuseLong,
@@ -22,6 +23,8 @@ import {
   textOf,
   unitsOf,
 } from './engine-limits.ts'
+import { createWriting, ESCAPING_FILTERS, Escaped, type Escaping, finished } from './escaping.ts'
+import { digits, lastDigits, localTime, mapped, national, seconds } from './step-filters.ts'
 
 const MAX_DATE_CHARACTERS = 100
 
@@ -68,8 +71,11 @@ const SEARCHING = ['remove', 'remove_first', 'replace', 'replace_first', 'split'
 type Filter = Extract<FilterImplOptions, (...args: never[]) => unknown>
 type This = ThisParameterType<Filter>
 
-/** Creates the engine of templates: Liquid with the tags and filters that a stranger may use, within limits. */
-export function createTemplateEngine() {
+/**
+ * Creates an engine of templates: Liquid with the tags and filters that a stranger may use, within limits. The templates
+ * of a flow's steps have more filters, and their output is escaped.
+ */
+export function createTemplateEngine({ forSteps = false } = {}) {
   const liquid = new Liquid({
     ownPropertyOnly: true,
     strictFilters: true,
@@ -79,7 +85,7 @@ export function createTemplateEngine() {
     templates: {},
     timezoneOffset: 0,
     operators: LIMITED_OPERATORS,
-    outputEscape: limited(textOf),
+    outputEscape: forSteps ? putOut : limited(textOf),
   })
   for (const name of Object.keys(liquid.tags)) if (!TAGS.includes(name)) delete liquid.tags[name]
   liquid.registerTag('case', LimitedCase)
@@ -91,17 +97,21 @@ export function createTemplateEngine() {
     if (SEARCHING.includes(name)) liquid.registerFilter(name, limited(searching(filter)))
   }
   for (const [name, filter] of Object.entries(OWN_FILTERS)) liquid.registerFilter(name, limited(filter))
+  if (forSteps) addStepFilters(liquid)
   liquid.registerFilter(RANGE_BOUND, rangeBound)
   limitRanges()
   liquid.renderer.renderTemplates = renderTemplates
   return {
     parse: (text: string): Template[] => liquid.parse(text),
     /** @param startedUs the processor's time of this thread when the rendering began */
-    render(template: Template[], data: object, startedUs: number): RenderedTemplate {
+    render(template: Template[], data: object, startedUs: number, escaping: Escaping = 'none'): RenderedTemplate {
       const context = new ReportingContext(data, { options: liquid.options, liquid }, startedUs)
+      const emitter = forSteps ? new LimitedEmitter(context, createWriting(escaping)) : new LimitedEmitter(context)
+      context.reported = emitter
       try {
-        const text: unknown = toValueSync(renderTemplates(template, context, context.emitter))
-        return { text, units: context.usedUnits, empty: context.empty }
+        const text: unknown = toValueSync(renderTemplates(template, context, emitter))
+        const whole = typeof text === 'string' ? finished(escaping, text) : text
+        return { text: whole, units: context.usedUnits, empty: context.empty }
       } catch (error) {
         return { error, units: context.usedUnits }
       }
@@ -110,7 +120,7 @@ export function createTemplateEngine() {
 }
 
 /** A result, or the error of the rendering, and the units that were used until then. */
-type RenderedTemplate = { readonly units: number } & (
+export type RenderedTemplate = { readonly units: number } & (
   | { readonly text: unknown; readonly empty: readonly EmptyExpression[] }
   | { readonly error: unknown }
 )
@@ -128,7 +138,14 @@ const MAX_EMPTY = 20
 /** Notes the expressions without text, which explain to its owner why a template gives no JSON. */
 class ReportingContext extends LimitedContext {
   readonly empty: EmptyExpression[] = []
-  readonly emitter = new LimitedEmitter(this)
+  /** The emitter of the result itself, not of a capture. */
+  reported: Emitter | undefined
+
+  /** Escaped text has the properties of text alone. */
+  override readProperty(...[scope, key]: Parameters<LimitedContext['readProperty']>): unknown {
+    if (!(scope instanceof Escaped)) return super.readProperty(scope, key)
+    return key === 'size' ? scope.text.length : undefined
+  }
 
   noteEmpty({ token }: Template, at: number): void {
     if (this.empty.length >= MAX_EMPTY) return
@@ -153,7 +170,7 @@ function* renderTemplates(
     } catch (error) {
       throw LiquidError.is(error) ? error : new RenderError(error instanceof Error ? error : new Error(), template)
     }
-    if (emitter === own?.emitter && template instanceof Output && emitter.buffer.length === before)
+    if (emitter === own?.reported && template instanceof Output && emitter.buffer.length === before)
       own.noteEmpty(template, before)
     if (context.breakCalled || context.continueCalled) break
   }
@@ -167,8 +184,51 @@ const limited = (filter: Filter): Filter =>
     renderLimit.check(performance.now())
     memoryLimit.use(unitsOf(value))
     for (const arg of args) memoryLimit.use(unitsOf(arg))
-    return filter.call(this, value, ...args)
+    return filter.call(this, plainOf(value), ...args.map(plainOf))
   }
+
+/** Returns escaped text as plain text: a filter that changes it makes it unsafe again. */
+const plainOf = (value: unknown): unknown => (value instanceof Escaped ? value.text : value)
+
+/** Keeps the value of an output tag until the emitter, which knows where it stands, makes text of it. */
+const putOut: Filter = function (this: This, value: unknown): PutOut {
+  const { renderLimit, memoryLimit } = this.context
+  renderLimit.check(performance.now())
+  memoryLimit.use(unitsOf(value))
+  return new PutOut(value)
+}
+
+/** Adds the filters of steps, and marks what the escaping filters return. */
+function addStepFilters(liquid: Liquid): void {
+  const { map: mapOfLiquid } = liquid.filters
+  for (const [name, filter] of Object.entries(STEP_FILTERS)) liquid.registerFilter(name, limited(filter))
+  liquid.registerFilter('map', function (this: This, value: unknown, table: unknown): unknown {
+    if (typeof table !== 'string' && typeof mapOfLiquid === 'function')
+      return limited(mappedFrom).call(this, value, table)
+    return typeof mapOfLiquid === 'function' ? mapOfLiquid.call(this, value, table) : undefined
+  })
+  for (const by of ESCAPING_FILTERS) {
+    const filter = liquid.filters[by]
+    if (typeof filter !== 'function') continue
+    liquid.registerFilter(by, function (this: This, ...args: Parameters<Filter>): unknown {
+      return new Escaped(textOf(filter.call(this, ...args)), by)
+    })
+  }
+}
+
+/** A map that the parameters lack has no entries. */
+const mappedFrom: Filter = (value: unknown, table: unknown) =>
+  typeof table === 'object' && table !== null ? mapped(value, table) : undefined
+
+const STEP_FILTERS: Readonly<Record<string, Filter>> = {
+  raw: textOf,
+  url_encode: (value: unknown) => encodeURIComponent(textOf(value).toWellFormed()).replaceAll('%20', '+'),
+  digits,
+  last_digits: lastDigits,
+  national,
+  seconds,
+  local_time: localTime,
+}
 
 const searching = (filter: Filter): Filter =>
   function (this: This, value: unknown, pattern: unknown, ...args: unknown[]): unknown {

@@ -1,6 +1,7 @@
 import type { Log } from '../../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND, steadyUs as systemSteadyUs } from '../../lib/time.ts'
 import { createBudgets, createRests } from './budget.ts'
+import type { Escaping } from './escaping.ts'
 import type { Problem } from './template.ts'
 import type { JobResult } from './thread.ts'
 import {
@@ -33,8 +34,11 @@ export type RenderRequest<Name extends string> = {
   readonly data: string
 }
 
-/** A template, and whether its result has to be JSON or empty. */
-type TemplateText = { readonly text: string; readonly isJson?: boolean }
+/**
+ * A template, and whether its result has to be JSON or empty. `escaping`: it is a template of a flow's step, with the
+ * filters of steps, and its output is escaped.
+ */
+export type TemplateText = { readonly text: string; readonly isJson?: boolean; readonly escaping?: Escaping }
 
 /** The result, or a sentence for the owner of the template on why it failed. */
 export type Rendering =
@@ -226,14 +230,15 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
       thread.known.clear()
       thread.characters = 0
     }
-    const texts = new Map<number, string>()
-    const numberOf = (text: string): number => {
-      const known = thread.known.get(text)
+    const texts = new Map<number, { text: string; escaping: Escaping | undefined }>()
+    const numberOf = ({ text, escaping }: TemplateText): number => {
+      const key = `${escaping ?? ''}:${text}`
+      const known = thread.known.get(key)
       if (known !== undefined) return known
       const number = nextNumber++
-      thread.known.set(text, number)
+      thread.known.set(key, number)
       thread.characters += text.length
-      texts.set(number, text)
+      texts.set(number, { text, escaping })
       return number
     }
     return {
@@ -241,7 +246,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
       texts,
       jobs: jobs.map(({ data, templates }) => ({
         data,
-        templates: templates.map(({ text, isJson = false }) => ({ number: numberOf(text), isJson })),
+        templates: templates.map((one) => ({ number: numberOf(one), isJson: one.isJson ?? false })),
       })),
     }
   }

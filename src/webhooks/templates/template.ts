@@ -1,6 +1,7 @@
-import { LiquidError, type Template } from 'liquidjs'
-import { createTemplateEngine, type EmptyExpression } from './engine.ts'
+import { LiquidError } from 'liquidjs'
+import { createTemplateEngine, type EmptyExpression, type RenderedTemplate } from './engine.ts'
 import { processorUs } from './engine-limits.ts'
+import type { Escaping } from './escaping.ts'
 import { MAX_DEPTH, MAX_RENDER_MS, MAX_RESULT_CHARACTERS, MAX_TEMPLATE_CHARACTERS } from './limits.ts'
 
 /**
@@ -23,25 +24,29 @@ export type Problem = {
 
 const BLOCK_TAG = /\{%-?\s*(end)?(if|unless|case|for|capture|comment|raw)\b/g
 
-/** Parses a template. Returns the function that renders it, or the problem with line and column. */
-export function readTemplate(text: string): ReadTemplate | Problem {
+/**
+ * Parses a template. Returns the function that renders it, or the problem with line and column. With `escaping` it is a
+ * template of a flow's step.
+ */
+export function readTemplate(text: string, escaping?: Escaping): ReadTemplate | Problem {
   if (text.length > MAX_TEMPLATE_CHARACTERS) return refused(`may have ${MAX_TEMPLATE_CHARACTERS} characters at most`)
   if (depthOf(text) > MAX_DEPTH) return refused(`may have tags within tags ${MAX_DEPTH} deep at most`)
   if (bracketDepthOf(text) > MAX_DEPTH) return refused(`may have brackets within brackets ${MAX_DEPTH} deep at most`)
   try {
-    const template = theEngine().parse(text)
+    const engine = escaping === undefined ? bodyEngine() : stepEngine()
+    const template = engine.parse(text)
+    const render = (data: object, startedUs: number) => renderedOf(engine.render(template, data, startedUs, escaping))
     return (data, startedUs = processorUs()) => {
-      const once = rendered(template, data, startedUs)
+      const once = render(data, startedUs)
       // The first rendering also compiles parts of the engine, which is not the template's fault.
-      return 'problem' in once && once.problem.endsWith(TOO_SLOW) ? rendered(template, data, processorUs()) : once
+      return 'problem' in once && once.problem.endsWith(TOO_SLOW) ? render(data, processorUs()) : once
     }
   } catch (error) {
     return problemOf(error)
   }
 }
 
-function rendered(template: Template[], data: object, startedUs: number): Rendered {
-  const result = theEngine().render(template, data, startedUs)
+function renderedOf(result: RenderedTemplate): Rendered {
   const { units } = result
   if ('error' in result) return { units, ...problemOf(result.error) }
   const { text, empty } = result
@@ -53,13 +58,16 @@ function rendered(template: Template[], data: object, startedUs: number): Render
 
 const refused = (problem: string): Problem => ({ problem, kind: 'wrong' })
 
-let engine: ReturnType<typeof createTemplateEngine> | undefined
-
-/** Returns the one engine. It takes some 20 ms to create, which no command without a template should. */
-function theEngine() {
-  engine ??= createTemplateEngine()
-  return engine
+/** Creates an engine when it is first asked for: that takes some 20 ms, which no command without a template should. */
+function created(forSteps: boolean) {
+  let engine: ReturnType<typeof createTemplateEngine> | undefined
+  return () => {
+    engine ??= createTemplateEngine({ forSteps })
+    return engine
+  }
 }
+const bodyEngine = created(false)
+const stepEngine = created(true)
 
 /** Returns an upper bound, from the text alone, on how deep block tags are nested. */
 function depthOf(text: string): number {

@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import type { EmptyExpression } from './engine.ts'
 import { processorUs } from './engine-limits.ts'
+import type { Escaping } from './escaping.ts'
 import { type Problem, type ReadTemplate, type Rendered, readTemplate } from './template.ts'
 
 /** Messages to the thread that renders templates. Its data is JSON text, as the store has it. */
@@ -8,11 +9,13 @@ export type ToThread = { readonly progress: SharedArrayBuffer } | RenderBatch
 
 export type RenderBatch = {
   /** Templates that are new to this thread, by number. */
-  readonly texts: ReadonlyMap<number, string>
+  readonly texts: ReadonlyMap<number, SentTemplate>
   /** Drops all earlier templates first. */
   readonly forget: boolean
   readonly jobs: readonly ThreadJob[]
 }
+
+type SentTemplate = { readonly text: string; readonly escaping: Escaping | undefined }
 
 type ThreadJob = {
   readonly data: string
@@ -43,20 +46,20 @@ export const PROGRESS_BYTES = 4 * Object.keys(PROGRESS).length
 
 /** Runs the thread: renders the batches that it receives, one after the other. */
 export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMessage'>): void {
-  // A template is read when it is first rendered: until then it is its text.
-  const known = new Map<number, ReadTemplate | Problem | string>()
+  // A template is read when it is first rendered: until then it is as it was sent.
+  const known = new Map<number, ReadTemplate | Problem | SentTemplate>()
   let progress = new Int32Array(new SharedArrayBuffer(PROGRESS_BYTES))
   const send = (message: FromThread) => port.postMessage(message)
 
   function renderBatch({ texts, forget, jobs }: RenderBatch): JobResult[] {
     if (forget) known.clear()
-    for (const [number, text] of texts) known.set(number, text)
+    for (const [number, sent] of texts) known.set(number, sent)
     let startedUs = processorUs()
     const read = (number: number): ReadTemplate | Problem => {
       const template = known.get(number)
       if (template === undefined) throw new Error(`the template ${number} was never sent`)
-      if (typeof template !== 'string') return template
-      const read = readTemplate(template)
+      if (typeof template === 'function' || 'problem' in template) return template
+      const read = readTemplate(template.text, template.escaping)
       known.set(number, read)
       return read
     }
