@@ -36,9 +36,14 @@ export type RenderRequest<Name extends string> = {
 
 /**
  * A template, and whether its result has to be JSON or empty. `escaping`: it is a template of a flow's step, with the
- * filters of steps, and its output is escaped.
+ * filters of steps, and its output is escaped. `isOnlyParsed`: the result is empty.
  */
-export type TemplateText = { readonly text: string; readonly isJson?: boolean; readonly escaping?: Escaping }
+export type TemplateText = {
+  readonly text: string
+  readonly isJson?: boolean
+  readonly escaping?: Escaping
+  readonly isOnlyParsed?: boolean
+}
 
 /** The result, or a sentence for the owner of the template on why it failed. */
 export type Rendering =
@@ -246,7 +251,11 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
       texts,
       jobs: jobs.map(({ data, templates }) => ({
         data,
-        templates: templates.map((one) => ({ number: numberOf(one), isJson: one.isJson ?? false })),
+        templates: templates.map((one) => ({
+          number: numberOf(one),
+          isJson: one.isJson ?? false,
+          isOnlyParsed: one.isOnlyParsed ?? false,
+        })),
       })),
     }
   }

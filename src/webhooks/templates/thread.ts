@@ -19,7 +19,7 @@ type SentTemplate = { readonly text: string; readonly escaping: Escaping | undef
 
 type ThreadJob = {
   readonly data: string
-  readonly templates: readonly { readonly number: number; readonly isJson: boolean }[]
+  readonly templates: readonly { readonly number: number; readonly isJson: boolean; readonly isOnlyParsed: boolean }[]
 }
 
 /** What the thread answers: when it is ready, and then once for each batch. */
@@ -78,10 +78,11 @@ export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMess
   function renderJob({ data, templates }: ThreadJob, read: (number: number) => ReadTemplate | Problem) {
     let units = 0
     const parsed: object = JSON.parse(data)
-    const renderings = templates.map(({ number, isJson }, at): Rendering => {
+    const renderings = templates.map(({ number, isJson, isOnlyParsed }, at): Rendering => {
       Atomics.store(progress, PROGRESS.template, at)
       const startedUs = processorUs()
       const template = read(number)
+      if (isOnlyParsed) return typeof template === 'function' ? { text: '' } : template
       const rendered = typeof template === 'function' ? template(parsed, startedUs) : { ...template, units: 0 }
       units += rendered.units
       return checked(rendered, isJson)

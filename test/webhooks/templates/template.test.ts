@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { ESCAPINGS, type Escaping } from '../../../src/webhooks/templates/escaping.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../../../src/webhooks/templates/limits.ts'
 import { readTemplate } from '../../../src/webhooks/templates/template.ts'
 
@@ -9,8 +10,8 @@ const DATA = {
 }
 
 /** What a template comes to: its result, or the sentence that it is refused with. */
-function resultOf(template: string): string {
-  const read = readTemplate(template)
+function resultOf(template: string, escaping?: Escaping): string {
+  const read = readTemplate(template, escaping)
   const rendered = typeof read === 'function' ? read(DATA) : read
   return 'problem' in rendered ? `error: ${rendered.problem}` : rendered.text
 }
@@ -117,10 +118,13 @@ test.each([
 ])('%s is no hostile one', (template, expected) => expect(resultOf(template)).toBe(expected))
 
 describe('a hostile template', () => {
+  const REFUSED =
+    /^error: ((line \d+, column \d+: )?(takes longer|needs more memory|a date|compares or sorts|searches for|has a range)|may have .* at most$|gives more than)/
   test.each(Object.entries(HOSTILE))('%s costs little, and a clear error', (_, template) => {
-    expect(resultOf(template)).toMatch(
-      /^error: ((line \d+, column \d+: )?(takes longer|needs more memory|a date|compares or sorts|searches for|has a range)|may have .* at most$|gives more than)/,
-    )
+    expect(resultOf(template)).toMatch(REFUSED)
+  })
+  test.each(Object.entries(HOSTILE))('%s in a step too', (_, template) => {
+    for (const escaping of ESCAPINGS) expect(resultOf(template, escaping)).toMatch(REFUSED)
   })
 
   test.each([
@@ -142,11 +146,19 @@ describe('a hostile template', () => {
 /** Text of some hundred thousand characters on which a careless pattern takes seconds. */
 const FILTERS =
   'abs at_least:1 capitalize ceil compact concat:data.list date:"%Y" default:1 divided_by:2 downcase escape first join json last lstrip map:"x" minus:1 modulo:2 newline_to_br plus:1 prepend:"x" remove:"x" replace:"x","y" reverse round rstrip size slice:0 sort split:"" strip strip_newlines times:2 truncate:9 uniq upcase url_encode base64_encode where:"x" remove_first:"x" replace_first:"x","y"'
+const STEP_FILTERS =
+  'raw digits last_digits:2 national prepend:"+"|national seconds prepend:"2026-"|seconds local_time:"UTC","%Y" map:data json url_encode'
 describe('no filter takes long on what fits into the memory', () => {
-  test.each(FILTERS.split(' '))('%s', (filter) => {
+  test.each([
+    ...FILTERS.split(' ').map((filter) => [filter, undefined] as const),
+    ...STEP_FILTERS.split(' ').flatMap((filter) => ESCAPINGS.map((escaping) => [filter, escaping] as const)),
+  ])('%s %s', (filter, escaping) => {
     for (const seed of [' ', '<', '&', 'x', '1', '\\n', '-']) {
       const startedMs = performance.now()
-      resultOf(`${doubled(seed, 15)}{% assign t = s | append: "x" | append: s | ${filter} %}{{ t | size }}`)
+      resultOf(
+        `${doubled(seed, 15)}{% assign t = s | append: "x" | append: s | ${filter} %}{{ t | size }}${escaping === undefined ? '' : '{{ t }}'}`,
+        escaping,
+      )
       const tookMs = performance.now() - startedMs
       if (tookMs > 25) console.log(`${filter} of ${JSON.stringify(seed)}: ${tookMs.toFixed(1)} ms`)
       // What grows with the square takes minutes.
