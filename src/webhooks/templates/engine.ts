@@ -72,8 +72,8 @@ type Filter = Extract<FilterImplOptions, (...args: never[]) => unknown>
 type This = ThisParameterType<Filter>
 
 /**
- * Creates an engine of templates: Liquid with the tags and filters that a stranger may use, within limits. The templates
- * of a flow's steps have more filters, and their output is escaped.
+ * Creates an engine of templates: Liquid with the tags and filters that a stranger may use, within limits. The
+ * templates of a flow's steps have more filters, and their output is escaped.
  */
 export function createTemplateEngine({ forSteps = false } = {}) {
   const liquid = new Liquid({
