@@ -217,6 +217,7 @@ const PURE: readonly RegExp[] = [
   /^store\/list-etag\.ts$/,
   /^cluster\/(leases|shares)\.ts$/,
   /^webhooks\/signature\.ts$/,
+  /^webhooks\/flows\/(machine|step-url|model)\.ts$/,
   /^deliveries\/policy\/(retry-policy|circuit-breaker)\.ts$/,
   /^deliveries\/queue\//,
   /^calls\/(event|signal)\.ts$/,

@@ -66,7 +66,6 @@ export const Rule = t.Object(
         description: 'The values at `pointer` that match, as text; left out: any',
       }),
     ),
-    // biome-ignore lint/suspicious/noThenProperty: the name is that of the API; nothing awaits a rule.
     then: words(VERDICTS, 'What a matching answer means for the step'),
     keep: t.Optional(Keep),
   },
