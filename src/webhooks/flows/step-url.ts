@@ -1,5 +1,5 @@
 /**
- * URLs of steps. The scheme, host and port of a request are the webhook's own or one of the flow's `origins`, whatever a
+ * URLs of steps. Scheme, host and port of a request are the webhook's own or one of the flow's `origins`, whatever a
  * template puts out: the result is parsed as it will be sent, and its origin compared.
  */
 
