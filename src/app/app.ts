@@ -2,6 +2,8 @@ import { Elysia } from 'elysia'
 import { type Alerts, createAlerts } from '../alerts/alerts.ts'
 import { startPbxAlerts } from '../alerts/pbx-alerts.ts'
 import { createAudit, createOperatorLog } from '../auth/audit.ts'
+import { startAuditRetention } from '../auth/audit-retention.ts'
+import { auditRoutes } from '../auth/audit-routes.ts'
 import { ensureFirstUser } from '../auth/first-user.ts'
 import { authRoutes } from '../auth/routes.ts'
 import { createAuthService } from '../auth/service.ts'
@@ -66,6 +68,7 @@ import type { Config } from './config.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
 import { settingsInForce, startServiceNote } from './service-note.ts'
 import { allowListOf } from './settings.ts'
+import { noteSettings } from './settings-trail.ts'
 import { startTemplateThread } from './start-template-thread.ts'
 
 export type App = {
@@ -113,6 +116,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const { firstUser } = config
     await againForAWhile(() => storePbxSettings({ store, pbxs: config.pbxs, log }))
     if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
+    await noteSettings(config, { store, log })
     const templates = createTemplateRenderer({ startThread: startTemplateThread, log })
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
     const access = createAccess(context)
@@ -158,7 +162,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
 
 /** Creates logins, tokens, webhook lists, and the log of security events. */
 function createAccess({ config, log, store, emitter, templates, ownership, started }: Context) {
-  const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
+  const audit = createAudit({ accounts: store.accounts, trail: store.audit, log, trustProxies: config.trustProxies })
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
   operatorLog.update()
   const auth = createAuthService({ accounts: store.accounts, note: audit.note })
@@ -247,6 +251,7 @@ async function startWatching(context: Context, { sending, pbxs, recordings }: Om
   started.push(
     startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
     startCallRetention({ maintenance, log, keepMs, mayPrune }),
+    startAuditRetention({ trail: store.audit, log, mayPrune }),
     recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
     startPbxAlerts({ status: watch.status, alerts, store, log }),
     ...backupsOf(config, { alerts, log }),
@@ -341,6 +346,7 @@ async function createRoot(
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
     .use(optionsRoutes({ auth, options, audit }))
     .use(pbxRoutes({ auth, pbxs, audit }))
+    .use(auditRoutes(auth, store.audit))
     .use(callRoutes(auth, store.calls, recordings.addUrls))
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))

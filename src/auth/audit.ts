@@ -1,11 +1,12 @@
 import type { Log } from '../lib/log.ts'
-import { type NowUs, rfc3339, SECOND, steadyUs } from '../lib/time.ts'
+import { type NowUs, rfc3339, SECOND, steadyUs, nowUs as wallUs } from '../lib/time.ts'
 import type { OperatorAct, UserRecord } from '../store/operations/accounts.ts'
+import type { AuditFacts } from '../store/operations/audit.ts'
 import type { Store } from '../store/store.ts'
 import { createClientOf, type RequestClient, type SocketAddresses } from './client-address.ts'
 
 /** The security events and the log line of each. With them an operator can find out later who did what. */
-const SECURITY_EVENTS = {
+export const SECURITY_EVENTS = {
   logged_in: 'a user logged in',
   login_failed: 'a login failed: wrong e-mail address or password',
   login_refused: 'a login was refused: too many failed logins',
@@ -26,8 +27,18 @@ const SECURITY_EVENTS = {
   admin_made_user: 'an operator took the rights of an administrator from a user',
   user_password_set: 'an operator set a new password for a user',
   user_logged_out: 'an operator revoked all tokens of a user',
+  settings_changed: 'the service was started with new settings',
 } as const
-type SecurityEvent = keyof typeof SECURITY_EVENTS
+export type SecurityEvent = keyof typeof SECURITY_EVENTS
+
+/** The events that change nothing: they are in the log, but not in the audit trail. */
+const LOGGED_ONLY = ['logged_in', 'login_failed', 'login_refused', 'logged_out', 'password_change_failed'] as const
+const isLoggedOnly = (event: SecurityEvent): boolean => LOGGED_ONLY.some((one) => one === event)
+
+/** What the audit trail has: changes. */
+export const AUDIT_ACTIONS = Object.keys(SECURITY_EVENTS)
+  .map((name) => name as SecurityEvent)
+  .filter((event) => !isLoggedOnly(event))
 
 const WARNINGS: ReadonlySet<SecurityEvent> = new Set(['login_failed', 'login_refused', 'password_change_failed'])
 
@@ -44,24 +55,31 @@ export type Actor = {
 export type Audit = {
   /** Returns the client that sent a request. */
   clientOf(request: Request, peers: SocketAddresses | null): RequestClient
-  /** Logs a security event with its user and the client's address. */
-  note(event: SecurityEvent, actor: Actor, facts?: Readonly<Record<string, string | number>>): void
+  /**
+   * Logs a security event with its user and the client's address. A change is also stored in the audit trail: it
+   * resolves after that, and never rejects, because the change itself is done.
+   */
+  note(event: SecurityEvent, actor: Actor, facts?: AuditFacts): Promise<void>
   /** Logs what an operator did on the command line. */
   noteOperator(act: OperatorAct): void
 }
 
 type AuditOptions = {
   readonly accounts: Pick<Store['accounts'], 'accountGetName'>
+  readonly trail: Pick<Store['audit'], 'auditAdd'>
   readonly log: Log
   readonly trustProxies: readonly string[]
+  /** Measures the time between refused logins. */
   readonly now?: NowUs
+  readonly nowUs?: NowUs
 }
 
 /**
  * Creates the log of security events. Each line has `security`, user, account and address, but nothing that an unknown
  * client typed.
  */
-export function createAudit({ accounts, log, trustProxies, now = steadyUs }: AuditOptions): Audit {
+export function createAudit(options: AuditOptions): Audit {
+  const { accounts, trail, log, trustProxies, now = steadyUs, nowUs = wallUs } = options
   const refusedUs = new Map<string, number>()
 
   function isRepeated(address: string): boolean {
@@ -86,9 +104,16 @@ export function createAudit({ accounts, log, trustProxies, now = steadyUs }: Aud
 
   return {
     clientOf: createClientOf(trustProxies),
-    note(event, { user, client: { address } }, facts = {}) {
+    async note(event, { user, client: { address } }, facts = {}) {
       if (event === 'login_refused' && isRepeated(address)) return
-      void accountOf(user).then((account) => write(event, { user: user?.email ?? null, account, address, ...facts }))
+      const account = await accountOf(user)
+      const email = user?.email ?? null
+      write(event, { user: email, account, address, ...facts })
+      if (isLoggedOnly(event)) return
+      const change = { action: event, account, user: email, by: null, address, subject: null, facts }
+      await trail
+        .auditAdd({ ...change, atUs: nowUs() })
+        .catch((error) => log.warn({ err: error, security: event }, 'a change could not be stored in the audit trail'))
     },
     noteOperator: ({ event, email, account, facts, by, atUs }) =>
       write(event, { user: email, account, address: null, by, at: rfc3339(atUs), ...facts }),

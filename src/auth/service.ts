@@ -31,7 +31,7 @@ export function createAuthService({
   passwords = createPasswords(),
   limits = createLoginLimits(),
   now = nowUs,
-  note = () => {},
+  note = async () => {},
 }: Dependencies) {
   const sessions = createSessions(accounts, now)
   const revocations = createRevocations(sessions.get)
@@ -67,10 +67,10 @@ export function createAuthService({
         return (await accounts.tokenAddIfPasswordUnchanged(args)) ? fresh : undefined
       })
       const token = await checked.catch((error) => {
-        if (error instanceof Fault && error.code === 'too_many_requests') note('login_refused', { client })
+        if (error instanceof Fault && error.code === 'too_many_requests') void note('login_refused', { client })
         throw error
       })
-      note(token === undefined ? 'login_failed' : 'logged_in', { user, client })
+      void note(token === undefined ? 'login_failed' : 'logged_in', { user, client })
       if (token === undefined) throw new Fault('unauthenticated', 'The e-mail address or the password is wrong.')
       return token
     },
@@ -84,7 +84,7 @@ export function createAuthService({
       const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], () =>
         replacePassword({ accounts, passwords, now }, user, change, client),
       )
-      note(token === undefined ? 'password_change_failed' : 'password_changed', { user, client })
+      await note(token === undefined ? 'password_change_failed' : 'password_changed', { user, client })
       if (token === undefined)
         throw new Fault('invalid', 'The old password is wrong.', {
           errors: [{ path: '/old_password', message: 'is wrong' }],
@@ -97,7 +97,7 @@ export function createAuthService({
     async logout({ user, tokenHash: hash }: Session, client: RequestClient): Promise<void> {
       await accounts.tokenDelete(hash)
       forget()
-      note('logged_out', { user, client })
+      void note('logged_out', { user, client })
     },
   }
 }

@@ -34,7 +34,11 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
       async ({ session, body, request, server }) => {
         quota.take(session.user.id)
         const token = await tokens.create(session, body)
-        audit.note('token_made', { user: session.user, client: audit.clientOf(request, server) }, { token: token.id })
+        await audit.note(
+          'token_made',
+          { user: session.user, client: audit.clientOf(request, server) },
+          { token: token.id },
+        )
         return success(token, 'The API token was created. It cannot be shown again.')
       },
       {
@@ -52,7 +56,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
       async ({ session, params, request, server }) => {
         await tokens.revoke(session, params.id)
         const client = audit.clientOf(request, server)
-        audit.note('token_revoked', { user: session.user, client }, { token: params.id })
+        await audit.note('token_revoked', { user: session.user, client }, { token: params.id })
         return success([], 'The token was revoked.')
       },
       {

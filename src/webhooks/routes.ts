@@ -54,8 +54,8 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       '/integration/webhook',
       async ({ accountId, user, body, request, server, set }) => {
         quota.take(accountId)
-        const { list, etag } = await webhooks.replace(accountId, body, request.headers.get('if-match'))
-        audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, { webhooks: list.length })
+        const { list, etag, change } = await webhooks.replace(accountId, body, request.headers.get('if-match'))
+        await audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, change)
         set.headers.etag = etag
         return success(list, 'The webhooks were replaced.')
       },
@@ -83,8 +83,8 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       '/integration/webhook/item',
       async ({ accountId, user, body, request, server, set }) => {
         quota.take(accountId)
-        const { list, etag } = await webhooks.append(accountId, body)
-        audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, { webhooks: list.length })
+        const { etag, change } = await webhooks.append(accountId, body)
+        await audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, change)
         set.headers.etag = etag
         return success(body, 'The webhook was appended to the list.')
       },
@@ -102,8 +102,8 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       '/integration/webhook/item',
       async ({ accountId, user, query, request, server, set }) => {
         quota.take(accountId)
-        const { list, etag } = await webhooks.remove(accountId, query.url)
-        audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, { webhooks: list.length })
+        const { etag, change } = await webhooks.remove(accountId, query.url)
+        await audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, change)
         set.headers.etag = etag
         return success([], 'The webhook was removed from the list.')
       },
@@ -136,7 +136,11 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       '/integration/webhook/secret/rotate',
       async ({ accountId, user, body: { url, force }, request, server }) => {
         const secret = await webhooks.rotate(accountId, url, force)
-        audit.note('secret_rotated', { user, client: audit.clientOf(request, server) }, { host: new URL(url).host })
+        await audit.note(
+          'secret_rotated',
+          { user, client: audit.clientOf(request, server) },
+          { host: new URL(url).host },
+        )
         return success(secret, 'The secret was replaced.')
       },
       {

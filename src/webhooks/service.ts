@@ -1,12 +1,17 @@
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339, SECOND } from '../lib/time.ts'
 import { etagOf } from '../store/list-etag.ts'
+import type { AuditFacts } from '../store/operations/audit.ts'
 import type { Store } from '../store/store.ts'
+import { listChange } from './list-change.ts'
 import { MAX_WEBHOOKS, type Webhook, type WebhookList, type WebhookSecret } from './model.ts'
 import { newSecret as randomSecret } from './signature.ts'
 
 /** How long the previous secret still signs, so that receivers can change over. */
 const OVERLAP_US = 24 * 3_600 * SECOND
+
+/** A list after a change, and what was changed, for the audit trail. */
+type EditedList = { readonly list: WebhookList; readonly etag: string; readonly change: AuditFacts }
 
 export type WebhookService = ReturnType<typeof createWebhookService>
 
@@ -39,10 +44,7 @@ export function createWebhookService({
   const turns = new Map<number, Promise<unknown>>()
 
   /** Edits the list of an account after the edits that came before. */
-  async function edit(
-    accountId: number,
-    edited: (before: WebhookList) => WebhookList,
-  ): Promise<{ list: WebhookList; etag: string }> {
+  async function edit(accountId: number, edited: (before: WebhookList) => WebhookList): Promise<EditedList> {
     const turn = (turns.get(accountId) ?? Promise.resolve()).catch(() => {}).then(() => editNow(accountId, edited))
     turns.set(accountId, turn)
     try {
@@ -56,17 +58,14 @@ export function createWebhookService({
    * Replaces the list by the result of `edited`. If another writer changed the list meanwhile, reads and edits it
    * again.
    */
-  async function editNow(
-    accountId: number,
-    edited: (before: WebhookList) => WebhookList,
-  ): Promise<{ list: WebhookList; etag: string }> {
+  async function editNow(accountId: number, edited: (before: WebhookList) => WebhookList): Promise<EditedList> {
     for (;;) {
       const before = await webhooks.listGet(accountId)
       const list = edited(before)
       // A writer fails only when another one succeeds: so the loop ends.
       if (!(await replaceIf(accountId, list, etagOf(before)))) continue
       onChanged()
-      return { list, etag: etagOf(list) }
+      return { list, etag: etagOf(list), change: listChange(before, list) }
     }
   }
 
@@ -77,7 +76,7 @@ export function createWebhookService({
     },
 
     /** Appends a webhook to the list. @throws Fault 409 when its URL is in the list; 422 when the list is full. */
-    append: (accountId: number, webhook: Webhook): Promise<{ list: WebhookList; etag: string }> =>
+    append: (accountId: number, webhook: Webhook): Promise<EditedList> =>
       edit(accountId, (before) => {
         if (before.some(({ url }) => url === webhook.url))
           throw new Fault('conflict', 'This URL is already in the list: PUT the list to change its switches.')
@@ -88,7 +87,7 @@ export function createWebhookService({
       }),
 
     /** Removes every entry of a URL from the list. @throws Fault 404 when there is none. */
-    remove: (accountId: number, url: string): Promise<{ list: WebhookList; etag: string }> =>
+    remove: (accountId: number, url: string): Promise<EditedList> =>
       edit(accountId, (before) => {
         const list = before.filter((one) => one.url !== url)
         if (list.length === before.length) throw new Fault('not_found', 'This URL is not in the list.')
@@ -96,18 +95,16 @@ export function createWebhookService({
       }),
 
     /** Replaces the whole list. @throws Fault 412 when it has changed since `ifMatch`. */
-    async replace(
-      accountId: number,
-      list: WebhookList,
-      ifMatch: string | null,
-    ): Promise<{ list: WebhookList; etag: string }> {
+    async replace(accountId: number, list: WebhookList, ifMatch: string | null): Promise<EditedList> {
+      if (ifMatch === null) return edit(accountId, () => list)
+      const before = await webhooks.listGet(accountId)
       if (!(await replaceIf(accountId, list, ifMatch)))
         throw new Fault(
           'precondition_failed',
           'The list was changed meanwhile: read it again, and send it with its new ETag.',
         )
       onChanged()
-      return { list, etag: etagOf(list) }
+      return { list, etag: etagOf(list), change: listChange(before, list) }
     },
 
     async secrets(accountId: number): Promise<WebhookSecret[]> {

@@ -122,6 +122,52 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toMatch(/p4ss|s3cret|topsecret|whsec_/)
   })
 
+  test('the trail has each change with who made it, for administrators alone, newest first and without secrets', async () => {
+    const url = 'https://u:p4ss@trail.example.com/hooks/s3cret'
+    token = await logIn(app, 'anna@example.com', 'another one')
+    await api('PUT', '/integration/webhook', [webhook(url)])
+    await api('PUT', '/integration/webhook', [{ ...webhook(url), dial_answered: false }])
+    await api('PUT', '/integration/webhook/options', { url, paused: true, headers: { 'x-key': 't0psecret' } })
+    expect(await api('GET', '/audit')).toMatchObject({ status: 403 })
+    await addUser(folder.path, 'root@example.com', 'operators')
+    await run(['user', 'type', 'admin', '--email', 'root@example.com'], { cwd: folder.path })
+    const root = await logIn(app, 'root@example.com')
+    const answer = async (query: string) => (await ask(app, 'GET', `/audit${query}`, { token: root })).body.result
+    const trail = async (query: string) => (await answer(query)) as { items: unknown[]; next_cursor: string | null }
+    const { items, next_cursor: cursor } = await trail('?account=acme&limit=3')
+    const by = { user: 'anna@example.com', operator: null, address, account: 'acme', subject: null }
+    const shown = 'https://trail.example.com/hooks/…'
+    expect(items).toMatchObject([
+      { ...by, action: 'webhook_options_replaced', details: { changed: ['paused', 'headers'], paused: 'true' } },
+      { ...by, action: 'webhooks_replaced', details: { webhooks: 1, changed: [`${shown}: -dial_answered`] } },
+      { ...by, action: 'webhooks_replaced', details: { webhooks: 1, added: [shown] } },
+    ])
+    const older = await trail(`?account=acme&limit=1&cursor=${cursor}`)
+    expect(older.items).toMatchObject([{ operator: 'jane', user: null, action: 'webhooks_replaced' }])
+    expect((await trail('?action=user_made_admin')).items[0]).toMatchObject({ subject: 'root@example.com' })
+    expect(await answer('?action=login_failed')).toMatchObject({ errors: [{ path: '/action' }] })
+    expect(JSON.stringify(await trail('?limit=200'))).not.toMatch(/p4ss|s3cret|t0psecret|whsec_|hks_/)
+    const listed = await run(['audit', '--account', 'acme', '--limit', '2'], { cwd: folder.path })
+    expect(listed.stdout).toMatch(/anna@example\.com \([\da-f:]+\) +acme +the options of a URL were replaced; .*paused/)
+  })
+
+  test('the trail has which settings were changed between two starts, and no secret of them', async () => {
+    const restarted = async (...args: string[]) => {
+      await app.stop()
+      app = await startServe({ cwd: folder.path, args })
+      const { stdout } = await run(['audit', '--json', '--limit', '100'], { cwd: folder.path })
+      const all: { action: string; details: { changed?: string[] } }[] = JSON.parse(stdout)
+      return all.filter(({ action }) => action === 'settings_changed').map(({ details }) => details.changed)
+    }
+    const same = await restarted('--trust-proxy', '127.0.0.1')
+    expect(same).toHaveLength(1)
+    const [changed = []] = await restarted('--retention', '7d', '--metrics-token', 'a-secret-metrics-token')
+    expect(changed).toContain('--retention 604800 s')
+    expect(changed).toContain('--trust-proxy not set')
+    expect(changed.filter((line) => /^--metrics-token set \(fingerprint [\da-f]{8}\)$/.test(line))).toHaveLength(1)
+    expect(changed).toHaveLength(3)
+  })
+
   test('names what the operator did while no service ran, once', async () => {
     await app.stop()
     await addUser(folder.path, 'carla@example.com')
@@ -138,7 +184,8 @@ test('of refused logins one line a minute is logged for each address', async () 
   const log: Log = { debug() {}, info() {}, warn: note, error() {} }
   let atUs = 0
   const accounts = { accountGetName: async () => undefined }
-  const audit = createAudit({ accounts, log, trustProxies: [], now: () => atUs })
+  const trail = { auditAdd: async () => {} }
+  const audit = createAudit({ accounts, trail, log, trustProxies: [], now: () => atUs })
   const refuse = (address: string) =>
     audit.note('login_refused', { client: { address, network: address, program: null } })
   for (let n = 0; n < 100; n += 1) refuse('192.0.2.1')

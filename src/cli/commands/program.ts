@@ -5,6 +5,7 @@ import { VERSION } from '../../lib/version.ts'
 import { chooseStore, nameVariables } from '../options.ts'
 import { printError } from '../print.ts'
 import { unknownVariables } from '../unknown-variables.ts'
+import { auditCommand } from './audit.ts'
 import { backupCommand } from './backup.ts'
 import { callCommand } from './call.ts'
 import { storeCommand } from './copy.ts'
@@ -42,6 +43,7 @@ export function commandLine(stopped: () => Promise<void>, end: EndProcess = () =
   deliveryCommand(program)
   webhookCommand(program)
   nodesCommand(program)
+  auditCommand(program)
   verifyCommand(program)
   backupCommand(program)
   restoreCommand(program)

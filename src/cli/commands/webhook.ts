@@ -14,6 +14,7 @@ import type { Store } from '../../store/store.ts'
 import { urlProblem, type WebhookList } from '../../webhooks/model.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
 import type { WebhookOptions } from '../../webhooks/options/model.ts'
+import { optionsChange } from '../../webhooks/options/options-change.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
@@ -203,10 +204,10 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
   const added = await onAccount(flags, async (services, accountId) => {
     const { webhooks, options, note } = services
-    const { list } = await webhooks.append(accountId, { url, ...wanted.switches }).catch((cause) => {
+    const { change } = await webhooks.append(accountId, { url, ...wanted.switches }).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'conflict' ? isInList(url, flags.account) : cause
     })
-    await note('webhooks_replaced', { webhooks: list.length })
+    await note('webhooks_replaced', change)
     const kept = (await options.list(accountId)).find((one) => one.url === url)
     // Events that were asked for by name are all that it gets.
     const isChanged = events.length > 0 && !Bun.deepEquals(wanted.events, kept?.events)
@@ -235,10 +236,10 @@ function describeKept(options: WebhookOptions | undefined): string[] {
 
 async function removeWebhook(url: string, flags: Flags): Promise<void> {
   await onAccount(flags, async ({ webhooks, note }, accountId) => {
-    const { list } = await webhooks.remove(accountId, url).catch((cause) => {
+    const { change } = await webhooks.remove(accountId, url).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'not_found' ? notInList(url, flags.account) : cause
     })
-    await note('webhooks_replaced', { webhooks: list.length })
+    await note('webhooks_replaced', change)
   })
   if (flags.json) printJson({ url })
   else print(`removed ${url}: its pending deliveries are cancelled`)
@@ -271,8 +272,8 @@ async function replaceList(
   accountId: number,
   ...[list, etag]: [list: WebhookList, etag: string]
 ): Promise<void> {
-  await webhooks.replace(accountId, list, etag)
-  await note('webhooks_replaced', { webhooks: list.length })
+  const { change } = await webhooks.replace(accountId, list, etag)
+  await note('webhooks_replaced', change)
 }
 
 /** Changes some of the options of a URL; the values of its headers stay. */
@@ -283,7 +284,7 @@ async function changeOptions(
 ) {
   const before = (await options.list(accountId)).find((one) => one.url === url)
   const replaced = await options.replace(accountId, optionsFrom({ ...before, url, ...changes }))
-  await note('webhook_options_replaced', { host: new URL(url).host, paused: String(replaced.paused) })
+  await note('webhook_options_replaced', { ...optionsChange(before, replaced), paused: String(replaced.paused) })
   return replaced
 }
 

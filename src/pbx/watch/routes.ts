@@ -43,7 +43,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       '/pbx/:name',
       async ({ params: { name }, body, user, request, server }) => {
         const pbx = await pbxs.set(name, body.url)
-        audit.note('pbx_set', { user, client: audit.clientOf(request, server) }, { pbx: name, to: pbx.address })
+        await audit.note('pbx_set', { user, client: audit.clientOf(request, server) }, { pbx: name, to: pbx.address })
         return success(pbx, 'The PBX is stored. The service connects to it now.')
       },
       {
@@ -63,7 +63,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       '/pbx/:name',
       async ({ params: { name }, user, request, server }) => {
         await pbxs.remove(name)
-        audit.note('pbx_removed', { user, client: audit.clientOf(request, server) }, { pbx: name })
+        await audit.note('pbx_removed', { user, client: audit.clientOf(request, server) }, { pbx: name })
         return success([], 'The PBX was removed.')
       },
       {

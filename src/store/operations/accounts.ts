@@ -1,3 +1,5 @@
+import type { AuditFacts } from './audit.ts'
+
 // Accounts with their users and tokens, and notes of operators' changes.
 
 export type AccountRecord = { readonly id: number; readonly name: string }
@@ -39,7 +41,7 @@ export type OperatorAct = {
   readonly email: string | null
   readonly account: string | null
   /** More fields of the log line, never a secret; `null`: none. */
-  readonly facts: Readonly<Record<string, string | number>> | null
+  readonly facts: AuditFacts | null
   readonly by: string
   readonly atUs: number
 }

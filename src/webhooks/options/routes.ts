@@ -8,6 +8,7 @@ import { responses, success } from '../../http/envelope.ts'
 import { createQuota } from '../../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
 import { NewWebhookOptions, Preview, PreviewRequest, WebhookOptions } from './model.ts'
+import { optionsChange } from './options-change.ts'
 import { bodyErrors, optionsRule } from './rules.ts'
 import type { OptionsService } from './service.ts'
 
@@ -47,9 +48,10 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
       '/integration/webhook/options',
       async ({ accountId, user, body, request, server }) => {
         quota.take(accountId)
+        const before = (await options.list(accountId)).find(({ url }) => url === body.url)
         const replaced = await options.replace(accountId, body)
-        const what = { host: new URL(body.url).host, paused: String(replaced.paused) }
-        audit.note('webhook_options_replaced', { user, client: audit.clientOf(request, server) }, what)
+        const what = { ...optionsChange(before, replaced), paused: String(replaced.paused) }
+        await audit.note('webhook_options_replaced', { user, client: audit.clientOf(request, server) }, what)
         return success(replaced, 'The options were replaced.')
       },
       {

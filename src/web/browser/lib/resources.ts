@@ -1,5 +1,6 @@
 import type { Delivery } from '../../../deliveries/log/model.ts'
 
+export type { AuditEntry } from '../../../auth/audit-entry.ts'
 export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
 export type { Call, CallRecord, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
 export type {

@@ -8,6 +8,7 @@ import { useObservable } from '../lib/observable.ts'
 import { currentRoute, routeHref } from '../lib/router.ts'
 import { useIsAdmin } from '../lib/user.ts'
 import { AccountView } from './account/account-view.tsx'
+import { AuditView } from './account/audit-view.tsx'
 import { CallDetail } from './calls/call-detail.tsx'
 import { CallList } from './calls/call-list.tsx'
 import { DeliveryDetailView } from './deliveries/delivery-detail.tsx'
@@ -46,6 +47,7 @@ const PBXS: View = {
   detail: (name) => <PbxEdit key={name} name={name} />,
 }
 const CONNECT: View = { name: 'connect', title: 'Connect a PBX', icon: 'pbx', list: () => <ConnectView /> }
+const AUDIT: View = { name: 'audit', title: 'Audit trail', icon: 'clock', list: () => <AuditView /> }
 const ACCOUNT: View = { name: 'account', title: 'Account', icon: 'user', list: () => <AccountView /> }
 
 /** Shows the frame of the page, with the navigation and the view that is open. */
@@ -53,7 +55,7 @@ export function AppShell() {
   const route = useObservable(currentRoute)
   const main = useRef<HTMLElement>(null)
   const isAdmin = useIsAdmin()
-  const view = [...VIEWS, PBXS, CONNECT, ACCOUNT].find(({ name }) => name === route.view) ?? VIEWS[0]
+  const view = [...VIEWS, PBXS, CONNECT, ACCOUNT, AUDIT].find(({ name }) => name === route.view) ?? VIEWS[0]
   const isFirst = useRef(true)
   useEffect(() => {
     document.title = `${view.title} · Hookswitch`

@@ -8,8 +8,9 @@ import { showToast } from '../../components/toast.tsx'
 import { request } from '../../lib/api.ts'
 import { timeZone } from '../../lib/format.ts'
 import { logOut } from '../../lib/log-out.ts'
+import { routeHref } from '../../lib/router.ts'
 import { accessToken, replaceToken } from '../../lib/session.ts'
-import { useUser } from '../../lib/user.ts'
+import { useIsAdmin, useUser } from '../../lib/user.ts'
 import { TokenList } from './token-list.tsx'
 
 /** Shows who is logged in, changes the password, and lists the sessions and API tokens. */
@@ -18,6 +19,11 @@ export function AccountView() {
     <div class="view">
       <header class="view-head">
         <h1>Account</h1>
+        {useIsAdmin() ? (
+          <a class="push" href={routeHref('audit')}>
+            <Icon name="clock" /> Audit trail
+          </a>
+        ) : null}
         <button type="button" class="push narrow-only" onClick={logOut}>
           <Icon name="exit" /> Log out
         </button>
