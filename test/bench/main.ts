@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util'
+import { buildOnce } from '../help/app.ts'
 import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchHandOver, benchReturn, benchTakeover } from './cluster.ts'
 import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
@@ -5,11 +7,12 @@ import { benchFilters } from './filters.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
+import { benchLatency } from './pbx-to-receiver.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
 import { benchRecordings } from './recordings.ts'
 import { benchSoak } from './soak.ts'
-import { atLeast, perSecond, print, type Row } from './table.ts'
+import { atLeast, atMost, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
 import { benchTracker } from './tracker.ts'
 
@@ -21,15 +24,28 @@ if (process.env[VARIABLE] === undefined && process.execve !== undefined)
     [VARIABLE]: '65336',
   })
 
+async function latency(): Promise<Row[]> {
+  await buildOnce()
+  const { events, p50Ms, p99Ms, maxMs, memoryMb } = await benchLatency()
+  const detail = `${events} events, p50 ${p50Ms.toFixed(1)}, max ${maxMs.toFixed(0)} ms, ${Math.round(memoryMb)} MB`
+  return [atMost('PBX to receiver at 200 calls/s, p99', 20, p99Ms, ' ms', detail)]
+}
+
 async function me(): Promise<Row[]> {
   const { mePerSecond, constantPerSecond, ratio } = await benchMe()
   const detail = `${perSecond(mePerSecond)} of ${perSecond(constantPerSecond)}`
   return [atLeast('GET /auth/me ÷ a constant behind the same hooks', 0.6, ratio, detail)]
 }
 
-/** By name, so that one can be run alone: `bun run bench throughput`. */
+const { values, positionals: wanted } = parseArgs({
+  options: { against: { type: 'string', multiple: true, default: [] } },
+  allowPositionals: true,
+})
+
+/** By name, so that one can be run alone: `bun run bench throughput --against COMMIT`. */
 const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
-  throughput: benchThroughput,
+  throughput: () => benchThroughput(values.against),
+  latency,
   postgres: benchPostgres,
   cluster: async () => [
     ...(await benchPbxToReceiver()),
@@ -60,7 +76,7 @@ const PARTS: typeof BENCHES = {
   'cluster-nodes': benchNodes,
 }
 
-const wanted = process.argv.slice(2)
+if (values.against.length > 0 && wanted.length === 0) wanted.push('throughput')
 const rows: Row[] = []
 for (const [name, bench] of Object.entries(wanted.length > 0 ? { ...BENCHES, ...PARTS } : BENCHES)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue

@@ -14,6 +14,11 @@ export function buildOnce(): Promise<void> {
   return built
 }
 
+async function builtExecutable(): Promise<string> {
+  await buildOnce()
+  return EXECUTABLE
+}
+
 async function build(): Promise<void> {
   if (process.env.HOOKSWITCH_TEST_BUILT === '1' && existsSync(EXECUTABLE)) return
   const child = Bun.spawn(['bun', 'run', 'build'], { cwd: ROOT, stdout: 'pipe', stderr: 'pipe' })
@@ -31,10 +36,10 @@ export type Ran = { code: number; stdout: string; stderr: string }
 /** Runs one command of the compiled file to its end, in `cwd`, with nothing in its environment but what is given. */
 export async function run(
   args: readonly string[],
-  options: { cwd: string; env?: Record<string, string>; stdin?: string },
+  options: { cwd: string; env?: Record<string, string>; stdin?: string; executable?: string },
 ): Promise<Ran> {
-  await buildOnce()
-  const child = Bun.spawn([EXECUTABLE, ...args], {
+  const { executable = await builtExecutable() } = options
+  const child = Bun.spawn([executable, ...args], {
     cwd: options.cwd,
     env: options.env ?? {},
     stdin: new Blob([options.stdin ?? '']),
@@ -64,6 +69,8 @@ export function startServe(options: {
   cwd: string
   args?: readonly string[]
   env?: Record<string, string>
+  /** Another build than this one. */
+  executable?: string | undefined
 }): Promise<RunningApp> {
   const args = ['serve', '--listen', '127.0.0.1:0', ...(options.args ?? [])]
   return start(args, { ...options, ready: /^hookswitch ready on (\S+)$/m })
@@ -72,10 +79,10 @@ export function startServe(options: {
 /** Starts a command of the compiled file that serves until it is stopped; `ready` finds the URL in what it prints. */
 export async function start(
   args: readonly string[],
-  options: { cwd: string; env?: Record<string, string>; ready: RegExp },
+  options: { cwd: string; env?: Record<string, string>; ready: RegExp; executable?: string | undefined },
 ): Promise<RunningApp> {
-  await buildOnce()
-  const child = Bun.spawn([EXECUTABLE, ...args], {
+  const { executable = await builtExecutable() } = options
+  const child = Bun.spawn([executable, ...args], {
     cwd: options.cwd,
     env: options.env ?? {},
     stdin: 'ignore',

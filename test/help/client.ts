@@ -29,13 +29,13 @@ export async function ask(app: { url: string }, method: string, path: string, op
 }
 const NO_BODY = { status: '', code: 0, result: null, message: '' }
 
-type NewUser = { readonly account?: string; readonly store?: readonly string[] }
+type NewUser = { readonly account?: string; readonly store?: readonly string[]; readonly executable?: string }
 
 /** Adds a user with the command line, beside the running service. `store`: the flags that name its store. */
 export async function addUser(cwd: string, email: string, given: string | NewUser = {}): Promise<void> {
-  const { account = 'default', store = [] } = typeof given === 'string' ? { account: given } : given
+  const { account = 'default', store = [], ...build } = typeof given === 'string' ? { account: given } : given
   const args = ['user', 'add', ...store, '--email', email, '--name', 'A. Tester', '--account', account]
-  const { code, stderr } = await run(args, { cwd, stdin: `${PASSWORD}\n` })
+  const { code, stderr } = await run(args, { cwd, stdin: `${PASSWORD}\n`, ...build })
   if (code !== 0) throw new Error(`user add failed: ${stderr}`)
 }
 
