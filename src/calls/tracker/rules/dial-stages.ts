@@ -36,7 +36,7 @@ export function assignStage(
   if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
   dial.stageId = stage.id
   call.hungUpBy = null
-  if (same === undefined && party !== null) findParent(state, call, stage, party)
+  if (same === undefined && (party !== null || own)) findParent(state, call, stage, party)
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
 }
@@ -102,7 +102,7 @@ export function closeStage(stage: Stage, atUs: number | null, result: StageResul
 }
 
 /** The queue that rings this party, or the group: others that the same caller rings at the same time. */
-function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
+function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel | null): void {
   const diallers = diallersOf(state, stage)
   const queue = openQueue(call, party, diallers)
   if (queue !== undefined && diallers.some(({ byQueue }) => byQueue !== false)) {
@@ -119,13 +119,15 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
     (other) =>
       other.id !== stage.id &&
       isPartyStage(other) &&
-      other.source === party.id &&
+      other.source === stage.source &&
       !other.answered &&
       legsRinging(state, other) &&
       stageOf(call, other.parentId)?.kind !== 'queue' &&
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
+  // Phones that the PBX rings by itself are a group only where an extension of its dialplan rings them.
+  if (party === null && commonDialler(state, [...siblings, stage]) === undefined) return
   const group = commonGroup(state, call, siblings, diallers) ?? addGroup(state, call, party, [...siblings, stage])
   for (const member of [...siblings, stage]) {
     const own = stageOf(call, member.parentId)
@@ -179,7 +181,7 @@ function nestGroup(
   state: TrackerState,
   call: Call,
   stage: Stage,
-  { party, around }: { party: Channel; around: Stage },
+  { party, around }: { party: Channel | null; around: Stage },
 ): void {
   const [nearest] = diallersOf(state, stage)
   const half = channelOf(state, nearest?.id ?? null)
@@ -253,18 +255,19 @@ const partyBehindOf = (state: TrackerState, half: Channel): string | null =>
  * A group is named after the place in the dialplan that rings all of its members, however many virtual halves are
  * before it.
  */
-function addGroup(state: TrackerState, call: Call, party: Channel, members: readonly Stage[]): Stage {
+function addGroup(state: TrackerState, call: Call, party: Channel | null, members: readonly Stage[]): Stage {
   const common = commonDialler(state, members)
   const dialler = channelOf(state, common?.id ?? null) ?? party
   const place = common?.place ?? null
+  const dialled = [dialler?.dialledNumber, party?.dialledNumber].map((one) => destination(one ?? null))
   const group = addStage(state, call, {
     kind: 'group',
-    target: place ?? destination(dialler.dialledNumber) ?? destination(party.dialledNumber) ?? call.to.number,
-    source: party.id,
+    target: place ?? dialled.find((one) => one !== null) ?? call.to.number,
+    source: party?.id ?? null,
     name: null,
     startedUs: members[0]?.startedUs ?? null,
   })
-  if (common?.placeFollows === true) group.dialler = dialler.id
+  if (common?.placeFollows === true) group.dialler = dialler?.id ?? null
   return group
 }
 
@@ -320,10 +323,10 @@ const outermost = (state: TrackerState, stage: Stage): Dialler | undefined => di
  * Returns the queue in which this party still waits: it makes the dials from now on. Of a queue in a queue it is the
  * one whose channel is the nearest of the `diallers`, else the outer one.
  */
-export function openQueue(call: Call, party: Channel, diallers: readonly { id: string }[] = []): Stage | undefined {
+export function openQueue(call: Call, party: Channel | null, diallers: readonly { id: string }[] = []): Stage | undefined {
   const open = call.queues.filter((one) => {
     const stage = stageOf(call, one.stageId)
-    return one.leftUs === null && one.answeredUs === null && stage?.ended === false && stage.source === party.id
+    return one.leftUs === null && one.answeredUs === null && stage?.ended === false && stage.source === (party?.id ?? null)
   })
   const nearest = diallers.map(({ id }) => open.find((one) => one.channel === id)).find((one) => one !== undefined)
   return stageOf(call, (nearest ?? open[0])?.stageId ?? null)

@@ -63,6 +63,9 @@ export function placeDial(state: TrackerState, dest: Channel): void {
     // A half that the PBX originated rings the party: nobody is behind it.
     if (call !== undefined && call.root === null && call.direction === null) beginCallOfNobody(call, dest)
     assignStage(state, call, dest, null, false)
+    // The other half rings the agent, who has not answered yet: this is whom the agent calls.
+    const agent = channelOf(state, call?.root ?? null)
+    if (call?.clickToCall === true && agent !== undefined) decideDirectionByDial(state, call, dest, agent)
     return
   }
   if (origin.kind === 'nobody') {
@@ -94,9 +97,10 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   placeInCall(state, dest, call)
   const root = channelOf(state, call.root)
   if (root !== undefined && root !== dest) {
-    const isTwin = root.dial !== null && root.dial.source === null && root.endpoint.number === dest.endpoint.number
+    const isRootRung = root.dial !== null && originOf(state, root.dial).kind === 'nobody'
+    const isTwin = isRootRung && root.endpoint.number === dest.endpoint.number
     // Several phones that are rung for the agent: who answers calls.
-    const isRival = call.clickToCall && !call.customerFirst && root.dial?.source === null && root.upUs === null
+    const isRival = call.clickToCall && !call.customerFirst && isRootRung && root.upUs === null
     const isOwn = (isTwin || isRival) && dest.endpoint.kind === 'extension'
     assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
     return

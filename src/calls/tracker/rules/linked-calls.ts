@@ -11,6 +11,7 @@ import {
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 import { partyFor } from './dial-origin.ts'
+import { setDirection } from './direction.ts'
 import { isOver, merge } from './merges.ts'
 import { joinPage } from './pages.ts'
 import { takeOverCall } from './transfers.ts'
@@ -117,6 +118,7 @@ function isOlder(one: Call, other: Call): boolean {
 /** Puts a channel into a conference, which is answered, by nobody, once two parties are in it. */
 export function enterConference(state: TrackerState, at: At, channel: Channel, conference: string): void {
   if (!isUp(channel)) return
+  noteCalledIn(state, channel)
   const members = addToConference(state, channel, conference)
   const present = [...members].flatMap((id) => channelOf(state, id) ?? [])
   joinPage(state, at, present)
@@ -128,4 +130,13 @@ export function enterConference(state: TrackerState, at: At, channel: Channel, c
     call.answeredUs ??= at.atUs
     markChanged(state, call)
   }
+}
+
+/** An agent whose phone the PBX rang, and who is in a conference now, calls nobody outside, as far as that is known. */
+function noteCalledIn(state: TrackerState, channel: Channel): void {
+  const call = callOf(state, channel)
+  if (call === undefined || !call.clickToCall || call.customerFirst || call.directionKnown) return
+  if (call.root !== channel.id || call.to.number !== null) return
+  setDirection(call, 'internal')
+  call.startDueUs = state.nowUs
 }

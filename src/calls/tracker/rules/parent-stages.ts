@@ -116,7 +116,7 @@ function groupResult(members: readonly Stage[], gaveUp: boolean): StageResult {
 function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const stage = stageOf(call, queue.stageId)
   if (stage === undefined || stage.ended) return
-  const caller = channelOf(state, stage.source)
+  const caller = channelOf(state, stage.source ?? queue.channel)
   const callerGone = caller === undefined || !isUp(caller)
   const members = membersOf(call, stage.id)
   const answered = members.find((member) => member.answered || member.result === 'answered')

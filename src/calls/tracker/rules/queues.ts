@@ -35,7 +35,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
   const stage = addStage(state, call, {
     kind: 'queue',
     target: queuing.queue,
-    source: caller.party.id,
+    source: caller.party?.id ?? null,
     name: null,
     startedUs: queuing.atUs,
   })
@@ -65,9 +65,14 @@ const isOpen = (call: Call, queue: QueueState): boolean => stageOf(call, queue.s
 /** Returns whether a queue still has the caller; it may not be reported that one who was transferred left it. */
 const isIn = (call: Call, queue: QueueState): boolean => queue.leftUs === null && isOpen(call, queue)
 
-function callerIn(state: TrackerState, channel: Channel): { party: Channel; call: Call | undefined } | undefined {
+/** Returns for whom a channel is in a queue, and in which call; the party is `null` where the PBX put it there itself. */
+function callerIn(
+  state: TrackerState,
+  channel: Channel,
+): { party: Channel | null; call: Call | undefined } | undefined {
   if (!isVirtual(channel)) return { party: channel, call: callOf(state, channel) }
   const origin = originOf(state, newDial(channel.id, null, state.nowUs))
+  if (origin.kind === 'nobody') return { party: null, call: callOf(state, channel) }
   if (origin.kind !== 'party') return undefined
   const { channel: party, through } = origin
   const first = callOf(state, party)

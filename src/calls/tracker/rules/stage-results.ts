@@ -42,11 +42,15 @@ export function resultOfStage(
   // Nobody called it: the PBX rang it by itself, and gave it up, or connected another party that it rang.
   if (stage.source === null) {
     const hasRivals = call.stages.some((other) => other !== stage && other.source === null && isPartyStage(other))
-    return hasRivals && results.includes('answered_elsewhere') ? 'answered_elsewhere' : 'no_answer'
+    if (!hasRivals || !results.includes('answered_elsewhere')) return 'no_answer'
+    return isWinnerDue(state, call, stage, legs) && isSettling(state, stage) ? null : 'answered_elsewhere'
   }
   // A PBX may report a moment after the hang-up that it was the caller's.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
+
+const isSettling = (state: TrackerState, { settlingSinceUs }: Stage): boolean =>
+  settlingSinceUs !== null && state.nowUs - settlingSinceUs < WINNER_US
 
 const overUsOf = ({ dial, goneUs }: Channel): number => dial?.endedUs ?? goneUs ?? 0
 

@@ -88,6 +88,11 @@ export function noteAnswer(
   { leg, enteredUs }: { leg: Channel; enteredUs: number },
 ): void {
   stage.enteredUs = enteredUs
+  let parent = stageOf(call, stage.parentId)
+  for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
+    for (const queue of call.queues) if (queue.stageId === parent.id) queue.answeredUs ??= stage.answeredUs
+    parent = stageOf(call, parent.parentId)
+  }
   if (stage.own) {
     // Of several devices that were rung for the agent this is the one.
     call.root = leg.id
@@ -100,11 +105,6 @@ export function noteAnswer(
   if (call.answeredUs === null && call.answeredBy === null) {
     call.answeredUs = stage.answeredUs
     call.answeredBy = party
-  }
-  let parent = stageOf(call, stage.parentId)
-  for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
-    for (const queue of call.queues) if (queue.stageId === parent.id) queue.answeredUs ??= stage.answeredUs
-    parent = stageOf(call, parent.parentId)
   }
 }
 
