@@ -323,10 +323,16 @@ const outermost = (state: TrackerState, stage: Stage): Dialler | undefined => di
  * Returns the queue in which this party still waits: it makes the dials from now on. Of a queue in a queue it is the
  * one whose channel is the nearest of the `diallers`, else the outer one.
  */
-export function openQueue(call: Call, party: Channel | null, diallers: readonly { id: string }[] = []): Stage | undefined {
+export function openQueue(
+  call: Call,
+  party: Channel | null,
+  diallers: readonly { id: string }[] = [],
+): Stage | undefined {
   const open = call.queues.filter((one) => {
     const stage = stageOf(call, one.stageId)
-    return one.leftUs === null && one.answeredUs === null && stage?.ended === false && stage.source === (party?.id ?? null)
+    return (
+      one.leftUs === null && one.answeredUs === null && stage?.ended === false && stage.source === (party?.id ?? null)
+    )
   })
   const nearest = diallers.map(({ id }) => open.find((one) => one.channel === id)).find((one) => one !== undefined)
   return stageOf(call, (nearest ?? open[0])?.stageId ?? null)
