@@ -65,7 +65,7 @@ const isOpen = (call: Call, queue: QueueState): boolean => stageOf(call, queue.s
 /** Returns whether a queue still has the caller; it may not be reported that one who was transferred left it. */
 const isIn = (call: Call, queue: QueueState): boolean => queue.leftUs === null && isOpen(call, queue)
 
-/** Returns for whom a channel is in a queue, and in which call; the party is `null` where the PBX put it there itself. */
+/** Returns for whom a channel is in a queue, and in which call. Where the PBX itself put it there, the party is `null`. */
 function callerIn(
   state: TrackerState,
   channel: Channel,
