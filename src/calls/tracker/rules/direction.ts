@@ -6,10 +6,12 @@ import { ANONYMOUS, isPartyStage, isVirtual, partyOf, partyOfNumber } from '../s
 /** The direction of a call, its caller and its called party. */
 
 /**
- * Returns whether a number may be one of the PBX's own, where nothing better is known: digits, at most six, or a
- * feature code.
+ * Returns whether a number may be one of the PBX's own, where nothing better is known: digits, at most six, a name, or
+ * a feature code.
  */
-export const isInternalNumber = (number: string): boolean => /^\d{1,6}$/.test(number) || isFeatureCode(number)
+export const isInternalNumber = (number: string): boolean => OWN_NUMBER.test(number) || isFeatureCode(number)
+
+const OWN_NUMBER = /^(\d{1,6}|[a-z][^\d]*\d{0,6}[^\d]*)$/i
 
 /** Returns whether a number may be a pick-up, a retrieval or another service of the PBX. */
 export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
@@ -67,7 +69,7 @@ export function beginClickToCall(call: Call, root: Channel): void {
 
 /** Returns the party by the number that is shown to the one who is rung, unless it is that party's own. */
 function shownTo(rung: Channel | undefined): Party {
-  const shown = rung?.shown ?? null
+  const shown = destination(rung?.shown ?? null)
   return shown === null || shown === rung?.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
 }
 

@@ -65,7 +65,7 @@ const isOpen = (call: Call, queue: QueueState): boolean => stageOf(call, queue.s
 /** Returns whether a queue still has the caller; it may not be reported that one who was transferred left it. */
 const isIn = (call: Call, queue: QueueState): boolean => queue.leftUs === null && isOpen(call, queue)
 
-/** Returns for whom a channel is in a queue, and in which call. Where the PBX itself put it there, the party is `null`. */
+/** Returns for whom a channel is in a queue (`null`: the PBX itself put it there), and in which call. */
 function callerIn(
   state: TrackerState,
   channel: Channel,
