@@ -2,6 +2,7 @@ import type { AccountStore } from './operations/accounts.ts'
 import type { AuditStore } from './operations/audit.ts'
 import type { AuthorizationStore } from './operations/authorizations.ts'
 import type { CallStore } from './operations/calls.ts'
+import type { FlowStore } from './operations/flows.ts'
 import type { LogStore } from './operations/log.ts'
 import type { MaintenanceStore } from './operations/maintenance.ts'
 import type { OutageStore } from './operations/outages.ts'
@@ -32,6 +33,7 @@ export type Store = {
   readonly authorizations: AuthorizationStore
   readonly webhooks: WebhookStore
   readonly queue: QueueStore
+  readonly flows: FlowStore
   readonly calls: CallStore
   readonly recordings: RecordingStore
   readonly pbxs: PbxStore

@@ -40,6 +40,18 @@ export type AttemptRow = {
   readonly error: string | null
   readonly address: string | null
   readonly response: string | null
+  /** Of a flow: the step that it was. */
+  readonly step?: AttemptStep
+}
+
+/** A step of a flow, as an attempt has it. */
+export type AttemptStep = {
+  readonly name: string
+  /** `null` without a request, and in a call that was erased. `url` is without its query. */
+  readonly method: string | null
+  readonly url: string | null
+  /** The names of the values that were kept. */
+  readonly kept: readonly string[]
 }
 
 export type DeliveryDetail = DeliveryRow & { readonly body: string; readonly attempts: readonly AttemptRow[] }
@@ -110,6 +122,8 @@ export const ERASED_START = '{"erased":'
 
 /** The error of an attempt that sent nothing, since the template of its webhook gave nothing for the event. */
 export const NOTHING_TO_SEND = 'the template gives nothing for this event: it was not sent'
+/** The error of an attempt that sent nothing, since no step of the flow of its webhook begins with the event. */
+export const NO_STEP = 'no step of the flow begins with this event: nothing was sent'
 
 export type LogStore = {
   /**

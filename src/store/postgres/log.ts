@@ -1,7 +1,6 @@
 import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, stateNumber } from '../operations/delivery-state.ts'
 import {
-  type AttemptRow,
   type DeliveryDetail,
   type DeliveryFilter,
   type DeliveryPart,
@@ -12,6 +11,7 @@ import {
   MAX_EVENTS_OF_CALL,
 } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
+import { attemptOf, type StoredAttempt } from '../sql/attempts.ts'
 import type { EVENT_READER } from '../sql/event-reader.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
@@ -149,12 +149,12 @@ async function readDelivery(read: Query, accountId: number | null, id: number): 
   )
   if (row === undefined) return undefined
   const { body, ...rest } = row
-  const attempts = await read<AttemptRow>(
-    `SELECT at AS "atUs", probe, status, duration_ms AS "durationMs", error, address, response FROM attempts
-     WHERE delivery_id = $1 ORDER BY at`,
+  const attempts = await read<StoredAttempt>(
+    `SELECT at AS "atUs", probe, status, duration_ms AS "durationMs", error, address, response, step, method, url, kept
+     FROM attempts WHERE delivery_id = $1 ORDER BY at`,
     [id],
   )
-  return { ...rowOf(rest), body, attempts }
+  return { ...rowOf(rest), body, attempts: attempts.map(attemptOf) }
 }
 
 async function readEventsOfCall(read: Query, accountId: number, callId: string): Promise<EventRow[]> {

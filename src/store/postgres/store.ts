@@ -29,6 +29,7 @@ function storeOver(db: Database): Store {
     accounts: runOperations(db, GROUPS.accounts),
     webhooks: runOperations(db, GROUPS.webhooks),
     queue: { ...createQueueStore(db, outcomes), ...runOperations(db, GROUPS.queue) },
+    flows: runOperations(db, GROUPS.flows),
     calls: { batchStore: (batch, fence) => events.push({ batch, fence }), ...runOperations(db, GROUPS.calls) },
     recordings: runOperations(db, GROUPS.recordings),
     pbxs: runOperations(db, GROUPS.pbxs),

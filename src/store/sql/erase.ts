@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { ErasedCounts, MaintenanceStore } from '../operations/maintenance.ts'
 import { IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
+import { forgetKept } from './flows.ts'
 import { type Declarations, read, write } from './operation.ts'
 import { all, among, contains, count, forUpdate, integers, run, tableOf, texts, type Work } from './statement.ts'
 
@@ -30,9 +31,10 @@ function* eraseCalls(ids: readonly string[]): Work<ErasedCounts> {
   const emptied = tableOf('r', { id: eventIds, body: texts(ended.map(({ body }) => emptiedBody(body))) })
   yield* run(sql`UPDATE events SET body = r.body FROM ${emptied} WHERE events.id = r.id`)
   yield* run(sql`
-    UPDATE attempts SET response = NULL FROM ${tableOf('e', { id: eventIds })}
+    UPDATE attempts SET response = NULL, url = NULL FROM ${tableOf('e', { id: eventIds })}
     WHERE attempts.delivery_id >= e.id * ${PER_EVENT} AND attempts.delivery_id < (e.id + 1) * ${PER_EVENT}
-      AND attempts.response IS NOT NULL`)
+      AND (attempts.response IS NOT NULL OR attempts.url IS NOT NULL)`)
+  yield* forgetKept(ids)
   return { calls, events: ended.length, pending: rows.length - ended.length }
 }
 

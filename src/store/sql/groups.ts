@@ -8,6 +8,7 @@ import { CLOCK } from './clock.ts'
 import { readCondition } from './condition.ts'
 import { ERASE } from './erase.ts'
 import { EVENT_READER } from './event-reader.ts'
+import { FLOWS } from './flows.ts'
 import { STATISTICS } from './minutes.ts'
 import { type Declarations, read } from './operation.ts'
 import { OUTAGES } from './outages.ts'
@@ -35,6 +36,7 @@ export const GROUPS = {
   authorizations: AUTHORIZATIONS,
   webhooks: WEBHOOKS,
   queue: RETRIES,
+  flows: FLOWS,
   calls,
   recordings: RECORDINGS,
   pbxs: PBXS,

@@ -1,8 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
 import type { MaintenanceStore } from '../operations/maintenance.ts'
+import { forgetKept } from './flows.ts'
 import { type Declarations, write } from './operation.ts'
-import { count, either, onSqlite, run, tableOf, texts } from './statement.ts'
+import { all, count, either, onSqlite, run, tableOf, texts } from './statement.ts'
 
 /** The old calls of an account, direction by direction where the index has them so. */
 const oldCalls = (beforeUs: number, limit: number) =>
@@ -45,8 +46,12 @@ export const RETENTION: Declarations<Pick<MaintenanceStore, 'webhookPrune' | 'se
     { isSlow: true },
   ),
   callPrune: write(
-    ({ beforeUs, limit }) =>
-      count(sql`DELETE FROM calls WHERE id IN (${oldCalls(beforeUs, limit)} LIMIT ${limit}) RETURNING 1`),
+    function* ({ beforeUs, limit }) {
+      const rows = yield* all<{ id: string }>(sql`
+        DELETE FROM calls WHERE id IN (${oldCalls(beforeUs, limit)} LIMIT ${limit}) RETURNING id`)
+      yield* forgetKept(rows.map(({ id }) => id))
+      return rows.length
+    },
     { isSlow: true },
   ),
 }

@@ -2,6 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-o
 import { forSwitches } from '../../lib/event-kinds.ts'
 import type { OperatorAct } from '../operations/accounts.ts'
 import type { AuditFacts } from '../operations/audit.ts'
+import type { FlowProgress, KeptValues } from '../operations/flows.ts'
 import type { Outage } from '../operations/outages.ts'
 import type { PbxOrigin } from '../operations/pbxs.ts'
 import type { RecordingState } from '../operations/recordings.ts'
@@ -137,8 +138,30 @@ export const attempts = sqliteTable(
     error: text('error'),
     address: text('address'),
     response: text('response'),
+    step: text('step'),
+    method: text('method'),
+    url: text('url'),
+    kept: text('kept', { mode: 'json' }).$type<readonly string[]>(),
   },
   (table) => [primaryKey({ columns: [table.deliveryId, table.atUs] })],
+)
+
+/** How far the steps of deliveries are. */
+export const flowProgress = sqliteTable('flow_progress', {
+  deliveryId: integer('delivery_id').primaryKey(),
+  steps: text('steps', { mode: 'json' }).$type<FlowProgress>().notNull(),
+})
+
+/** What the flows of webhooks have kept for calls. */
+export const keptValues = sqliteTable(
+  'kept_values',
+  {
+    callId: text('call_id').notNull(),
+    webhookId: integer('webhook_id').notNull(),
+    atUs: integer('at').notNull(),
+    kept: text('kept', { mode: 'json' }).$type<KeptValues>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.callId, table.webhookId] }), index('kept_values_by_time').on(table.atUs)],
 )
 
 export const liveCalls = sqliteTable(

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { EVENT_NAMES, isOnlyOnRequest } from '../../lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../lib/time.ts'
-import { NOTHING_TO_SEND } from '../operations/log.ts'
+import { NO_STEP, NOTHING_TO_SEND } from '../operations/log.ts'
 import { ENDED_TABLE, PER_EVENT } from './deliveries.ts'
 import { otherCallIdOf } from './erase.ts'
 import { all, contains, either, first, onPostgres, onSqlite, type Work } from './statement.ts'
@@ -11,8 +11,8 @@ const KINDS_ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
   .map((name) => `'${name}'`)
   .join(', ')
 
-/** The condition that an attempt (`a`) delivered: it was accepted, or there was nothing to send. */
-const HAS_DELIVERED = `(a.status BETWEEN 200 AND 299 OR a.error = '${NOTHING_TO_SEND}')`
+/** The condition that an attempt (`a`) delivered: it was accepted, there was nothing to send, or it ended a flow. */
+const HAS_DELIVERED = `(a.status BETWEEN 200 AND 299 OR a.error IN ('${NOTHING_TO_SEND}', '${NO_STEP}') OR a.step IS NOT NULL)`
 
 /** A wall clock that was set back gives later events earlier times, by less than this. */
 const MARGIN_US = 86_400 * SECOND

@@ -3,7 +3,6 @@ import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, type DeliveryState, stateNumber } from '../operations/delivery-state.ts'
 
 import {
-  type AttemptRow,
   type DeliveryDetail,
   type DeliveryFilter,
   type DeliveryPart,
@@ -14,6 +13,7 @@ import {
   MAX_EVENTS_OF_CALL,
 } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT, eventIdOf } from '../operations/queue.ts'
+import { attemptOf, type StoredAttempt } from '../sql/attempts.ts'
 import type { EVENT_READER } from '../sql/event-reader.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
@@ -253,12 +253,12 @@ function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDet
     `SELECT ${COLUMNS}, e.body ${JOINED} WHERE d.id = ? AND e.account_id = ifnull(?, e.account_id)`,
   ).get(id, accountId)
   if (row === null) return undefined
-  const attempts = prepared<Omit<AttemptRow, 'probe'> & { probe: number }, [number]>(
+  const attempts = prepared<StoredAttempt, [number]>(
     tx,
-    `SELECT at AS atUs, probe, status, duration_ms AS durationMs, error, address, response FROM attempts
-     WHERE delivery_id = ? ORDER BY at`,
+    `SELECT at AS atUs, probe, status, duration_ms AS durationMs, error, address, response, step, method, url, kept
+     FROM attempts WHERE delivery_id = ? ORDER BY at`,
   ).all(id)
-  return { ...rowOf(row), attempts: attempts.map((attempt) => ({ ...attempt, probe: attempt.probe === 1 })) }
+  return { ...rowOf(row), attempts: attempts.map(attemptOf) }
 }
 
 function* readEventsOfCall(tx: Tx, accountId: number, callId: string): Generator<EventRow> {

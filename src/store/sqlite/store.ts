@@ -18,6 +18,7 @@ export function storeOver(db: Database): Store {
     accounts: declared('accounts', GROUPS.accounts),
     webhooks: declared('webhooks', GROUPS.webhooks),
     queue: { ...group(createQueueStore), ...declared('queue', GROUPS.queue) },
+    flows: declared('flows', GROUPS.flows),
     calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
     recordings: declared('recordings', GROUPS.recordings),
     pbxs: declared('pbxs', GROUPS.pbxs),

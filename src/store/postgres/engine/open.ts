@@ -14,6 +14,7 @@ import outages from '../migrations/011.sql' with { type: 'text' }
 import nodeSettings from '../migrations/012.sql' with { type: 'text' }
 import audit from '../migrations/013.sql' with { type: 'text' }
 import authorizations from '../migrations/014.sql' with { type: 'text' }
+import flows from '../migrations/015.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: nodeSettings, usableFrom: 1 },
   { text: audit, usableFrom: 1 },
   { text: authorizations, usableFrom: 1 },
+  { text: flows, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

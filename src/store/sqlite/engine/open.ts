@@ -23,6 +23,7 @@ import histories from '../migrations/019.sql' with { type: 'text' }
 import outages from '../migrations/020.sql' with { type: 'text' }
 import audit from '../migrations/021.sql' with { type: 'text' }
 import authorizations from '../migrations/022.sql' with { type: 'text' }
+import flows from '../migrations/023.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -49,6 +50,7 @@ const MIGRATIONS = [
   outages,
   audit,
   authorizations,
+  flows,
 ]
 const MAGIC = 'SQLite format 3\0'
 
