@@ -66,6 +66,7 @@ const FOLDERS = [
   'deliveries/policy',
   'webhooks',
   'webhooks/options',
+  'webhooks/authorization',
   'webhooks/presets',
   'webhooks/flows',
   'webhooks/templates',

@@ -39,9 +39,12 @@ export type RenewalClaim = {
  * its process lives. `claimed`: only this one may renew it now.
  */
 export type RenewalClaimed =
-  | { readonly kind: 'present'; readonly header: string; readonly renewSteadyUs: number | null }
+  | ({ readonly kind: 'present'; readonly header: string } & Pick<
+      AuthorizationRecord,
+      'expiresSteadyUs' | 'renewSteadyUs'
+    >)
   | { readonly kind: 'busy'; readonly untilSteadyUs: number }
-  | { readonly kind: 'claimed'; readonly refreshToken: string | null; readonly problem: string | null }
+  | { readonly kind: 'claimed'; readonly refreshToken: string | null }
 
 export type Renewed = Pick<AuthorizationRecord, 'header' | 'expiresSteadyUs' | 'renewSteadyUs'> & {
   readonly owner: AuthorizationOwner

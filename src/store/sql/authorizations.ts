@@ -22,20 +22,21 @@ function* claimRenewal(given: RenewalClaim): Work<RenewalClaimed> {
     ON CONFLICT (account_id, url) DO NOTHING`)
   const stored = yield* selectFirst(authorizations, sql`WHERE ${of(owner)} ${forUpdate}`)
   if (stored?.settings !== settings) {
-    // Nothing that was obtained with other settings counts, not even a renewal with them that is under way.
+    // Nothing that was obtained with other settings counts, not even a renewal with them that is under way. A problem
+    // goes on until a renewal succeeds.
     yield* run(sql`
       UPDATE authorizations SET settings = ${settings}, header = NULL, expires_at = NULL, renew_at = NULL,
-        refresh_token = NULL, problem = NULL, problem_since = NULL, claim = ${claim}, claimed_until = ${untilSteadyUs}
+        refresh_token = NULL, claim = ${claim}, claimed_until = ${untilSteadyUs}
       WHERE ${of(owner)}`)
-    return { kind: 'claimed', refreshToken: null, problem: null }
+    return { kind: 'claimed', refreshToken: null }
   }
-  const { header, renewSteadyUs, claimedUntilSteadyUs, refreshToken, problem } = stored
+  const { header, expiresSteadyUs, renewSteadyUs, claimedUntilSteadyUs, refreshToken } = stored
   const isFresh = header !== null && header !== refusedHeader && (renewSteadyUs ?? nowSteadyUs + 1) > nowSteadyUs
-  if (isFresh) return { kind: 'present', header, renewSteadyUs }
+  if (isFresh) return { kind: 'present', header, expiresSteadyUs, renewSteadyUs }
   if (stored.claim !== null && claimedUntilSteadyUs !== null && claimedUntilSteadyUs > nowSteadyUs)
     return { kind: 'busy', untilSteadyUs: claimedUntilSteadyUs }
   yield* run(sql`UPDATE authorizations SET claim = ${claim}, claimed_until = ${untilSteadyUs} WHERE ${of(owner)}`)
-  return { kind: 'claimed', refreshToken, problem }
+  return { kind: 'claimed', refreshToken }
 }
 
 function* storeRenewed(renewed: Renewed): Work<{ endedProblem: boolean } | undefined> {

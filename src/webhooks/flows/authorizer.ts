@@ -1,7 +1,7 @@
-import type { Authorization } from './model.ts'
+import type { Authorization, Flow } from './model.ts'
 
 /** A webhook whose flow has an authorization. Its tokens belong to account and URL. */
-export type AuthorizedWebhook = {
+export type AuthorizedWebhook = Pick<Flow, 'origins' | 'parameters'> & {
   readonly accountId: number
   readonly url: string
   readonly authorization: Authorization

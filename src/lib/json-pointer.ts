@@ -1,0 +1,12 @@
+/** Returns the value at a JSON pointer (RFC 6901) in parsed JSON, `undefined` if there is none. */
+export function valueAt(json: unknown, pointer: string): unknown {
+  if (pointer === '') return json
+  let value = json
+  for (const part of pointer.slice(1).split('/')) {
+    if (typeof value !== 'object' || value === null) return undefined
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(value) && !/^(0|[1-9]\d{0,9})$/.test(key)) return undefined
+    value = Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined
+  }
+  return value
+}

@@ -1,0 +1,351 @@
+import { backoff } from '../../lib/backoff.ts'
+import type { Log } from '../../lib/log.ts'
+import { loggedUrl } from '../../lib/logged-url.ts'
+import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
+import type { AuthorizationOwner, Renewed } from '../../store/operations/authorizations.ts'
+import type { Store } from '../../store/store.ts'
+import type { Authorized, AuthorizedWebhook, Authorizer } from '../flows/authorizer.ts'
+import type { Exchange, ExchangeRequest } from '../flows/exchange.ts'
+import type { Authorization, LoginAuthorization, OAuth2Authorization } from '../flows/model.ts'
+import {
+  type ClientProof,
+  readLoginAnswer,
+  readTokenAnswer,
+  redactionOf,
+  secretsOfLogin,
+  type TokenAnswer,
+  tokenRequest,
+} from './token-exchange.ts'
+
+/**
+ * Obtains and renews the tokens of flows and look-ups.
+ *
+ *     present ─── a minute is left, or 401 ──→ claimed ── request ──→ stored ──→ present
+ *        ↑                                        │ refused, failed
+ *        └── renewed by another process           └──→ paused 1 s … 60 s ──→ claimed …
+ *
+ * A renewal is claimed in the store first, so that one is under way at a time over all nodes, and its tokens are stored
+ * before anyone gets them: a refresh token that was replaced is never used again. A process that dies between the
+ * answer of a server and its commit loses that answer; whether the refresh token before it is still accepted is up to
+ * the server. A claim of a process that died counts for 15 s.
+ */
+type AuthorizerOptions = {
+  readonly store: Store['authorizations']
+  readonly exchange: Exchange
+  readonly login: LoginRenderer
+  readonly nowUs: NowUs
+  readonly steadyUs: NowUs
+  readonly log: Log
+  /** Called when renewals begin to be refused, and with `null` when one succeeds again. */
+  readonly onProblem: (owner: AuthorizationOwner, problem: string | null) => void
+  readonly newClaim?: () => string
+  readonly sleep?: (ms: number) => Promise<void>
+}
+
+/** Renders what a log-in is made of. */
+export type LoginRenderer = {
+  /** Returns the request of a log-in, with its whole URL; or why there is none. */
+  request(
+    webhook: AuthorizedWebhook,
+    login: LoginAuthorization,
+  ): Promise<{ readonly request: ExchangeRequest } | { readonly problem: string }>
+  /** Returns the value of the header `authorization` with a token; or why there is none. */
+  header(
+    webhook: AuthorizedWebhook,
+    login: LoginAuthorization,
+    token: string,
+  ): Promise<{ readonly header: string } | { readonly problem: string }>
+}
+
+/** The request takes 10 s at most; then its tokens are stored. */
+const CLAIM_US = 15 * SECOND
+/** How long a caller waits for a renewal, its own or that of another process. */
+const PATIENCE_MS = 12_000
+const BUSY_PAUSE_MS = 100
+const STORE_PAUSE_MS = 250
+const LAST_STORE_TRIES = 20
+const FIRST_PAUSE_US = SECOND
+const LAST_PAUSE_US = 60 * SECOND
+const MAX_RETRY_AFTER_MS = 3_600_000
+/** A token is renewed when a minute is left of it; a short-lived one at half its time. */
+const MARGIN_US = 60 * SECOND
+/** A server that refuses new tokens must not cause a renewal for each request. */
+const LEAST_AGE_US = 5 * SECOND
+const MAX_OWNERS = 10_000
+const LINE = /^[ -~]{1,20000}$/
+
+/** What is known of one owner's token. */
+type Entry = {
+  readonly key: string
+  readonly settings: string
+  header: string | null
+  expiresSteadyUs: number | null
+  renewSteadyUs: number | null
+  /** When this process obtained it. */
+  obtainedSteadyUs: number
+  failures: number
+  pausedUntilUs: number
+  reason: string
+  proof: ClientProof
+  renewing: Promise<Authorized> | undefined
+}
+
+type Obtained = TokenAnswer | { readonly kind: 'header'; readonly header: string; readonly answer: Token }
+type Token = Extract<TokenAnswer, { kind: 'token' }>
+
+/** Creates the authorizer. `stop` waits for the renewals that are under way: their tokens must not be lost. */
+export function createAuthorizer(options: AuthorizerOptions): Authorizer & { stop(): Promise<void> } {
+  const { store, exchange, login, nowUs, steadyUs, log, onProblem } = options
+  const { newClaim = () => crypto.randomUUID(), sleep = Bun.sleep } = options
+  const entries = new Map<string, Entry>()
+  const digests = new WeakMap<Authorization, string>()
+  let isStopping = false
+
+  function entryOf(webhook: AuthorizedWebhook): Entry {
+    const key = `${webhook.accountId} ${webhook.url}`
+    const settings = digestOf(webhook.authorization)
+    const known = entries.get(key)
+    if (known?.settings === settings) return known
+    if (entries.size >= MAX_OWNERS) entries.clear()
+    const entry = newEntry(key, settings)
+    entries.set(key, entry)
+    return entry
+  }
+  function digestOf(authorization: Authorization): string {
+    const known = digests.get(authorization)
+    if (known !== undefined) return known
+    const digest = new Bun.CryptoHasher('sha256').update(JSON.stringify(authorization)).digest('hex')
+    digests.set(authorization, digest)
+    return digest
+  }
+
+  /** Returns the token while it is valid and not the one that was refused. */
+  function usable(entry: Entry, refusedHeader: string | null, untilUs: number | null): Authorized | undefined {
+    const { header } = entry
+    if (header === null || header === refusedHeader || (untilUs ?? Number.POSITIVE_INFINITY) <= steadyUs())
+      return undefined
+    return { header }
+  }
+
+  async function obtain(webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized> {
+    const entry = entryOf(webhook)
+    const present = usable(entry, refusedHeader, entry.renewSteadyUs)
+    if (present !== undefined) return present
+    const sinceUs = steadyUs() - entry.obtainedSteadyUs
+    if (entry.renewing === undefined && refusedHeader !== null && sinceUs < LEAST_AGE_US)
+      return { reason: 'the server refused a new token', retryAfterMs: msOf(LEAST_AGE_US - sinceUs) }
+    entry.renewing ??= renewal(entry, webhook, refusedHeader).finally(() => {
+      entry.renewing = undefined
+    })
+    const renewed = await withPatience(entry.renewing)
+    if ('header' in renewed && renewed.header !== refusedHeader) return renewed
+    // A renewal that failed while the token has some time left.
+    const old = usable(entry, refusedHeader, entry.expiresSteadyUs)
+    return old ?? ('reason' in renewed ? renewed : { reason: 'the token was refused', retryAfterMs: 1_000 })
+  }
+
+  async function renewal(entry: Entry, webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized> {
+    try {
+      const leftUs = entry.pausedUntilUs - steadyUs()
+      if (leftUs > 0) return { reason: entry.reason, retryAfterMs: msOf(leftUs) }
+      const owner = { accountId: webhook.accountId, url: webhook.url }
+      const claim = newClaim()
+      const claimed = await claimOf(entry, owner, { claim, refusedHeader })
+      if (claimed.kind === 'busy') return { reason: 'another renewal of the token is under way', retryAfterMs: 1_000 }
+      if (claimed.kind === 'present') {
+        const { header, expiresSteadyUs, renewSteadyUs } = claimed
+        Object.assign(entry, { header, expiresSteadyUs, renewSteadyUs, failures: 0 })
+        return { header }
+      }
+      const answer = await requested(entry, webhook, claimed.refreshToken)
+      if (answer.kind === 'header') return await keep(entry, webhook, { owner, claim, obtained: answer })
+      return await fail(entry, webhook, { owner, claim, answer })
+    } catch (error) {
+      log.warn({ ...factsOf(webhook), err: error }, 'cannot renew a token, will retry')
+      return { reason: 'the token cannot be renewed now: the store cannot be written', retryAfterMs: 1_000 }
+    }
+  }
+
+  async function claimOf(
+    entry: Entry,
+    owner: AuthorizationOwner,
+    { claim, refusedHeader }: { claim: string; refusedHeader: string | null },
+  ) {
+    const untilUs = steadyUs() + PATIENCE_MS * MILLISECOND
+    for (;;) {
+      const nowSteadyUs = steadyUs()
+      const claimed = await store.renewalClaim({
+        owner,
+        settings: entry.settings,
+        refusedHeader,
+        claim,
+        nowSteadyUs,
+        untilSteadyUs: nowSteadyUs + CLAIM_US,
+      })
+      if (claimed.kind !== 'busy' || isStopping || nowSteadyUs > untilUs) return claimed
+      await sleep(BUSY_PAUSE_MS)
+    }
+  }
+
+  /** Asks for a token. */
+  async function requested(
+    entry: Entry,
+    webhook: AuthorizedWebhook,
+    refreshToken: string | null,
+  ): Promise<Exclude<Obtained, Token>> {
+    const { authorization } = webhook
+    if (authorization.kind === 'login') return await logIn(webhook, authorization)
+    const answer = await askOAuth2(entry, authorization, refreshToken)
+    return answer.kind === 'token' ? { kind: 'header', header: `Bearer ${answer.token}`, answer } : answer
+  }
+
+  async function askOAuth2(
+    entry: Entry,
+    authorization: OAuth2Authorization,
+    rotated: string | null,
+  ): Promise<TokenAnswer> {
+    const { clientSecret } = authorization
+    const refreshToken = authorization.refreshToken === null ? null : (rotated ?? authorization.refreshToken)
+    const redact = redactionOf([clientSecret, authorization.refreshToken, refreshToken])
+    const ask = async (proof: ClientProof) =>
+      readTokenAnswer(await exchange(tokenRequest(authorization, refreshToken, proof)), redact)
+    const first = await ask(entry.proof)
+    if (first.kind !== 'refused' || !first.isClient || clientSecret === null) return first
+    // A server that does not know the client has not looked at its refresh token.
+    const otherProof = entry.proof === 'body' ? 'basic' : 'body'
+    const second = await ask(otherProof)
+    if (second.kind !== 'token') return first
+    entry.proof = otherProof
+    return second
+  }
+
+  async function logIn(
+    webhook: AuthorizedWebhook,
+    authorization: LoginAuthorization,
+  ): Promise<Exclude<Obtained, Token>> {
+    const rendered = await login.request(webhook, authorization)
+    if ('problem' in rendered) return refusedBy(`the log-in's request: ${rendered.problem}`)
+    const { request } = rendered
+    const answer = readLoginAnswer(await exchange(request), authorization, redactionOf(secretsOfLogin(request)))
+    if (answer.kind !== 'token') return answer
+    const value = await login.header(webhook, authorization, answer.token)
+    if ('problem' in value) return refusedBy(`the log-in's header: ${value.problem}`)
+    return LINE.test(value.header)
+      ? { kind: 'header', header: value.header, answer }
+      : refusedBy("the log-in's header may have visible ASCII characters and spaces alone")
+  }
+
+  /** Stores a token, however long the store cannot be written, and then lets it be used. */
+  async function keep(
+    entry: Entry,
+    webhook: AuthorizedWebhook,
+    {
+      owner,
+      claim,
+      obtained,
+    }: { owner: AuthorizationOwner; claim: string; obtained: Extract<Obtained, { kind: 'header' }> },
+  ): Promise<Authorized> {
+    const { header, answer } = obtained
+    const atUs = steadyUs()
+    const times = timesOf(answer.lifetimeS, atUs)
+    const stored = await storeUntil({ owner, claim, header, refreshToken: answer.refreshToken, ...times })
+    if (stored === undefined) {
+      log.warn(factsOf(webhook), 'a renewed token is dropped, because another process has renewed it since')
+      return { reason: 'another process has renewed the token', retryAfterMs: 0 }
+    }
+    Object.assign(entry, { header, ...times, obtainedSteadyUs: atUs, failures: 0, pausedUntilUs: 0 })
+    if (stored.endedProblem) {
+      log.info(factsOf(webhook), 'the token was renewed again: pending deliveries are sent')
+      onProblem(owner, null)
+    }
+    return { header }
+  }
+
+  async function storeUntil(renewed: Renewed) {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await store.renewalStore(renewed)
+      } catch (error) {
+        if (isStopping && tries > LAST_STORE_TRIES) throw error
+        if (tries === 1)
+          log.error({ err: error }, 'cannot store a renewed token: it is not used before it is stored, will retry')
+        await sleep(STORE_PAUSE_MS)
+      }
+    }
+  }
+
+  async function fail(
+    entry: Entry,
+    webhook: AuthorizedWebhook,
+    { owner, claim, answer }: { owner: AuthorizationOwner; claim: string; answer: Exclude<TokenAnswer, Token> },
+  ): Promise<Authorized> {
+    const problem = answer.kind === 'refused' ? answer.message : null
+    entry.failures += 1
+    const askedMs = answer.kind === 'failed' ? Math.min(answer.retryAfterMs, MAX_RETRY_AFTER_MS) : 0
+    const pauseUs = Math.max(backoff(entry.failures, FIRST_PAUSE_US, LAST_PAUSE_US), askedMs * MILLISECOND)
+    entry.pausedUntilUs = steadyUs() + pauseUs
+    entry.reason = `the token cannot be renewed: ${answer.message}`
+    const begins = await store.renewalFail({ owner, claim, problem, nowUs: nowUs() })
+    if (begins && problem !== null) {
+      log.warn(
+        { ...factsOf(webhook), reason: problem },
+        'the renewal of a token was refused: deliveries are pending until it succeeds; check the authorization',
+      )
+      onProblem(owner, problem)
+    }
+    return { reason: entry.reason, retryAfterMs: msOf(pauseUs) }
+  }
+
+  return {
+    authorize: (webhook) => obtain(webhook, null),
+    renew: obtain,
+    async stop() {
+      isStopping = true
+      await Promise.all([...entries.values()].map(({ renewing }) => renewing))
+    },
+  }
+}
+
+const newEntry = (key: string, settings: string): Entry => ({
+  key,
+  settings,
+  header: null,
+  expiresSteadyUs: null,
+  renewSteadyUs: null,
+  obtainedSteadyUs: Number.NEGATIVE_INFINITY,
+  failures: 0,
+  pausedUntilUs: Number.NEGATIVE_INFINITY,
+  reason: '',
+  proof: 'body',
+  renewing: undefined,
+})
+
+const refusedBy = (message: string) => ({ kind: 'refused', message, isClient: false }) as const
+
+const msOf = (us: number): number => Math.max(1, Math.ceil(us / MILLISECOND))
+
+const factsOf = ({ accountId, url }: AuthorizedWebhook) => ({
+  account: accountId,
+  url: url === '' ? 'contacts' : loggedUrl(new URL(url)),
+})
+
+/** Returns when a token expires, and from when on it is renewed. */
+export function timesOf(lifetimeS: number | null, atUs: number) {
+  if (lifetimeS === null) return { expiresSteadyUs: null, renewSteadyUs: null }
+  const lifetimeUs = Math.min(Math.floor(lifetimeS * SECOND), MAX_LIFETIME_US)
+  return {
+    expiresSteadyUs: atUs + lifetimeUs,
+    renewSteadyUs: atUs + lifetimeUs - Math.min(MARGIN_US, Math.floor(lifetimeUs / 2)),
+  }
+}
+const MAX_LIFETIME_US = 3_650 * 86_400 * SECOND
+
+/** Resolves like the promise, or with a reason when it takes too long. */
+function withPatience(renewing: Promise<Authorized>): Promise<Authorized> {
+  const { promise, resolve } = Promise.withResolvers<Authorized>()
+  const timer = setTimeout(
+    () => resolve({ reason: 'the renewal of the token takes long', retryAfterMs: 1_000 }),
+    PATIENCE_MS,
+  )
+  return Promise.race([renewing, promise]).finally(() => clearTimeout(timer))
+}
