@@ -31,11 +31,14 @@ export type PresetLookup = PresetRequest & {
   readonly fields: Readonly<Partial<Record<'id' | 'name' | 'company' | 'url' | 'owner', string>>>
   readonly spellings: readonly ('e164' | 'digits' | 'national' | 'last_10')[]
 }
-/** How the preset lists the users of the CRM: `items` is a pointer to an array, the others are within an element. */
+/**
+ * How the preset lists the users of the CRM: `items` is a pointer to an array, the others are within an element. The
+ * name is all parts of `name` that there are.
+ */
 export type PresetDirectory = PresetRequest & {
   readonly items: string
   readonly id: string
-  readonly name: string
+  readonly name: readonly string[]
   /** The extension of the user, where the CRM knows it. */
   readonly extension?: string
 }

@@ -1,7 +1,9 @@
 import type { Preset } from '../flows/preset.ts'
+import { BITRIX24 } from './bitrix24.ts'
+import { JOURNAL } from './journal.ts'
 
 /** The presets of flows, in the order in which they are shown. */
-export const FLOW_PRESETS: readonly Preset[] = []
+export const FLOW_PRESETS: readonly Preset[] = [JOURNAL, BITRIX24]
 
 const byName = new Map(FLOW_PRESETS.map((preset) => [preset.name, preset]))
 

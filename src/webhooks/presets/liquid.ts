@@ -1,0 +1,65 @@
+/**
+ * Fragments of Liquid that the presets share. Each assigns variables and puts nothing out; white space around a tag is
+ * trimmed, so that fragments can stand before a URL.
+ */
+
+const assign = (name: string, value: string): string => `{%- assign ${name} = ${value} -%}`
+
+/** `number`: the number outside the PBX, `nil` of an anonymous caller; `outside`: its party. */
+export const NUMBER = [
+  assign('outside', 'data.call.from'),
+  `{%- if data.call.direction == "outbound" -%}${assign('outside', 'data.call.to')}{%- endif -%}`,
+  assign('number', 'outside.e164 | default: outside.number'),
+].join('')
+
+/**
+ * `extension`: who owns the call, the last that handled it; of an outbound call that nobody answered the caller. `user`:
+ * that extension's user in the CRM; of a missed call the first that was tried and has one; else `parameters.responsible`.
+ */
+export const OWNER = [
+  assign('owner', 'data.call.handled_by | last'),
+  assign('extension', 'owner.extension'),
+  `{%- if extension == nil and data.call.direction == "outbound" -%}${assign('extension', 'data.call.from.extension')}{%- endif -%}`,
+  assign('user', 'extension | map: parameters.users'),
+  `{%- if extension == nil -%}${assign('user', 'data.call.missed_by | map: "extension" | map: parameters.users | compact | first')}{%- endif -%}`,
+  assign('user', 'user | default: parameters.responsible'),
+].join('')
+
+/** `user`: the user in the CRM of the phone that this event is about; `nil`: it has none. */
+export const PHONE_USER = assign('user', 'data.stage.target | map: parameters.users')
+
+/** `title`: the call in a line. It needs `number`. */
+export const TITLE = `{%- capture title -%}
+{%- if data.call.direction == "outbound" -%}Outgoing call to{%- elsif data.call.missed -%}Missed call from{%- else -%}Incoming call from{%- endif %} {{ outside.name | default: number | default: "an anonymous caller" }}
+{%- endcapture -%}`
+
+/** `facts`: the call in several lines. It needs `number`. */
+export const FACTS = `{%- capture facts -%}
+Number: {{ number | default: "anonymous" }}
+{%- if outside.name and outside.name != number %}
+Name: {{ outside.name }}{% endif %}
+Result: {{ data.call.result | replace: "_", " " }}
+{%- if data.call.answered_by %}
+Answered by: {{ data.call.answered_by.name | default: data.call.answered_by.extension | default: data.call.answered_by.number }}{% endif %}
+{%- if data.call.handled_by.size > 1 %}
+Handled by: {% for one in data.call.handled_by %}{{ one.name | default: one.extension | default: one.number }}{% unless forloop.last %}, {% endunless %}{% endfor %}{% endif %}
+{%- if data.call.missed_by.size > 0 %}
+Missed by: {% for one in data.call.missed_by %}{{ one.name | default: one.extension }}{% unless forloop.last %}, {% endunless %}{% endfor %}{% endif %}
+{%- if data.call.queue %}
+Queue: {{ data.call.queue.name }}{% endif %}
+{%- if data.call.did %}
+Called number: {{ data.call.did }}{% endif %}
+Duration: {{ data.call.duration | default: 0 }} s, talk {{ data.call.talk_duration | default: 0 }} s
+Call: {{ data.call.id }}
+{%- endcapture -%}`
+
+/** Returns an `if`: it holds when every condition does. `before` assigns what they need. */
+export const when = (conditions: readonly string[], before = ''): string =>
+  `${before}{%- if ${conditions.join(' and ')} -%}yes{%- endif -%}`
+
+/** A call with somebody outside the PBX. CRMs know nothing of calls among colleagues. */
+export const IS_OUTSIDE = 'data.call.direction != "internal"'
+/** A call that goes on as another one is told there. */
+export const IS_WHOLE = 'data.call.merged_into == nil'
+/** The phone of a colleague, not a group, a queue or a number outside. */
+export const IS_PHONE = 'data.stage.kind == "user"'

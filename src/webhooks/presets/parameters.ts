@@ -1,0 +1,42 @@
+import type { PresetParameter } from '../flows/preset.ts'
+
+/** Parameters that several presets have. */
+
+export const USERS: PresetParameter = {
+  name: 'users',
+  title: 'Users',
+  help: 'Who in the CRM has which extension',
+  type: 'map',
+  required: false,
+  default: null,
+}
+
+/** Returns the parameter for the user who gets calls that belong to nobody else. */
+export const responsible = (what: string, required = false): PresetParameter => ({
+  name: 'responsible',
+  title: 'Responsible user',
+  help: `${what} of the user who gets calls of extensions without a user, and calls that nobody answered`,
+  type: 'text',
+  required,
+  default: null,
+})
+
+/** Returns the parameter for a key of the CRM. */
+export const secretKey = (name: string, title: string, help: string): PresetParameter => ({
+  name,
+  title,
+  help,
+  type: 'secret',
+  required: true,
+  default: null,
+})
+
+/** Returns a yes or no. */
+export const yesNo = (name: string, title: string, help: string, byDefault: boolean): PresetParameter => ({
+  name,
+  title,
+  help,
+  type: 'boolean',
+  required: false,
+  default: byDefault,
+})

@@ -1,0 +1,112 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CallEvent } from '../../../src/calls/event.ts'
+import { asteriskEvents } from '../asterisk-recording.ts'
+import { freeswitchEvents } from '../freeswitch-recording.ts'
+import { FIXTURES } from '../recording.ts'
+
+/**
+ * Situations that presets are tried with: the recordings of real PBXs, through the translator and the tracker, so that
+ * the events are those that a receiver gets; and what a CRM should have of each call then, worked out from the events
+ * without a template.
+ */
+export type Situation = { readonly name: string; readonly events: readonly CallEvent[] }
+
+/** Returns the events of a recording, with a `recording_saved` for each recording, as the copies emit it. */
+export function situationOf(name: string): Situation {
+  const [kind = '', recording = ''] = name.split('/')
+  const events = kind === 'asterisk' ? asteriskEvents([recording]) : freeswitchEvents([recording])
+  return { name, events: events.flatMap(withRecordings) }
+}
+
+function withRecordings(event: CallEvent): CallEvent[] {
+  const { body } = event
+  if (body.data.name !== 'call_saved') return [event]
+  const { recordings, stages: _stages, ...data } = body.data
+  const saved = recordings.map((recording, index): CallEvent => {
+    const id = `${data.id}-recording-${index}`
+    const withUrl = {
+      ...recording,
+      format: 'wav',
+      url: `https://calls.example.com/call/${data.call.id}/recording/${recording.id}`,
+    }
+    return {
+      ...event,
+      id,
+      name: 'recording_saved',
+      body: { time: body.time, data: { ...data, id, name: 'recording_saved', recording: withUrl } },
+    }
+  })
+  return [event, ...saved]
+}
+
+const namesOf = (folder: string, extension: string): string[] =>
+  readdirSync(join(FIXTURES, folder))
+    .filter((file) => file.endsWith(extension))
+    .map((file) => `${folder}/${file.slice(0, -extension.length)}`)
+    .sort()
+
+/** The names of all recordings. */
+export const ALL_RECORDINGS: readonly string[] = [...namesOf('asterisk', '.ami'), ...namesOf('freeswitch', '.esl')]
+
+/** What a CRM should know of a call in the end. */
+export type ExpectedCall = {
+  readonly id: string
+  readonly direction: 'inbound' | 'outbound'
+  readonly number: string
+  readonly isAnswered: boolean
+  readonly user: string
+  readonly talkSeconds: number
+  readonly seconds: number
+  readonly recordings: number
+}
+
+/** Returns the extensions that are part of calls, in order. */
+export function extensionsOf(events: readonly CallEvent[]): string[] {
+  const found = new Set<string>()
+  for (const { body } of events) {
+    const { call } = body.data
+    for (const party of [call.from, call.to, ...call.handled_by, ...call.missed_by])
+      if (party.extension !== null) found.add(party.extension)
+    if ('stage' in body.data && body.data.stage?.kind === 'user' && body.data.stage.target !== null)
+      found.add(body.data.stage.target)
+  }
+  return [...found].sort()
+}
+
+/** Returns what a CRM should know: each call with somebody outside once, as it was at its end. */
+export function expectedCalls(
+  events: readonly CallEvent[],
+  users: Readonly<Record<string, string>>,
+  responsible: string,
+): ExpectedCall[] {
+  return events.flatMap(({ body }): ExpectedCall[] => {
+    const { data } = body
+    if (data.name !== 'call_ended') return []
+    const { call } = data
+    const { direction } = call
+    if (direction === 'internal' || call.merged_into !== null) return []
+    const outside = direction === 'outbound' ? call.to : call.from
+    const number = outside.e164 ?? outside.number
+    if (number === null) return []
+    const extension = call.handled_by.at(-1)?.extension ?? (direction === 'outbound' ? call.from.extension : null)
+    const missedBy = call.missed_by.find((one) => users[one.extension ?? ''] !== undefined)?.extension ?? null
+    const recordings = new Set(
+      events.flatMap((one) =>
+        one.body.data.name === 'recording_saved' && one.callId === call.id ? [one.body.data.recording.id] : [],
+      ),
+    )
+    return [
+      {
+        id: call.id,
+        direction,
+        number,
+        isAnswered: call.result === 'answered',
+        user: users[extension ?? missedBy ?? ''] ?? responsible,
+        talkSeconds: call.talk_duration ?? 0,
+        seconds: call.duration ?? 0,
+        recordings: recordings.size,
+      },
+    ]
+  })
+}
