@@ -13,8 +13,9 @@ export const NUMBER = [
 ].join('')
 
 /**
- * `extension`: who owns the call, the last that handled it; of an outbound call that nobody answered the caller. `user`:
- * that extension's user in the CRM; of a missed call the first that was tried and has one; else `parameters.responsible`.
+ * `extension`: who owns the call, the last that handled it; of an outbound call that nobody answered the caller.
+ * `user`: that extension's user in the CRM; of a missed call the first that was tried and has one; else
+ * `parameters.responsible`.
  */
 export const OWNER = [
   assign('owner', 'data.call.handled_by | last'),
