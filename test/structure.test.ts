@@ -61,6 +61,7 @@ const FOLDERS = [
   'calls',
   'deliveries/log',
   'deliveries/run',
+  'deliveries/mqtt',
   'deliveries/sending',
   'deliveries/queue',
   'deliveries/policy',

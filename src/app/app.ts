@@ -22,11 +22,11 @@ import { startPruner } from '../deliveries/log/pruner.ts'
 import { deliveryRoutes } from '../deliveries/log/routes.ts'
 import { createDeliveryService } from '../deliveries/log/service.ts'
 import { createTestSender } from '../deliveries/log/test-request.ts'
+import { createAttempts } from '../deliveries/mqtt/attempts.ts'
 import { startArrivals } from '../deliveries/run/arrivals.ts'
 import { startDispatcher } from '../deliveries/run/dispatcher.ts'
 import { type Emitter, newEmitter } from '../deliveries/run/emitter.ts'
-import { newAttempt } from '../deliveries/sending/attempt.ts'
-import { combinedObserver, newAttemptLog } from '../deliveries/sending/observer.ts'
+import { combinedObserver, newAttemptLog, silent } from '../deliveries/sending/observer.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
 import { faults } from '../http/fault-handler.ts'
 import { healthRoutes } from '../http/health.ts'
@@ -195,7 +195,8 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
 async function startSending({ config, log, store, emitter, templates, ownership, persistence, started }: Context) {
   const { clock } = persistence
   const allow = allowListOf(config.allowNets)
-  const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
+  const attempts = createAttempts({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
+  const { attempt } = attempts
   const lastHour = createLastHour()
   const counts = createDeliveryCounts({ emitter, lastHour })
   const metrics = createMetrics()
@@ -215,11 +216,16 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     drainMs: persistence.drainMs,
     hints: persistence.cluster?.statuses,
     scheduleMs: config.retryScheduleMs,
-    observer: combinedObserver(counts.observer, metrics.observer, ...attemptLog),
+    observer: combinedObserver(
+      counts.observer,
+      metrics.observer,
+      { ...silent, webhookRemoved: attempts.forget },
+      ...attemptLog,
+    ),
     onOutage: (name, state, reason) => alerts.send({ what: 'webhook', state, name, reason }),
   })
   const { isShared } = ownership
-  started.push(dispatcher, templates, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
+  started.push(dispatcher, attempts, templates, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
   return { clock, allow, attempt, lastHour, counts, metrics, alerts, intake, dispatcher }
 }
 

@@ -25,6 +25,7 @@ export type OptionFlags = {
   template?: string
   contentType?: string
   defaultBody?: boolean
+  retain?: boolean
 }
 
 /**
@@ -45,7 +46,7 @@ export function eventsOf(names: readonly string[]): {
 
 /** Returns the fields of options that flags change; an empty text takes one back to its default. */
 export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptions, unknown>> {
-  const { name, paused, filter, headers, order, maxPerSecond } = flags
+  const { name, paused, filter, headers, order, maxPerSecond, retain } = flags
   const body = bodyOf(flags)
   return {
     ...(name === undefined ? {} : { name: name === '' ? null : name }),
@@ -55,6 +56,7 @@ export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptio
     ...(order === undefined ? {} : { order }),
     ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond === '' ? null : Number(maxPerSecond) }),
     ...(body === undefined ? {} : { body }),
+    ...(retain === undefined ? {} : { retain }),
   }
 }
 

@@ -6,7 +6,12 @@ const WORD = /^[a-z][a-z._-]{0,19}\d{0,2}$/i
  * part of its path if that is a word. The rest, the query and the user often have a token:
  * `https://hooks.slack.com/services/…`.
  */
-export function loggedUrl({ protocol, host, pathname, search }: URL): string {
+export function loggedUrl({
+  protocol,
+  host,
+  pathname,
+  search,
+}: Pick<URL, 'protocol' | 'host' | 'pathname' | 'search'>): string {
   const [first = '', ...more] = pathname.slice(1).split('/')
   const isShown = first === '' || WORD.test(first)
   const isWhole = isShown && more.length === 0 && search === ''

@@ -33,6 +33,7 @@ export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   maxPerSecond: null,
   body: null,
   events: [],
+  retain: false,
   resumedSteadyUs: null,
 }
 

@@ -3,6 +3,7 @@ import type { AllowList } from '../lib/address-guard.ts'
 import { WEBHOOK_URL } from '../lib/api-schema.ts'
 import { EVENT_SWITCHES, forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
+import { isMqttUrl, parseMqttUrl, TOPIC_NAMES } from './mqtt-url.ts'
 import { literalRefusal } from './target.ts'
 
 export const MAX_WEBHOOKS = 100
@@ -10,8 +11,10 @@ export const MAX_URL_CHARACTERS = WEBHOOK_URL.maxLength
 
 const closed = { additionalProperties: false } as const
 const url = t.String({
-  description: `an absolute http: or https: URL of ${MAX_URL_CHARACTERS} characters at most`,
-  examples: ['https://crm.example.com/calls'],
+  description:
+    `an absolute http: or https: URL of ${MAX_URL_CHARACTERS} characters at most, or an mqtt: or mqtts: URL whose path is the topic; ` +
+    `that may have ${TOPIC_NAMES.map((name) => `{${name}}`).join(', ')}`,
+  examples: ['https://crm.example.com/calls', 'mqtts://hookswitch:secret@broker.example.com/calls/{account}/{event}'],
   form: WEBHOOK_URL,
 })
 const listedUrl = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
@@ -71,10 +74,17 @@ export const itemRule = (allow: AllowList) => {
 /** Returns why a URL cannot be a webhook; `undefined` if it can. Names are checked later, when they are resolved. */
 export function urlProblem(text: string, allow: AllowList): string | undefined {
   if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`
+  if (isMqttUrl(text)) return mqttProblem(text, allow)
   // URL forgives white space, backslashes and a missing slash, but a receiver's configuration may not.
   if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || hasBlanks(text) || !text.isWellFormed() || !URL.canParse(text))
-    return `must be an absolute http: or https: URL${isWithoutScheme(text) ? `: add https:// in front` : ''}`
+    return `must be an absolute http:, https:, mqtt: or mqtts: URL${isWithoutScheme(text) ? `: add https:// in front` : ''}`
   return literalRefusal(new URL(text), allow)
+}
+
+function mqttProblem(text: string, allow: AllowList): string | undefined {
+  if (hasBlanks(text) || !text.isWellFormed()) return 'must have white space and control characters percent-encoded'
+  const parsed = parseMqttUrl(text)
+  return 'problem' in parsed ? parsed.problem : literalRefusal(parsed.host, allow)
 }
 
 /** Returns whether a text would be a URL with `https://` in front: a host, as people type it. */

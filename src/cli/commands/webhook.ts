@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { allowListOf, httpUrl } from '../../app/settings.ts'
 import { sendTestRequest } from '../../deliveries/log/test-request.ts'
-import { newAttempt } from '../../deliveries/sending/attempt.ts'
+import { createAttempts } from '../../deliveries/mqtt/attempts.ts'
 import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
@@ -47,7 +47,7 @@ export function webhookCommand(program: Command): void {
 
   command('list', 'list the webhooks of an account with their options').action(showWebhooks)
   command('add', 'add a URL to the list')
-    .argument('<url>', 'an absolute http: or https: URL')
+    .argument('<url>', 'an absolute http: or https: URL, or mqtt://host/topic (mqtts: over TLS)')
     .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .action(addWebhook)
@@ -83,6 +83,8 @@ const addOptionFlags = (command: Command): Command =>
     .option('--template <file>', 'a body in Liquid (-: standard input)')
     .option('--content-type <type>', 'the content type of the template')
     .option('--default-body', 'the default body again')
+    .option('--retain', 'of an MQTT URL: the broker keeps the newest message of each topic')
+    .option('--no-retain', 'the broker keeps none')
 
 /** Runs something on the webhooks and options of an account. */
 async function onAccount<Result>(
@@ -183,13 +185,14 @@ function stateOfWebhook(
 /** Returns the options that differ from the defaults; the values of headers are secrets. */
 function describeOptions(options: WebhookOptions | undefined): string[] {
   if (options === undefined) return []
-  const { filter, order, max_per_second: pace, body, headers } = options
+  const { filter, order, max_per_second: pace, body, headers, retain } = options
   return [
     ...(filter === null ? [] : [`filter=${JSON.stringify(filter)}`]),
     ...(order === 'strict' ? ['order=strict'] : []),
     ...(pace === null ? [] : [`max_per_second=${pace}`]),
     ...(body === null ? [] : [`body=${body.preset ?? 'template'}`]),
     ...(Object.keys(headers).length === 0 ? [] : [`headers=${Object.keys(headers).join(',')}`]),
+    ...(retain ? ['retain'] : []),
   ]
 }
 
@@ -319,16 +322,17 @@ async function showPreview(url: string, flags: Flags & { event: EventKind }): Pr
 async function sendTest(url: string, flags: SendFlags): Promise<void> {
   const { json, account } = flags
   const { allow, proxy } = await sendingOf(flags)
-  const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy }) })
+  const { attempt, stop } = createAttempts({ allow, ...(proxy === undefined ? {} : { proxy }) })
   const { status, error, duration_ms, response } = await onAccount(flags, async ({ templates }, accountId, store) =>
     sendTestRequest({ store, attempt, templates }, accountId, url).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
     }),
-  )
+  ).finally(stop)
   if (json) printJson({ status, duration_ms, error, response })
-  else if (status !== null) print([status, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
   // Without an answer, the error is the whole result.
-  if (status === null || status < 200 || status >= 300)
+  else if (error === null) print([status ?? 'PUBACK', `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
+  // MQTT has no status.
+  if (error !== null || (status !== null && (status < 200 || status >= 300)))
     throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)
 }
 

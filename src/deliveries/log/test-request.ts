@@ -42,7 +42,7 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise
   const atUs = nowUs()
   const rendering = { templates, accountId, purpose: 'trying' } as const
   const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, rendering)
-  const { target, sign } = cachedWebhookOf(webhook, atUs, custom)
+  const recipient = cachedWebhookOf(webhook, atUs, custom)
   const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
   const time = rfc3339(atUs)
@@ -52,7 +52,7 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise
   const end = await reserve?.(webhook.id)
   let outcome: Outcome = { kind: 'aborted' }
   try {
-    const attempted = await attemptFor(attempt, { target, sign, custom }, sent)
+    const attempted = await attemptFor(attempt, recipient, sent)
     outcome = attempted.outcome
     const { durationMs, response } = attempted
     if (outcome.kind === 'delivered' && !isOwner(accountId))

@@ -2,13 +2,14 @@ import { MILLISECOND } from '../../lib/time.ts'
 
 /**
  * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules,
- * connection, TLS, time-out. Two do not count as attempts, since the receiver is not at fault: `unsent`, this machine
+ * connection, TLS, time-out. `rejected`: an MQTT broker works, but takes this message not; MQTT has no status. Two do not count as attempts, since the receiver is not at fault: `unsent`, this machine
  * could not begin the request; `aborted`, another node owns the account now and sends it again. `unrendered`: the
  * webhook's template failed. `skipped`: the template was empty, so the event is not sent.
  */
 export type Outcome =
-  | { readonly kind: 'delivered'; readonly status: number }
+  | { readonly kind: 'delivered'; readonly status: number | null }
   | { readonly kind: 'refused'; readonly status: number; readonly retryAfterMs?: number }
+  | { readonly kind: 'rejected'; readonly reason: string }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'unsent'; readonly reason: string }
   | { readonly kind: 'unrendered'; readonly reason: string }
@@ -53,6 +54,7 @@ export function nextStep(
     case 'refused':
       return outcome.status === GONE ? { state: 'failed' } : retry()
     case 'unreachable':
+    case 'rejected':
     case 'unrendered':
       return retry()
     case 'unsent':

@@ -21,7 +21,12 @@ export type Request = {
   readonly headers?: Readonly<Record<string, string>>
   /** The requests that are aborted together with it. */
   readonly group?: AbortGroup | undefined
+  /** How it is published, if it is for an MQTT broker. */
+  readonly publication?: Publication
 }
+
+/** The webhook, which has a connection of its own, and the topic of an event. */
+export type Publication = { readonly webhookId: number; readonly topic: string; readonly retain: boolean }
 
 /** One POST request and its outcome. `durationMs` ends with the status. */
 export type Attempted = {
@@ -33,7 +38,7 @@ export type Attempted = {
 
 export type Attempt = (request: Request) => Promise<Attempted>
 
-type AttemptOptions = {
+export type AttemptOptions = {
   readonly allow: AllowList
   /** An egress proxy; it has to guard the network then, since names are resolved there. */
   readonly proxy?: string

@@ -1,5 +1,6 @@
 import { NOTHING_TO_SEND } from '../../store/operations/log.ts'
 import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
+import { topicOfEvent } from '../../webhooks/event-topic.ts'
 import { type AccountTemplates, type BodyRenderer, createBodyRenderer } from '../../webhooks/options/body-renderer.ts'
 import type { Signer } from '../../webhooks/signature.ts'
 import type { Attempt, Attempted, Request } from './attempt.ts'
@@ -22,37 +23,44 @@ export function customRequestOf(
 
 /** The parts of a webhook that its requests are made of. */
 type Recipient = {
+  readonly id: number
   readonly target: Request['target']
   readonly sign: Signer
   readonly custom: CustomRequest | undefined
+  /** A broker keeps the message for later subscribers. */
+  readonly retain: boolean
 }
 
 /** A request with the default body of an event, before it is signed. */
 type Sent = Pick<Request, 'id' | 'timestampS' | 'traceparent' | 'body' | 'group'>
 
 /** Makes an attempt with the request that a webhook gets: the default one, or one that its options have changed. */
-export function attemptFor(attempt: Attempt, { target, sign, custom }: Recipient, sent: Sent): Promise<Attempted> {
+export function attemptFor(attempt: Attempt, webhook: Recipient, sent: Sent): Promise<Attempted> {
+  const { target, sign } = webhook
   const { id, timestampS, traceparent, body, group } = sent
-  if (custom !== undefined) return attemptCustom(attempt, { target, sign, custom }, sent)
+  if (webhook.custom !== undefined || target.broker !== undefined) return attemptCustom(attempt, webhook, sent)
   // The common case, thousands of times a second: no further promise, no copy.
   return attempt({ target, id, timestampS, traceparent, signature: sign(id, timestampS, body), body, group })
 }
 
-/** Renders the body first, since the signature covers it. */
-async function attemptCustom(
-  attempt: Attempt,
-  { target, sign, custom: { headers, render } }: Recipient & { readonly custom: CustomRequest },
-  sent: Sent,
-): Promise<Attempted> {
+/** Renders the body first, since the signature covers it. The topic is made of the default body. */
+async function attemptCustom(attempt: Attempt, webhook: Recipient, sent: Sent): Promise<Attempted> {
+  const { target, sign, custom, retain } = webhook
   const { id, timestampS, body } = sent
-  const request = { ...sent, target, headers }
-  if (render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body) })
-  const rendered = await render(body)
+  const unsigned = { ...sent, target, headers: custom?.headers ?? NO_HEADERS }
+  const request =
+    target.broker === undefined
+      ? unsigned
+      : { ...unsigned, publication: { webhookId: webhook.id, topic: topicOfEvent(target.broker.topic, body), retain } }
+  if (custom?.render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body) })
+  const rendered = await custom.render(body)
   if ('problem' in rendered) return unsent('unrendered', `the template: ${rendered.problem}`)
   const { text, contentType } = rendered
   if (text === '') return unsent('skipped', NOTHING_TO_SEND)
   return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType })
 }
+
+const NO_HEADERS = {}
 
 const unsent = (kind: 'skipped' | 'unrendered', reason: string): Attempted => ({
   outcome: { kind, reason },

@@ -62,7 +62,7 @@ const NEXT_ADDRESS_MS = 2_000
 const MAX_ADDRESSES = 3
 /** Origins whose kept-alive connections are counted. */
 const MAX_ORIGINS = 4_096
-const OUT_OF_FILES = 'this machine has no free file descriptor: raise the limit (ulimit -n, LimitNOFILE=)'
+export const OUT_OF_FILES = 'this machine has no free file descriptor: raise the limit (ulimit -n, LimitNOFILE=)'
 
 /** Makes the one function that sends requests to the servers of others: each goes to an address that was checked. */
 export function newGuardedRequests(options: GuardOptions): SendGuarded {
@@ -155,14 +155,15 @@ function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, 
 }
 
 /** Resolves like the promise, or rejects when the signal fires first. */
-function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort))
 }
 
-function refusal(
+/** Returns why none of the addresses of a target is allowed. */
+export function refusal(
   target: Target,
   address: string | undefined,
   refusalOf: (address: string) => string | undefined,

@@ -1,4 +1,5 @@
 import { loggedUrl } from '../../lib/logged-url.ts'
+import { isMqttUrl, type MqttUrl, parseMqttUrl } from '../../webhooks/mqtt-url.ts'
 import { literalAddress } from '../../webhooks/target.ts'
 
 /** A URL in parts, to be called at an address that was checked. */
@@ -14,6 +15,8 @@ export type Target = {
   readonly plain: string
   /** The URL for logs, redacted. */
   readonly logged: string
+  /** The broker and the topic of an MQTT URL; `undefined` for HTTP. */
+  readonly broker: MqttUrl | undefined
   /** Returns the URL with an address in place of its name. */
   at(address: string): Destination
 }
@@ -26,6 +29,32 @@ export type Destination = { readonly url: string; readonly origin: string; reado
 
 /** Returns a URL in parts. @throws TypeError for an invalid URL. */
 export function targetOf(text: string): Target {
+  return isMqttUrl(text) ? brokerTarget(text) : httpTarget(text)
+}
+
+/** An MQTT URL as a target: its broker is called at `host` and `port`, never by a URL. */
+function brokerTarget(text: string): Target {
+  const broker = parseMqttUrl(text)
+  if ('problem' in broker) throw new TypeError(broker.problem)
+  const { host: url, isTls, port } = broker
+  const host = `${url.hostname}:${port}`
+  const [, path = ''] = /^[^:]*:\/\/[^/]*(\/.*)$/s.exec(text) ?? []
+  const plain = `${isTls ? 'mqtts' : 'mqtt'}://${host}`
+  const origin = (address: string) => `${plain} ${address}`
+  return {
+    url,
+    literal: literalAddress(url),
+    name: url.hostname.replace(/\.$/, ''),
+    host,
+    authorization: undefined,
+    plain,
+    logged: loggedUrl({ protocol: isTls ? 'mqtts:' : 'mqtt:', host, pathname: path, search: '' }),
+    broker,
+    at: (address) => ({ url: plain, origin: origin(address), address }),
+  }
+}
+
+function httpTarget(text: string): Target {
   const url = new URL(text)
   const { protocol, port, pathname, search, username, password } = url
   const tail = `${port === '' ? '' : `:${port}`}${pathname}${search}`
@@ -40,6 +69,7 @@ export function targetOf(text: string): Target {
       username === '' && password === '' ? undefined : `Basic ${base64(`${decode(username)}:${decode(password)}`)}`,
     plain: `${protocol}//${url.hostname}${tail}`,
     logged: loggedUrl(url),
+    broker: undefined,
     at(address) {
       if (address !== last.address) {
         const origin = `${protocol}//${address.includes(':') ? `[${address}]` : address}${port === '' ? '' : `:${port}`}`

@@ -23,6 +23,8 @@ type CachedWebhook = {
   readonly custom: CustomRequest | undefined
   /** The order is strict: an event of a call waits for the end of the previous one. */
   readonly isStrict: boolean
+  /** A broker keeps the newest message of each topic for later subscribers. */
+  readonly retain: boolean
 }
 
 /** Prepares a webhook for attempts at a time (wall clock). */
@@ -45,6 +47,7 @@ export function cachedWebhookOf(
     signUntilUs: both ? previousUntilUs : Number.POSITIVE_INFINITY,
     custom,
     isStrict: webhook.options?.order === 'strict',
+    retain: webhook.options?.retain ?? false,
   }
 }
 

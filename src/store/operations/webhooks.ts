@@ -48,6 +48,8 @@ export type WebhookOptionsRecord = {
   readonly body: BodyOption | null
   /** Kinds of event beyond the switches. */
   readonly events: readonly string[]
+  /** An MQTT broker keeps the newest message of each topic for later subscribers. */
+  readonly retain: boolean
   /** When it was last no longer paused, in steady time: no delivery is older than this. `null`: it was never paused. */
   readonly resumedSteadyUs: number | null
 }

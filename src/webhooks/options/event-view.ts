@@ -1,4 +1,4 @@
-/** The parts of a body (calls/event.ts) that presets use. */
+/** The parts of a body (calls/event.ts) that presets and MQTT topics use. */
 export type EventView = { readonly time: string; readonly data: EventData }
 
 type EventData = {
@@ -10,6 +10,8 @@ type EventData = {
   readonly stage?: StageView | null
   readonly transfer?: TransferView
   readonly by?: PartyView | null
+  readonly phone?: { readonly extension: string | null }
+  readonly agent?: { readonly extension: string | null }
 }
 export type PartyView = {
   readonly number: string | null
@@ -27,6 +29,8 @@ export type CallView = {
   readonly talk_duration: number | null
   readonly answered_by: PartyView | null
   readonly missed?: boolean | null
+  /** In order; the last one owns the call. */
+  readonly handled_by?: readonly PartyView[]
 }
 export type StageView = {
   readonly kind: string

@@ -91,7 +91,7 @@ const fields = {
   headers: t.Record(t.String(), t.Union([t.String({ maxLength: 4_096 }), t.Null()]), {
     maxProperties: MAX_HEADERS,
     description:
-      'More request headers. Their values are secrets: they are read back as `null`, and a `null` that is sent keeps the stored value',
+      'More request headers (user properties of MQTT 5). Their values are secrets: they are read back as `null`, and a `null` that is sent keeps the stored value',
   }),
   order: words(
     ['first_attempt', 'strict'],
@@ -106,6 +106,9 @@ const fields = {
   events: t.Array(words(FURTHER_NAMES, listed(FURTHER_EVENTS)), {
     uniqueItems: true,
     description: 'Kinds of event beyond the seven switches',
+  }),
+  retain: t.Boolean({
+    description: 'Of an MQTT URL: the broker keeps the newest message of each topic for later subscribers',
   }),
 }
 const url = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })

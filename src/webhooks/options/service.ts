@@ -112,6 +112,7 @@ function recordOf(sent: NewWebhookOptions): Sent {
     maxPerSecond: sent.max_per_second ?? null,
     body: bodyOf(body),
     events: sent.events ?? [],
+    retain: sent.retain ?? false,
   }
 }
 

@@ -11,6 +11,7 @@ const DEFAULTS: WebhookOptions = {
   order: 'first_attempt',
   max_per_second: null,
   body: null,
+  retain: false,
   events: [],
 }
 const CASES: readonly (readonly [string, Partial<WebhookOptions>])[] = [

@@ -1,0 +1,223 @@
+import mqtt, { type IConnackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
+import constants from 'mqtt-packet/constants'
+import { ALL_FAILURES, describeReason, isFailure, reasonCodeOf, UNSUPPORTED_VERSION } from './reason-codes.ts'
+
+/**
+ * One MQTT session of a publisher, over any stream of bytes. No clock, no socket.
+ *
+ *   connecting ── CONNACK ──→ ready ── DISCONNECT, a malformed packet, `end` ──→ ended
+ *
+ * Invariants: a message is sent only while ready; at most as many are unacknowledged as the broker allows, in the order
+ * of `publish`; each `publish` gets exactly one answer; nothing is written after the end.
+ */
+export type MqttSession = {
+  /** Takes bytes from the broker. */
+  read(chunk: Uint8Array): void
+  /** Sends a message with QoS 1; resolves with the answer. Never rejects. */
+  publish(message: Message): Promise<Published>
+  /** Asks the broker for a sign of life. */
+  ping(): void
+  /** Returns whether a ping has no answer yet. */
+  isPinging(): boolean
+  /** Ends the session: unanswered messages are `lost` for this reason. */
+  end(reason: string): void
+  /** Says goodbye and ends the session. */
+  disconnect(): void
+}
+
+export type Message = {
+  readonly topic: string
+  readonly body: string
+  readonly contentType: string
+  readonly userProperties: Readonly<Record<string, string>>
+  readonly retain: boolean
+}
+
+/**
+ * The answer to a message. `acknowledged`: a PUBACK came; its code may still refuse the message. `unacceptable`: it was
+ * not sent, since the broker has announced that it takes no such message. `lost`: the session ended before a PUBACK.
+ */
+export type Published =
+  | { readonly kind: 'acknowledged'; readonly code: number; readonly text: string | undefined }
+  | { readonly kind: 'unacceptable'; readonly reason: string }
+  | { readonly kind: 'lost'; readonly reason: string }
+
+/** MQTT 5, or MQTT 3.1.1, whose number is 4. */
+export type Version = 5 | 4
+
+type SessionOptions = {
+  readonly version: Version
+  readonly clientId: string
+  readonly user: string | undefined
+  readonly password: string | undefined
+  readonly keepAliveS: number
+  /** Writes a packet to the broker. */
+  readonly write: (packet: Uint8Array) => void
+  /** Called once when the broker has accepted the connection. */
+  readonly onReady: (limits: { readonly keepAliveS: number }) => void
+  /** Called once when the session has ended. `isVersion`: the broker may accept an older version. */
+  readonly onEnd: (reason: string, isVersion: boolean) => void
+}
+
+/** A publisher gets some bytes for each packet; a broker that sends more than this without an end of it is none. */
+const MAX_PACKET_BYTES = 65_536
+const MAX_PACKET_ID = 65_535
+/** The most unacknowledged messages if the broker names no limit (MQTT 5.0, 3.2.2.3.3). */
+const DEFAULT_RECEIVE_MAXIMUM = 65_535
+
+// The library would keep a buffer for each of 65,536 numbers: 10 MB.
+mqtt.writeToStream.cacheNumbers = false
+// The library takes a code for malformed where the standard does not list it: Mosquitto answers a message that is too
+// large with 149 in a PUBACK.
+for (const codes of [constants.MQTT5_PUBACK_PUBREC_CODES, constants.MQTT5_DISCONNECT_CODES])
+  for (const code of ALL_FAILURES) codes[code] ??= `reason code ${code}`
+
+type Unsent = { readonly packet: (id: number) => Uint8Array; readonly resolve: (answer: Published) => void }
+
+/** Opens a session: writes the CONNECT packet at once. */
+export function openSession(options: SessionOptions): MqttSession {
+  const { version, clientId, user, password, keepAliveS, write, onReady, onEnd } = options
+  const protocol = { protocolVersion: version }
+  const parser = mqtt.parser(protocol)
+  let state: 'connecting' | 'ready' | 'ended' = 'connecting'
+  let limits: NonNullable<IConnackPacket['properties']> = {}
+  const unacknowledged = new Map<number, (answer: Published) => void>()
+  const unsent: Unsent[] = []
+  let lastId = 0
+  let isPinging = false
+
+  function send(packet: Packet): void {
+    write(mqtt.generate(packet, protocol))
+  }
+
+  function end(reason: string, isVersion = false): void {
+    if (state === 'ended') return
+    state = 'ended'
+    const waiting = [...unacknowledged.values(), ...unsent.map(({ resolve }) => resolve)]
+    unacknowledged.clear()
+    unsent.length = 0
+    for (const resolve of waiting) resolve({ kind: 'lost', reason })
+    onEnd(reason, isVersion)
+  }
+
+  function receive(packet: Packet): void {
+    switch (packet.cmd) {
+      case 'connack':
+        return accept(packet)
+      case 'puback': {
+        const resolve = unacknowledged.get(packet.messageId ?? 0)
+        unacknowledged.delete(packet.messageId ?? 0)
+        const text = packet.properties?.reasonString
+        resolve?.({ kind: 'acknowledged', code: packet.reasonCode ?? 0, text })
+        return sendNext()
+      }
+      case 'pingresp':
+        isPinging = false
+        return
+      case 'disconnect': {
+        const { reasonCode = 0, properties } = packet
+        return end(`the broker closed the connection: ${describeReason(reasonCode, properties?.reasonString)}`)
+      }
+      default:
+        return end(`the broker sent a ${packet.cmd} packet, which is not for a publisher`)
+    }
+  }
+
+  function accept({ reasonCode, returnCode = 0, properties = {} }: IConnackPacket): void {
+    if (state !== 'connecting') return end('the broker accepted the connection twice')
+    const code = reasonCode ?? reasonCodeOf(returnCode)
+    if (isFailure(code)) {
+      const reason = `the broker refused the connection: ${describeReason(code, properties.reasonString)}`
+      return end(reason, code === UNSUPPORTED_VERSION)
+    }
+    if (properties.maximumQoS === 0)
+      return end('the broker acknowledges no messages: it supports quality of service 0 alone')
+    state = 'ready'
+    limits = properties
+    onReady({ keepAliveS: properties.serverKeepAlive ?? keepAliveS })
+    sendNext()
+  }
+
+  function sendNext(): void {
+    const most = limits.receiveMaximum ?? DEFAULT_RECEIVE_MAXIMUM
+    while (state === 'ready' && unacknowledged.size < most) {
+      const next = unsent.shift()
+      if (next === undefined) return
+      const id = freeId()
+      const bytes = next.packet(id)
+      if (limits.maximumPacketSize !== undefined && bytes.length > limits.maximumPacketSize) {
+        const reason = `the message has ${bytes.length} bytes, and the broker takes ${limits.maximumPacketSize} at most`
+        next.resolve({ kind: 'unacceptable', reason })
+        continue
+      }
+      unacknowledged.set(id, next.resolve)
+      write(bytes)
+    }
+  }
+
+  function freeId(): number {
+    do lastId = (lastId % MAX_PACKET_ID) + 1
+    while (unacknowledged.has(lastId))
+    return lastId
+  }
+
+  parser.on('packet', (packet) => {
+    if (state !== 'ended') receive(packet)
+  })
+  // A broker of MQTT 3.1.1 may refuse MQTT 5 with a packet that is malformed in MQTT 5.
+  const malformed = (error: unknown) => {
+    const text = error instanceof Error ? error.message : String(error)
+    end(`the broker sent what is not MQTT: ${text}`, state === 'connecting')
+  }
+  parser.on('error', malformed)
+  send({
+    cmd: 'connect',
+    protocolId: 'MQTT',
+    protocolVersion: version,
+    clean: true,
+    clientId,
+    keepalive: keepAliveS,
+    ...(user === undefined ? {} : { username: user }),
+    ...(password === undefined ? {} : { password: Buffer.from(password) }),
+    ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
+  })
+
+  return {
+    read(chunk) {
+      if (state === 'ended') return
+      try {
+        const buffered = parser.parse(Buffer.from(chunk))
+        if (buffered > MAX_PACKET_BYTES) end('the broker sent a packet that is too large for a publisher')
+      } catch (error) {
+        malformed(error)
+      }
+    },
+    publish(message) {
+      if (state === 'ended') return Promise.resolve({ kind: 'lost', reason: 'the connection to the broker was closed' })
+      if (message.retain && limits.retainAvailable === false)
+        return Promise.resolve({ kind: 'unacceptable', reason: 'the broker keeps no retained messages' })
+      const { promise, resolve } = Promise.withResolvers<Published>()
+      const packet = packetOf(message, version)
+      unsent.push({ packet: (messageId) => mqtt.generate({ ...packet, messageId }, protocol), resolve })
+      sendNext()
+      return promise
+    },
+    ping() {
+      if (state !== 'ready') return
+      isPinging = true
+      send({ cmd: 'pingreq' })
+    },
+    isPinging: () => isPinging,
+    end,
+    disconnect() {
+      if (state === 'ready') send({ cmd: 'disconnect', ...(version === 5 ? { reasonCode: 0 } : {}) })
+      end('the connection to the broker was closed')
+    },
+  }
+}
+
+function packetOf({ topic, body, contentType, userProperties, retain }: Message, version: Version): IPublishPacket {
+  const packet = { cmd: 'publish', qos: 1, dup: false, retain, topic, payload: body } as const
+  if (version !== 5) return packet
+  return { ...packet, properties: { payloadFormatIndicator: true, contentType, userProperties: { ...userProperties } } }
+}
