@@ -225,7 +225,12 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     onOutage: (name, state, reason) => alerts.send({ what: 'webhook', state, name, reason }),
   })
   const { isShared } = ownership
-  started.push(dispatcher, attempts, templates, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
+  started.push(
+    dispatcher,
+    attempts,
+    templates,
+    startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }),
+  )
   return { clock, allow, attempt, lastHour, counts, metrics, alerts, intake, dispatcher }
 }
 

@@ -20,4 +20,7 @@ export const originalOf = (schema: object): unknown => (ORIGINAL in schema ? sch
 /** Forms that schemas of several modules have. */
 export const UUID = { format: 'uuid' }
 export const ACCOUNT_NAME = { minLength: 1, maxLength: 64 }
-export const WEBHOOK_URL = { maxLength: 2_048, pattern: '^([Hh][Tt][Tt][Pp]|[Mm][Qq][Tt][Tt])[Ss]?://[^/\\\\?#\\s][^\\s]*$' }
+export const WEBHOOK_URL = {
+  maxLength: 2_048,
+  pattern: '^([Hh][Tt][Tt][Pp]|[Mm][Qq][Tt][Tt])[Ss]?://[^/\\\\?#\\s][^\\s]*$',
+}

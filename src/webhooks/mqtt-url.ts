@@ -37,8 +37,7 @@ export function parseMqttUrl(text: string): MqttUrl | { readonly problem: string
   const address = `${isTls ? 'https' : 'http'}://${authority}`
   if (whole === undefined || !URL.canParse(address))
     return { problem: 'must be mqtt://host/topic or mqtts://host/topic, with user:password@ and :port where needed' }
-  if (path === undefined || path === '')
-    return { problem: 'must have a topic, as in mqtt://host/calls/{event}' }
+  if (path === undefined || path === '') return { problem: 'must have a topic, as in mqtt://host/calls/{event}' }
   const host = new URL(address)
   const [, port = ''] = /:(\d+)$/.exec(authority) ?? []
   const [user, password] = [decode(host.username), decode(host.password)]

@@ -181,7 +181,7 @@ describe('what an answer contains', () => {
         { path: '/0/call_saved', message: 'is missing' },
         { path: '/0/a~1b~0c', message: 'is an unknown field' },
         { path: '/0/dial_ended', message: 'must be true or false' },
-        { path: '/0/url', message: 'must be an absolute http: or https: URL' },
+        { path: '/0/url', message: 'must be an absolute http:, https:, mqtt: or mqtts: URL' },
         { path: '/1/url', message: expect.stringContaining('--allow-net private') },
       ]),
     })

@@ -330,7 +330,8 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
   ).finally(stop)
   if (json) printJson({ status, duration_ms, error, response })
   // Without an answer, the error is the whole result.
-  else if (error === null) print([status ?? 'PUBACK', `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
+  else if (error === null)
+    print([status ?? 'PUBACK', `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
   // MQTT has no status.
   if (error !== null || (status !== null && (status < 200 || status >= 300)))
     throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)

@@ -1,6 +1,7 @@
 import { type Config, readConfig } from '../../app/config.ts'
 import type { SettingsInForce } from '../../app/service-note.ts'
 import { type GivenSettings, listenAddress, SETTINGS } from '../../app/settings.ts'
+import type { Target } from '../../deliveries/sending/target.ts'
 import { parseAllowList } from '../../lib/address-guard.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
@@ -127,18 +128,39 @@ async function diagnosePbxs(pbxs: readonly Watched[], { isServed, accountOf }: K
   return found.flat()
 }
 
+const aboutWebhook = (account: string): string => (account === 'default' ? 'webhook' : `webhook of ${account}`)
+
+/** MQTT would go past a proxy for HTTP. */
+const throughProxy = ({ account, target }: ListedWebhook): Diagnosis =>
+  wrong(
+    aboutWebhook(account),
+    `${target.logged}: MQTT is not sent through --proxy`,
+    'hookswitch serve without --proxy; or use an http: or https: URL',
+  )
+
+/** Returns what to try where a receiver cannot be reached. */
+function checkByHand({ broker, host, url }: Target): string {
+  if (broker === undefined)
+    return `curl -I ${url.origin}   on this machine; then check its name, the firewall and the certificate`
+  const tls = broker.isTls ? ' --tls-use-os-certs' : ''
+  return `mosquitto_pub -h ${broker.host.hostname} -p ${broker.port}${tls} -t test -m test   on this machine; check ${host}, the user and password, and the certificate`
+}
+
 async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonly ListedWebhook[]) {
   const parsed = parseAllowList(allowNets)
   const allow = 'allow' in parsed ? parsed.allow : []
   if (proxy !== undefined)
     return {
-      diagnoses: [ok('webhooks', `not checked, because requests go through the proxy ${new URL(proxy).host}`)],
+      diagnoses: [
+        ok('webhooks', `not checked, because requests go through the proxy ${new URL(proxy).host}`),
+        ...webhooks.filter(({ target }) => target.broker !== undefined).map(throughProxy),
+      ],
       clocksMs: [],
     }
   const clocksMs: number[] = []
   const diagnoses = await Promise.all(
     webhooks.map(async ({ account, target, isReportedDown }) => {
-      const about = account === 'default' ? 'webhook' : `webhook of ${account}`
+      const about = aboutWebhook(account)
       const found = await reach(target, allow)
       if (found.kind === 'reached') {
         if (found.clockMs !== undefined) clocksMs.push(found.clockMs)
@@ -149,7 +171,7 @@ async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonl
       const fix =
         found.kind === 'refused'
           ? 'hookswitch serve --allow-net …   with the network of the receiver; or use another URL'
-          : `curl -I ${target.url.origin}   on this machine; then check its name, the firewall and the certificate`
+          : checkByHand(target)
       return [wrong(about, `${target.logged}: ${found.reason}`, fix)]
     }),
   )

@@ -3,13 +3,15 @@ import { USER_AGENT } from '../../deliveries/sending/guarded-request.ts'
 import { newResolver, type Resolve } from '../../deliveries/sending/resolver.ts'
 import type { Target } from '../../deliveries/sending/target.ts'
 import { type AllowList, addressRefusal, newAddressGuard } from '../../lib/address-guard.ts'
+import type { MqttUrl } from '../../webhooks/mqtt-url.ts'
 
 /** The result of reaching a receiver. `clockMs` is its `Date` header. */
 type Reach =
   | {
       readonly kind: 'reached'
       readonly address: string
-      readonly status: number
+      /** `null`: an MQTT broker, which accepted the connection. */
+      readonly status: number | null
       readonly clockMs: number | undefined
     }
   | { readonly kind: 'refused' | 'unreachable'; readonly reason: string }
@@ -18,7 +20,7 @@ const TIMEOUT_MS = 10_000
 
 /**
  * Resolves a receiver's name, checks its addresses as an attempt does, and sends a HEAD request (no event) to the first
- * that may be called.
+ * that may be called, or logs in to a broker.
  */
 export async function reach(target: Target, allow: AllowList, resolve: Resolve = newResolver()): Promise<Reach> {
   const refusalOf = newAddressGuard(allow)
@@ -29,6 +31,7 @@ export async function reach(target: Target, allow: AllowList, resolve: Resolve =
       const reason = found[0] === undefined ? 'the name has no address' : (addressRefusal(found[0], allow) ?? '')
       return { kind: 'refused', reason }
     }
+    if (target.broker !== undefined) return await reachBroker(target.broker, target.name, address)
     const pinned = target.literal === undefined && target.url.protocol === 'https:'
     const { status, headers } = await fetch(target.at(address).url, {
       method: 'HEAD',
@@ -43,4 +46,20 @@ export async function reach(target: Target, allow: AllowList, resolve: Resolve =
   } catch (error) {
     return { kind: 'unreachable', reason: reasonOf(error, TIMEOUT_MS) }
   }
+}
+
+/** Logs in to a broker, and publishes nothing. */
+async function reachBroker(broker: MqttUrl, name: string, address: string): Promise<Reach> {
+  const { connectToBroker } = await import('../../deliveries/mqtt/broker-connection.ts')
+  const connection = await connectToBroker({
+    broker,
+    address,
+    name,
+    version: 5,
+    withinMs: TIMEOUT_MS,
+    connectMs: TIMEOUT_MS,
+    signal: new AbortController().signal,
+  })
+  connection.close()
+  return { kind: 'reached', address, status: null, clockMs: undefined }
 }

@@ -11,7 +11,7 @@ export type Attempts = {
   stop(): Promise<void>
 }
 
-/** Creates the function that makes the attempts of all webhooks. MQTT is loaded with the first attempt that needs it. */
+/** Creates the function that makes the attempts of all webhooks. The first one to a broker loads the code for MQTT. */
 export function createAttempts(options: AttemptOptions): Attempts {
   const shared = { ...options, resolve: options.resolve ?? newResolver() }
   const byHttp = newAttempt(shared)

@@ -18,17 +18,19 @@ export type BrokerConnection = {
   close(): void
 }
 
-type ConnectOptions = {
+export type ConnectOptions = {
   readonly broker: MqttUrl
   readonly address: string
   /** The name that the certificate must have. */
   readonly name: string
+  /** The version to begin with. */
   readonly version: Version
   /** How long connecting may take, and how long until the TCP connection is made. */
   readonly withinMs: number
   readonly connectMs: number
   /** Closes the connection. */
   readonly signal: AbortSignal
+  /** Called when a connection that the broker had accepted is closed. */
   readonly onClosed?: () => void
 }
 
@@ -57,12 +59,25 @@ export class LateConnection extends Error {
   override readonly name = 'LateConnection'
 }
 
-/** Connects to a broker at a checked address. @throws Error, also `ConnectionRefusal` or `LateConnection`. */
-export function connectToBroker(options: ConnectOptions): Promise<BrokerConnection> {
+/**
+ * Connects to a broker at a checked address, with MQTT 3.1.1 if it does not know MQTT 5.
+ * @throws Error, also `ConnectionRefusal` or `LateConnection`.
+ */
+export async function connectToBroker(options: ConnectOptions): Promise<BrokerConnection> {
+  try {
+    return await connect(options)
+  } catch (error) {
+    if (options.version !== 5 || !(error instanceof ConnectionRefusal) || !error.isVersion) throw error
+    return await connect({ ...options, version: 4 })
+  }
+}
+
+function connect(options: ConnectOptions): Promise<BrokerConnection> {
   const { broker, address, name, version, withinMs, connectMs, signal, onClosed = () => {} } = options
   const { promise, resolve, reject } = Promise.withResolvers<BrokerConnection>()
   let session: MqttSession | undefined
   let lost: Error | undefined
+  let isAccepted = false
 
   const socket = openBrokerSocket({
     address,
@@ -72,7 +87,9 @@ export function connectToBroker(options: ConnectOptions): Promise<BrokerConnecti
     onData: (chunk) => session?.read(chunk),
     onClose(error) {
       lost = error
-      session?.end(error instanceof ClosedByBroker ? error.message : `the connection to the broker broke: ${error.message}`)
+      session?.end(
+        error instanceof ClosedByBroker ? error.message : `the connection to the broker broke: ${error.message}`,
+      )
       finish(error)
     },
   })
@@ -81,15 +98,12 @@ export function connectToBroker(options: ConnectOptions): Promise<BrokerConnecti
     session?.end(error.message)
     finish(error)
   }
-  const connecting = setTimeout(
-    () => give(new NoConnection(`no connection within ${connectMs / 1_000} s`)),
-    connectMs,
-  )
-  const accepting = setTimeout(
-    () => give(new LateConnection(`no connection within ${withinMs / 1_000} s`)),
-    withinMs,
-  )
-  const onAbort = () => give(new DOMException('the connection to the broker was closed', 'AbortError'))
+  const connecting = setTimeout(() => give(new NoConnection(`no connection within ${connectMs / 1_000} s`)), connectMs)
+  const accepting = setTimeout(() => give(new LateConnection(`no connection within ${withinMs / 1_000} s`)), withinMs)
+  const onAbort = () => {
+    session?.disconnect()
+    give(new DOMException('the connection to the broker was closed', 'AbortError'))
+  }
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort)
 
@@ -98,7 +112,8 @@ export function connectToBroker(options: ConnectOptions): Promise<BrokerConnecti
     clearTimeout(accepting)
     signal.removeEventListener('abort', onAbort)
     reject(error)
-    onClosed()
+    if (isAccepted) onClosed()
+    isAccepted = false
   }
 
   function onOpen(): void {
@@ -112,6 +127,7 @@ export function connectToBroker(options: ConnectOptions): Promise<BrokerConnecti
       write: socket.write,
       onReady({ keepAliveS }) {
         clearTimeout(accepting)
+        isAccepted = true
         if (session !== undefined) resolve(newConnection({ session, address, version, keepAliveS, close }))
       },
       onEnd(reason, isVersion) {

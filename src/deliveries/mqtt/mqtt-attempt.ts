@@ -1,17 +1,13 @@
 import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
 import type { Outcome } from '../policy/retry-policy.ts'
 import type { AbortGroup } from '../sending/abort-group.ts'
-import { type Attempt, failed, OUT_OF_FILES, refusal, TIMEOUT_MS, within } from '../sending/attempt.ts'
+import type { Attempt, Attempted } from '../sending/attempt.ts'
 import { isOutOfFiles, reasonOf, wasNotConnected } from '../sending/attempt-failure.ts'
 import { createDeadlines } from '../sending/deadlines.ts'
+import { OUT_OF_FILES, refusal, TIMEOUT_MS, within } from '../sending/guarded-request.ts'
 import { newResolver, type Resolve } from '../sending/resolver.ts'
 import type { Target } from '../sending/target.ts'
-import {
-  type BrokerConnection,
-  ConnectionRefusal,
-  connectToBroker,
-  LateConnection,
-} from './broker-connection.ts'
+import { type BrokerConnection, connectToBroker, LateConnection } from './broker-connection.ts'
 import { describeReason, isAboutTheMessage, isFailure } from './reason-codes.ts'
 import type { Message, Published, Version } from './session.ts'
 
@@ -70,7 +66,8 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
   function check(): void {
     const nowMs = performance.now()
     for (const { connection } of known.values()) connection?.check(nowMs)
-    if (Array.from(known.values()).some(({ connection, opening }) => connection?.isOpen() || opening !== undefined)) return
+    if (Array.from(known.values()).some(({ connection, opening }) => connection?.isOpen() || opening !== undefined))
+      return
     clearInterval(timer)
     timer = undefined
   }
@@ -90,7 +87,8 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
     timer ??= setInterval(check, CHECK_MS)
     for (const [index, address] of addresses.entries()) {
       try {
-        entry.connection = await connectTo(address, index + 1 === addresses.length)
+        entry.connection = await connect(address, index + 1 === addresses.length)
+        entry.version = entry.connection.version
         return entry.connection
       } catch (error) {
         if (!wasNotConnected(error) || index + 1 === addresses.length) throw error
@@ -98,38 +96,33 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
     }
     throw new Error('no address is left')
 
-    async function connectTo(address: string, isLast: boolean): Promise<BrokerConnection> {
-      try {
-        return await connect(address, isLast, entry.version)
-      } catch (error) {
-        if (entry.version !== 5 || !(error instanceof ConnectionRefusal) || !error.isVersion) throw error
-        const connection = await connect(address, isLast, 4)
-        entry.version = 4
-        return connection
-      }
-    }
-
-    function connect(address: string, isLast: boolean, version: Version): Promise<BrokerConnection> {
+    async function connect(address: string, isLast: boolean): Promise<BrokerConnection> {
       const { broker, name } = target
       if (broker === undefined) throw new Error('an HTTP webhook has no broker')
       const own = new AbortController()
       const abort = () => own.abort()
-      if (entry.closing.signal.aborted) abort()
+      const forgetConnection = () => {
+        entry.closing.signal.removeEventListener('abort', abort)
+        group?.remove(own)
+      }
+      if (entry.closing.signal.aborted || group?.isAborted) abort()
       entry.closing.signal.addEventListener('abort', abort)
       group?.add(own)
-      return connectToBroker({
-        broker,
-        address,
-        name,
-        version,
-        withinMs: timeoutMs,
-        connectMs: isLast ? timeoutMs : nextAddressMs,
-        signal: own.signal,
-        onClosed() {
-          entry.closing.signal.removeEventListener('abort', abort)
-          group?.remove(own)
-        },
-      })
+      try {
+        return await connectToBroker({
+          broker,
+          address,
+          name,
+          version: entry.version,
+          withinMs: timeoutMs,
+          connectMs: isLast ? timeoutMs : nextAddressMs,
+          signal: own.signal,
+          onClosed: forgetConnection,
+        })
+      } catch (error) {
+        forgetConnection()
+        throw error
+      }
     }
   }
 
@@ -159,6 +152,7 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
     let used: BrokerConnection | undefined
     try {
       for (let mayResend = true; ; ) {
+        deadline.signal.throwIfAborted()
         const { connection, isNew } = connectionOf(entry, target, group)
         try {
           used = connection instanceof Promise ? await within(connection, deadline.signal) : connection
@@ -167,6 +161,7 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
           if (error instanceof LateConnection && !isNew) continue
           throw error
         }
+        deadline.signal.throwIfAborted()
         const published = await within(used.publish(message), deadline.signal)
         // A kept connection may be closed by the broker just as the message is sent: that is no failure.
         if (published.kind === 'lost' && !isNew && mayResend && !group?.isAborted) {
@@ -176,7 +171,8 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
         if (published.kind === 'lost' && group?.isAborted) return failed({ kind: 'aborted' }, used.address, startedMs)
         const durationMs = Math.round(performance.now() - startedMs)
         const { address, version } = used
-        const response = published.kind === 'acknowledged' ? describeAnswer(published.code, message.topic, version) : null
+        const response =
+          published.kind === 'acknowledged' ? describeAnswer(published.code, message.topic, version) : null
         return { outcome: outcomeOf(published), durationMs, address, response }
       }
     } catch (error) {
@@ -208,6 +204,14 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
     },
   }
 }
+
+/** Returns an attempt without an answer, which ends now. */
+const failed = (outcome: Outcome, address: string | null, startedMs: number): Attempted => ({
+  outcome,
+  durationMs: Math.round(performance.now() - startedMs),
+  address,
+  response: null,
+})
 
 /** The headers of an HTTP request that are not about HTTP. */
 function userPropertiesOf(request: Parameters<Attempt>[0]): Readonly<Record<string, string>> {

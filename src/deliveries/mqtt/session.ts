@@ -1,5 +1,5 @@
-import mqtt, { type IConnackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
-import constants from 'mqtt-packet/constants'
+import mqtt, { type IConnackPacket, type IPubackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
+import { MQTT5_DISCONNECT_CODES, MQTT5_PUBACK_PUBREC_CODES } from 'mqtt-packet/constants'
 import { ALL_FAILURES, describeReason, isFailure, reasonCodeOf, UNSUPPORTED_VERSION } from './reason-codes.ts'
 
 /**
@@ -69,8 +69,11 @@ const DEFAULT_RECEIVE_MAXIMUM = 65_535
 mqtt.writeToStream.cacheNumbers = false
 // The library takes a code for malformed where the standard does not list it: Mosquitto answers a message that is too
 // large with 149 in a PUBACK.
-for (const codes of [constants.MQTT5_PUBACK_PUBREC_CODES, constants.MQTT5_DISCONNECT_CODES])
+for (const codes of [MQTT5_PUBACK_PUBREC_CODES, MQTT5_DISCONNECT_CODES])
   for (const code of ALL_FAILURES) codes[code] ??= `reason code ${code}`
+
+/** What the broker announces as it accepts a connection. */
+type Limits = NonNullable<IConnackPacket['properties']>
 
 type Unsent = { readonly packet: (id: number) => Uint8Array; readonly resolve: (answer: Published) => void }
 
@@ -80,7 +83,7 @@ export function openSession(options: SessionOptions): MqttSession {
   const protocol = { protocolVersion: version }
   const parser = mqtt.parser(protocol)
   let state: 'connecting' | 'ready' | 'ended' = 'connecting'
-  let limits: NonNullable<IConnackPacket['properties']> = {}
+  let limits: Limits = {}
   const unacknowledged = new Map<number, (answer: Published) => void>()
   const unsent: Unsent[] = []
   let lastId = 0
@@ -101,41 +104,32 @@ export function openSession(options: SessionOptions): MqttSession {
   }
 
   function receive(packet: Packet): void {
-    switch (packet.cmd) {
-      case 'connack':
-        return accept(packet)
-      case 'puback': {
-        const resolve = unacknowledged.get(packet.messageId ?? 0)
-        unacknowledged.delete(packet.messageId ?? 0)
-        const text = packet.properties?.reasonString
-        resolve?.({ kind: 'acknowledged', code: packet.reasonCode ?? 0, text })
-        return sendNext()
-      }
-      case 'pingresp':
-        isPinging = false
-        return
-      case 'disconnect': {
-        const { reasonCode = 0, properties } = packet
-        return end(`the broker closed the connection: ${describeReason(reasonCode, properties?.reasonString)}`)
-      }
-      default:
-        return end(`the broker sent a ${packet.cmd} packet, which is not for a publisher`)
-    }
+    if (packet.cmd === 'connack') accept(packet)
+    else if (packet.cmd === 'puback') acknowledge(packet)
+    else if (packet.cmd === 'pingresp') isPinging = false
+    else if (packet.cmd === 'disconnect') {
+      const { reasonCode = 0, properties } = packet
+      end(`the broker closed the connection: ${describeReason(reasonCode, properties?.reasonString)}`)
+    } else end(`the broker sent a ${packet.cmd} packet, which is not for a publisher`)
+  }
+
+  function acknowledge({ messageId = 0, reasonCode = 0, properties }: IPubackPacket): void {
+    const resolve = unacknowledged.get(messageId)
+    unacknowledged.delete(messageId)
+    resolve?.({ kind: 'acknowledged', code: reasonCode, text: properties?.reasonString })
+    sendNext()
   }
 
   function accept({ reasonCode, returnCode = 0, properties = {} }: IConnackPacket): void {
-    if (state !== 'connecting') return end('the broker accepted the connection twice')
-    const code = reasonCode ?? reasonCodeOf(returnCode)
-    if (isFailure(code)) {
-      const reason = `the broker refused the connection: ${describeReason(code, properties.reasonString)}`
-      return end(reason, code === UNSUPPORTED_VERSION)
+    const refusal = refusalOf(reasonCode ?? returnCode, properties)
+    if (state !== 'connecting') end('the broker accepted the connection twice')
+    else if (refusal !== undefined) end(refusal.reason, refusal.isVersion)
+    else {
+      state = 'ready'
+      limits = properties
+      onReady({ keepAliveS: properties.serverKeepAlive ?? keepAliveS })
+      sendNext()
     }
-    if (properties.maximumQoS === 0)
-      return end('the broker acknowledges no messages: it supports quality of service 0 alone')
-    state = 'ready'
-    limits = properties
-    onReady({ keepAliveS: properties.serverKeepAlive ?? keepAliveS })
-    sendNext()
   }
 
   function sendNext(): void {
@@ -214,6 +208,18 @@ export function openSession(options: SessionOptions): MqttSession {
       end('the connection to the broker was closed')
     },
   }
+}
+
+/** Returns why a broker does not accept a connection; `undefined` if it does. */
+function refusalOf(given: number, { maximumQoS, reasonString }: Limits) {
+  // A broker of MQTT 3.1.1 answers with a code of its own version.
+  const code = isFailure(given) ? given : reasonCodeOf(given)
+  if (isFailure(code)) {
+    const reason = `the broker refused the connection: ${describeReason(code, reasonString)}`
+    return { reason, isVersion: code === UNSUPPORTED_VERSION }
+  }
+  if (maximumQoS !== 0) return undefined
+  return { reason: 'the broker acknowledges no messages: it supports quality of service 0 alone', isVersion: false }
 }
 
 function packetOf({ topic, body, contentType, userProperties, retain }: Message, version: Version): IPublishPacket {

@@ -2,9 +2,10 @@ import { MILLISECOND } from '../../lib/time.ts'
 
 /**
  * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules,
- * connection, TLS, time-out. `rejected`: an MQTT broker works, but takes this message not; MQTT has no status. Two do not count as attempts, since the receiver is not at fault: `unsent`, this machine
- * could not begin the request; `aborted`, another node owns the account now and sends it again. `unrendered`: the
- * webhook's template failed. `skipped`: the template was empty, so the event is not sent.
+ * connection, TLS, time-out. `rejected`: an MQTT broker that works refuses this message. Two do not count as attempts,
+ * since the receiver is not at fault: `unsent`, this machine could not begin the request; `aborted`, another node owns
+ * the account now and sends it again. `unrendered`: the webhook's template failed. `skipped`: the template was empty,
+ * so the event is not sent. MQTT has no status.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number | null }

@@ -116,7 +116,7 @@ test('a secret is printed, and rotated', async () => {
 })
 
 test.each([
-  [['add', 'ftp://x.example/'], 1, /ftp:\/\/x\.example\/: must be an absolute http: or https: URL/],
+  [['add', 'ftp://x.example/'], 1, /ftp:\/\/x\.example\/: must be an absolute http:, https:, mqtt: or mqtts: URL/],
   [['add', 'x.example/calls'], 1, /x\.example\/calls: must be an absolute .*: add https:\/\/ in front/],
   [['add', 'http://127.0.0.1/'], 1, /--allow-net loopback/],
   [['add', 'https://x.example/', '--events', 'call'], 2, /--events has "call": give all, or some of call_started, /],

@@ -19,6 +19,7 @@ const DEFAULTS = {
   max_per_second: null,
   body: null,
   events: [],
+  retain: false,
 }
 const SAMPLES = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
 
@@ -89,6 +90,7 @@ describe('options', () => {
       max_per_second: 2.5,
       body: { template: '{"n":{{ data.name | json }}}', content_type: 'application/json' },
       events: ['call_missed'],
+      retain: true,
     }
     const before = changed
     const answer = await put(all)

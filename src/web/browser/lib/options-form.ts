@@ -18,6 +18,7 @@ export type OptionsForm = {
   readonly template: string
   readonly contentType: string
   readonly events: readonly string[]
+  readonly retain: boolean
 }
 
 /** Returns the form of stored options. */
@@ -35,6 +36,7 @@ export function formOf(options: WebhookOptions): OptionsForm {
     template: body?.template ?? '',
     contentType: body?.content_type ?? 'application/json',
     events: options.events,
+    retain: options.retain,
   }
 }
 
@@ -86,5 +88,6 @@ export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
     body: bodyOf(form),
     // The choices are the further kinds of the API: it checks them.
     events: [...form.events] as NonNullable<NewWebhookOptions['events']>,
+    retain: form.retain,
   }
 }

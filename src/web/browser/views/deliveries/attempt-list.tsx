@@ -1,6 +1,7 @@
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
+import { isAccepted } from '../../lib/attempt-outcome.ts'
 import { formatMilliseconds, pluralize } from '../../lib/format.ts'
 import type { Attempt } from '../../lib/resources.ts'
 
@@ -46,7 +47,7 @@ export function describeAttempts(attempts: readonly Attempt[]): string {
 }
 
 function AttemptRow({ attempt, name }: { attempt: Attempt; name: string }) {
-  const succeeded = attempt.status !== null && attempt.status >= 200 && attempt.status < 300 && attempt.error === null
+  const succeeded = isAccepted(attempt)
   const tone = succeeded ? 'good' : 'bad'
   const share = Math.min(1, (attempt.duration_ms ?? 0) / TIMEOUT_MS)
   return (
@@ -54,7 +55,7 @@ function AttemptRow({ attempt, name }: { attempt: Attempt; name: string }) {
       <div class="attempt-head">
         <span class={`attempt-status ${tone}`}>
           <Icon name={succeeded ? 'check' : 'cross'} />
-          {attempt.status ?? 'no response'}
+          {attempt.status ?? (attempt.error === null ? 'acknowledged' : 'no response')}
         </span>
         <span class="muted" title={attempt.probe ? 'Sent while the webhook was down; it does not count.' : ''}>
           {name}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { FILTER_KEYS, FILTER_NAMES } from '../../../../lib/event-filter.ts'
 import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
+import { isMqttUrl } from '../../../../webhooks/mqtt-url.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
@@ -65,7 +66,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
             void save()
           }}
         >
-          <DeliveryOptions form={form} errors={errors} onChange={setForm} />
+          <DeliveryOptions form={form} errors={errors} onChange={setForm} isMqtt={isMqttUrl(url)} />
           <EventOptions form={form} errors={errors} onChange={setForm} />
           <FilterOptions form={form} errors={errors} onChange={setForm} />
           <HeaderOptions form={form} errors={errors} onChange={setForm} />
@@ -90,7 +91,7 @@ type PartProps = {
   onChange: (form: OptionsForm) => void
 }
 
-function DeliveryOptions({ form, errors, onChange }: PartProps) {
+function DeliveryOptions({ form, errors, onChange, isMqtt }: PartProps & { isMqtt: boolean }) {
   return (
     <>
       <FormField
@@ -125,6 +126,16 @@ function DeliveryOptions({ form, errors, onChange }: PartProps) {
         errors={errors}
         hint="From 0.1 to 1,000. Empty: as fast as the receiver answers."
       />
+      {isMqtt ? (
+        <label class="check-line">
+          <input
+            type="checkbox"
+            checked={form.retain}
+            onChange={(event) => onChange({ ...form, retain: event.currentTarget.checked })}
+          />
+          Retain: the broker keeps the newest message of each topic, and gives it to everyone who subscribes later.
+        </label>
+      ) : null}
     </>
   )
 }

@@ -5,6 +5,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
+import { describeAnswer, isAccepted } from '../../lib/attempt-outcome.ts'
 import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds } from '../../lib/format.ts'
 import type { TestResult } from '../../lib/resources.ts'
@@ -50,21 +51,21 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
 }
 
 function TestOutcome({ result }: { result: TestResult }) {
-  const succeeded = result.status !== null && result.status >= 200 && result.status < 300
+  const succeeded = isAccepted(result)
   return (
     <>
       <p class={succeeded ? 'outcome good' : 'outcome bad'}>
         <Icon name={succeeded ? 'check' : 'cross'} />
         <strong>{succeeded ? 'Received' : 'Failed'}</strong>
         <span>
-          {result.status === null ? result.error : `response ${result.status}`}
+          {result.status === null && result.error !== null ? result.error : describeAnswer(result)}
           {result.duration_ms === null
             ? ''
-            : `${result.status === null ? ', after' : ' in'} ${formatMilliseconds(result.duration_ms)}`}
+            : `${result.status === null && !succeeded ? ', after' : ' in'} ${formatMilliseconds(result.duration_ms)}`}
         </span>
       </p>
       {result.status !== null && result.error !== null ? <p class="dialog-text">{result.error}</p> : null}
-      {result.status === null ? null : result.response === null || result.response === '' ? (
+      {result.status === null && !succeeded ? null : result.response === null || result.response === '' ? (
         <p class="muted">The response has no body.</p>
       ) : (
         <CodeBlock text={result.response} label="the response" />

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { formatDuration } from '../../../../lib/time.ts'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request, withQuery } from '../../lib/api.ts'
+import { describeAnswer } from '../../lib/attempt-outcome.ts'
 import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds, formatPendingCount } from '../../lib/format.ts'
 import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
@@ -39,8 +40,9 @@ function describeState({ last, paused, down_since: downSince }: WebhookHealth): 
 }
 
 function describeLast({ status, error, duration_ms: durationMs, at }: NonNullable<WebhookHealth['last']>): string {
-  const outcome = status === null ? `last attempt: ${error ?? 'no response'}` : `last response ${status}`
-  const duration = durationMs === null ? '' : `${status === null ? ', after' : ' in'} ${formatMilliseconds(durationMs)}`
+  const isFailure = status === null && error !== null
+  const outcome = isFailure ? `last attempt: ${error}` : `last ${describeAnswer({ status, error })}`
+  const duration = durationMs === null ? '' : `${isFailure ? ', after' : ' in'} ${formatMilliseconds(durationMs)}`
   return `${outcome}${duration}, ${formatDuration(serverNowMs() - Date.parse(at))} ago`
 }
 

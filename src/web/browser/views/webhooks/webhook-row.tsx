@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { isMqttUrl, TOPIC_NAMES } from '../../../../webhooks/mqtt-url.ts'
 import { Icon } from '../../components/icon.tsx'
 import { SWITCH_TEXTS } from '../../lib/event-switches.ts'
 import { humanize } from '../../lib/format.ts'
@@ -154,6 +155,13 @@ function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: Url
           {error}
         </p>
       )}
+      {isMqttUrl(webhook.url) && saved?.url !== webhook.url ? (
+        <p class="hint">
+          Each event is published with QoS 1. The path is the topic; it may have{' '}
+          {TOPIC_NAMES.map((topicName) => `{${topicName}}`).join(', ')}:{' '}
+          <code>mqtts://user:password@host/calls/{'{event}'}</code>
+        </p>
+      ) : null}
     </>
   )
 }
