@@ -26,6 +26,8 @@ export type SnapshotChannel = {
   /** It was dialled by the PBX; `source` is the channel that dialled it, where the snapshot has it. */
   readonly callee: boolean
   readonly source: string | null
+  /** The PBX rang it for no other channel, and it has dialled another one itself. */
+  readonly originated?: boolean
   /** Of a virtual channel: its other half, and which half this is. */
   readonly pair?: { readonly id: string; readonly half: 1 | 2 }
   readonly up: boolean

@@ -1,7 +1,7 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { partyFor } from '../rules/dial-origin.ts'
 import { addStage } from '../rules/dial-stages.ts'
-import { decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
+import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { noteAnswer } from '../rules/stages.ts'
 import { newChannel, newDial } from '../state/initial-state.ts'
@@ -45,6 +45,10 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     addUnseenStage(state, call, channel, row, partyOfSource(state, sourceId))
     return
   }
+  if (row.originated === true && call.root === null) {
+    addOriginated(state, at, { call, channel, row })
+    return
+  }
   if (call.root !== null) {
     // It took over a call that there was: picked it up, or retrieved it, wherever it is now.
     const party = heardBy(state, channel).find((one) => callOf(state, one) === call)
@@ -55,6 +59,21 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   call.startedUs = startOf(row, at)
   decideDirectionByCaller(call, channel)
   if (row.up && !row.callee) call.pbxAnswered = true
+}
+
+/** A party that the PBX rang first: the agent in click-to-call, or the customer of a dialler. */
+function addOriginated(
+  state: TrackerState,
+  at: At,
+  { call, channel, row }: { call: Call; channel: Channel; row: SnapshotChannel },
+): void {
+  const isAgent = channel.endpoint.kind === 'extension'
+  call.root = channel.id
+  call.startedUs = startOf(row, at)
+  call.clickToCall = true
+  call.customerFirst = !isAgent
+  beginClickToCall(call, channel)
+  addUnseenStage(state, call, channel, row, null, isAgent)
 }
 
 function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel, sourceId: string | null): void {
@@ -104,6 +123,7 @@ export function addUnseenStage(
   channel: Channel,
   row: SnapshotChannel,
   sourceId: string | null,
+  own = false,
 ): void {
   const stage = addStage(state, call, {
     kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
@@ -112,6 +132,7 @@ export function addUnseenStage(
     name: channel.endpoint.name,
     startedUs: null,
   })
+  stage.own = own
   stage.startedUs = null
   stage.legs.push(channel.id)
   stage.rang = true

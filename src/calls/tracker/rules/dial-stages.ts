@@ -206,28 +206,65 @@ function nestGroup(
   for (const member of [...siblings, stage]) member.parentId = group.id
 }
 
-/** Notes that the extension at which a channel is rings a group; what it rings already becomes a member. */
+/**
+ * Notes that the extension at which a channel is rings a group; what it rings already becomes a member. A group that
+ * was made of the members alone gives way to it, unless others are in that too.
+ */
 export function noteGroup(state: TrackerState, channel: Channel, place: string): void {
   channel.group = place
   const call = callOf(state, channel)
   if (call === undefined) return
+  const left = new Set<Stage>()
   for (const stage of call.stages) {
     if (!isPartyStage(stage) || stage.emitted.ended) continue
+    if (!diallersOf(state, stage).some(({ id }) => id === channel.id)) continue
     const parent = stageOf(call, stage.parentId)
-    if (parent?.kind === 'queue' || (parent !== undefined && parent.shownBy !== null)) continue
+    if (parent?.kind === 'queue' && !isVirtual(channel)) continue
     const group = shownGroup(state, call, stage)
-    if (group === undefined) continue
+    if (group === undefined || parent === group) continue
     stage.parentId = group.id
-    if (parent !== undefined) call.stages = call.stages.filter((one) => one !== parent)
+    if (parent === undefined) continue
+    left.add(parent)
+    const outer = outermostGroup(call, group)
+    if (outer !== parent) outer.parentId = parent.id
   }
+  for (const parent of left) dropEmptied(call, parent)
+}
+
+function outermostGroup(call: Call, group: Stage): Stage {
+  const around = stageOf(call, group.parentId)
+  return around?.kind === 'group' ? outermostGroup(call, around) : group
+}
+
+/** Removes a group that was made of its members, if nothing is in it but one other group at most. */
+function dropEmptied(call: Call, group: Stage): void {
+  if (group.kind !== 'group' || group.shownBy !== null) return
+  const [only, ...others] = call.stages.filter((one) => one.parentId === group.id)
+  if (others.length > 0 || (only !== undefined && only.kind !== 'group')) return
+  if (only !== undefined) only.parentId = group.parentId
+  call.stages = call.stages.filter((one) => one !== group)
 }
 
 /** Returns the group that the PBX shows to ring a stage: the innermost, in the groups around it. */
 function shownGroup(state: TrackerState, call: Call, stage: Stage): Stage | undefined {
-  const groups = diallersOf(state, stage).flatMap(({ id, place }) => {
+  return shownGroupOf(state, call, diallersOf(state, stage), stage.startedUs)
+}
+
+/** Returns the group that the PBX shows to ring a virtual half. */
+export function groupAround(state: TrackerState, call: Call, half: Channel): Stage | undefined {
+  return shownGroupOf(state, call, diallersBefore(state, channelOf(state, half.pair)), state.atUs)
+}
+
+function shownGroupOf(
+  state: TrackerState,
+  call: Call,
+  diallers: readonly Dialler[],
+  startedUs: number | null,
+): Stage | undefined {
+  const groups = diallers.flatMap(({ id, place }) => {
     const channel = channelOf(state, id)
     const isThere = channel?.group != null && (place ?? channel.dialledNumber) === channel.group
-    return isThere ? groupOf(state, call, channel, stage.startedUs) : []
+    return isThere ? groupOf(state, call, channel, startedUs) : []
   })
   groups.forEach((group, at) => {
     const around = groups[at + 1]
@@ -305,8 +342,12 @@ const isSamePlace = (one: Dialler | undefined, other: Dialler | undefined): bool
 
 /** The channels that dialled a stage, from the nearest to the party that all of it is for. */
 function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
+  return diallersBefore(state, channelOf(state, stage.legs[0] ?? null))
+}
+
+function diallersBefore(state: TrackerState, dialled: Channel | undefined): Dialler[] {
   const diallers: Dialler[] = []
-  let channel = channelOf(state, stage.legs[0] ?? null)
+  let channel = dialled
   while (channel !== undefined && diallers.length < MAX_NESTING) {
     const source = channelOf(state, channel.dial?.source ?? null)
     if (source === undefined) return diallers

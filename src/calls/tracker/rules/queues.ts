@@ -5,7 +5,7 @@ import type { Call, Channel, QueueState, TrackerState } from '../state/state.ts'
 import { isVirtual } from '../state/state.ts'
 import { consultation } from './consultations.ts'
 import { originOf } from './dial-origin.ts'
-import { addStage, openQueue } from './dial-stages.ts'
+import { addStage, groupAround, openQueue } from './dial-stages.ts'
 
 /** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
 
@@ -39,8 +39,9 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     name: null,
     startedUs: queuing.atUs,
   })
-  // A member of a queue that is a queue itself.
-  if (isVirtual(channel)) stage.parentId = openQueue(call, caller.party)?.id ?? null
+  // A member of a queue or group that is a queue itself.
+  if (isVirtual(channel))
+    stage.parentId = (openQueue(call, caller.party) ?? groupAround(state, call, channel))?.id ?? null
   const queue = {
     stageId: stage.id,
     channel: channel.id,

@@ -153,8 +153,12 @@ function sourceOf(id: string, { legs, bridged }: List): string | null {
   const row = legs.get(id)
   if (row?.direction !== 'outbound') return null
   const call = row.call_uuid ?? ''
-  return call !== '' && call !== id && legs.has(call) ? call : (bridged.get(id) ?? null)
+  if (call !== '' && call !== id && legs.has(call)) return call
+  const peer = bridged.get(id)
+  return peer === undefined || isDialledBy(legs.get(peer), id) ? null : peer
 }
+
+const isDialledBy = (row: Row | undefined, id: string): boolean => row?.direction === 'outbound' && row.call_uuid === id
 
 function snapshotChannel(context: EslContext, id: string, row: Row, list: List): Omit<SnapshotChannel, 'startedUs'> {
   const peer = list.bridged.get(id)
@@ -198,6 +202,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     dialledNumber: outbound ? null : dialled,
     callee: outbound && source !== null,
     source,
+    originated: outbound && !virtual && source === null && [...list.legs].some(([, one]) => isDialledBy(one, id)),
     up,
     ringing: state === 'RINGING' || (outbound && state === 'EARLY'),
     ...(up ? { onHold: state === 'HELD' } : {}),

@@ -70,6 +70,8 @@ export type Leg = {
   isForwarded: boolean
   /** FusionPBX's id of the ring group that rings several for it. */
   ringGroup: string
+  /** All of these ids, with the extension of each. */
+  readonly ringGroups: Map<string, string>
   /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
@@ -139,6 +141,7 @@ export function addLeg(
     dialledFrom: null,
     isForwarded: false,
     ringGroup: '',
+    ringGroups: new Map(),
     reached: new Set(),
     unreached: new Set(),
     hungUpItself: false,

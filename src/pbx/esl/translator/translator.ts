@@ -179,16 +179,35 @@ function dialledFrom(
   return place === null ? [] : [{ kind: 'dialled_from', id: leg.id, place }]
 }
 
-/** FusionPBX's script rings the members of a group at once or in turn. */
+/** FusionPBX's scripts ring the members of a group, or the phones of a follow-me, at once or in turn. */
 function ringsGroup(event: EslEvent, leg: Leg, application: string): ChannelSignal[] {
   // While it talks it rings nobody.
-  if (leg.peer !== null || leg.source !== null || leg.originated || (application !== 'lua' && application !== 'bridge'))
-    return []
-  const id = variableOf(event, 'ring_group_uuid')
+  if (leg.peer !== null || leg.source !== null || leg.originated || !OF_GROUP.has(application)) return []
   const place = cleanText(event.get('Caller-Destination-Number'))
+  const id = groupIn(event, application)
   if (id === '' || id === leg.ringGroup || place === null) return []
+  // It stays on the leg that goes on to other places.
+  if ((leg.ringGroups.get(id) ?? place) !== place) return []
   leg.ringGroup = id
+  leg.ringGroups.set(id, place)
   return [{ kind: 'group', id: leg.id, place }]
+}
+
+/** What these scripts do before they ring anybody, and while they do. */
+const OF_GROUP: ReadonlySet<string> = new Set(['lua', 'bridge', 'ring_ready'])
+
+/** Returns what tells a group from others, `''` if the leg is at none. */
+function groupIn(event: EslEvent, application: string): string {
+  // The dialplan reads both variables at each extension that it comes to.
+  if (variableOf(event, 'user_exists') === 'true')
+    return variableOf(event, 'follow_me_enabled') === 'true'
+      ? `follow-me ${event.get('Caller-Destination-Number')}`
+      : ''
+  if (application === 'ring_ready') return ''
+  const group = variableOf(event, 'ring_group_uuid')
+  // The script gives each party that it rings variables; the dialplan, to which a group may forward, does not.
+  const isScript = application !== 'bridge' || !/^(user|sofia)\//.test(variableOf(event, 'current_application_data'))
+  return isScript ? group : ''
 }
 
 function noteCamping(event: EslEvent, leg: Leg): void {
@@ -201,12 +220,16 @@ const OF_SCRIPT: ReadonlySet<string> = new Set(['answer', 'sleep', 'playback', '
 
 /** Returns whether a message is left, with mod_voicemail or with FusionPBX's script; a mailbox is not listened to. */
 function isVoicemail(application: string, event: EslEvent): boolean {
-  if (OF_SCRIPT.has(application)) return variableOf(event, 'voicemail_action') === 'save'
+  if (OF_SCRIPT.has(application)) return isAnswered(event) && variableOf(event, 'voicemail_action') === 'save'
   if (application !== 'lua' && application !== 'voicemail') return false
   const data = variableOf(event, 'current_application_data') || variableOf(event, 'last_arg')
-  if (application === 'lua') return /\bvoicemail\b/.test(data) && variableOf(event, 'voicemail_action') !== 'check'
+  if (application === 'lua')
+    return isAnswered(event) && /\bvoicemail\b/.test(data) && variableOf(event, 'voicemail_action') !== 'check'
   return !/^\s*(check|auth)/.test(data)
 }
+
+/** FusionPBX's script answers, unless there is no such mailbox. */
+const isAnswered = (event: EslEvent): boolean => Number(event.get('Caller-Channel-Answered-Time')) > 0
 
 /**
  * A bridge that could reach nobody makes no leg: only the caller's variables name the party that it was to ring, also
