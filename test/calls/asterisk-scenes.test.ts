@@ -49,6 +49,30 @@ call_ended answered owner 102
 call_saved recordings 0`,
   ],
   [
+    'two calls that a command bridges, both over at once: one ends inside the other',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.later(1_000)
+      pbx.call('other', '103', '8002')
+      pbx.state('other', 6)
+      pbx.later(2_000)
+      pbx.enter('caller', 'bridge')
+      pbx.enter('other', 'bridge')
+      pbx.later(500)
+      pbx.linked('other', 'caller')
+      pbx.end('caller', 'other')
+    },
+    `call_started inbound 15551230001 15550100101
+dial_answered user 103
+dial_ended user 103 answered
+call_ended answered owner 103
+call_saved recordings 0
+
+call_started internal 103 8002
+call_ended answered owner -
+call_saved recordings 0`,
+  ],
+  [
     'a blind transfer by a feature code',
     (pbx) => {
       talk(pbx)

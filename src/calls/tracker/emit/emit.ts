@@ -5,6 +5,7 @@ import type { CallEvent, CallRecord, EventBody } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
 import { relateToOthers } from '../rules/call-start.ts'
 import { takeDueHolds } from '../rules/holds.ts'
+import { joinLinksOf } from '../rules/linked-calls.ts'
 import { EXPLANATION_US } from '../rules/stage-results.ts'
 import { closeStages, updateStages } from '../rules/stages.ts'
 import {
@@ -15,7 +16,7 @@ import {
   stagesPayload,
   transferPayload,
 } from '../state/payload.ts'
-import { channelsOf, forgetCall } from '../state/registry.ts'
+import { channelsOf, forgetCall, markChanged } from '../state/registry.ts'
 import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { placeInAccount } from '../state/tenants.ts'
 import { isSaveDue, isSettling, isStartDue } from './settling.ts'
@@ -76,8 +77,13 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
       schedule(state, call)
       return
     }
+    const isEnding = call.endDueUs !== null && state.nowUs >= call.endDueUs
+    if (isEnding && joinLinksOf(state, call)) {
+      markChanged(state, state.calls.get(call.id))
+      return
+    }
     emitLive(state, call, events)
-    if (call.endDueUs !== null && state.nowUs >= call.endDueUs) closeAndEmitEnd(state, call, events)
+    if (isEnding) closeAndEmitEnd(state, call, events)
   }
   if (call.ended && isSaveDue(state, call)) {
     emit(state, call, events, 'call_saved', state.atUs, { ...stagesOf(state, call), recordings: keptRecordings(call) })

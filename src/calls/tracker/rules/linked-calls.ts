@@ -8,7 +8,7 @@ import {
   markChanged,
   stageOf,
 } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
+import type { Call, Channel, PendingLink, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 import { partyFor } from './dial-origin.ts'
 import { setDirection } from './direction.ts'
@@ -83,11 +83,22 @@ export function joinDueLinks(state: TrackerState): void {
   }
 }
 
+/** Joins a call that is about to end with those that it is linked to; returns whether there were any. */
+export function joinLinksOf(state: TrackerState, call: Call): boolean {
+  const isOf = (link: PendingLink) => link.callId === call.id || channelOf(state, link.channel)?.callId === call.id
+  const due = state.pendingLinks.filter(isOf)
+  if (due.length > 0) joinNow(state, due)
+  return due.length > 0
+}
+
 /** Joins calls that were linked unseen at once, before the next signal of these channels is applied. */
 export function joinUnseenLinks(state: TrackerState, ids: readonly (string | null)[]): void {
   const due = state.pendingLinks.filter((link) => link.unseen && ids.includes(link.channel))
-  if (due.length === 0) return
-  for (const link of due) link.dueUs = state.nowUs
+  if (due.length > 0) joinNow(state, due)
+}
+
+function joinNow(state: TrackerState, links: readonly PendingLink[]): void {
+  for (const link of links) link.dueUs = state.nowUs
   state.pendingLinks.sort((a, b) => a.dueUs - b.dueUs)
   joinDueLinks(state)
 }
@@ -99,7 +110,8 @@ function joinLinkedCalls(
 ): void {
   const at = { atUs, arrivedUs: state.nowUs }
   const into = channelOf(state, other.root)
-  const picksUp = own.root === channel.id && own.stages.length === 0 && isUp(channel)
+  const isThere = isUp(channel) || (into !== undefined && channel.talked.includes(into.id))
+  const picksUp = own.root === channel.id && own.stages.length === 0 && isThere
   if (into !== undefined && picksUp && !isOlder(own, other)) {
     takeOverCall(state, at, channel, into)
     return
