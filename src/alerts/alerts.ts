@@ -21,6 +21,14 @@ type Alert =
       readonly name: string
       readonly reason?: string | undefined
     }
+  | {
+      /** The renewal of the token of a webhook, or of the look-up of contacts, is refused, or succeeds again. */
+      readonly what: 'authorization'
+      readonly state: 'refused' | 'renewed'
+      /** The redacted URL of the webhook, or `contacts`. */
+      readonly name: string
+      readonly reason?: string | undefined
+    }
 
 export type Alerts = {
   /** Queues an alert for the operator's URL. Drops and logs it when 1,000 are queued. */
@@ -85,7 +93,10 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
 }
 
 /** The key of a body that has what the alert is about. */
-const KEYS = { webhook: 'url', pbx: 'pbx', backup: 'backup' } as const satisfies Record<Alert['what'], string>
+const KEYS = { webhook: 'url', pbx: 'pbx', backup: 'backup', authorization: 'url' } as const satisfies Record<
+  Alert['what'],
+  string
+>
 
 /** Returns the JSON body of an alert. Slack, Mattermost and Google Chat show its `text`. */
 function bodyOf(alert: Alert, atUs: number) {
@@ -99,6 +110,10 @@ function sentence({ what, state, name, reason }: Alert): string {
     return state === 'failed'
       ? `The backup to ${inert(name)} failed${why}. It is tried again.`
       : `The backup to ${inert(name)} has succeeded again.`
+  if (what === 'authorization')
+    return state === 'refused'
+      ? `The authorization of ${inert(name)} is refused${why}. Its deliveries are kept until it is mended.`
+      : `The authorization of ${inert(name)} works again.`
   const subject = `The ${what === 'pbx' ? 'PBX' : 'webhook'} ${inert(name)}`
   if (state === 'down') return `${subject} has been down for 5 minutes${why}.`
   return reason === undefined ? `${subject} is up again.` : `${subject} is watched no more${why}.`

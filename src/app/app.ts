@@ -26,6 +26,8 @@ import { createAttempts } from '../deliveries/mqtt/attempts.ts'
 import { startArrivals } from '../deliveries/run/arrivals.ts'
 import { startDispatcher } from '../deliveries/run/dispatcher.ts'
 import { type Emitter, newEmitter } from '../deliveries/run/emitter.ts'
+import { newExchange } from '../deliveries/sending/exchange.ts'
+import { newGuardedRequests } from '../deliveries/sending/guarded-request.ts'
 import { combinedObserver, newAttemptLog, silent } from '../deliveries/sending/observer.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
 import { faults } from '../http/fault-handler.ts'
@@ -59,6 +61,8 @@ import { startLastHourSaver } from '../web/server/last-hour-saver.ts'
 import { nodeRoutes } from '../web/server/nodes.ts'
 import { overviewRoutes } from '../web/server/overview.ts'
 import { pageRoutes } from '../web/server/page-routes.ts'
+import { createAuthorizer } from '../webhooks/authorization/authorizer.ts'
+import { createLoginRenderer } from '../webhooks/authorization/login-renderer.ts'
 import { optionsRoutes } from '../webhooks/options/routes.ts'
 import { createOptionsService } from '../webhooks/options/service.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
@@ -197,10 +201,26 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   const allow = allowListOf(config.allowNets)
   const attempts = createAttempts({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
   const { attempt } = attempts
+  const exchange = newExchange(newGuardedRequests({ allow, proxy: config.proxy }))
   const lastHour = createLastHour()
   const counts = createDeliveryCounts({ emitter, lastHour })
   const metrics = createMetrics()
   const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
+  const authorizer = createAuthorizer({
+    store: store.authorizations,
+    exchange,
+    login: createLoginRenderer(templates),
+    nowUs: persistence.wallUs,
+    steadyUs: clock.steadyUs,
+    log,
+    onProblem: (name, reason) =>
+      alerts.send({
+        what: 'authorization',
+        state: reason === null ? 'renewed' : 'refused',
+        name,
+        reason: reason ?? undefined,
+      }),
+  })
   // Not created at other levels, because it would cost every attempt some time.
   const attemptLog = ATTEMPT_LOG_LEVELS.has(config.logLevel) ? [newAttemptLog(log)] : []
   const intake = { waiting: 0 }
@@ -228,10 +248,11 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   started.push(
     dispatcher,
     attempts,
+    authorizer,
     templates,
     startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }),
   )
-  return { clock, allow, attempt, lastHour, counts, metrics, alerts, intake, dispatcher }
+  return { clock, allow, attempt, exchange, authorizer, lastHour, counts, metrics, alerts, intake, dispatcher }
 }
 
 type Sending = Awaited<ReturnType<typeof startSending>>

@@ -30,6 +30,25 @@ describe('alerts', () => {
     })
   })
 
+  test('say that a token cannot be renewed, and that it can again', async () => {
+    receiver.received.length = 0
+    receiver.answerWith(() => new Response())
+    const alerts = createAlerts({ url: receiver.url, log, nowUs: () => 0 })
+    const about = { what: 'authorization', name: 'https://crm.example.com/…' } as const
+    alerts.send({ ...about, state: 'refused', reason: 'status 400: invalid_grant' })
+    alerts.send({ ...about, state: 'renewed' })
+    await until('both came', () => receiver.received.length === 2)
+    await alerts.stop()
+    expect(bodies().map(({ alert, url, text }) => [alert, url, text])).toEqual([
+      [
+        'authorization_refused',
+        about.name,
+        'Hookswitch: The authorization of https://crm.example.com/… is refused (status 400: invalid_grant). Its deliveries are kept until it is mended.',
+      ],
+      ['authorization_renewed', about.name, 'Hookswitch: The authorization of https://crm.example.com/… works again.'],
+    ])
+  })
+
   test('mention nobody, hide no link and have no control characters, whatever a PBX says', async () => {
     receiver.received.length = 0
     receiver.answerWith(() => new Response())

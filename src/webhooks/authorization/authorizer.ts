@@ -36,8 +36,11 @@ type AuthorizerOptions = {
   readonly nowUs: NowUs
   readonly steadyUs: NowUs
   readonly log: Log
-  /** Called when renewals begin to be refused, and with `null` when one succeeds again. */
-  readonly onProblem: (owner: AuthorizationOwner, problem: string | null) => void
+  /**
+   * Called with the redacted URL, or `contacts`, when renewals begin to be refused, and with `null` when one succeeds
+   * again.
+   */
+  readonly onProblem: (name: string, problem: string | null) => void
   readonly newClaim?: () => string
   readonly sleep?: (ms: number) => Promise<void>
 }
@@ -102,7 +105,8 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & { sto
   let isStopping = false
 
   function entryOf(webhook: AuthorizedWebhook): Entry {
-    const key = `${webhook.accountId} ${webhook.url}`
+    const { accountId, url } = ownerOf(webhook)
+    const key = `${accountId} ${url}`
     const settings = digestOf(webhook.authorization)
     const known = entries.get(key)
     if (known?.settings === settings) return known
@@ -148,7 +152,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & { sto
     try {
       const leftUs = entry.pausedUntilUs - steadyUs()
       if (leftUs > 0) return { reason: entry.reason, retryAfterMs: msOf(leftUs) }
-      const owner = { accountId: webhook.accountId, url: webhook.url }
+      const owner = ownerOf(webhook)
       const claim = newClaim()
       const claimed = await claimOf(entry, owner, { claim, refusedHeader })
       if (claimed.kind === 'busy') return { reason: 'another renewal of the token is under way', retryAfterMs: 1_000 }
@@ -256,7 +260,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & { sto
     Object.assign(entry, { header, ...times, obtainedSteadyUs: atUs, failures: 0, pausedUntilUs: 0 })
     if (stored.endedProblem) {
       log.info(factsOf(webhook), 'the token was renewed again: pending deliveries are sent')
-      onProblem(owner, null)
+      onProblem(nameOf(webhook), null)
     }
     return { header }
   }
@@ -291,7 +295,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & { sto
         { ...factsOf(webhook), reason: problem },
         'the renewal of a token was refused: deliveries are pending until it succeeds; check the authorization',
       )
-      onProblem(owner, problem)
+      onProblem(nameOf(webhook), problem)
     }
     return { reason: entry.reason, retryAfterMs: msOf(pauseUs) }
   }
@@ -324,9 +328,17 @@ const refusedBy = (message: string) => ({ kind: 'refused', message, isClient: fa
 
 const msOf = (us: number): number => Math.max(1, Math.ceil(us / MILLISECOND))
 
-const factsOf = ({ accountId, url }: AuthorizedWebhook) => ({
+const ownerOf = ({ accountId, url, isLookUp = false }: AuthorizedWebhook): AuthorizationOwner => ({
+  accountId,
+  url: isLookUp ? '' : url,
+})
+
+const nameOf = ({ url, isLookUp = false }: AuthorizedWebhook): string =>
+  isLookUp ? 'contacts' : loggedUrl(new URL(url))
+
+const factsOf = ({ accountId, url, isLookUp = false }: AuthorizedWebhook) => ({
   account: accountId,
-  url: url === '' ? 'contacts' : loggedUrl(new URL(url)),
+  [isLookUp ? 'contacts' : 'webhook']: loggedUrl(new URL(url)),
 })
 
 /** Returns when a token expires, and from when on it is renewed. */

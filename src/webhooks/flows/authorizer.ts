@@ -1,10 +1,12 @@
 import type { Authorization, Flow } from './model.ts'
 
-/** A webhook whose flow has an authorization. Its tokens belong to account and URL. */
+/** A webhook whose flow has an authorization, or a look-up of contacts. Its tokens belong to account and URL. */
 export type AuthorizedWebhook = Pick<Flow, 'origins' | 'parameters'> & {
   readonly accountId: number
   readonly url: string
   readonly authorization: Authorization
+  /** The look-up of contacts: an account has one, whatever its URL. */
+  readonly isLookUp?: boolean
 }
 
 /**
