@@ -26,6 +26,9 @@ export type OptionFlags = {
   contentType?: string
   defaultBody?: boolean
   retain?: boolean
+  /** A file; `false`: one request again. */
+  flow?: string | false
+  sharePace?: boolean
 }
 
 /**
@@ -46,7 +49,7 @@ export function eventsOf(names: readonly string[]): {
 
 /** Returns the fields of options that flags change; an empty text takes one back to its default. */
 export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptions, unknown>> {
-  const { name, paused, filter, headers, order, maxPerSecond, retain } = flags
+  const { name, paused, filter, headers, order, maxPerSecond, retain, flow, sharePace } = flags
   const body = bodyOf(flags)
   return {
     ...(name === undefined ? {} : { name: name === '' ? null : name }),
@@ -57,6 +60,8 @@ export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptio
     ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond === '' ? null : Number(maxPerSecond) }),
     ...(body === undefined ? {} : { body }),
     ...(retain === undefined ? {} : { retain }),
+    ...(flow === undefined ? {} : { flow: flow === false ? null : jsonOf('--flow', textOf('--flow', flow)) }),
+    ...(sharePace === undefined ? {} : { share_pace: sharePace }),
   }
 }
 
@@ -102,7 +107,8 @@ function jsonOf(flag: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw wrongUsage(`${flag} is no JSON: give an object like '{"direction":["inbound"]}'`)
+    const example = flag === '--filter' ? `: give an object like '{"direction":["inbound"]}'` : ''
+    throw wrongUsage(`${flag} is no JSON${example}`)
   }
 }
 

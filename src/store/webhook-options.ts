@@ -1,26 +1,34 @@
-import type { OptionsReplacement, WebhookOptionsRecord } from './operations/webhooks.ts'
+import type { OptionsReplacement, UnknownSecrets, WebhookOptionsRecord } from './operations/webhooks.ts'
 
 // Options are stored as JSON beside a URL's secret. What both engines share of it; pure.
 
 /**
- * Puts the stored values of headers in place of `null` values, and notes when a pause ends. Returns the names of
- * headers without a stored value.
+ * Puts the stored values of headers and secrets in place of `null` values, and notes when a pause ends. Returns the
+ * names of those without a stored value.
  */
 export function mergeOptions(
-  options: OptionsReplacement['options'],
+  { options, optionalSecrets = [] }: Pick<OptionsReplacement, 'options' | 'optionalSecrets'>,
   stored: WebhookOptionsRecord | null,
   nowSteadyUs: number,
-): WebhookOptionsRecord | { readonly unknownHeaders: readonly string[] } {
+): WebhookOptionsRecord | UnknownSecrets {
   const before = new Map(Object.entries(stored?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
-  const headers = Object.entries(options.headers).map(
-    ([name, value]) => [name, value ?? before.get(name.toLowerCase())] as const,
-  )
-  const unknownHeaders = headers.flatMap(([name, value]) => (value === undefined ? [name] : []))
-  if (unknownHeaders.length > 0) return { unknownHeaders }
-  const kept = headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+  const headers = withStored(options.headers, (name) => before.get(name.toLowerCase()))
+  const secrets = withStored(options.flowSecrets, (key) => stored?.flowSecrets[key])
+  const unknownSecrets = secrets.unknown.filter((key) => !optionalSecrets.includes(key))
+  if (headers.unknown.length > 0 || unknownSecrets.length > 0)
+    return { unknownHeaders: headers.unknown, unknownSecrets }
   const resumes = stored?.paused === true && !options.paused
   const resumedSteadyUs = resumes ? nowSteadyUs : (stored?.resumedSteadyUs ?? null)
-  return { ...options, headers: Object.fromEntries(kept), resumedSteadyUs }
+  return { ...options, headers: headers.values, flowSecrets: secrets.values, resumedSteadyUs }
+}
+
+/** Puts stored values in place of `null` values. */
+function withStored(given: Readonly<Record<string, string | null>>, storedOf: (name: string) => string | undefined) {
+  const all = Object.entries(given).map(([name, value]) => [name, value ?? storedOf(name)] as const)
+  return {
+    values: Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))),
+    unknown: all.flatMap(([name, value]) => (value === undefined ? [name] : [])),
+  }
 }
 
 /** The default options of a webhook. */
@@ -34,6 +42,9 @@ export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   body: null,
   events: [],
   retain: false,
+  flow: null,
+  flowSecrets: {},
+  sharePace: false,
   resumedSteadyUs: null,
 }
 

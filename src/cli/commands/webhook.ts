@@ -85,6 +85,13 @@ const addOptionFlags = (command: Command): Command =>
     .option('--default-body', 'the default body again')
     .option('--retain', 'of an MQTT URL: the broker keeps the newest message of each topic')
     .option('--no-retain', 'the broker keeps none')
+    .option(
+      '--flow <file>',
+      'several requests for one event: a file of JSON with steps or a preset (-: standard input)',
+    )
+    .option('--no-flow', 'one request for one event again')
+    .option('--share-pace', 'one pace with the other webhooks of the account that have its host and this option')
+    .option('--no-share-pace', 'a pace of its own again')
 
 /** Runs something on the webhooks and options of an account. */
 async function onAccount<Result>(
@@ -185,12 +192,14 @@ function stateOfWebhook(
 /** Returns the options that differ from the defaults; the values of headers are secrets. */
 function describeOptions(options: WebhookOptions | undefined): string[] {
   if (options === undefined) return []
-  const { filter, order, max_per_second: pace, body, headers, retain } = options
+  const { filter, order, max_per_second: pace, body, headers, retain, flow, share_pace: sharesPace } = options
   return [
     ...(filter === null ? [] : [`filter=${JSON.stringify(filter)}`]),
     ...(order === 'strict' ? ['order=strict'] : []),
     ...(pace === null ? [] : [`max_per_second=${pace}`]),
     ...(body === null ? [] : [`body=${body.preset ?? 'template'}`]),
+    ...(flow === null ? [] : [`flow=${flow.preset ?? `${flow.steps?.length ?? 0} steps`}`]),
+    ...(sharesPace ? ['share_pace'] : []),
     ...(Object.keys(headers).length === 0 ? [] : [`headers=${Object.keys(headers).join(',')}`]),
     ...(retain ? ['retain'] : []),
   ]
@@ -286,7 +295,11 @@ async function changeOptions(
   ...[url, changes]: [url: string, changes: Readonly<Record<string, unknown>>]
 ) {
   const before = (await options.list(accountId)).find((one) => one.url === url)
-  const replaced = await options.replace(accountId, optionsFrom({ ...before, url, ...changes }))
+  const { options: replaced, switchedOn } = await options.replace(
+    accountId,
+    optionsFrom({ ...before, url, ...changes }),
+  )
+  if (switchedOn.length > 0) printError(`switched on, since the flow needs them: ${switchedOn.join(', ')}`)
   await note('webhook_options_replaced', { ...optionsChange(before, replaced), paused: String(replaced.paused) })
   return replaced
 }

@@ -36,6 +36,9 @@ export type BodyOption =
   | { readonly preset: string; readonly parameters: Readonly<Record<string, string>> }
   | { readonly template: string; readonly contentType: string }
 
+/** A flow as it was sent, without its secrets. */
+export type FlowOption = Readonly<Record<string, unknown>>
+
 /** The options of one URL of an account; an absent one has its default. */
 export type WebhookOptionsRecord = {
   readonly name: string | null
@@ -50,25 +53,38 @@ export type WebhookOptionsRecord = {
   readonly events: readonly string[]
   /** An MQTT broker keeps the newest message of each topic for later subscribers. */
   readonly retain: boolean
+  /** Several requests for one event, in place of a body; JSON, with `null` in the place of each secret. */
+  readonly flow: FlowOption | null
+  /** The secrets of the flow, by their keys. */
+  readonly flowSecrets: Readonly<Record<string, string>>
+  /** It shares one pace with the others of its account that have its host and this option. */
+  readonly sharePace: boolean
   /** When it was last no longer paused, in steady time: no delivery is older than this. `null`: it was never paused. */
   readonly resumedSteadyUs: number | null
 }
 
-/** Options to store. The value of a header that is `null` stays as it is stored. */
+/** Options to store. The value of a header or secret that is `null` stays as it is stored. */
 export type OptionsReplacement = {
   readonly accountId: number
   readonly url: string
-  readonly options: Omit<WebhookOptionsRecord, 'headers' | 'resumedSteadyUs'> & {
+  readonly options: Omit<WebhookOptionsRecord, 'headers' | 'flowSecrets' | 'resumedSteadyUs'> & {
     readonly headers: Readonly<Record<string, string | null>>
+    readonly flowSecrets: Readonly<Record<string, string | null>>
   }
+  /** Secrets that may be `null` without a stored value: then there is none. */
+  readonly optionalSecrets?: readonly string[]
+  /** Switches that are turned on for every webhook of the URL: its flow needs their events. */
+  readonly switchOn?: readonly EventSwitch[]
   /** Wall time. */
   readonly nowUs: number
 }
 
 /**
- * `unlisted`: the URL is not in the list. `unknownHeaders`: there is no stored value of these, and nothing was changed.
+ * `unlisted`: the URL is not in the list. Or the names of headers and keys of secrets that have no stored value: then
+ * nothing was changed.
  */
-export type OptionsReplaced = WebhookOptionsRecord | 'unlisted' | { readonly unknownHeaders: readonly string[] }
+export type OptionsReplaced = WebhookOptionsRecord | 'unlisted' | UnknownSecrets
+export type UnknownSecrets = { readonly unknownHeaders: readonly string[]; readonly unknownSecrets: readonly string[] }
 
 /** A webhook as sending to it needs it. */
 export type WebhookRecord = {

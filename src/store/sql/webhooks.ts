@@ -147,17 +147,22 @@ function* rotateSecret(rotation: SecretRotation): Work<'rotated' | 'unlisted' | 
   return 'rotated'
 }
 
-function* replaceOptions({ accountId, url, options, nowUs }: OptionsReplacement): Work<OptionsReplaced> {
+function* replaceOptions(replacement: OptionsReplacement): Work<OptionsReplaced> {
+  const { accountId, url, nowUs, switchOn = [] } = replacement
   yield* changeSubscriptions(accountId)
   const stored = yield* first<{ options: string | null }>(sql`
     SELECT s.options FROM secrets s
     WHERE s.account_id = ${accountId} AND s.url = ${url} AND ${IS_LISTED} ${forUpdateOf('s')}`)
   if (stored === undefined) return 'unlisted'
   const clock = yield* first<{ steppedUs: number }>(sql`SELECT stepped AS "steppedUs" FROM clock`)
-  const merged = mergeOptions(options, readOptions(stored.options), nowUs - (clock?.steppedUs ?? 0))
+  const merged = mergeOptions(replacement, readOptions(stored.options), nowUs - (clock?.steppedUs ?? 0))
   if ('unknownHeaders' in merged) return merged
   yield* run(sql`
     UPDATE secrets SET options = ${storedOptions(merged)} WHERE account_id = ${accountId} AND url = ${url}`)
+  if (switchOn.length > 0)
+    yield* run(sql`
+      UPDATE webhooks SET ${sql.raw(switchOn.map((name) => `${name} = TRUE`).join(', '))}
+      WHERE account_id = ${accountId} AND url = ${url}`)
   return merged
 }
 

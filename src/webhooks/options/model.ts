@@ -2,6 +2,7 @@ import { type Static, t } from 'elysia'
 import { WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
 import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
+import { NewFlow } from '../flows/model.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 import { PRESET_NAMES, PRESETS } from './body-presets.ts'
 
@@ -109,6 +110,13 @@ const fields = {
   }),
   retain: t.Boolean({
     description: 'Of an MQTT URL: the broker keeps the newest message of each topic for later subscribers',
+  }),
+  flow: t.Union([NewFlow, t.Null()], {
+    description: 'Several requests for one event, in order; `body` is `null` then. `null`: one request',
+  }),
+  share_pace: t.Boolean({
+    description:
+      'It shares one pace with the other webhooks of the account that have its host and this option: the smallest of theirs',
   }),
 }
 const url = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })

@@ -49,10 +49,12 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
       async ({ accountId, user, body, request, server }) => {
         quota.take(accountId)
         const before = (await options.list(accountId)).find(({ url }) => url === body.url)
-        const replaced = await options.replace(accountId, body)
+        const { options: replaced, switchedOn } = await options.replace(accountId, body)
         const what = { ...optionsChange(before, replaced), paused: String(replaced.paused) }
         await audit.note('webhook_options_replaced', { user, client: audit.clientOf(request, server) }, what)
-        return success(replaced, 'The options were replaced.')
+        const further =
+          switchedOn.length === 0 ? '' : ` Switched on, since the flow needs them: ${switchedOn.join(', ')}.`
+        return success(replaced, `The options were replaced.${further}`)
       },
       {
         ...takes(NewWebhookOptions, optionsRule),

@@ -2,7 +2,10 @@ import { Value } from '@sinclair/typebox/value'
 import { errorsOf, INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { PRESET_NAMES, type PresetName, presetOf } from './body-presets.ts'
+import { flowErrors } from './flow-rules.ts'
+import { hasCredentials, headerErrors } from './header-rules.ts'
 import { NewWebhookOptions } from './model.ts'
+import { objectOf } from './untrusted-object.ts'
 
 /**
  * Checks options from another source than a request, such as the command line, and returns them.
@@ -17,48 +20,12 @@ export function optionsFrom(value: unknown): NewWebhookOptions {
 /** Checks options for what their schema cannot express. It gets the body before the schema has accepted it. */
 export function optionsRule(body: unknown): FieldError[] {
   const given = objectOf(body)
-  return [...headerErrors(given.headers, hasCredentials(given.url)), ...bodyErrors(given.body)]
-}
-
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
-
-/** Names that are ours to set, or that would change how the request is read. */
-const REFUSED_HEADERS =
-  /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|webhook-.*|traceparent|tracestate)$/
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
-const VALUE = /^[ -~]*$/
-
-const hasCredentials = (url: unknown): boolean =>
-  typeof url === 'string' && URL.canParse(url) && new URL(url).username + new URL(url).password !== ''
-
-/** Escapes a header's name for a JSON pointer (RFC 6901). */
-export const pointerTo = (name: string): string => `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-
-function headerErrors(headers: unknown, withCredentials: boolean): FieldError[] {
-  const seen = new Set<string>()
-  return Object.entries(objectOf(headers)).flatMap(([name, value]) => {
-    const lower = name.toLowerCase()
-    const isRepeated = seen.has(lower)
-    seen.add(lower)
-    const message = headerProblem(lower, value, isRepeated, withCredentials)
-    return message === undefined ? [] : [{ path: pointerTo(name), message }]
-  })
-}
-
-function headerProblem(
-  name: string,
-  value: unknown,
-  isRepeated: boolean,
-  withCredentials: boolean,
-): string | undefined {
-  if (!TOKEN.test(name)) return "must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most"
-  if (REFUSED_HEADERS.test(name)) return 'is a header that cannot be set here'
-  if (name === 'authorization' && withCredentials) return 'is made of the user and password that are in the URL'
-  if (isRepeated) return 'occurs twice: names are compared without case'
-  return typeof value !== 'string' || VALUE.test(value)
-    ? undefined
-    : 'may have visible ASCII characters and spaces alone'
+  const withCredentials = hasCredentials(given.url)
+  return [
+    ...headerErrors(given.headers, { pointer: '/headers', withCredentials }),
+    ...bodyErrors(given.body),
+    ...flowErrors(given.flow, { url: given.url, body: given.body, withCredentials }),
+  ]
 }
 
 const isPreset = (name: unknown): name is PresetName => PRESET_NAMES.some((one) => one === name)

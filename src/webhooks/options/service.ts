@@ -1,13 +1,19 @@
 import { INVALID } from '../../http/validation.ts'
+import { type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { type NowUs, SECOND, nowUs as wallUs } from '../../lib/time.ts'
 import type { BodyOption, WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_OPTIONS } from '../../store/webhook-options.ts'
+import { separateSecrets } from '../flows/flow-secrets.ts'
+import { type Flow, flowOfSteps, type NewFlow, type StepEvent, stepOf } from '../flows/model.ts'
+import { createStepRenderer } from '../flows/step-renderer.ts'
 import type { TemplateRenderer } from '../templates/renderer.ts'
 import { createBodyRenderer, type RenderedBody } from './body-renderer.ts'
+import { presetOf, secretParametersOf } from './flow-option.ts'
+import { flowProblems } from './flow-trial.ts'
+import { pointerTo } from './header-rules.ts'
 import type { NewWebhookOptions, Preview, PreviewRequest, WebhookBody, WebhookOptions } from './model.ts'
-import { pointerTo } from './rules.ts'
 
 export type OptionsService = ReturnType<typeof createOptionsService>
 
@@ -44,6 +50,20 @@ export function createOptionsService({
     return new Map(rendered.map((one, at) => [events[at] ?? '', textOf(one, events[at] ?? '')]))
   }
 
+  /** @throws Fault 422 when a template of a step does not work with the samples of its events. */
+  async function triedFlow(accountId: number, url: string, flow: Flow): Promise<void> {
+    const renderer = createStepRenderer(templates, { accountId, purpose: 'trying' })
+    const errors = await flowProblems(flow, { url, renderer, samples })
+    if (errors.length > 0) throw invalid(errors)
+  }
+
+  /** Returns the events that a URL of the list gets. */
+  async function eventsOf(accountId: number, url: string): Promise<readonly string[]> {
+    const entry = (await webhooks.listGet(accountId)).find((one) => one.url === url)
+    const options = (await webhooks.optionsList(accountId)).find((one) => one.url === url)?.options
+    return [...SWITCH_NAMES.filter((name) => entry?.[name] === true), ...(options?.events ?? [])]
+  }
+
   return {
     /** Returns the options of each URL of the list, in its order. */
     async list(accountId: number): Promise<WebhookOptions[]> {
@@ -51,22 +71,38 @@ export function createOptionsService({
       return listed.map(({ url, options }) => shown(url, options ?? DEFAULT_OPTIONS))
     },
 
-    /** Replaces the options of a URL. @throws Fault 422 when it is not in the list, or its template does not work. */
-    async replace(accountId: number, sent: NewWebhookOptions): Promise<WebhookOptions> {
+    /**
+     * Replaces the options of a URL. A flow of a preset switches on the events that it needs: `switchedOn` are those
+     * that were off.
+     * @throws Fault 422 when it is not in the list, or one of its templates does not work.
+     */
+    async replace(accountId: number, sent: NewWebhookOptions): Promise<Replaced> {
       const { url } = sent
-      const options = recordOf(sent)
+      const given = sent.flow ?? null
+      const flow = given === null ? undefined : separateSecrets(given, secretParametersOf(given))
+      const needed = given === null ? [] : (presetOf(given.preset)?.events ?? [])
+      const options = recordOf(sent, flow, needed)
       if (options.body !== null) await tried(accountId, options.body)
-      const replaced = await webhooks.optionsReplace({ accountId, url, options, nowUs: nowUs() })
+      if (given?.steps !== undefined) await triedFlow(accountId, url, flowOfSteps(given))
+      const before = needed.length === 0 ? [] : await eventsOf(accountId, url)
+      const replaced = await webhooks.optionsReplace({
+        accountId,
+        url,
+        options,
+        optionalSecrets: flow?.optional ?? [],
+        switchOn: needed.filter(isSwitch),
+        nowUs: nowUs(),
+      })
       if (replaced === 'unlisted') throw invalid([{ path: '/url', message: 'is not in the list' }])
       if ('unknownHeaders' in replaced)
         throw invalid(
-          replaced.unknownHeaders.map((name) => ({
-            path: pointerTo(name),
-            message: 'has no stored value that null could keep',
-          })),
+          [
+            ...replaced.unknownHeaders.map((name) => pointerTo(name)),
+            ...replaced.unknownSecrets.map((key) => `/flow${flow?.pointers[key] ?? ''}`),
+          ].map((path) => ({ path, message: 'has no stored value that null could keep' })),
         )
       onChanged()
-      return shown(url, replaced)
+      return { options: shown(url, replaced), switchedOn: needed.filter((event) => !before.includes(event)) }
     },
 
     /** Returns the body that a receiver would get for an event. @throws Fault 422 when the template does not work. */
@@ -100,8 +136,17 @@ const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', I
 
 type Sent = Parameters<Store['webhooks']['optionsReplace']>[0]['options']
 
-/** The given options, with defaults for the others. */
-function recordOf(sent: NewWebhookOptions): Sent {
+/** The stored options, and the events that were switched on. */
+export type Replaced = { readonly options: WebhookOptions; readonly switchedOn: readonly StepEvent[] }
+
+const isSwitch = (event: StepEvent): event is EventSwitch => SWITCH_NAMES.some((name) => name === event)
+
+/** The given options, with defaults for the others. `needed`: the events that the flow needs. */
+function recordOf(
+  sent: NewWebhookOptions,
+  flow: ReturnType<typeof separateSecrets> | undefined,
+  needed: readonly StepEvent[],
+): Sent {
   const { filter = null, body = null } = sent
   return {
     name: sent.name ?? null,
@@ -111,8 +156,11 @@ function recordOf(sent: NewWebhookOptions): Sent {
     order: sent.order ?? 'first_attempt',
     maxPerSecond: sent.max_per_second ?? null,
     body: bodyOf(body),
-    events: sent.events ?? [],
     retain: sent.retain ?? false,
+    events: [...new Set([...(sent.events ?? []), ...needed.filter((event) => !isSwitch(event))])],
+    flow: flow?.flow ?? null,
+    flowSecrets: flow?.secrets ?? {},
+    sharePace: sent.share_pace ?? false,
   }
 }
 
@@ -123,7 +171,18 @@ function bodyOf(body: WebhookBody | null): BodyOption | null {
 }
 
 function shown(url: string, options: WebhookOptionsRecord): WebhookOptions {
-  const { maxPerSecond, headers, body, filter, events, resumedSteadyUs: _, ...rest } = options
+  const {
+    maxPerSecond,
+    headers,
+    body,
+    filter,
+    events,
+    flow,
+    sharePace,
+    resumedSteadyUs: _,
+    flowSecrets: __,
+    ...rest
+  } = options
   return {
     url,
     ...rest,
@@ -132,7 +191,17 @@ function shown(url: string, options: WebhookOptionsRecord): WebhookOptions {
     max_per_second: maxPerSecond,
     body: body === null ? null : shownBody(body),
     events: [...events] as WebhookOptions['events'],
+    flow: flow === null ? null : shownFlow(flow as NewFlow),
+    share_pace: sharePace,
   }
+}
+
+/** Returns a flow with its defaults, without its secrets; of a preset its name and parameters alone. */
+function shownFlow(stored: NewFlow): NewFlow {
+  if (stored.preset !== undefined) return { preset: stored.preset, parameters: stored.parameters ?? {} }
+  const { steps = [], origins = [], authorization = null, parameters = {} } = stored
+  const { parallel } = flowOfSteps(stored)
+  return { steps: steps.map(stepOf), origins, authorization, parallel, parameters }
 }
 
 function shownBody(body: BodyOption): WebhookBody {

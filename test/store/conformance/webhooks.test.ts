@@ -80,6 +80,7 @@ onEngines('webhooks', ({ open }) => {
     expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: kept, nowUs: NOW })).toEqual(merged)
     const unknown = { ...options, headers: { 'X-Other': null, 'X-New': null } }
     expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: unknown, nowUs: NOW })).toEqual({
+      unknownSecrets: [],
       unknownHeaders: ['X-Other'],
     })
     await at.setList([entry(TWO)])

@@ -13,6 +13,8 @@ const DEFAULTS: WebhookOptions = {
   body: null,
   retain: false,
   events: [],
+  flow: null,
+  share_pace: false,
 }
 const CASES: readonly (readonly [string, Partial<WebhookOptions>])[] = [
   ['the defaults', {}],
@@ -20,6 +22,7 @@ const CASES: readonly (readonly [string, Partial<WebhookOptions>])[] = [
   ['headers, whose values stay', { headers: { 'X-Api-Key': null } }],
   ['a template', { body: { template: '{{ data.name }}', content_type: 'text/plain' } }],
   ['a preset', { body: { preset: 'slack' } }],
+  ['a flow, which the form does not show', { flow: { preset: 'journal' }, share_pace: true }],
   ['a preset with a parameter', { body: { preset: 'telegram', parameters: { chat_id: '-1' } } }],
   ['the rest', { name: 'CRM', paused: true, order: 'strict', max_per_second: 0.5, events: ['call_missed'] }],
 ]

@@ -20,6 +20,8 @@ const DEFAULTS = {
   body: null,
   events: [],
   retain: false,
+  flow: null,
+  share_pace: false,
 }
 const SAMPLES = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
 
@@ -94,7 +96,7 @@ describe('options', () => {
     }
     const before = changed
     const answer = await put(all)
-    const shown = { url: ONE, ...all, headers: { 'X-Api-Key': null } }
+    const shown = { ...DEFAULTS, ...all, url: ONE, headers: { 'X-Api-Key': null } }
     expect(answer.body).toMatchObject({ status: 'success', code: 200, result: shown })
     expect(changed).toBe(before + 1)
     expect(await list()).toEqual([shown, ...[TWO, SIGNED_IN].map((url) => ({ url, ...DEFAULTS }))])

@@ -19,6 +19,8 @@ export type OptionsForm = {
   readonly contentType: string
   readonly events: readonly string[]
   readonly retain: boolean
+  /** The options that the form does not show: they stay. */
+  readonly others: Pick<WebhookOptions, 'flow' | 'share_pace'>
 }
 
 /** Returns the form of stored options. */
@@ -37,6 +39,7 @@ export function formOf(options: WebhookOptions): OptionsForm {
     contentType: body?.content_type ?? 'application/json',
     events: options.events,
     retain: options.retain,
+    others: { flow: options.flow, share_pace: options.share_pace },
   }
 }
 
@@ -89,5 +92,7 @@ export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
     // The choices are the further kinds of the API: it checks them.
     events: [...form.events] as NonNullable<NewWebhookOptions['events']>,
     retain: form.retain,
+    flow: form.others.flow,
+    share_pace: form.others.share_pace,
   }
 }

@@ -1,0 +1,135 @@
+import type { NewAuthorization, NewFlow, NewStep } from './model.ts'
+
+/**
+ * The secrets of a flow: values of headers, of its authorization, and parameters of a preset that are secret. They are
+ * stored beside the flow, which has `null` in their places, so that nothing shows them by mistake. Each has a key, which
+ * says for what it may be used: a secret is not kept for another step, token URL or preset.
+ */
+export type Separated = {
+  /** The flow with `null` for each secret. */
+  readonly flow: NewFlow
+  /** Each secret by its key; `null`: the stored one is kept. */
+  readonly secrets: Readonly<Record<string, string | null>>
+  /** The keys whose `null` may have nothing stored. */
+  readonly optional: readonly string[]
+  /** The places of the secrets: JSON pointers into the flow. */
+  readonly pointers: Readonly<Record<string, string>>
+}
+
+/** One secret of a flow. `isOptional`: without a stored value `null` means that there is none. */
+type Place = { readonly key: string; readonly pointer: string; readonly isOptional: boolean }
+type Replace = (value: string | null, place: Place) => string | null
+
+/** Separates the secrets of a flow from it. `secretParameters`: those of its preset, and whether each is required. */
+export function separateSecrets(flow: NewFlow, secretParameters: SecretParameters): Separated {
+  const secrets: Record<string, string | null> = {}
+  const pointers: Record<string, string> = {}
+  const optional: string[] = []
+  const without = replaceSecrets(flow, secretParameters, (value, { key, pointer, isOptional }) => {
+    secrets[key] = value
+    pointers[key] = pointer
+    if (isOptional) optional.push(key)
+    return null
+  })
+  return { flow: without, secrets, optional, pointers }
+}
+
+/** Puts secrets back in their places in a flow. */
+export const joinSecrets = (
+  flow: NewFlow,
+  secretParameters: SecretParameters,
+  secrets: Readonly<Record<string, string>>,
+): NewFlow => replaceSecrets(flow, secretParameters, (_, { key }) => secrets[key] ?? null)
+
+/** The secret parameters of a preset, by name. */
+export type SecretParameters = readonly { readonly name: string; readonly required: boolean }[]
+
+function replaceSecrets(flow: NewFlow, secretParameters: SecretParameters, replace: Replace): NewFlow {
+  const { steps, authorization, parameters, preset } = flow
+  return {
+    ...flow,
+    ...(steps === undefined ? {} : { steps: steps.map((step, at) => inStep(step, at, replace)) }),
+    ...(authorization == null ? {} : { authorization: inAuthorization(authorization, replace) }),
+    ...(parameters === undefined || preset === undefined
+      ? {}
+      : { parameters: inParameters(parameters, preset, secretParameters, replace) }),
+  }
+}
+
+const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+function inHeaders<Value extends string | null>(
+  headers: Readonly<Record<string, Value>>,
+  { key, pointer }: Omit<Place, 'isOptional'>,
+  replace: Replace,
+): Record<string, string | null> {
+  const place = (name: string) => ({
+    key: `${key}/${name.toLowerCase()}`,
+    pointer: `${pointer}/${escaped(name)}`,
+    isOptional: false,
+  })
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, replace(value, place(name))]))
+}
+
+function inStep(step: NewStep, at: number, replace: Replace): NewStep {
+  if (step.headers === undefined) return step
+  const place = { key: `steps/${step.name}/headers`, pointer: `/steps/${at}/headers` }
+  return { ...step, headers: inHeaders(step.headers, place, replace) }
+}
+
+function inAuthorization(given: NewAuthorization, replace: Replace): NewAuthorization {
+  const pointer = '/authorization'
+  if (given.kind === 'oauth2') {
+    const key = `authorization/${given.token_url}/${given.client_id}`
+    const { client_secret = null, refresh_token } = given
+    const secret = { key: `${key}/client_secret`, pointer: `${pointer}/client_secret`, isOptional: false }
+    const refresh = { key: `${key}/refresh_token`, pointer: `${pointer}/refresh_token`, isOptional: true }
+    return {
+      ...given,
+      client_secret: replace(client_secret, secret),
+      ...(refresh_token === undefined ? {} : { refresh_token: replace(refresh_token, refresh) }),
+    }
+  }
+  const { request = {} } = given
+  const { headers, body } = request
+  const key = `authorization/request/${request.url ?? ''}`
+  const place = { key: `${key}/headers`, pointer: `${pointer}/request/headers` }
+  const ofBody = { key: `${key}/body`, pointer: `${pointer}/request/body`, isOptional: true }
+  return {
+    ...given,
+    request: {
+      ...request,
+      ...(headers === undefined ? {} : { headers: inHeaders(headers, place, replace) }),
+      ...(body === undefined ? {} : { body: replace(body, ofBody) }),
+    },
+  }
+}
+
+function inParameters(
+  parameters: Readonly<Record<string, unknown>>,
+  preset: string,
+  secretParameters: SecretParameters,
+  replace: Replace,
+): Record<string, unknown> {
+  const replaced: Record<string, unknown> = { ...parameters }
+  for (const { name, required } of secretParameters) {
+    if (!Object.hasOwn(parameters, name)) continue
+    const value = parameters[name]
+    const place = { key: `parameters/${preset}/${name}`, pointer: `/parameters/${name}`, isOptional: !required }
+    replaced[name] = replace(typeof value === 'string' ? value : null, place)
+  }
+  return replaced
+}
+
+/** The shortest secret that is searched for: shorter ones are in every text. */
+const LEAST_CHARACTERS = 4
+
+/** Makes the function that puts `***` in the place of secrets, also where they are encoded. */
+export function secretMask(secrets: Iterable<string>): (text: string) => string {
+  const spellings = [...secrets]
+    .filter(({ length }) => length >= LEAST_CHARACTERS)
+    .flatMap((one) => [one, encodeURIComponent(one), JSON.stringify(one).slice(1, -1)])
+  // The longest first: one may be a part of another.
+  const found = [...new Set(spellings)].toSorted((one, other) => other.length - one.length)
+  return (text) => found.reduce((rest, one) => rest.replaceAll(one, '***'), text)
+}

@@ -1,0 +1,187 @@
+import { lazyValidator } from '../../http/validation.ts'
+import type { FieldError } from '../../lib/fault.ts'
+import { type NewAuthorization, NewFlow, type NewStep } from '../flows/model.ts'
+import type { Preset, PresetParameter } from '../flows/preset.ts'
+import { urlTemplateProblem } from '../flows/step-url.ts'
+import { presetByName } from '../presets/catalog.ts'
+import { headerErrors } from './header-rules.ts'
+
+/** What stands beside a flow, not checked yet. */
+type Beside = { readonly url: unknown; readonly body: unknown; readonly withCredentials: boolean }
+
+const validator = lazyValidator(NewFlow)
+const FLOW = '/flow'
+
+/** Returns the errors of a flow beyond those of its schema. It gets the flow before the schema has accepted it. */
+export function flowErrors(flow: unknown, beside: Beside): FieldError[] {
+  if (flow === undefined || flow === null) return []
+  const errors: FieldError[] = []
+  if (beside.body !== undefined && beside.body !== null)
+    errors.push({ path: FLOW, message: 'cannot stand beside a body: its steps have theirs' })
+  if (typeof beside.url === 'string' && /^mqtts?:/i.test(beside.url))
+    errors.push({ path: FLOW, message: 'needs a URL with http: or https:' })
+  if (!validator().Check(flow)) return errors
+  const { steps, preset } = flow
+  if (steps === undefined && preset === undefined) errors.push({ path: FLOW, message: 'must have steps or a preset' })
+  if (preset !== undefined) errors.push(...presetErrors(preset, flow))
+  else if (steps !== undefined) errors.push(...stepsErrors({ ...flow, steps }, beside))
+  return errors
+}
+
+function presetErrors(name: string, flow: NewFlow): FieldError[] {
+  const beside = (['steps', 'origins', 'authorization', 'parallel'] as const).filter((one) => flow[one] != null)
+  const errors = beside.map((one) => ({ path: `${FLOW}/${one}`, message: 'is that of the preset' }))
+  const preset = presetByName(name)
+  if (preset === undefined) return [...errors, { path: `${FLOW}/preset`, message: 'is no preset of this version' }]
+  return [...errors, ...parameterErrors(preset, flow.parameters ?? {})]
+}
+
+/** The most characters of a parameter, and entries of a map. */
+const MAX_PARAMETER_CHARACTERS = 4_096
+const MAX_MAP_ENTRIES = 1_000
+
+function parameterErrors({ name, parameters }: Preset, given: Readonly<Record<string, unknown>>): FieldError[] {
+  const known = new Map(parameters.map((one) => [one.name, one]))
+  const surplus = Object.keys(given).filter((one) => !known.has(one))
+  return [
+    ...surplus.map((one) => ({ path: `${FLOW}/parameters/${one}`, message: `is not a parameter of ${name}` })),
+    ...parameters.flatMap((one) => {
+      const message = parameterProblem(one, given[one.name])
+      return message === undefined ? [] : [{ path: `${FLOW}/parameters/${one.name}`, message }]
+    }),
+  ]
+}
+
+function parameterProblem(parameter: PresetParameter, value: unknown): string | undefined {
+  const { type, required, title, choices = [] } = parameter
+  if (value === undefined) return required && parameter.default === null ? `is missing: ${title}` : undefined
+  // The stored one is kept; whether there is one is found out when it is stored.
+  if (value === null && type === 'secret') return undefined
+  if (value === null) return required && parameter.default === null ? `is missing: ${title}` : undefined
+  switch (type) {
+    case 'text':
+    case 'secret':
+      if (typeof value !== 'string') return 'must be a string'
+      if (value.trim() === '' && required) return `is missing: ${title}`
+      return value.length > MAX_PARAMETER_CHARACTERS
+        ? `may have ${MAX_PARAMETER_CHARACTERS} characters at most`
+        : undefined
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : 'must be true or false'
+    case 'choice':
+      return choices.some((one) => one.value === value)
+        ? undefined
+        : `must be one of ${choices.map((one) => one.value).join(', ')}`
+    case 'map':
+      return mapProblem(value)
+    default:
+      return type satisfies never
+  }
+}
+
+function mapProblem(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object'
+  const entries = Object.entries(value)
+  if (entries.length > MAX_MAP_ENTRIES) return `may have ${MAX_MAP_ENTRIES} entries at most`
+  const fits = (text: unknown) => typeof text === 'string' && text.length <= MAX_PARAMETER_CHARACTERS
+  return entries.every(([key, text]) => fits(key) && fits(text)) ? undefined : 'must have strings as values'
+}
+
+type FlowOfSteps = NewFlow & { readonly steps: readonly NewStep[] }
+
+function stepsErrors(flow: FlowOfSteps, { url, withCredentials }: Beside): FieldError[] {
+  const { steps, origins = [], authorization } = flow
+  const hasAuthorization = authorization != null
+  const kept = new Set(
+    steps.flatMap(({ keep = {}, when = [] }) => [keep, ...when.map((rule) => rule.keep ?? {})].flatMap(Object.keys)),
+  )
+  const context: StepContext = { url, origins, kept, hasAuthorization, withCredentials }
+  const names = steps.map(({ name }) => name)
+  return [
+    ...origins.flatMap((origin, at) =>
+      isOrigin(origin)
+        ? []
+        : [{ path: `${FLOW}/origins/${at}`, message: 'must be like https://api.example.com, without a path' }],
+    ),
+    ...steps.flatMap((step, at) => [
+      ...(names.indexOf(step.name) < at
+        ? [{ path: `${FLOW}/steps/${at}/name`, message: 'is the name of another step' }]
+        : []),
+      ...stepErrors(step, `${FLOW}/steps/${at}`, context),
+    ]),
+    ...(hasAuthorization ? authorizationErrors(authorization, context) : []),
+    ...(hasAuthorization && withCredentials
+      ? [{ path: `${FLOW}/authorization`, message: 'cannot stand beside a user and password in the URL' }]
+      : []),
+  ]
+}
+
+const isOrigin = (text: string): boolean =>
+  /^https:\/\/[^/?#\\@\s]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text.toLowerCase()
+
+type StepContext = {
+  readonly url: unknown
+  readonly origins: readonly string[]
+  /** The names of all values that some step keeps. */
+  readonly kept: ReadonlySet<string>
+  readonly hasAuthorization: boolean
+  readonly withCredentials: boolean
+}
+type AnyStep = Omit<NewStep, 'name' | 'on'> & Partial<Pick<NewStep, 'on'>>
+
+function stepErrors(step: AnyStep, pointer: string, context: StepContext): FieldError[] {
+  const { url, origins, kept, hasAuthorization } = context
+  const { on, upload = null, body = null, method = 'POST', needs = [], when = [] } = step
+  const errors: FieldError[] = [
+    ...headerErrors(step.headers, {
+      pointer: `${pointer}/headers`,
+      withCredentials: context.withCredentials || hasAuthorization,
+      areTemplates: true,
+    }),
+  ]
+  const add = (path: string, message: string) => errors.push({ path: `${pointer}${path}`, message })
+  const urlProblem = typeof url === 'string' ? urlTemplateProblem(step.url ?? '', url, origins) : undefined
+  if (urlProblem !== undefined) add('/url', urlProblem)
+  if (upload !== null) {
+    if (on === undefined || on.some((event) => event !== 'recording_saved'))
+      add('/upload', 'is possible for recording_saved alone')
+    if (body !== null) add('/body', 'cannot stand beside an upload, which is the body')
+    if (/^(GET|DELETE)$/.test(method)) add('/method', 'must be POST, PUT or PATCH: the recording is the body')
+  } else if (method === 'GET' && body !== null) add('/body', 'cannot be sent with GET')
+  for (const [at, name] of needs.entries()) if (!kept.has(name)) add(`/needs/${at}`, 'is kept by no step')
+  for (const [at, rule] of when.entries()) {
+    if (rule.status === undefined && rule.pointer === undefined) add(`/when/${at}`, 'must have a status or a pointer')
+    if (rule.values !== undefined && rule.pointer === undefined) add(`/when/${at}/values`, 'belong to a pointer')
+    if (rule.then === 'renew' && !hasAuthorization) add(`/when/${at}/then`, 'needs an authorization to renew')
+  }
+  return errors
+}
+
+const OAUTH2 = ['token_url', 'client_id', 'client_secret', 'refresh_token', 'scope'] as const
+const LOGIN = ['request', 'token', 'expires_in', 'header'] as const
+const REQUIRED = {
+  oauth2: ['token_url', 'client_id', 'client_secret'],
+  login: ['request', 'token', 'expires_in'],
+} as const
+
+function authorizationErrors(given: NewAuthorization, context: StepContext): FieldError[] {
+  const pointer = `${FLOW}/authorization`
+  const surplus = (given.kind === 'oauth2' ? LOGIN : OAUTH2).filter((name) => given[name] !== undefined)
+  const missing = REQUIRED[given.kind].filter((name) => given[name] === undefined)
+  const errors = [
+    ...surplus.map((name) => ({ path: `${pointer}/${name}`, message: `does not belong to ${given.kind}` })),
+    ...missing.map((name) => ({ path: `${pointer}/${name}`, message: 'is missing' })),
+  ]
+  const { token_url: tokenUrl, request } = given
+  if (tokenUrl !== undefined && !/^https?:\/\/[^/\\?#\s@]+([/?][^\s\\]*)?$/i.test(tokenUrl))
+    errors.push({ path: `${pointer}/token_url`, message: 'must be an absolute http: or https: URL' })
+  if (request === undefined) return errors
+  const unknown = (['if', 'each', 'upload', 'keep', 'needs', 'when'] as const).filter(
+    (name) => request[name] !== undefined,
+  )
+  return [
+    ...errors,
+    ...unknown.map((name) => ({ path: `${pointer}/request/${name}`, message: 'has no meaning in a log-in' })),
+    ...stepErrors({ ...request, upload: null }, `${pointer}/request`, { ...context, hasAuthorization: false }),
+  ]
+}
