@@ -2,8 +2,8 @@ import type { NewAuthorization, NewFlow, NewStep } from './model.ts'
 
 /**
  * The secrets of a flow: values of headers, of its authorization, and parameters of a preset that are secret. They are
- * stored beside the flow, which has `null` in their places, so that nothing shows them by mistake. Each has a key, which
- * says for what it may be used: a secret is not kept for another step, token URL or preset.
+ * stored beside the flow, which has `null` in their places, so that nothing shows them by mistake. The key of each says
+ * for what it may be used: a secret is not kept for another step, token URL or preset.
  */
 export type Separated = {
   /** The flow with `null` for each secret. */
