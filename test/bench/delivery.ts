@@ -9,12 +9,12 @@ import { nowUs } from '../../src/lib/time.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
-import { storeOver } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore, storeOver } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG, listed } from '../deliveries/run/rig.ts'
 import { emptyFolder } from '../help/app.ts'
-import { openStore, storeEvents } from '../help/store.ts'
+import { storeEvents } from '../help/store.ts'
 import { TEMPLATES } from '../help/templates.ts'
 
 const addAccount = mutation('bench.addAccount', (tx: Tx, id: number): void => {
@@ -108,7 +108,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
 async function newOpenStore(accounts: readonly (readonly string[])[]): Promise<{ db: Store; dispose(): void }> {
   const store = await newStore(accounts)
   const thread = () => new Worker(new URL('../../src/app/writer.ts', import.meta.url).href)
-  return { db: openStore(store.path, { thread }), dispose: () => store[Symbol.dispose]() }
+  return { db: openSqliteStore(store.path, { thread }), dispose: () => store[Symbol.dispose]() }
 }
 
 /** Puts the lists of some accounts into an empty store of any engine. */

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
 import { backupStore } from '../../store/sqlite/engine/backup.ts'
+import { recoverKeptOutcomes } from '../../store/sqlite/kept-outcomes.ts'
 import { requireStore, type StoreFlags, storePlaceOf } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print } from '../print.ts'
@@ -28,6 +29,7 @@ export function backupCommand(program: Command): void {
           'not_found',
           `cannot write the backup ${file}: the folder ${folder} does not exist, create it first`,
         )
+      recoverKeptOutcomes(store)
       const bytes = backupStore(store, resolve(file))
       print(json ? JSON.stringify({ file: resolve(file), bytes }) : `Backup written to ${file} (${bytes} bytes).`)
     })

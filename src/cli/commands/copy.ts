@@ -5,6 +5,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { importTables } from '../../store/postgres/engine/import.ts'
 import { lockFolder } from '../../store/sqlite/engine/folder-lock.ts'
 import { openTables } from '../../store/sqlite/engine/table-reader.ts'
+import { recoverKeptOutcomes } from '../../store/sqlite/kept-outcomes.ts'
 import { onWaiting, requireStore, type StoreFlags, storePlaceOf } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
@@ -35,6 +36,7 @@ async function copyStore({ data, databaseUrl, json = false }: Flags): Promise<vo
   requireStore(path)
   // A running service has the lock, and none can start until everything is copied.
   const lock = lockFolder(join(dataPath, 'lock'))
+  recoverKeptOutcomes(path, { isLocked: true })
   const opened = openTables(path)
   try {
     const copied = await importTables(database, opened.tables, onWaiting)

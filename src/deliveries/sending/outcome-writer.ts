@@ -7,16 +7,18 @@ import type { Store } from '../../store/store.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'
 
 /**
- * The most unrecorded outcomes; above it no attempt begins. A killed process repeats these, and the 64 or so attempts
- * in flight: at most 300.
+ * The most outcomes that would be lost with this process; above it no attempt begins. A killed process repeats these,
+ * and the 64 or so attempts in flight: at most 300.
  */
-const MAX_UNRECORDED = 224
+const MAX_AT_RISK = 224
+/** The most unrecorded outcomes in memory, also where they survive the process. */
+const MAX_UNRECORDED = 4_096
 const RETRY_MS = 250
 /** How long stopping waits for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
 
 type OutcomeWriterOptions = {
-  readonly queue: Pick<Store['queue'], 'deliveryRecordOutcomes'>
+  readonly queue: Pick<Store['queue'], 'outcomeKeep' | 'deliveryRecordOutcomes'>
   readonly log: Log
   readonly ownership: Ownership
   /** Called after a batch was recorded; the rows of the `superseded` deliveries had been changed meanwhile. */
@@ -77,7 +79,7 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDel
 
 /** The next batch with its deliveries: one for each account if nodes share accounts, else one for all (`undefined`). */
 type Groups = Map<number | undefined, Group>
-type Group = { readonly deliveries: LoadedDelivery[]; readonly batch: Batch }
+type Group = { readonly deliveries: LoadedDelivery[]; readonly batch: Batch; atRisk: number }
 
 /** Creates the writer of outcomes. Outcomes that come during a write go into the next batch. */
 export function createOutcomeWriter({ queue, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
@@ -85,6 +87,8 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
   let groups: Groups = new Map()
   let queued = 0
   let beingWritten = 0
+  /** How many of both would be lost with this process. */
+  let atRisk = 0
   let isWriting = false
   let idle: PromiseWithResolvers<void> | undefined
 
@@ -101,10 +105,11 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
     idle?.resolve()
   }
 
-  async function write({ deliveries, batch }: Group, accountId: number | undefined): Promise<void> {
+  async function write({ deliveries, batch, ...group }: Group, accountId: number | undefined): Promise<void> {
     const superseded = await store.write(batch, accountId)
     // Counted down first, since the callback begins as many attempts as the bound allows.
     beingWritten -= deliveries.length
+    atRisk -= group.atRisk
     onRecorded(deliveries, superseded)
   }
 
@@ -112,16 +117,20 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
     add(delivery, outcome) {
       const accountId = ownership.isShared ? delivery.accountId : undefined
       const known = groups.get(accountId)
-      const group = known ?? { deliveries: [], batch: newBatch() }
+      const group = known ?? { deliveries: [], batch: newBatch(), atRisk: 0 }
       if (known === undefined) groups.set(accountId, group)
       group.deliveries.push(delivery)
       append(group.batch, delivery, outcome)
       queued += 1
+      if (!queue.outcomeKeep(group.batch)) {
+        group.atRisk += 1
+        atRisk += 1
+      }
       if (isWriting) return
       isWriting = true
       queueMicrotask(() => void writeAll())
     },
-    isFull: () => store.isBroken() || queued + beingWritten >= MAX_UNRECORDED,
+    isFull: () => store.isBroken() || atRisk >= MAX_AT_RISK || queued + beingWritten >= MAX_UNRECORDED,
     async stop() {
       if (!isWriting) return
       store.giveUpAfter(LAST_TRY_MS)

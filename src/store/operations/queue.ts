@@ -129,6 +129,11 @@ export type QueueStore = {
    */
   pendingGetFirst(query: { webhookIds: readonly number[]; afterIds: readonly number[] }): Promise<FirstPending[]>
   /**
+   * Keeps the last outcome of a batch where it survives the end of this process, until the batch is recorded. Returns
+   * whether it does: otherwise it is lost with this process, and its delivery is sent again.
+   */
+  outcomeKeep(batch: OutcomeBatch): boolean
+  /**
    * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried:
    * if the delivery was cancelled or retried by hand meanwhile, only the attempt is logged. Returns the ids of these
    * deliveries.

@@ -102,6 +102,8 @@ export function createQueueStore(
         dueSteadyUs: dueSteadyUs ?? undefined,
       }))
     },
+    // Another node could not read what this one keeps.
+    outcomeKeep: () => false,
     async deliveryRecordOutcomes(batch, fence) {
       const superseded: number[] = []
       for (const part of splitByDelivery(batch)) superseded.push(...(await outcomes.push({ batch: part, fence })))

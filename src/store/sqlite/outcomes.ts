@@ -1,6 +1,6 @@
-import type { OutcomeBatch } from '../operations/queue.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
+import { outcomesOf } from './outcome-bytes.ts'
 
 /** Probes that are kept for a delivery: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20
@@ -8,16 +8,31 @@ const PROBES_KEPT = 20
 type Nullable<Value> = Value | null
 
 /**
- * The arrays cross to the writer's thread some three times as fast as an object for each attempt. They do not wait for
- * the disk: outcomes that a power cut undoes are sent again, like deliveries in flight.
+ * The outcomes are bytes (`outcome-bytes`). They do not wait for the disk: outcomes that a power cut undoes are sent
+ * again, like deliveries in flight.
  */
-export const recordOutcomes = mutation('queue.deliveryRecordOutcomes', writeOutcomes, 'crash')
+export const recordOutcomes = mutation(
+  'queue.deliveryRecordOutcomes',
+  (tx: Tx, bytes: Uint8Array): number[] => writeOutcomes(tx, bytes),
+  'crash',
+)
 
-function writeOutcomes(tx: Tx, batch: OutcomeBatch): number[] {
+/**
+ * Outcomes that the process before has kept, and may have recorded. Others than in `recordOutcomes`, a delivery that
+ * was retried by hand since is left as it is.
+ */
+export function applyKeptOutcomes(tx: Tx, records: readonly Uint8Array[]): void {
+  for (const record of records) writeOutcomes(tx, record, { isRepeated: true })
+}
+
+function writeOutcomes(tx: Tx, bytes: Uint8Array, { isRepeated = false } = {}): number[] {
+  const decides = isRepeated
+    ? '(generation = ?6 AND (state = 0 OR ?1 = 1))'
+    : '((state = 0 AND generation = ?6) OR ?1 = 1)'
   const update = prepared<never, [number, number, number, Nullable<number>, Nullable<number>, number, number]>(
     tx,
     `UPDATE deliveries SET state = ?1, tries = ?2, attempts_made = ?3, due_at = ?4, ended_at = ?5
-     WHERE id = ?7 AND ((state = 0 AND generation = ?6) OR ?1 = 1)`,
+     WHERE id = ?7 AND ${decides}`,
   )
   const count = prepared<never, [number, number]>(
     tx,
@@ -28,21 +43,17 @@ function writeOutcomes(tx: Tx, batch: OutcomeBatch): number[] {
     `INSERT OR REPLACE INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const { deliveryIds, generations, states, tries, attemptsMade, dueSteadyUs, endedUs } = batch
-  const { attemptUs, probes, statuses, durationsMs, errors, addresses, responses } = batch
   const superseded: number[] = []
-  for (const [at, id] of deliveryIds.entries()) {
-    const state = states[at] ?? 0
-    const made = attemptsMade[at] ?? 0
-    const next = [dueSteadyUs[at] ?? null, endedUs[at] ?? null] as const
-    if (update.run(state, tries[at] ?? 0, made, ...next, generations[at] ?? 0, id).changes === 0) {
+  for (const one of outcomesOf(bytes)) {
+    const { deliveryId: id, attemptsMade: made, probe } = one
+    const { changes } = update.run(one.state, one.tries, made, one.dueSteadyUs, one.endedUs, one.generation, id)
+    if (changes === 0) {
       superseded.push(id)
       // The delivery was cancelled and already pruned.
       if (count.run(made, id).changes === 0) continue
     }
-    const probe = probes[at] === true
-    const answer = [statuses[at] ?? null, durationsMs[at] ?? 0, errors[at] ?? null] as const
-    insert.run(id, attemptUs[at] ?? 0, Number(probe), ...answer, addresses[at] ?? null, responses[at] ?? null)
+    const answer = [one.status, one.durationMs, one.error, one.address, one.response] as const
+    insert.run(id, one.attemptUs, Number(probe), ...answer)
     if (probe) forgetProbes(tx, id)
   }
   return superseded

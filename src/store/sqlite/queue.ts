@@ -3,6 +3,7 @@ import type { RETRIES } from '../sql/retries.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
+import type { KeptOutcomes } from './kept-outcomes.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
 import { retryMatching } from './retries.ts'
 
@@ -19,7 +20,10 @@ const WAITS = `EXISTS (SELECT 1 FROM events b INDEXED BY events_by_call CROSS JO
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
 /** Creates the queue operations of the engine: pending deliveries and their outcomes. */
-export function createQueueStore({ read, commit }: Database): Omit<QueueStore, keyof typeof RETRIES> {
+export function createQueueStore(
+  { read, commit }: Database,
+  outcomes: Pick<KeptOutcomes, 'record'>,
+): Omit<QueueStore, 'outcomeKeep' | keyof typeof RETRIES> {
   return {
     deliveryGetUntried: async ({ webhookId, afterId, limit }) =>
       prepared<Row, [number, number, number]>(
@@ -89,7 +93,7 @@ export function createQueueStore({ read, commit }: Database): Omit<QueueStore, k
         return untriedId === undefined && dueSteadyUs === undefined ? [] : [{ webhookId, untriedId, dueSteadyUs }]
       })
     },
-    deliveryRecordOutcomes: (batch) => commit(recordOutcomes, batch),
+    deliveryRecordOutcomes: (batch) => outcomes.record(batch, (bytes) => commit(recordOutcomes, bytes)),
     deliveryCancelUnlisted: (step) => commit(cancelUnlisted, step),
     deliveryFailExpired: (step) => commit(failExpired, step),
     deliveryRetryMatching: (step) => commit(retryMatching, step),

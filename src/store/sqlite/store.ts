@@ -3,21 +3,27 @@ import type { Declarations } from '../sql/operation.ts'
 import type { Store } from '../store.ts'
 import { storeBatch } from './calls.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './engine/database.ts'
+import { prepareStore } from './engine/open.ts'
 import { runOperations } from './engine/run-operations.ts'
 import { withReadFaults } from './engine/store-fault.ts'
+import { createKeptOutcomes, type KeptOutcomes, openKeptOutcomes, recoverKeptOutcomes } from './kept-outcomes.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance.ts'
 import { createQueueStore } from './queue.ts'
 
 /** Puts the operations of a store over its database. */
-export function storeOver(db: Database): Store {
+export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutcomes(undefined)): Store {
   const group = <Group extends object>(create: (db: Database) => Group): Group => withReadFaults(create(db), db.path)
   const declared = <Group extends object>(name: string, declarations: Declarations<Group>): Group =>
     withReadFaults(runOperations(db, name, declarations), db.path)
   return {
     accounts: declared('accounts', GROUPS.accounts),
     webhooks: declared('webhooks', GROUPS.webhooks),
-    queue: { ...group(createQueueStore), ...declared('queue', GROUPS.queue) },
+    queue: {
+      ...group((of) => createQueueStore(of, outcomes)),
+      outcomeKeep: outcomes.keep,
+      ...declared('queue', GROUPS.queue),
+    },
     flows: declared('flows', GROUPS.flows),
     calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
     recordings: declared('recordings', GROUPS.recordings),
@@ -30,13 +36,24 @@ export function storeOver(db: Database): Store {
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,
-    stop: db.stop,
+    async stop() {
+      await db.stop()
+      outcomes.stop()
+    },
   }
 }
 
 /**
- * Opens the store in a SQLite file, and creates a missing file.
+ * Opens the store in a SQLite file, and creates a missing file. With a thread it is that of a service, which has locked
+ * its folder.
  * @throws Fault when the file is damaged or of a newer version: it is left as it is.
  */
-export const openSqliteStore = (path: string, options: DatabaseOptions = {}): Store =>
-  storeOver(openDatabase(path, options))
+export function openSqliteStore(path: string, options: DatabaseOptions = {}): Store {
+  prepareStore(path)
+  if (options.thread === undefined) {
+    recoverKeptOutcomes(path)
+    return storeOver(openDatabase(path, options))
+  }
+  const outcomes = openKeptOutcomes(path)
+  return storeOver(openDatabase(path, { ...options, areOutcomesKept: outcomes.areKept }), outcomes)
+}

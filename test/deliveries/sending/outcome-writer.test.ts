@@ -25,6 +25,7 @@ function startWriter() {
   const recorded: { readonly ids: readonly number[]; readonly isFull: boolean }[] = []
   const writer = createOutcomeWriter({
     queue: {
+      outcomeKeep: () => false,
       deliveryRecordOutcomes: ({ deliveryIds }) =>
         new Promise((resolve) => writes.push({ ids: [...deliveryIds], end: () => resolve([]) })),
     },

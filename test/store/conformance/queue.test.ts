@@ -179,6 +179,19 @@ onEngines('queue', ({ open }) => {
     })
   })
 
+  test('an outcome that is kept is none of the store until its batch is recorded', async () => {
+    await using at = await open(ONE)
+    const { queue, log } = at.store
+    const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+    const batch = { ...outcomes([a], { state: 'delivered', response: 'one' }) }
+    queue.outcomeKeep(batch)
+    expect(await at.states()).toEqual(['pending', 'pending'])
+    expect(await queue.deliveryRecordOutcomes(batch)).toEqual([])
+    await queue.deliveryRecordOutcomes(outcomes([b], { state: 'failed' }))
+    expect(await at.states()).toEqual(['delivered', 'failed'])
+    expect((await log.deliveryGet(ACCOUNT, a))?.attempts).toMatchObject([{ status: 200, response: 'one' }])
+  })
+
   test('a failure of a schedule that was superseded changes nothing but the log; a success counts always', async () => {
     await using at = await open(ONE)
     const { queue, log } = at.store

@@ -1,6 +1,6 @@
 import type { CommitCounts } from '../../store.ts'
 import type { Reply } from './batch.ts'
-import { type Backend, createGroupCommit } from './group-commit.ts'
+import { type Backend, createGroupCommit, KEPT_PACE_MS, PACE_MS } from './group-commit.ts'
 import type { Mutation, Tx } from './mutation.ts'
 import { connect, prepareStore } from './open.ts'
 import { type FromWriter, startWriter, type ToWriter } from './writer.ts'
@@ -30,6 +30,8 @@ export type DatabaseOptions = {
   readonly thread?: () => Worker
   /** Called when that thread has ended by itself. */
   readonly onThreadEnded?: (error: Error) => void
+  /** Whether outcomes survive a kill before they are committed: then more of them make one commit. */
+  readonly areOutcomesKept?: boolean
 }
 
 /**
@@ -42,7 +44,7 @@ function endProcess(error: Error): never {
 
 /** Opens the store of a file. @throws Fault when the file is damaged or of a newer version; it is not changed then. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  const { thread, onThreadEnded = endProcess } = options
+  const { thread, onThreadEnded = endProcess, areOutcomesKept = false } = options
   prepareStore(path)
   const callbacks: (() => void)[] = []
   const foreign = () => {
@@ -54,7 +56,10 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       ? inline(path, mutations, foreign)
       : threaded(path, { thread, onForeign: foreign, onEnded: onThreadEnded })
   const reader = connect(path, 'reader')
-  const queue = createGroupCommit(backend, () => performance.now())
+  const queue = createGroupCommit(backend, {
+    nowMs: () => performance.now(),
+    paceMs: areOutcomesKept ? KEPT_PACE_MS : PACE_MS,
+  })
   return {
     path,
     read: reader,

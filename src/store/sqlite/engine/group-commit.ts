@@ -24,16 +24,18 @@ const MAX_BATCH = 4_096
  * At least this is between two commits that do not wait for the disk. A commit costs as much as some 20 writes, so it
  * pays to collect more; and on a fast disk events that come one after the other need not wait for one each.
  */
-const PACE_MS = 3
+export const PACE_MS = 3
+/** The same while outcomes survive a kill before they are committed, so that hundreds of them are one commit. */
+export const KEPT_PACE_MS = 20
 /** Writes of durability `crash` are on disk after this time at the latest, which limits the loss in a power cut. */
 const DISK_WITHIN_MS = 100
 
 /**
  * Collects writes while a commit runs, and commits writes of one durability together. Writes that need not wait for the
- * disk have the first turn every `PACE_MS`, in a commit of their own: on a slow disk, or beside a long commit of
+ * disk have the first turn every `paceMs`, in a commit of their own: on a slow disk, or beside a long commit of
  * events, they would delay sending. Then the two take turns.
  */
-export function createGroupCommit(backend: Backend, nowMs: () => number) {
+export function createGroupCommit(backend: Backend, { nowMs, paceMs }: { nowMs: () => number; paceMs: number }) {
   const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }
   const waiting: Record<Durability, Write[]> = { 'power cut': [], crash: [] }
   let running = false
@@ -53,7 +55,7 @@ export function createGroupCommit(backend: Backend, nowMs: () => number) {
     if (running) return
     const isAwaited = waiting['power cut'].length > 0
     const hasQuick = waiting.crash.length > 0
-    const waitMs = whenIdle.length > 0 ? 0 : lastQuickMs + PACE_MS - nowMs()
+    const waitMs = whenIdle.length > 0 ? 0 : lastQuickMs + paceMs - nowMs()
     if (hasQuick && waitMs <= 0 && !(isAwaited && lastDurability === 'crash')) commit('crash')
     else if (isAwaited) commit('power cut')
     else if (hasQuick) paced ??= setTimeout(resume, waitMs)

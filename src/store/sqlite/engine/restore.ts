@@ -49,7 +49,7 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
 
 /** Moves the files of the store, its log of changes included: a log that stayed would be applied to the backup. */
 function moveAway(dataPath: string, target: string): string | null {
-  const files = readdirSync(dataPath).filter((name) => /^hookswitch\.db(-wal|-shm)?$/.test(name))
+  const files = readdirSync(dataPath).filter((name) => /^hookswitch\.db(-wal|-shm|-outcomes)?$/.test(name))
   if (files.length === 0) return null
   mkdirSync(target, { mode: 0o700 })
   // The file itself last: until then a start would still find the old store.

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Reply } from '../../../../src/store/sqlite/engine/batch.ts'
-import { type Backend, createGroupCommit } from '../../../../src/store/sqlite/engine/group-commit.ts'
+import { type Backend, createGroupCommit, PACE_MS } from '../../../../src/store/sqlite/engine/group-commit.ts'
 import type { Durability } from '../../../../src/store/sqlite/engine/mutation.ts'
 import { until } from '../../../help/receiver.ts'
 
@@ -23,7 +23,7 @@ function play() {
     },
     async stop() {},
   }
-  const group = createGroupCommit(backend, () => clock.nowMs)
+  const group = createGroupCommit(backend, { nowMs: () => clock.nowMs, paceMs: PACE_MS })
   const push = (name: string, durability: Durability) =>
     group.push({
       job: [name, undefined],
