@@ -1,9 +1,12 @@
 import type { Preset } from '../flows/preset.ts'
+import { AMOCRM } from './amocrm.ts'
 import { BITRIX24 } from './bitrix24.ts'
+import { HUBSPOT } from './hubspot.ts'
 import { JOURNAL } from './journal.ts'
+import { ODOO } from './odoo.ts'
 
 /** The presets of flows, in the order in which they are shown. */
-export const FLOW_PRESETS: readonly Preset[] = [JOURNAL, BITRIX24]
+export const FLOW_PRESETS: readonly Preset[] = [JOURNAL, BITRIX24, AMOCRM, HUBSPOT, ODOO]
 
 const byName = new Map(FLOW_PRESETS.map((preset) => [preset.name, preset]))
 

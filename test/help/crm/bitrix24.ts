@@ -10,6 +10,7 @@ type Registered = {
   readonly number: string
   finished: { user: number; duration: number; code: string } | undefined
   readonly cards: Set<string>
+  readonly shown: Set<string>
   recordings: number
 }
 
@@ -50,6 +51,7 @@ export function startBitrix24(): CrmStub {
         type,
         number,
         finished: undefined,
+        shown: new Set<string>(),
         cards: new Set(at(json, 'SHOW') === 0 ? [] : [String(userOf(json))]),
         recordings: 0,
       }
@@ -58,7 +60,10 @@ export function startBitrix24(): CrmStub {
     },
     'telephony.externalCall.show'(json) {
       const call = found(json)
-      if (call !== undefined && call.finished === undefined) call.cards.add(String(userOf(json)))
+      if (call !== undefined && call.finished === undefined) {
+        call.cards.add(String(userOf(json)))
+        call.shown.add(String(userOf(json)))
+      }
       return result(call !== undefined)
     },
     'telephony.externalCall.hide'(json) {
@@ -147,6 +152,8 @@ export function startBitrix24(): CrmStub {
               },
             ],
       ),
+    shown: () => new Map(calls.map(({ externalId, shown }) => [externalId, shown])),
+    showsBy: 'id',
     cards: () => new Map(calls.map(({ externalId, cards }) => [externalId, cards])),
     limited: [{ status: 503, body: { error: 'QUERY_LIMIT_EXCEEDED', error_description: 'Too many requests' } }],
     expired: {

@@ -20,7 +20,7 @@ export function startJournal(format: 'json' | 'form' = 'json'): CrmStub {
       isAnswered: field('result') === 'answered',
       user: String(field('owner_user')),
       seconds: Number(field('talk_duration') ?? 0),
-      recordings: 0,
+      recordings: [undefined, null, ''].includes(field('recording_url') as undefined) ? 0 : 1,
     })
     return { status: 200, body: 'ok' }
   })

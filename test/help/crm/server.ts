@@ -110,10 +110,15 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   /** A user that the map may name, for each place of an extension in the list of all. */
   readonly userAt: (index: number) => string
   readonly calls: () => readonly LoggedCall[]
-  /** The users to whom a card of a call was shown and not hidden, where the CRM has cards; by the number that calls. */
+  /** The users to whom a card is shown and was not hidden, by our id of the call; absent: cards cannot be hidden. */
   readonly cards?: () => ReadonlyMap<string, ReadonlySet<string>>
-  /** The CRM shows cards and cannot hide them. */
-  readonly hidesNothing?: boolean
+  /** The users to whom a card was shown at any time, by our id of the call or by the number that calls. */
+  readonly shown?: () => ReadonlyMap<string, ReadonlySet<string>>
+  readonly showsBy?: 'number' | 'id'
+  /** Whether the CRM has a place for such a call; absent: for every one. */
+  readonly logs?: (call: { readonly direction: string; readonly number: string }) => boolean
+  /** `false`: the CRM has no place for whether somebody answered. */
+  readonly knowsAnswer?: boolean
   /** `seconds` of its calls are of the whole call, not of the talk. */
   readonly countsWholeCall?: boolean
   /** The CRM knows no repeated call: after a kill it may have one twice. */

@@ -12,7 +12,7 @@ import { FIXTURES } from '../recording.ts'
  */
 export type Situation = { readonly name: string; readonly events: readonly CallEvent[] }
 
-/** Returns the events of a recording, with a `recording_saved` for each recording, as the copies emit it. */
+/** Returns the events of a recording, with addresses of recordings, and a `recording_saved` for each of them. */
 export function situationOf(name: string): Situation {
   const [kind = '', recording = ''] = name.split('/')
   const events = kind === 'asterisk' ? asteriskEvents([recording]) : freeswitchEvents([recording])
@@ -20,24 +20,25 @@ export function situationOf(name: string): Situation {
 }
 
 function withRecordings(event: CallEvent): CallEvent[] {
-  const { body } = event
-  if (body.data.name !== 'call_saved') return [event]
-  const { recordings, stages: _stages, ...data } = body.data
+  const { time, data } = event.body
+  if (data.name !== 'call_saved') return [event]
+  const base = `https://calls.example.com/call/${data.call.id}/recording`
+  const recordings = data.recordings.map((one) => ({
+    ...one,
+    format: 'wav',
+    url: `${base}/${one.id}?expires=1&signature=a`,
+  }))
+  const { stages: _stages, recordings: _recordings, ...rest } = data
   const saved = recordings.map((recording, index): CallEvent => {
     const id = `${data.id}-recording-${index}`
-    const withUrl = {
-      ...recording,
-      format: 'wav',
-      url: `https://calls.example.com/call/${data.call.id}/recording/${recording.id}`,
-    }
     return {
       ...event,
       id,
       name: 'recording_saved',
-      body: { time: body.time, data: { ...data, id, name: 'recording_saved', recording: withUrl } },
+      body: { time, data: { ...rest, id, name: 'recording_saved', recording } },
     }
   })
-  return [event, ...saved]
+  return [{ ...event, body: { time, data: { ...data, recordings } } }, ...saved]
 }
 
 const namesOf = (folder: string, extension: string): string[] =>

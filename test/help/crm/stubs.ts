@@ -1,9 +1,17 @@
+import { startAmocrm } from './amocrm.ts'
 import { startBitrix24 } from './bitrix24.ts'
+import { startHubspot } from './hubspot.ts'
 import { startJournal } from './journal.ts'
+import { startOdoo } from './odoo.ts'
 import type { CrmStub } from './server.ts'
 
-/** The stub of the CRM of each preset, by the name of the preset. */
-export const STUBS: Readonly<Record<string, () => CrmStub>> = {
-  journal: startJournal,
-  bitrix24: startBitrix24,
-}
+/** The stubs of the CRMs: each preset has one at least. */
+export const STUBS: readonly { readonly label: string; readonly preset: string; readonly start: () => CrmStub }[] = [
+  { label: 'journal as JSON', preset: 'journal', start: () => startJournal('json') },
+  { label: 'journal as a form', preset: 'journal', start: () => startJournal('form') },
+  { label: 'Bitrix24', preset: 'bitrix24', start: startBitrix24 },
+  { label: 'amoCRM', preset: 'amocrm', start: () => startAmocrm() },
+  { label: 'HubSpot', preset: 'hubspot', start: startHubspot },
+  { label: 'Odoo 19', preset: 'odoo', start: () => startOdoo('json2') },
+  { label: 'Odoo 17', preset: 'odoo', start: () => startOdoo('rpc') },
+]

@@ -1,0 +1,167 @@
+import { at, type CrmAnswer, type CrmRequest, type CrmStub, refused, startCrmServer } from './server.ts'
+
+// https://www.odoo.com/documentation/19.0/developer/reference/external_api.html, and the same methods over /jsonrpc.
+
+const USERS = [7, 8, 9, 10, 11, 12, 13, 99]
+type Row = Readonly<Record<string, unknown>>
+
+export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
+  /** Records by their external id. */
+  const records = new Map<string, { model: string; id: number; row: Row }>()
+  const server = startCrmServer((request) => (version === 'json2' ? json2(request) : rpc(request)))
+  let lastId = 100
+
+  function json2({ method, path, headers, json }: CrmRequest): CrmAnswer {
+    const [, model, name] = /^\/json\/2\/([\w.]+)\/(\w+)$/.exec(path) ?? []
+    if (headers.get('authorization') !== 'bearer key-1')
+      return refused(401, { name: 'werkzeug.exceptions.Unauthorized', message: 'Invalid apikey' })
+    if (headers.get('x-odoo-database') !== 'acme') return refused(404, { message: 'no database' })
+    if (method !== 'POST' || model === undefined || name === undefined)
+      return refused(404, { name: 'werkzeug.exceptions.NotFound' })
+    const made = made_(model, name, json)
+    return 'fault' in made
+      ? refused(422, { name: 'builtins.ValueError', message: made.fault })
+      : { status: 200, body: made.result }
+  }
+  function rpc({ method, path, json }: CrmRequest): CrmAnswer {
+    if (method !== 'POST' || path !== '/jsonrpc') return refused(404, {})
+    const args = at(json, 'params', 'args')
+    if (
+      at(json, 'params', 'service') !== 'object' ||
+      at(json, 'params', 'method') !== 'execute_kw' ||
+      !Array.isArray(args)
+    )
+      return refused(400, {})
+    const [database, uid, key, model, name, positional, named] = args as unknown[]
+    const fault = (name: string, message: string): CrmAnswer => ({
+      status: 200,
+      headers: { 'x-stub': 'refused' },
+      body: { jsonrpc: '2.0', id: 1, error: { code: 200, message: 'Odoo Server Error', data: { name, message } } },
+    })
+    if (database !== 'acme' || uid !== 2 || key !== 'key-1')
+      return fault('odoo.exceptions.AccessDenied', 'Access Denied')
+    if (!Array.isArray(positional) || positional.length > 0) return fault('builtins.TypeError', 'positional arguments')
+    const made = made_(String(model), String(name), named)
+    return 'fault' in made
+      ? fault('builtins.ValueError', made.fault)
+      : { status: 200, body: { jsonrpc: '2.0', id: 1, result: made.result } }
+  }
+
+  type Made = { readonly result: unknown } | { readonly fault: string }
+  function made_(model: string, method: string, named: unknown): Made {
+    if (method === 'context_get') return { result: { lang: 'en_US', uid: 2 } }
+    if (method === 'search_read') return searchRead(model, named)
+    if (method === 'load') return load(model, named)
+    return { fault: `no method ${method}` }
+  }
+  function searchRead(model: string, named: unknown): Made {
+    const condition = at(named, 'domain', 0)
+    const [field, value] = [at(condition, 0), at(condition, 2)]
+    if (model === 'res.partner' && field === 'phone_mobile_search') {
+      if (typeof value !== 'string' || value.length < 3)
+        return { fault: 'Please enter at least 3 characters when searching a Phone/Mobile number.' }
+      if (value === '+4930123456') return { result: [{ id: 25, name: 'Maria Bern', parent_name: 'Bern & Co' }] }
+      const known = [...records.values()].find((one) => one.model === model && one.row.phone === value)
+      return { result: known === undefined ? [] : [{ id: known.id }] }
+    }
+    if (model === 'res.users' && field === 'share') return { result: [{ id: 7, name: 'Anna Smith' }] }
+    if (model === 'res.users' && field === 'id')
+      return {
+        result: USERS.some((user) => user === value)
+          ? [{ id: value, partner_id: [Number(value) + 1_000, 'Name'] }]
+          : [],
+      }
+    return { fault: `Invalid field ${String(field)} on model ${model}` }
+  }
+  function load(model: string, named: unknown): Made {
+    const [fields, rows] = [at(named, 'fields'), at(named, 'data')]
+    if (!Array.isArray(fields) || !Array.isArray(rows)) return { fault: 'fields and data' }
+    const ids: number[] = []
+    for (const values of rows) {
+      if (!Array.isArray(values) || values.length !== fields.length) return { fault: 'a row has another length' }
+      if (values.some((value) => typeof value !== 'string')) return { fault: 'a value is no text' }
+      const row: Row = Object.fromEntries(fields.map((field, index) => [String(field), values[index]]))
+      const externalId = String(row.id)
+      if (!/^hookswitch\.\w+$/.test(externalId)) return { fault: 'external id' }
+      const missing = REQUIRED[model]?.filter((name) => row[name] === undefined || row[name] === '') ?? ['model']
+      if (missing.length > 0)
+        return {
+          result: {
+            ids: false,
+            messages: [{ type: 'error', message: `Missing required value for the field ${missing}` }],
+          },
+        }
+      if (model === 'mail.message' && !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(String(row.date)))
+        return { fault: 'date' }
+      if (row['user_id/.id'] !== undefined && !USERS.includes(Number(row['user_id/.id'])))
+        return { fault: 'No matching record' }
+      const known = records.get(externalId)
+      lastId += known === undefined ? 1 : 0
+      const record = { model, id: known?.id ?? lastId, row }
+      records.set(externalId, record)
+      ids.push(record.id)
+    }
+    return { result: { ids, messages: [], nextrow: 0 } }
+  }
+
+  const partnerNumber = (id: unknown): string =>
+    [...records.values()].find((one) => one.model === 'res.partner' && String(one.id) === id)?.row.phone as string
+  return {
+    ...server,
+    parameters: {
+      version,
+      key: 'key-1',
+      database: 'acme',
+      ...(version === 'rpc' ? { uid: '2' } : {}),
+      responsible: '99',
+      create: true,
+    },
+    userAt: (index) => String(USERS[index % (USERS.length - 1)]),
+    calls: () =>
+      [...records].flatMap(([externalId, { model, row }]) => {
+        if (model !== 'mail.message') return []
+        const body = String(row.body)
+        const recordings = [...records.values()].filter(
+          (one) => one.model === 'ir.attachment' && one.row.res_id === row.res_id,
+        )
+        return [
+          {
+            id: externalId.slice('hookswitch.call_'.length).replaceAll('_', '-'),
+            direction: /^Outgoing/.test(String(row.subject)) ? ('outbound' as const) : ('inbound' as const),
+            number: partnerNumber(row.res_id),
+            isAnswered: /Result: answered/.test(body),
+            user: String(Number(row['author_id/.id']) - 1_000),
+            seconds: Number(/talk (\d+) s/.exec(body)?.[1]),
+            recordings: recordings.length,
+          },
+        ]
+      }),
+    limited: [{ status: 429, body: '' }],
+    passing: [
+      { status: 503, body: '' },
+      ...(version === 'rpc'
+        ? [
+            {
+              status: 200,
+              body: {
+                jsonrpc: '2.0',
+                id: 1,
+                error: {
+                  code: 200,
+                  message: 'Odoo Server Error',
+                  data: { name: 'psycopg2.errors.SerializationFailure' },
+                },
+              },
+            },
+          ]
+        : []),
+    ],
+  }
+}
+
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  'res.partner': ['name', 'phone'],
+  'mail.message': ['model', 'res_id', 'body', 'message_type', 'subtype_id/id'],
+  'mail.activity': ['res_model_id/id', 'res_id', 'activity_type_id/id', 'user_id/.id', 'date_deadline', 'summary'],
+  'ir.attachment': ['name', 'type', 'url', 'res_model', 'res_id'],
+}
