@@ -744,6 +744,38 @@ call_ended answered owner 102
 call_saved recordings 0`,
   ],
   [
+    'extensions of FreePBX that are not dialled: do not disturb, no phone registered; and one that forwards',
+    (pbx) => {
+      const set = (name: string, value: string): void =>
+        pbx.emit('VarSet', pbx.snapshot('caller'), { Variable: name, Value: value })
+      pbx.inbound('caller', '15551230001', '15550100701')
+      pbx.exten('caller', '101')
+      set('DEXTEN', '101')
+      set('DEXTEN', '')
+      set('DIALSTATUS', 'BUSY')
+      // The dialplan repeats it when it goes on.
+      set('DIALSTATUS', 'BUSY')
+      set('DEXTEN', '102')
+      set('DIALSTATUS', 'CHANUNAVAIL')
+      set('DEXTEN', '103')
+      set('DEXTEN', '104#')
+      set('DIALSTATUS', '')
+      pbx.ring('caller', 'a', '104')
+      pbx.later(1_000)
+      pbx.dialEnd('caller', 'a', 'BUSY')
+      set('DIALSTATUS', 'BUSY')
+      pbx.hangup('a', 17)
+      pbx.hangup('caller', 17)
+    },
+    `call_started inbound 15551230001 15550100701
+dial_ended user 101 busy
+dial_ended user 102 unavailable
+dial_started user 104
+dial_ended user 104 busy
+call_ended busy owner -
+call_saved recordings 0`,
+  ],
+  [
     'a phone of FreePBX is no group of its own, whatever rings it',
     (pbx) => {
       pbx.inbound('caller', '15551230001', '15550100701')

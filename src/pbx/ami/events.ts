@@ -32,6 +32,7 @@ const SYSTEM_VARIABLES: ReadonlySet<string> = new Set([
   'MIXMONITOR_FILENAME',
   // FreePBX's own.
   'RingGroupMethod',
+  'DEXTEN',
 ])
 /** Applications whose start shows what no event does. */
 const APPLICATIONS: ReadonlySet<string> = new Set([

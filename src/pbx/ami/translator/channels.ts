@@ -28,6 +28,8 @@ export type KnownChannel = {
   unanswered: string[]
   /** Its Dial was answered, and has not returned yet. */
   dialAnswered: boolean
+  /** The extension that FreePBX is about to dial; `null` once a Dial began, or it turned out not to be dialled. */
+  aboutToDial: string | null
   /** The dialplan refuses its call. */
   refused: boolean
   /** The file of a recording whose start was not reported yet. */
@@ -58,6 +60,7 @@ export function addChannel(
     rung: new Set(),
     unanswered: [],
     dialAnswered: false,
+    aboutToDial: null,
     refused: false,
     path: null,
     recordingOptions: {},

@@ -98,4 +98,16 @@ export function dialStatus(context: AmiContext, known: KnownChannel, id: string,
   }
 }
 
+/**
+ * Reads a DIALSTATUS that FreePBX sets itself where it dials an extension not at all: do not disturb, in use without
+ * call waiting, or no phone is registered.
+ */
+export function notDialled(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
+  const { aboutToDial } = known
+  known.aboutToDial = null
+  if (aboutToDial === null || (status !== 'BUSY' && status !== 'CHANUNAVAIL')) return []
+  const endpoint = context.endpoints.named(aboutToDial, null)
+  return [{ kind: 'dial_failed', source: id, endpoint, result: resultOfStatus(status) }]
+}
+
 const FAILED: ReadonlySet<string> = new Set(['CHANUNAVAIL', 'CONGESTION'])

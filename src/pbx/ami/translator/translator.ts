@@ -18,7 +18,7 @@ import {
   variableSet,
   variablesIn,
 } from './channels.ts'
-import { dialBegin, dialEnd, dialState, dialStatus, ringing } from './dials.ts'
+import { dialBegin, dialEnd, dialState, dialStatus, notDialled, ringing } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
 import { newChannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
@@ -180,8 +180,9 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   switch (frame.get('Variable')) {
     case 'DIALSTATUS':
       if (known === undefined) return []
-      if (value !== '') return dialStatus(context, known, id, value)
+      if (value !== '') return [...notDialled(context, known, id, value), ...dialStatus(context, known, id, value)]
       // Dial empties it when it starts; a Newexten alone may only repeat where the channel is.
+      known.aboutToDial = null
       known.targets = known.nextTargets
       known.nextTargets = []
       known.rung = new Set()
@@ -191,6 +192,10 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
     // A channel that is moved into VoiceMail has no Newexten of it.
     case 'VMSTATUS':
       return value === '' ? [] : [{ kind: 'voicemail', id }]
+    case 'DEXTEN':
+      // With `#` it is a number that it forwards to.
+      if (known !== undefined && value !== '') known.aboutToDial = /^\d+$/.test(value) ? value : null
+      return []
     case 'RingGroupMethod':
       return ringGroup(known, id, value)
     case 'QUEUESTATUS':
