@@ -30,6 +30,19 @@ const words = <const T extends readonly [string, ...string[]]>(values: T, descri
 const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T, description: string) =>
   t.Union([t.UnionEnum(values, { default: undefined }), t.Null()], { description })
 
+/** What the account's own system knows of a number. */
+export const Contact = t.Object(
+  {
+    id: text('Its id there'),
+    name: text('The name of the person'),
+    company: text('The company'),
+    url: text('A link to it, or `null`'),
+    owner: text('The extension of who is responsible, or `null`'),
+  },
+  closed,
+)
+export type Contact = typeof Contact.static
+
 /**
  * `extension` is set when the party is one of the PBX's own, `e164` when the PBX's country is known and the number is a
  * possible one there; anonymous: all `null`.
@@ -43,6 +56,10 @@ export const Party = t.Object(
       'The number in E.164 form, if the PBX URL names a country and the number is a possible one; else `null`',
       { pattern: '^\\+[1-9][0-9]{1,14}$' },
     ),
+    contact: t.Union([Contact, t.Null()], {
+      description:
+        'What the look-up of contacts found of an outside number; `null` without one, or if it found nothing',
+    }),
   },
   closed,
 )

@@ -1,4 +1,4 @@
-import type { Call, EventBody, Party, Recording, Stage } from '../calls/event.ts'
+import type { Call, Contact, EventBody, Party, Recording, Stage } from '../calls/event.ts'
 
 // One body of each event: a call that Anna answers and transfers to Ben.
 
@@ -6,10 +6,23 @@ const CALL_ID = '01a1f900-5c8e-7000-8000-000000000001'
 const OTHER_ID = '01a1f900-5c8e-7000-8000-000000000002'
 const STAGE_ID = '01a1f900-5d1a-7000-8000-000000000003'
 
-const caller: Party = { number: '+4930123456', name: 'Carla Caller', extension: null, e164: '+4930123456' }
-const did: Party = { number: '+49301110', name: null, extension: null, e164: '+49301110' }
-const anna: Party = { number: '101', name: 'Anna', extension: '101', e164: null }
-const ben: Party = { number: '102', name: 'Ben', extension: '102', e164: null }
+const carla: Contact = {
+  id: '4711',
+  name: 'Carla Caller',
+  company: 'Example GmbH',
+  url: 'https://crm.example.com/contacts/4711',
+  owner: '101',
+}
+const caller: Party = {
+  number: '+4930123456',
+  name: 'Carla Caller',
+  extension: null,
+  e164: '+4930123456',
+  contact: carla,
+}
+const did: Party = { number: '+49301110', name: null, extension: null, e164: '+49301110', contact: null }
+const anna: Party = { number: '101', name: 'Anna', extension: '101', e164: null, contact: null }
+const ben: Party = { number: '102', name: 'Ben', extension: '102', e164: null, contact: null }
 
 const ringing: Call = {
   id: CALL_ID,

@@ -11,7 +11,18 @@ import {
 } from '../auth/model.ts'
 import { AnyBody, EventList, ReadEvent } from '../calls/api/event-routes.ts'
 import { CallPage } from '../calls/api/routes.ts'
-import { BODIES, Call, CallQueue, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
+import {
+  BODIES,
+  Call,
+  CallQueue,
+  CallRecord,
+  Contact,
+  Hangup,
+  Party,
+  Recording,
+  Stage,
+  Transfer,
+} from '../calls/event.ts'
 import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/log/model.ts'
 import { Failure, FieldProblem } from '../http/envelope.ts'
 import { EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
@@ -73,6 +84,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   Preview,
   TestResult: Tested,
   Party,
+  Contact,
   Hangup,
   CallQueue,
   Call,

@@ -26,7 +26,7 @@ const addAccount = mutation('bench.addAccount', (tx: Tx, id: number): void => {
 
 /** A body of about so many bytes, with the quotes and short strings of a real one. */
 export function bodyOf(bytes: number): string {
-  const party = { number: '+4930123456', name: 'Anna Beispiel', extension: null, e164: null }
+  const party = { number: '+4930123456', name: 'Anna Beispiel', extension: null, e164: null, contact: null }
   const data: Record<string, unknown> = {
     name: 'call_started',
     account: 'default',

@@ -6,7 +6,10 @@ type Flat = Readonly<Record<string, string | number | boolean | null>>
  * Objects that may be `null`, with their fields, so that each column is in every row. A test compares them with the
  * schemas of the bodies.
  */
-const PARTY = ['number', 'name', 'extension', 'e164']
+const CONTACT = ['id', 'name', 'company', 'url', 'owner']
+const PARTY = ['number', 'name', 'extension', 'e164', ...CONTACT.map((field) => `contact_${field}`)]
+/** Where a body has a party. */
+const PARTIES = ['call_from', 'call_to', 'call_answered_by', 'transfer_by', 'transfer_transferee', 'transfer_to', 'by']
 const STAGE = [
   'id',
   'parent_id',
@@ -29,6 +32,7 @@ export const NULLABLE: Readonly<Record<string, readonly string[]>> = {
   transfer_transferee: PARTY,
   by: PARTY,
   stage: STAGE,
+  ...Object.fromEntries(PARTIES.map((path) => [`${path}_contact`, CONTACT])),
 }
 
 /** Returns a body in one level: `time`, `event`, and the path below `data` joined by `_`. Lists are JSON text. */

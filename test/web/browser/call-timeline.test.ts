@@ -5,7 +5,13 @@ import type { EventWithDeliveries } from '../../../src/web/model.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()
-const party = (number: string, extension: string | null = null) => ({ number, name: null, extension, e164: null })
+const party = (number: string, extension: string | null = null) => ({
+  number,
+  name: null,
+  extension,
+  e164: null,
+  contact: null,
+})
 
 const CALL: Call = {
   ...{

@@ -46,7 +46,7 @@ describe('the list of deliveries', () => {
   test('counts everything while it is empty', () => expect(newDeliveries([], [delivery('1')], all)).toEqual(['1']))
 })
 
-const party = (number: string) => ({ number, name: null, extension: null, e164: null })
+const party = (number: string) => ({ number, name: null, extension: null, e164: null, contact: null })
 const CALL = { from: party('+4930123'), to: party('+4930999') } as Call
 
 test.each<[string, DeliveryFilters, boolean]>([

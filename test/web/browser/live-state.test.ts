@@ -10,7 +10,7 @@ import {
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()
-const party = (number: string) => ({ number, name: null, extension: null, e164: null })
+const party = (number: string) => ({ number, name: null, extension: null, e164: null, contact: null })
 
 const call = (id: string, change: Partial<Call> = {}): Call => ({
   ...{ id, pbx_id: id, merged_from: [], merged_into: null, parent_id: null, direction: 'inbound', state: 'ringing' },

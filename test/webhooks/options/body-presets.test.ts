@@ -210,14 +210,22 @@ describe('the preset flat', () => {
   })
 })
 
-/** The paths of a schema that are an object or null, each with the fields of the object. */
+/** The object of a schema that is an object or null, `undefined` of another. */
+const objectOrNull = (field: TSchema) =>
+  KindGuard.IsUnion(field) ? field.anyOf.find((one) => KindGuard.IsObject(one)) : undefined
+
+/** The paths of a schema that are an object or null, each with the columns of the object. */
 function nullableOf(schema: TSchema, prefix: string): [string, string[]][] {
   if (!KindGuard.IsObject(schema)) return []
   return Object.entries(schema.properties).flatMap(([key, field]): [string, string[]][] => {
     const path = prefix === '' ? key : `${prefix}_${key}`
-    if (KindGuard.IsObject(field)) return nullableOf(field, path)
-    if (!KindGuard.IsUnion(field)) return []
-    const object = field.anyOf.find((one) => KindGuard.IsObject(one))
-    return object === undefined ? [] : [[path, Object.keys(object.properties)]]
+    const object = objectOrNull(field)
+    return object === undefined ? nullableOf(field, path) : [[path, columnsOf(object)], ...nullableOf(object, path)]
   })
 }
+
+const columnsOf = (schema: TSchema): string[] =>
+  Object.entries<TSchema>(schema.properties).flatMap(([key, field]) => {
+    const object = objectOrNull(field)
+    return object === undefined ? [key] : columnsOf(object).map((column) => `${key}_${column}`)
+  })

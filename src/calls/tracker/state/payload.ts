@@ -21,10 +21,10 @@ const time = (atUs: number | null): string | null => (atUs === null ? null : rfc
 const between = (fromUs: number | null, toUs: number | null): number | null =>
   fromUs === null || toUs === null ? null : wholeSeconds(fromUs, toUs)
 
-/** Returns a party as the bodies have it. */
+/** Returns a party as the bodies have it. Its contact is looked up before the event is stored. */
 export function partyPayload(state: TrackerState, party: Party): PartyBody {
   const { number, name, extension } = party
-  return { number, name, extension, e164: extension === null ? state.toE164(number) : null }
+  return { number, name, extension, e164: extension === null ? state.toE164(number) : null, contact: null }
 }
 
 const partyOrNull = (state: TrackerState, party: Party | null): PartyBody | null =>

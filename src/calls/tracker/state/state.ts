@@ -12,7 +12,7 @@ import type { Timers } from './timers.ts'
  */
 
 /** A party as it is known; the bodies have its number in E.164 form too. */
-export type Party = Omit<PartyBody, 'e164'>
+export type Party = Omit<PartyBody, 'e164' | 'contact'>
 
 /** An attempt of the PBX to reach the channel that holds it. */
 export type Dial = {

@@ -164,7 +164,7 @@ describe('a call that nobody answered', () => {
     expect(data).toMatchObject({
       call: {
         missed: true,
-        missed_by: [{ number: '101', name: 'Anna', extension: '101', e164: null }],
+        missed_by: [{ number: '101', name: 'Anna', extension: '101', e164: null, contact: null }],
         from: { number: '998712345678', e164: '+998712345678' },
         to: { number: '712000000', e164: '+998712000000' },
       },
