@@ -71,6 +71,7 @@ const FOLDERS = [
   'webhooks/presets',
   'webhooks/flows',
   'webhooks/templates',
+  'states',
   'auth',
   'http',
   'cluster',

@@ -40,7 +40,7 @@ import { parseS3Url } from '../lib/s3-url.ts'
 import { nowUs } from '../lib/time.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { metricsRoutes } from '../metrics/routes.ts'
-import { EXAMPLES } from '../openapi/examples.ts'
+import { ALL_EXAMPLES } from '../openapi/examples.ts'
 import { openApiRoutes } from '../openapi/routes.ts'
 import { pbxStatusOf } from '../pbx/watch/account-status.ts'
 import { openPbxList, type PbxList } from '../pbx/watch/pbx-list.ts'
@@ -171,7 +171,7 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
   operatorLog.update()
   const auth = createAuthService({ accounts: store.accounts, note: audit.note })
   const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
-  const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+  const samples = new Map(ALL_EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
   const options = createOptionsService({
     webhooks: store.webhooks,
     templates,

@@ -10,7 +10,8 @@ import {
   STAGE_KINDS,
   STAGE_RESULTS,
 } from '../lib/call-enums.ts'
-import type { EventKind } from '../lib/event-kinds.ts'
+import type { CallEventKind, EventKind, StateEventKind } from '../lib/event-kinds.ts'
+import { Agent, Phone, Queue, Trunk } from '../states/model.ts'
 
 /**
  * The bodies of the call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be
@@ -223,20 +224,26 @@ export const Recording = t.Object(
 )
 export type Recording = typeof Recording.static
 
+const eventId = t.String({
+  description: 'The webhook-id header: the same on every attempt and at every webhook',
+  form: UUID,
+})
+const account = t.String({ description: 'The name of the account', form: ACCOUNT_NAME })
+const pbx = t.String({ description: 'The name of the PBX' })
 const head = {
-  id: t.String({
-    description: 'The webhook-id header: the same on every attempt and at every webhook',
-    form: UUID,
-  }),
+  id: eventId,
   sequence: Type.Integer({
     minimum: 1,
     description: 'The place of the event among those of its call: 1, 2, 3, … without gaps',
   }),
-  account: t.String({ description: 'The name of the account', form: ACCOUNT_NAME }),
-  pbx: t.String({ description: 'The name of the PBX' }),
+  account,
+  pbx,
   call: described(Call, 'The whole call as of that moment'),
 }
 const holder = party('The party that pressed hold, or `null`')
+
+const happened = t.String({ format: 'date-time', description: 'When the event happened, not when it is sent' })
+const kind = <const Name extends string>(name: Name) => t.Literal(name, { description: 'The kind of event' })
 
 const body = <const Name extends string, const Extra extends Parameters<typeof t.Object>[0]>(
   name: Name,
@@ -244,11 +251,29 @@ const body = <const Name extends string, const Extra extends Parameters<typeof t
 ) =>
   t.Object(
     {
-      time: t.String({ format: 'date-time', description: 'When the event happened, not when it is sent' }),
-      data: t.Object(
-        { name: t.Literal(name, { description: 'The kind of event' }), ...head, ...extra },
-        { description: 'The event', ...closed },
-      ),
+      time: happened,
+      data: t.Object({ name: kind(name), ...head, ...extra }, { description: 'The event', ...closed }),
+    },
+    closed,
+  )
+
+/** Of no call: neither `call` nor `sequence`. */
+const stateHead = {
+  id: eventId,
+  account,
+  pbx,
+  resync: t.Boolean({
+    description: 'Whether it was noticed when the PBX was asked for its lists, after a connection was made',
+  }),
+}
+const stateBody = <const Name extends string, const Extra extends Parameters<typeof t.Object>[0]>(
+  name: Name,
+  extra: Extra,
+) =>
+  t.Object(
+    {
+      time: happened,
+      data: t.Object({ name: kind(name), ...stateHead, ...extra }, { description: 'The event', ...closed }),
     },
     closed,
   )
@@ -272,9 +297,17 @@ export const BODIES = {
   recording_saved: body('recording_saved', {
     recording: described(Recording, 'The recording that the event is about'),
   }),
+  phone_changed: stateBody('phone_changed', { phone: described(Phone, 'The phone as of that moment') }),
+  trunk_changed: stateBody('trunk_changed', { trunk: described(Trunk, 'The trunk as of that moment') }),
+  agent_changed: stateBody('agent_changed', { agent: described(Agent, 'The agent in that queue, as of that moment') }),
+  queue_changed: stateBody('queue_changed', { queue: described(Queue, 'The queue as of that moment') }),
 } as const satisfies Readonly<Record<EventKind, TSchema>>
 
 export type EventBody = (typeof BODIES)[EventKind]['static']
+/** The body of an event of a call. */
+export type CallEventBody = (typeof BODIES)[CallEventKind]['static']
+/** The body of an event of a phone, trunk, agent or queue. */
+export type StateEventBody = (typeof BODIES)[StateEventKind]['static']
 
 /** The record of a saved call, as `GET /call/{id}` returns it. */
 export const CallRecord = t.Object(
@@ -290,11 +323,11 @@ export type CallRecord = typeof CallRecord.static
 /** An event of a call as the tracker emits it, ready to be stored and sent. */
 export type CallEvent = {
   readonly id: string
-  readonly name: EventKind
+  readonly name: CallEventKind
   readonly callId: string
   readonly sequence: number
   readonly atUs: number
-  readonly body: EventBody
+  readonly body: CallEventBody
   /**
    * The stages that filters of webhooks go by, since the body has not all of them: the one that it is about, or all so
    * far.

@@ -1,5 +1,6 @@
 import { type TSchema, TypeGuard } from '@sinclair/typebox'
-import { BODIES, CallRecord, type EventBody } from './event.ts'
+import { BODIES, type CallEventBody, CallRecord, type EventBody } from './event.ts'
+import { isOfCall } from './event-subject.ts'
 
 // Reading the JSON of records and bodies that an earlier version may have stored. Keys are only ever added to them, so
 // a key that is missing is younger than the text: it gets the value that stands for "unknown" in its schema.
@@ -15,6 +16,13 @@ export function readEventBody(json: string): EventBody {
   // Stored by ourselves, as above.
   const body: EventBody = JSON.parse(json)
   return completed(BODIES[body.data.name], body) as EventBody
+}
+
+/** Parses the stored body of an event of a call that was not erased. @throws Error if it is of no call. */
+export function readCallEventBody(json: string): CallEventBody {
+  const body = readEventBody(json)
+  if (!isOfCall(body)) throw new Error('an event of a call has no call')
+  return body
 }
 
 /** Returns a value with all keys of its schema. */

@@ -1,7 +1,9 @@
 import { Value } from '@sinclair/typebox/value'
 import { BODIES, type EventBody, type Party, type Stage } from '../calls/event.ts'
+import { isOfCall } from '../calls/event-subject.ts'
 import { EVENT_KINDS, type EventKind } from '../lib/event-kinds.ts'
 import { harmless } from '../lib/terminal-text.ts'
+import { stateSentenceOf } from '../states/state-sentence.ts'
 
 const isEventKind = (name: unknown): name is EventKind => typeof name === 'string' && Object.hasOwn(BODIES, name)
 
@@ -32,7 +34,9 @@ const stageOf = ({ kind, target, name }: Stage): string => {
 const words = (result: string | null): string => (result ?? 'unknown').replaceAll('_', ' ')
 
 /** Describes an event as a sentence. A kind without a sentence of its own gets its summary. */
-export function sentenceOf({ data }: EventBody): string {
+export function sentenceOf(body: EventBody): string {
+  if (!isOfCall(body)) return harmless(stateSentenceOf(body.data) ?? EVENT_KINDS[body.data.name].summary)
+  const { data } = body
   const { call } = data
   const { summary } = EVENT_KINDS[data.name]
   switch (data.name) {

@@ -15,13 +15,18 @@ export const EVENT_SWITCHES = {
 export type EventSwitch = keyof typeof EVENT_SWITCHES
 
 type Kind = {
+  /** The subject of its events; a call unless it is given. */
+  readonly of?: StateSubject
   /** The switch of a webhook that turns it on and off; `null`: a webhook asks for it in the `events` of its options. */
   readonly obeys: EventSwitch | null
   /** A sentence for people. */
   readonly summary: string
 }
 
-/** The kinds of call event, in the order in which a call emits them. Their bodies are in calls/event.ts. */
+/** Subjects of a PBX beside calls, whose states are events too. */
+export type StateSubject = 'phone' | 'trunk' | 'agent' | 'queue'
+
+/** The kinds of event, those of a call in the order in which it emits them. Their bodies are in calls/event.ts. */
 export const EVENT_KINDS = {
   call_started: { obeys: 'call_started', summary: 'A call began' },
   dial_started: { obeys: 'dial_started', summary: 'A phone or an outside number starts ringing' },
@@ -35,13 +40,35 @@ export const EVENT_KINDS = {
   call_resumed: { obeys: null, summary: 'A party took the other one off hold' },
   call_saved: { obeys: 'call_saved', summary: 'The record of the call is complete, with its recordings' },
   recording_saved: { obeys: null, summary: 'A recording of the call is complete, and copied if that is configured' },
+  phone_changed: { of: 'phone', obeys: null, summary: 'A phone registered, is gone, rings or is in use' },
+  trunk_changed: { of: 'trunk', obeys: null, summary: 'A trunk is registered, rejected, reachable or unreachable' },
+  agent_changed: { of: 'agent', obeys: null, summary: 'An agent of a queue is available, busy, paused or gone' },
+  queue_changed: { of: 'queue', obeys: null, summary: 'The callers who wait in a queue, or its agents, have changed' },
 } as const satisfies Readonly<Record<string, Kind>>
 
 export type EventKind = keyof typeof EVENT_KINDS
 
+/** Kinds of event of a phone, trunk, agent or queue. */
+export type StateEventKind = `${StateSubject}_changed`
+/** Kinds of event of a call. */
+export type CallEventKind = Exclude<EventKind, StateEventKind>
+
 /** The names of the kinds, in the order in which a call emits them. */
 // Object.keys loses the type of the keys.
 export const EVENT_NAMES = Object.keys(EVENT_KINDS) as unknown as readonly [EventKind, ...EventKind[]]
+
+/** Returns whether events of a kind are about a phone, trunk, agent or queue: they have no call. */
+export const isOfState = (kind: EventKind): kind is StateEventKind => kind.endsWith('_changed')
+
+/**
+ * The `sequence` with which an event is stored that is of no call: one that is kept as long as the others, and one
+ * that is kept for a day.
+ */
+export const STATE_SEQUENCE = { kept: 0, shortLived: -1 } as const
+
+/** Returns the id of the call of a stored event, `null` if it is of none: then its subject is stored in that place. */
+export const callIdOf = ({ name, callId }: { readonly name: EventKind; readonly callId: string }): string | null =>
+  isOfState(name) ? null : callId
 
 /** Kinds of event beyond the switches, each with when it occurs: a webhook asks for them in its options. */
 export const FURTHER_EVENTS = {
@@ -49,6 +76,10 @@ export const FURTHER_EVENTS = {
   call_held: 'One party put the other on hold',
   call_resumed: 'One party took the other off hold',
   recording_saved: 'A recording of the call is complete',
+  phone_changed: 'A phone registered or is gone, or it rings, is in use or idle',
+  trunk_changed: 'A trunk is registered, rejected, reachable or unreachable',
+  agent_changed: 'An agent of a queue is available, busy, paused, logged out or unreachable',
+  queue_changed: 'The number of callers who wait in a queue, or of its agents, has changed',
 } as const
 export type FurtherEvent = keyof typeof FURTHER_EVENTS
 export const FURTHER_NAMES = Object.keys(FURTHER_EVENTS) as unknown as readonly [FurtherEvent, ...FurtherEvent[]]

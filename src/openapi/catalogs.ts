@@ -1,7 +1,7 @@
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { PRESET_NAMES, type PresetName, presetOf } from '../webhooks/options/body-presets.ts'
 import { type CatalogPart, catalogHtml, escapedHtml } from './catalog-page.ts'
-import { EXAMPLES } from './examples.ts'
+import { ALL_EXAMPLES, EXAMPLES } from './examples.ts'
 
 const EVENTS_LEAD = `Every webhook request has one of these bodies: <code>time</code> and <code>data</code>. Keys never disappear: an
 unknown value is <code>null</code>. All fields are described in the <a href="/docs">API reference</a>. With options a
@@ -16,7 +16,7 @@ function eventPart(name: EventKind): CatalogPart {
     obeys === null
       ? 'A webhook asks for it in the <code>events</code> of its options.'
       : `The switch <code>${obeys}</code> of a webhook turns it on.`
-  const body = EXAMPLES.find(({ data }) => data.name === name)
+  const body = ALL_EXAMPLES.find(({ data }) => data.name === name)
   const text = JSON.stringify(body, null, 2)
   return { name, explanation: `${escapedHtml(summary)}. ${how}`, shown: [{ label: `A body of ${name}`, text }] }
 }

@@ -2,7 +2,7 @@ import { Kind } from '@sinclair/typebox'
 import type { TSchema } from 'elysia'
 import { originalOf } from '../lib/api-schema.ts'
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
-import { EXAMPLES } from './examples.ts'
+import { ALL_EXAMPLES } from './examples.ts'
 import { ALTERNATIVES, bodyName, NAMED_SCHEMAS, reference, STREAM_SCHEMAS } from './named-schemas.ts'
 
 /** The parts of an Elysia route that the document needs. */
@@ -152,7 +152,7 @@ function webhook(name: EventKind): Json {
         content: {
           'application/json': {
             schema: reference(bodyName(name)),
-            example: EXAMPLES.find((body) => body.data.name === name),
+            example: ALL_EXAMPLES.find((body) => body.data.name === name),
           },
         },
       },

@@ -1,4 +1,4 @@
-import type { Call, Contact, EventBody, Party, Recording, Stage } from '../calls/event.ts'
+import type { Call, CallEventBody, Contact, EventBody, Party, Recording, Stage, StateEventBody } from '../calls/event.ts'
 
 // One body of each event: a call that Anna answers and transfers to Ben.
 
@@ -163,8 +163,8 @@ const stageMissed: Stage = {
   result: 'no_answer',
 }
 
-/** One example for each event kind, in the order of the call. */
-export const EXAMPLES: readonly EventBody[] = [
+/** One example for each kind of event of a call, in the order of the call. */
+export const EXAMPLES: readonly CallEventBody[] = [
   { time: '2026-11-20T21:51:36.014118Z', data: { name: 'call_started', ...head(1), call: ringing } },
   {
     time: '2026-11-20T21:51:36.204118Z',
@@ -215,3 +215,57 @@ export const EXAMPLES: readonly EventBody[] = [
     data: { name: 'recording_saved', ...head(9), id: furtherId(4), call: ended, recording: { ...recorded, url: null } },
   },
 ]
+
+const stateHead = (place: number) => ({ id: furtherId(place), account: 'default', pbx: 'office', resync: false })
+
+/** One example for each kind of event of a phone, trunk, agent or queue. */
+export const STATE_EXAMPLES: readonly StateEventBody[] = [
+  {
+    time: '2026-11-20T21:50:00.104118Z',
+    data: {
+      name: 'phone_changed',
+      ...stateHead(5),
+      phone: {
+        extension: '101',
+        name: 'Anna',
+        state: 'registered',
+        since: '2026-11-20T21:50:00.104118Z',
+        device: 'idle',
+        contacts: 1,
+      },
+    },
+  },
+  {
+    time: '2026-11-20T21:50:02.004118Z',
+    data: {
+      name: 'trunk_changed',
+      ...stateHead(6),
+      trunk: { trunk: 'carrier', state: 'rejected', since: '2026-11-20T21:50:02.004118Z', reason: 'Rejected' },
+    },
+  },
+  {
+    time: '2026-11-20T21:50:04.404118Z',
+    data: {
+      name: 'agent_changed',
+      ...stateHead(7),
+      agent: {
+        extension: '101',
+        queue: 'support',
+        state: 'paused',
+        reason: 'lunch',
+        since: '2026-11-20T21:50:04.404118Z',
+      },
+    },
+  },
+  {
+    time: '2026-11-20T21:50:05.104118Z',
+    data: {
+      name: 'queue_changed',
+      ...stateHead(8),
+      queue: { queue: 'support', waiting: 2, longest_wait: 41, available: 0, busy: 3, paused: 1 },
+    },
+  },
+]
+
+/** One example for each kind of event. */
+export const ALL_EXAMPLES: readonly EventBody[] = [...EXAMPLES, ...STATE_EXAMPLES]

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { completed, readCallRecord, readEventBody, unknownOf } from '../../src/calls/stored-json.ts'
+import { completed, readCallEventBody, readCallRecord, unknownOf } from '../../src/calls/stored-json.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { ask, logIn } from '../help/client.ts'
@@ -141,7 +141,7 @@ describe.each(stores)('the store %s', (name) => {
       expect(readCallRecord(record)).toMatchObject({
         call: { from: { e164: null }, stages_omitted: 0, missed_by: expect.any(Array) },
       })
-    for (const { body } of bodies) expect(readEventBody(body).data.call.from).toHaveProperty('e164')
+    for (const { body } of bodies) expect(readCallEventBody(body).data.call.from).toHaveProperty('e164')
   })
 })
 

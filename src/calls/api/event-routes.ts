@@ -27,8 +27,12 @@ export const AnyBody = t.Union(Object.values(BODIES), { description: 'The body o
 export const ReadEvent = t.Object({
   id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
   event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
-  call_id: t.String({ description: 'The id of the call', form: UUID }),
-  sequence: Type.Integer({ minimum: 1, description: 'The place among the events of its call' }),
+  call_id: t.Union([t.String({ form: UUID }), t.Null()], {
+    description: 'The id of the call; `null` of the event of a phone, trunk, agent or queue',
+  }),
+  sequence: t.Union([Type.Integer({ minimum: 1 }), t.Null()], {
+    description: 'The place among the events of its call; `null` if it is of none',
+  }),
   created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
   body: described(AnyBody, 'The body of its requests, as an object'),
 })
@@ -134,6 +138,13 @@ function textOf({ items, nextCursor }: EventPage): string {
 }
 
 function itemText({ uuid, name, callId, sequence, atUs, body }: EventItem): string {
-  const head = { id: uuid, event: name, call_id: callId, sequence, created_at: rfc3339(atUs) }
+  const isOfCall = sequence > 0
+  const head = {
+    id: uuid,
+    event: name,
+    call_id: isOfCall ? callId : null,
+    sequence: isOfCall ? sequence : null,
+    created_at: rfc3339(atUs),
+  }
   return `${JSON.stringify(head).slice(0, -1)},"body":${body}}`
 }

@@ -4,7 +4,7 @@ import type { LiveCallAccount } from '../../store/operations/calls.ts'
 import { ERASED_START, MAX_EVENTS_OF_CALL } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
 import { createToE164 } from '../e164.ts'
-import { readEventBody } from '../stored-json.ts'
+import { readCallEventBody } from '../stored-json.ts'
 import { rebuildCall } from '../tracker/resync/rebuilt-call.ts'
 import { readLiveCall, type StoredCall, takeOverLiveCalls } from '../tracker/resync/takeover.ts'
 import { type LiveCall, liveCalls, newTracker } from '../tracker/tracker.ts'
@@ -114,7 +114,7 @@ async function rebuild(
   const past = events.map(({ name, sequence, body }) => ({
     name,
     sequence,
-    body: body.startsWith(ERASED_START) ? undefined : readEventBody(body),
+    body: body.startsWith(ERASED_START) ? undefined : readCallEventBody(body),
   }))
   return rebuildCall(callId, account, past)
 }

@@ -103,7 +103,7 @@ const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: 
   state,
   event,
   attempts_made,
-  call_id,
+  call_id ?? '',
   masked(url),
 ]
 

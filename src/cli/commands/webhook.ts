@@ -6,7 +6,7 @@ import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import { EXAMPLES } from '../../openapi/examples.ts'
+import { ALL_EXAMPLES } from '../../openapi/examples.ts'
 import { spellingOf } from '../../store/account-spelling.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
 import type { ListedWebhook } from '../../store/operations/webhooks.ts'
@@ -102,7 +102,7 @@ async function onAccount<Result>(
     const accountId = await store.accounts.accountGetId(spellingOf(account, await store.accounts.accountList()))
     if (accountId === undefined)
       throw new Fault('not_found', `there is no account ${account}: list the accounts with hookswitch user list`)
-    const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+    const samples = new Map(ALL_EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
     const webhooks = createWebhookService({ webhooks: store.webhooks })
     const note: Services['note'] = (event, facts) => noteAct(store, { event, email: null, account, facts })
     return await withTemplates(async (templates) => {

@@ -1,4 +1,5 @@
-import type { EventBody } from '../../calls/event.ts'
+import type { CallEventBody, EventBody } from '../../calls/event.ts'
+import { isOfCall } from '../../calls/event-subject.ts'
 import { readEvent } from '../event-sentence.ts'
 import { faultOf, type ReceivedRequest } from '../receiver.ts'
 import type { Played } from './recordings.ts'
@@ -23,7 +24,7 @@ export function newChecklist(): Checklist {
   const faults: string[] = []
   let wake = (): void => {}
 
-  function faultOfEvent({ data }: EventBody): string | undefined {
+  function faultOfEvent({ data }: CallEventBody): string | undefined {
     const expected = (sequences.get(data.call.id) ?? 0) + 1
     sequences.set(data.call.id, data.sequence)
     return data.sequence === expected ? undefined : `sequence is ${data.sequence}, expected ${expected}`
@@ -43,7 +44,8 @@ export function newChecklist(): Checklist {
     enter(request, secret) {
       const event = readEvent(request.body)
       const fault =
-        faultOf(request, secret) ?? (event === undefined ? 'the body is not a call event' : faultOfEvent(event))
+        faultOf(request, secret) ??
+        (event === undefined || !isOfCall(event) ? 'the body is not a call event' : faultOfEvent(event))
       if (fault !== undefined) faults.push(fault)
       if (event !== undefined) arrived.set(event.data.pbx, [...(arrived.get(event.data.pbx) ?? []), event.data.name])
       wake()

@@ -23,7 +23,9 @@ export const Delivery = t.Object({
   id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }),
   event_id: t.String({ description: 'the webhook-id header', form: UUID }),
   event: t.String({ description: 'The kind of event', form: { enum: EVENT_NAMES } }),
-  call_id: t.String({ description: 'The id of the call', form: UUID }),
+  call_id: t.Union([t.String({ form: UUID }), t.Null()], {
+    description: 'The id of the call; `null` of the event of a phone, trunk, agent or queue',
+  }),
   url: t.String({ description: 'The URL of the webhook', form: WEBHOOK_URL }),
   state: t.UnionEnum(DELIVERY_STATES, {
     default: undefined,

@@ -1,5 +1,6 @@
 import { deliveryIdText, type OpaqueIds, openOpaqueIds, readDeliveryId } from '../../http/opaque-ids.ts'
 import { notOfThisList, PAGE_SIZE, readCursor } from '../../http/paging.ts'
+import { callIdOf } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
 import {
@@ -183,7 +184,7 @@ export function deliveryOf(ids: OpaqueIds, row: DeliveryRow): Delivery {
     id: deliveryIdText(ids, row),
     event_id: row.uuid,
     event: row.event,
-    call_id: row.callId,
+    call_id: callIdOf({ name: row.event, callId: row.callId }),
     url: row.url,
     state,
     attempts_made: row.attemptsMade,

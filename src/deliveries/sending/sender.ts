@@ -1,3 +1,4 @@
+import { isOfState } from '../../lib/event-kinds.ts'
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
 import { stateNumber } from '../../store/operations/delivery-state.ts'
@@ -106,7 +107,13 @@ function createBeginning({ attempt, webhooks, observer }: SenderOptions, groups:
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
-    const sent = { id: uuid, timestampS, traceparent: traceparentOf(callId), body, group: groups.of(accountId) }
+    const sent = {
+      id: uuid,
+      timestampS,
+      traceparent: traceparentOf(isOfState(slot.delivery.event) ? uuid : callId),
+      body,
+      group: groups.of(accountId),
+    }
     return attemptFor(attempt, webhook, sent)
   }
 }

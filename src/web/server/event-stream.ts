@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { guard } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
 import type { Call } from '../../calls/event.ts'
+import { isOfCall } from '../../calls/event-subject.ts'
 import { readEventBody } from '../../calls/stored-json.ts'
 import { deliveryOf } from '../../deliveries/log/service.ts'
 import type { Emitter } from '../../deliveries/run/emitter.ts'
@@ -80,7 +81,8 @@ export function startStreams(options: StreamOptions): Streams {
     const watched = new Set([...clients].map((client) => client.accountId))
     for (const { accountId, body } of events) {
       if (!watched.has(accountId)) continue
-      send(accountId, 'call', JSON.stringify(readEventBody(body).data.call))
+      const read = readEventBody(body)
+      if (isOfCall(read)) send(accountId, 'call', JSON.stringify(read.data.call))
       send(accountId, 'event', body)
     }
   }

@@ -85,7 +85,9 @@ export const presetOf = (name: PresetName): Preset => PRESETS[name]
 /** https://github.com/cloudevents/spec: structured mode; `source` is a path. */
 function cloudEvent({ time, data }: EventView): string {
   const source = `/${[data.account, data.pbx ?? ''].map(encodeURIComponent).join('/')}`
-  const subject = data.call === undefined ? {} : { subject: data.call.id }
+  const { call, phone, trunk, agent, queue } = data
+  const about = call?.id ?? phone?.extension ?? trunk?.trunk ?? agent?.extension ?? queue?.queue
+  const subject = about === undefined ? {} : { subject: about }
   const head = { specversion: '1.0', id: data.id, source, type: `hookswitch.${data.name}`, ...subject, time }
   return json({ ...head, datacontenttype: JSON_TYPE, data })
 }

@@ -1,3 +1,4 @@
+import { stateSentenceOf } from '../../states/state-sentence.ts'
 import type { CallView, EventView, PartyView, StageView, TransferView } from './event-view.ts'
 
 /** An event in words: a title, and named facts. Not escaped. */
@@ -6,7 +7,10 @@ type Sentence = { readonly title: string; readonly facts: readonly (readonly [na
 /** Returns what happened, for a chat: "Anna (101) answered +4930123456". */
 export function chatSentenceOf({ data }: EventView): Sentence {
   const { name, call, stage, transfer, by } = data
-  if (call === undefined) return { title: `Hookswitch: ${name}`, facts: [['Account', data.account]] }
+  if (call === undefined) {
+    const title = stateSentenceOf(data) ?? `Hookswitch: ${name}`
+    return { title, facts: data.pbx === undefined ? [['Account', data.account]] : [['PBX', data.pbx]] }
+  }
   const from = partyName(call.from)
   const to = partyName(call.to)
   const title = titleOf(name, { call, from, to, stage, transfer, by })

@@ -1,8 +1,9 @@
+import type { StateView } from '../../states/state-sentence.ts'
+
 /** The parts of a body (calls/event.ts) that presets and MQTT topics use. */
 export type EventView = { readonly time: string; readonly data: EventData }
 
-type EventData = {
-  readonly name: string
+type EventData = StateView & {
   readonly id: string
   readonly account: string
   readonly pbx?: string

@@ -1,7 +1,7 @@
 import type { CallResult } from '../../../lib/call-enums.ts'
-import { type EventKind, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
+import { type CallEventKind, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
 import { rfc3339 } from '../../../lib/time.ts'
-import type { CallEvent, CallRecord, EventBody } from '../../event.ts'
+import type { CallEvent, CallEventBody, CallRecord } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
 import { relateToOthers } from '../rules/call-start.ts'
 import { takeDueHolds } from '../rules/holds.ts'
@@ -276,7 +276,7 @@ function emit(
   state: TrackerState,
   call: Call,
   events: CallEvent[],
-  name: EventKind,
+  name: CallEventKind,
   happenedUs: number,
   extra: object,
 ): void {
@@ -296,7 +296,7 @@ function emit(
     ...extra,
   }
   // The schemas of event.ts have the extra fields of each name; the tests check every body against its own.
-  const body = { time: rfc3339(atUs), data } as EventBody
+  const body = { time: rfc3339(atUs), data } as CallEventBody
   // Counted once nothing can fail any more: there must be no gap.
   call.sequence = sequence
   call.last = { atUs, id }

@@ -1,11 +1,11 @@
 import { parseTime } from '../../../lib/time.ts'
-import type { Call as CallBody, EventBody, Party as PartyBody, Stage as StageBody } from '../../event.ts'
+import type { Call as CallBody, CallEventBody, Party as PartyBody, Stage as StageBody } from '../../event.ts'
 import { newCall } from '../state/initial-state.ts'
 import type { Call, Party, Stage } from '../state/state.ts'
 import type { StoredCall } from './takeover.ts'
 
 /** An event of a call; of one whose call was erased there is no body. */
-export type PastEvent = { readonly name: string; readonly sequence: number; readonly body: EventBody | undefined }
+export type PastEvent = { readonly name: string; readonly sequence: number; readonly body: CallEventBody | undefined }
 
 /**
  * Returns a live call as its events show it, the oldest first, so that its call_started gets its call_ended: with no

@@ -37,7 +37,7 @@ export function matchesFilters(filters: DeliveryFilters, delivery: Delivery, cal
     (state === undefined || delivery.state === state) &&
     (event === undefined || delivery.event === event) &&
     (url === undefined || delivery.url === url) &&
-    (callId === undefined || delivery.call_id.endsWith(callId.toLowerCase())) &&
+    (callId === undefined || delivery.call_id?.endsWith(callId.toLowerCase()) === true) &&
     (number === undefined || call?.from.number === number || call?.to.number === number) &&
     (since === undefined || Date.parse(delivery.created_at) >= Date.parse(since)) &&
     (until === undefined || Date.parse(delivery.created_at) < Date.parse(until))

@@ -1,4 +1,5 @@
-import type { EventBody } from '../../../calls/event.ts'
+import type { CallEventBody, EventBody } from '../../../calls/event.ts'
+import { isOfCall } from '../../../calls/event-subject.ts'
 import type { Call, Delivery, LiveCall, Overview, Stage } from './resources.ts'
 
 /**
@@ -13,7 +14,8 @@ export type FeedEvent = {
   readonly id: string
   readonly name: string
   readonly at: string
-  readonly callId: string
+  /** `null` for an event of a phone, trunk, agent or queue. */
+  readonly callId: string | null
   /** `null` for an event that was stored before the page was opened: only its deliveries are known. */
   readonly body: EventBody | null
   readonly deliveries: readonly Delivery[]
@@ -50,7 +52,10 @@ export function applyLiveMessage(state: LiveState, message: LiveMessage, nowMs: 
     case 'call':
       return { ...state, calls: withCall(state.calls, message.call, null, nowMs) }
     case 'event':
-      return { calls: withEvent(state.calls, message.body, nowMs), feed: withFeedEvent(state.feed, message.body) }
+      return {
+        calls: isOfCall(message.body) ? withEvent(state.calls, message.body, nowMs) : state.calls,
+        feed: withFeedEvent(state.feed, message.body),
+      }
     case 'delivery':
       return { ...state, feed: withDelivery(state.feed, message.delivery) }
     case 'tick':
@@ -73,7 +78,7 @@ function withCall(calls: Calls, call: Call, pbx: string | null, nowMs: number): 
   })
 }
 
-function withEvent(calls: Calls, body: EventBody, nowMs: number): Calls {
+function withEvent(calls: Calls, body: CallEventBody, nowMs: number): Calls {
   const { data } = body
   const next = new Map(withCall(calls, data.call, data.pbx, nowMs))
   const entry = next.get(data.call.id)
@@ -116,7 +121,7 @@ function withFeedEvent(feed: Feed, body: EventBody): Feed {
     id: data.id,
     name: data.name,
     at: body.time,
-    callId: data.call.id,
+    callId: isOfCall(body) ? body.data.call.id : null,
     body,
     deliveries: before?.deliveries ?? [],
   }

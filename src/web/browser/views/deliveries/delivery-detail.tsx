@@ -109,7 +109,11 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
       </dd>
       <dt>Call</dt>
       <dd class="break">
-        <a href={routeHref('calls', delivery.call_id)}>{delivery.call_id}</a>
+        {delivery.call_id === null ? (
+          'of no call'
+        ) : (
+          <a href={routeHref('calls', delivery.call_id)}>{delivery.call_id}</a>
+        )}
       </dd>
       <dt>Event id (webhook-id)</dt>
       <dd class="break">{delivery.event_id}</dd>

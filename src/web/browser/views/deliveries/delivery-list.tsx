@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { isOfCall } from '../../../../calls/event-subject.ts'
 import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
 import { DeliveryBadge, EventLabel } from '../../components/badge.tsx'
 import { DeliveryDue } from '../../components/delivery-due.tsx'
@@ -94,7 +95,8 @@ function useNewDeliveries(list: PagedList<Delivery>, filters: DeliveryFilters): 
     if (items === null) return
     const matches = (delivery: Delivery) => {
       const event = liveState.get().feed.find(({ id }) => id === delivery.event_id)
-      return matchesFilters(filters, delivery, event?.body?.data.call)
+      const call = event?.body && isOfCall(event.body) ? event.body.data.call : undefined
+      return matchesFilters(filters, delivery, call)
     }
     return subscribeDeliveries((changed) => {
       list.update((before) => updateDeliveries(before, changed))
@@ -186,7 +188,7 @@ function NoDeliveries({ filtered }: { filtered: boolean }) {
 
 function DeliveryRow({ item }: { item: Delivery }) {
   const href = routeHref('deliveries', item.id)
-  const shortCallId = item.call_id.slice(-8)
+  const shortCallId = item.call_id?.slice(-8)
   return (
     <tr onClick={(event) => openUnlessLink(event, href)}>
       <td class="cell-state">
@@ -201,9 +203,11 @@ function DeliveryRow({ item }: { item: Delivery }) {
         <WebhookLabel url={item.url} />
       </td>
       <td class="id-cell cell-extra">
-        <a href={routeHref('calls', item.call_id)} title={item.call_id} aria-label={`${shortCallId}, the call`}>
-          {shortCallId}
-        </a>
+        {item.call_id === null ? null : (
+          <a href={routeHref('calls', item.call_id)} title={item.call_id} aria-label={`${shortCallId}, the call`}>
+            {shortCallId}
+          </a>
+        )}
       </td>
       <td class="cell-when">
         <Time at={item.created_at} day />

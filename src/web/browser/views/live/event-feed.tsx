@@ -1,4 +1,6 @@
 import type { EventBody } from '../../../../calls/event.ts'
+import { isOfCall } from '../../../../calls/event-subject.ts'
+import { stateSentenceOf } from '../../../../states/state-sentence.ts'
 import { EventLabel } from '../../components/badge.tsx'
 import { DeliveryLink } from '../../components/delivery-link.tsx'
 import { overview } from '../../lib/connection.ts'
@@ -20,9 +22,15 @@ export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
             <time dateTime={event.at} title={formatExactTime(event.at)}>
               {formatTimeMs(event.at)}
             </time>
-            <a href={routeHref('calls', event.callId)} class="feed-name" title="Open the call">
-              <EventLabel name={event.name} />
-            </a>
+            {event.callId === null ? (
+              <span class="feed-name">
+                <EventLabel name={event.name} />
+              </span>
+            ) : (
+              <a href={routeHref('calls', event.callId)} class="feed-name" title="Open the call">
+                <EventLabel name={event.name} />
+              </a>
+            )}
             <span class="feed-detail">{event.body === null ? '' : describeEvent(event.body)}</span>
           </div>
           <ul class="deliveries" aria-label="Deliveries">
@@ -51,6 +59,7 @@ function hasFailed(delivery: Delivery): boolean {
 }
 
 function describeEvent(body: EventBody): string {
+  if (!isOfCall(body)) return stateSentenceOf(body.data) ?? ''
   const { data } = body
   if ('by' in data) return data.by === null ? '' : formatParty(data.by)
   if ('stage' in data) return formatStage(data.stage)
