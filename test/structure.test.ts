@@ -51,6 +51,8 @@ const FOLDERS = [
   'recordings',
   'recordings/copies',
   'recordings/sources',
+  'states/ingest',
+  'states/board',
   'calls/ingest',
   'calls/api',
   'calls/tracker',

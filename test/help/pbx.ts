@@ -6,6 +6,7 @@ import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
 import { createEndpoints, type Endpoints, type SavedEndpoints } from '../../src/pbx/endpoints/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/watch/supervisor.ts'
+import type { StateSignal } from '../../src/states/signal.ts'
 import { type PbxServer, startPbx } from './pbx-server.ts'
 
 export const fixture = (name: string): string =>
@@ -22,6 +23,8 @@ export type Watched = Supervisor & {
   readonly saved: Endpoints['saved']
   /** What came out of the connector, in order. */
   readonly entries: Entry[]
+  /** What it showed of phones, trunks, agents and queues. */
+  readonly states: readonly StateSignal[]
   readonly logged: { level: string; fact: { reason?: string; retryInSeconds?: number }; message: string }[]
 }
 
@@ -62,6 +65,7 @@ export function watchPbx(
       return []
     },
   }
+  const states: StateSignal[] = []
   const endpoints = createEndpoints(parsed.pbx, saved)
   let lastRun: PbxRun | null = null
   const supervisor = startSupervisor({
@@ -80,10 +84,11 @@ export function watchPbx(
         if (signal.kind === 'disconnected') entries.push({ kind: 'disconnected' })
       }
     },
+    stateFeed: (signals) => void states.push(...signals),
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
   })
-  return { ...supervisor, entries, logged, endpoints: endpoints.list, saved: endpoints.saved }
+  return { ...supervisor, entries, logged, states, endpoints: endpoints.list, saved: endpoints.saved }
 }
 
 /** Starts a PBX that sends what a test wants it to. `answer` gets each block of lines that a client sends. */

@@ -15,6 +15,8 @@ type PrunerOptions = {
 }
 
 const EVERY_MS = 10 * 60_000
+/** What phones and agents do changes often, and is of no use for long. */
+const SHORT_LIVED_US = 86_400 * SECOND
 /** A URL that left the list may come back while its receiver still has the secret. */
 const SECRETS_KEPT_US = 365 * 86_400 * SECOND
 
@@ -41,6 +43,13 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
       if (step.lastId === null) break
       afterId = step.lastId
       await Bun.sleep(PAUSE_MS)
+    }
+    for (let after: number | null = 0; after !== null && !stopped() && mayPrune(); ) {
+      const step = { afterId: after, beforeUs: nowUs() - SHORT_LIVED_US, limit: STEP }
+      const { lastId, pruned: some } = await maintenance.shortLivedPrune(step)
+      pruned += some
+      after = lastId
+      if (after !== null) await Bun.sleep(PAUSE_MS)
     }
     pruned += await inSmallSteps(
       () => maintenance.webhookPrune(STEP),

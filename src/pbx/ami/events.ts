@@ -126,6 +126,31 @@ export const CALL_EVENTS = {
   },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
+/** Names of devices that calls are not made with: their states are the most frequent events of all. */
+const NO_DEVICE =
+  /^(custom|park|queue|meetme|confbridge|calendar|presence|mwi|local|agent|xmpp|hint|stasis|message|bridge):?/i
+
+/** Returns whether a device of Asterisk is one that calls are made with. */
+export const isEndpoint = (device: string): boolean => /^\w+\/[^/${}&]+$/.test(device) && !NO_DEVICE.test(device)
+
+/**
+ * Events that show states of phones, trunks, agents and queues. Those of callers in queues are among CALL_EVENTS. The
+ * rows of lists may have the same names: all of them are read.
+ */
+export const STATE_EVENTS = {
+  DeviceStateChange: { class: 'call', only: (peek) => isRow(peek) || isEndpoint(peek('Device')) },
+  ContactStatus: { class: 'system' },
+  // Those of PJSIP say less than its ContactStatus.
+  PeerStatus: { class: 'system', only: (peek) => isRow(peek) || peek('ChannelType') !== 'PJSIP' },
+  Registry: { class: 'system' },
+  QueueMemberStatus: { class: 'agent' },
+  QueueMemberAdded: { class: 'agent' },
+  QueueMemberRemoved: { class: 'agent' },
+  QueueMemberPause: { class: 'agent' },
+  // Of chan_sip's time: Asterisk 11 and older, and some forks of later ones.
+  QueueMemberPaused: { class: 'agent' },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
 /** Events that the session itself wants: the run of Asterisk, its end, and a changed configuration. */
 const SESSION_EVENTS = {
   FullyBooted: { class: 'system' },
@@ -146,7 +171,15 @@ const ROWS: Readonly<Record<string, Shape>> = {
 
 export type CallEvent = keyof typeof CALL_EVENTS
 
-const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))
+/** The events that show states of phones, trunks, agents and queues. */
+export type StateEvent = keyof typeof STATE_EVENTS | 'QueueCallerJoin' | 'QueueCallerLeave'
+
+/** Returns whether an event is of a phone, trunk, agent or queue alone, and not of a call too. */
+export const isStateEvent = (name: string): boolean => Object.hasOwn(STATE_EVENTS, name)
+
+const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(
+  Object.entries({ ...CALL_EVENTS, ...STATE_EVENTS, ...SESSION_EVENTS }),
+)
 
 /** Lists the classes of all wanted events, for the login. */
 export const EVENT_CLASSES: readonly EventClass[] = [...new Set([...EVENTS.values()].map((event) => event.class))]

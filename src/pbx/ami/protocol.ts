@@ -5,16 +5,19 @@ import { addressOf } from '../connection/socket.ts'
 import type { Timeouts } from '../connection/timeouts.ts'
 import { createActions, ping } from './actions.ts'
 import { AmiDecoder } from './decoder.ts'
-import { isSheddable, isWanted, variablesOf } from './events.ts'
+import { isSheddable, isStateEvent, isWanted, variablesOf } from './events.ts'
 import type { AmiFrame } from './frame.ts'
 import { requestInventory } from './inventory.ts'
 import { logIn } from './login.ts'
 import { requestStart, runOf } from './restart-detection.ts'
 import { createSnapshotRequest } from './snapshot-request.ts'
+import { requestStates } from './state-lists.ts'
+import { createAmiStates } from './states.ts'
 
 const REPLY: Received = { kind: 'reply' }
 const UNWANTED: Received = { kind: 'unwanted' }
 const EVENT: Received = { kind: 'event' }
+const STATE: Received = { kind: 'state' }
 /** Events about the Asterisk itself. */
 const NOTICES: ReadonlyMap<string, Received> = new Map([
   ['Shutdown', { kind: 'shutdown' }],
@@ -32,6 +35,7 @@ type Wire = { readonly write: (text: string) => void; readonly timeouts: Timeout
 function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Protocol<AmiFrame> {
   const actions = createActions(write, timeouts)
   const variables = variablesOf(source)
+  const states = createAmiStates()
   let startedUs: number | null = null
   let isFirstEvent = true
 
@@ -45,7 +49,7 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
       // The first event after the login; a later one is of no use, or was written by a caller.
       if (isFirstEvent && frame.name === 'FullyBooted') startedUs = startOf(frame, arrivedUs)
       isFirstEvent = false
-      return NOTICES.get(frame.name) ?? EVENT
+      return NOTICES.get(frame.name) ?? (isStateEvent(frame.name) ? STATE : EVENT)
     },
     logIn: () => logIn(source, actions, () => decoder.greeting),
     async identifyRun(last) {
@@ -54,6 +58,8 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
     },
     requestSnapshot: createSnapshotRequest(actions, nowUs, source.tenants?.variable),
     requestInventory: () => requestInventory(source, actions),
+    statesOf: states.signals,
+    requestStates: (feed) => requestStates({ source, actions, states, nowUs, feed }),
     isSheddable: (frame) => isSheddable(frame.name),
     idleMs: timeouts.idleMs,
     probe: () => ping(actions),

@@ -4,9 +4,10 @@ import type { Ending } from './ending.ts'
 import type { Inbox } from './inbox.ts'
 import type { InboxEntry } from './inbox-entry.ts'
 import type { InventoryRefresh } from './inventory-refresh.ts'
-import type { Protocol } from './protocol.ts'
+import type { Protocol, StateFeed } from './protocol.ts'
 import type { Resync } from './resync.ts'
 import type { PbxSocket } from './socket.ts'
+import type { StateRefresh } from './state-refresh.ts'
 
 /** The counters of one PBX, over all its connections. */
 export type PbxCounts = {
@@ -39,19 +40,21 @@ export type ConnectionParts<Frame> = {
   readonly inbox: Inbox<InboxEntry<Frame>>
   readonly resync: Resync
   readonly inventory: InventoryRefresh
+  readonly states: StateRefresh
   readonly ending: Ending
 }
 
 type Options<Frame> = ConnectionParts<Frame> & {
   readonly name: string
   readonly counts: PbxCounts
+  readonly stateFeed: StateFeed
   readonly log: Log
   readonly nowUs: NowUs
 }
 
 /** Creates the reader of the frames of one PBX connection. */
 export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
-  const { name: pbx, counts, log, nowUs, socket, protocol, inbox, resync, inventory, ending } = options
+  const { name: pbx, counts, log, nowUs, socket, protocol, inbox, resync, inventory, states, ending } = options
   let isShuttingDown = false
   let readMs = performance.now()
   /** The size of the chunks since the last entry that the inbox took; nothing is kept of those that it did not. */
@@ -88,8 +91,13 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
       default:
         counts.events += 1
         if (received.kind === 'shutdown') isShuttingDown = true
-        if (received.kind === 'reload') inventory.schedule()
+        if (received.kind === 'reload') {
+          inventory.schedule()
+          states.schedule()
+        }
         if (received.kind === 'heartbeat') return
+        options.stateFeed(protocol.statesOf(frame, arrivedUs))
+        if (received.kind === 'state') return
         enqueue({ frame, arrivedUs })
         protocol.ask?.(frame, takeAnswer)
     }
@@ -101,6 +109,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
 
   function taint(event: string): void {
     counts.taints += 1
+    states.schedule()
     // Logged once for each resync: a caller must not be able to fill the log.
     if (resync.request())
       log.warn(

@@ -1,7 +1,11 @@
+import type { StateSignal } from '../../states/signal.ts'
 import type { Inbox } from './inbox.ts'
 import type { InboxEntry } from './inbox-entry.ts'
 import type { InventoryReply } from './inventory-refresh.ts'
 import type { SocketAddress } from './socket.ts'
+
+/** Takes signals of phones, trunks, agents and queues. It must not wait: the socket's reader calls it. */
+export type StateFeed = (signals: readonly StateSignal[]) => void
 
 /**
  * Why a connection is over, for people, without a secret. `refused`: trying again soon would not help, and might get
@@ -19,6 +23,8 @@ export type Login = { readonly kind: 'in' } | { readonly kind: 'refused' | 'lost
 export type Received =
   /** A reply that was awaited, an event for the translator, a mere sign of life, or nothing of use. */
   | { readonly kind: 'reply' | 'event' | 'heartbeat' | 'unwanted' }
+  /** An event of a phone, trunk, agent or queue alone. */
+  | { readonly kind: 'state' }
   /** The PBX shuts down, or has reloaded its configuration. */
   | { readonly kind: 'shutdown' | 'reload' }
   /** An event that a caller may have written into. */
@@ -39,6 +45,10 @@ export type Protocol<Frame> = {
   /** Requests the list of channels and puts it into the inbox; resolves with whether it was complete. */
   requestSnapshot(inbox: Inbox<InboxEntry<Frame>>): Promise<boolean>
   requestInventory(): Promise<InventoryReply>
+  /** Returns what an event shows of phones, trunks, agents and queues. */
+  statesOf(frame: Frame, arrivedUs: number): readonly StateSignal[]
+  /** Requests what phones, trunks, agents and queues are now, and feeds it as it arrives. */
+  requestStates(feed: StateFeed): Promise<void>
   /** Asks the PBX what an event leaves open; each answer is a frame that is taken like an event. */
   ask?(frame: Frame, answered: (frame: Frame) => void): void
   /** Returns whether a frame may be dropped first when frames arrive faster than they are handled. */

@@ -8,9 +8,10 @@ import { createInbox, type Intake } from './inbox.ts'
 import { type InboxEntry, translate } from './inbox-entry.ts'
 import { createInventoryRefresh } from './inventory-refresh.ts'
 import { watchLiveness } from './liveness.ts'
-import type { Dialect, PbxRun, SessionEnd } from './protocol.ts'
+import type { Dialect, PbxRun, SessionEnd, StateFeed } from './protocol.ts'
 import { createResync } from './resync.ts'
 import { openSocket } from './socket.ts'
+import { createStateRefresh } from './state-refresh.ts'
 import type { Timeouts } from './timeouts.ts'
 
 /** Takes signals. It must not wait: it is called between two reads of the socket. */
@@ -23,6 +24,7 @@ type SessionOptions<Frame> = {
   /** The endpoints of the PBX, which each inventory updates. */
   readonly endpoints: Endpoints
   readonly feed: Feed
+  readonly stateFeed: StateFeed
   /** Returns whether a channel that was up is not in the last snapshot. */
   readonly isAnyMissing?: (() => boolean) | undefined
   /** The run of the PBX at an earlier connection. */
@@ -58,7 +60,7 @@ const RELEASE_MS = 50
 
 /** Connects to a PBX and follows it until the connection is over. */
 export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): Session {
-  const { name: pbx, timeouts, intake, endpoints, log, isAnyMissing, counts, nowUs } = options
+  const { name: pbx, timeouts, intake, endpoints, stateFeed, log, isAnyMissing, counts, nowUs } = options
   const ending = createEnding()
   const socket = openSocket(dialect.address, timeouts.connectMs)
   const protocol = dialect.open({ write: socket.write, lost: (reason) => ending.end('lost', reason) })
@@ -73,8 +75,9 @@ export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOpt
     })
   const resync = createResync({ snapshot, isAnyMissing, timeouts })
   const inventory = createInventoryRefresh({ pbx, request: protocol.requestInventory, endpoints, log, timeouts })
-  const shared = { socket, protocol, inbox, resync, inventory, ending }
-  const reader = createFrameReader({ ...shared, name: pbx, counts, log, nowUs })
+  const states = createStateRefresh({ pbx, request: protocol.requestStates, feed: stateFeed, log, nowUs, timeouts })
+  const shared = { socket, protocol, inbox, resync, inventory, states, ending }
+  const reader = createFrameReader({ ...shared, name: pbx, counts, stateFeed, log, nowUs })
   void socket.closed.then((reason) => ending.end('lost', reason))
   return {
     ended: run({ ...shared, options, reader, stage: 'connecting' }),
@@ -141,6 +144,7 @@ async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
     )
   await firstInventory(connection)
 
+  if (!ending.isOver()) connection.states.begin()
   inbox.resume()
   for (let entries = await inbox.next(); entries.length > 0; entries = await inbox.next()) handle(connection, entries)
 }
@@ -202,11 +206,12 @@ function announce<Frame>(connection: Connection<Frame>, pbxRun: PbxRun | null): 
 
 /** Ends all that goes on over a connection. */
 function close<Frame>(
-  { resync, inventory, protocol, socket, inbox }: Connection<Frame>,
+  { resync, inventory, states, protocol, socket, inbox }: Connection<Frame>,
   kind: SessionEnd['kind'],
 ): void {
   resync.stop()
   inventory.stop()
+  states.stop()
   protocol.close(kind)
   socket.close()
   inbox.stop()

@@ -22,6 +22,8 @@ export type Timeouts = {
   readonly inventoryMinMs: number
   /** Between two inventories, at the most: Asterisk does not report a reload of the dialplan alone. */
   readonly inventoryMaxMs: number
+  /** From a reason to doubt the states of phones, trunks, agents and queues to the next lists of them. */
+  readonly statesAgainMs: number
 }
 
 export const TIMEOUTS: Timeouts = {
@@ -37,4 +39,5 @@ export const TIMEOUTS: Timeouts = {
   reloadMs: 5_000,
   inventoryMinMs: 60_000,
   inventoryMaxMs: 3_600_000,
+  statesAgainMs: 2_000,
 }

@@ -50,6 +50,8 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
     identifyRun: () => requestRun(commands),
     requestSnapshot: createSnapshotRequest(commands, nowUs, source.tenants),
     requestInventory: () => requestInventory(commands),
+    statesOf: () => [],
+    requestStates: async () => {},
     ask: questions.ask,
     isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
     // It sends a heartbeat every 20 seconds.

@@ -9,7 +9,7 @@ import type { AmiFrame } from '../ami/frame.ts'
 import { amiDialect } from '../ami/protocol.ts'
 import type { PbxCounts } from '../connection/frame-reader.ts'
 import type { Intake } from '../connection/inbox.ts'
-import type { PbxRun, SessionEnd } from '../connection/protocol.ts'
+import type { PbxRun, SessionEnd, StateFeed } from '../connection/protocol.ts'
 import { type Feed, type Session, startSession } from '../connection/session.ts'
 import { TIMEOUTS, type Timeouts } from '../connection/timeouts.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
@@ -42,6 +42,7 @@ export type SupervisorOptions = {
   readonly translators: Translators
   readonly memory: Pick<EndpointMemory, 'endpoints' | 'lastRun' | 'setRun'>
   readonly feed: Feed
+  readonly stateFeed: StateFeed
   /** Counts the entries of all inboxes; shared by all PBXs. */
   readonly intake?: Intake
   /**
@@ -159,11 +160,11 @@ type ForSession = {
 }
 
 function openSession(options: SupervisorOptions, forSession: ForSession): Session {
-  const { source, memory, feed, isAnyMissing, intake = { waiting: 0 }, log, translators } = options
+  const { source, memory, feed, stateFeed, isAnyMissing, intake = { waiting: 0 }, log, translators } = options
   const { timeouts, nowUs } = forSession
   const { endpoints } = memory
   const lastRun = memory.lastRun()
-  const shared = { ...forSession, name: source.name, endpoints, feed, isAnyMissing, intake, log, lastRun }
+  const shared = { ...forSession, name: source.name, endpoints, feed, stateFeed, isAnyMissing, intake, log, lastRun }
   if (source.protocol === 'esl')
     return startSession(eslDialect(source, timeouts, nowUs), {
       ...shared,

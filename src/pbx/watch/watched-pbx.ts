@@ -6,6 +6,8 @@ import type { Clock } from '../../deliveries/policy/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
+import type { Present } from '../../states/board/subject.ts'
+import { startStateIngest } from '../../states/ingest/state-ingest.ts'
 import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import { createAmiTranslator } from '../ami/translator/translator.ts'
@@ -15,6 +17,7 @@ import type { KnownEndpoint } from '../endpoints/endpoints.ts'
 import { createEslTranslator } from '../esl/translator/translator.ts'
 import { startEndpointMemory } from './endpoint-memory.ts'
 import type { PbxList } from './pbx-list.ts'
+import { endpointEntriesOf, stateOwners } from './state-owners.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
 
 /** The translators of both kinds of PBX. */
@@ -51,6 +54,8 @@ export type WatchedPbx = {
   /** Returns how many calls are up, for each account that has some; of a PBX with tenants for each that ever had. */
   callCounts(): ReadonlyMap<number, number>
   endpoints(): readonly KnownEndpoint[]
+  /** Returns the phones, trunks, agents and queues of an account as they are now. */
+  states(account: string): Iterable<Present>
   waiting(): number
   /** Connects, if it is not connected. */
   connect(): void
@@ -88,6 +93,19 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     ...(nowUs && { nowUs }),
     log,
   })
+  const states = await startStateIngest({
+    ...stateOwners(source, pbxs.accounts),
+    calls: store.calls,
+    ownership,
+    pbx: source.name,
+    accountIdOf: pbxs.accounts.get,
+    // FreeSWITCH names its users and gateways in its lists of them.
+    endpoints: source.protocol === 'esl' ? () => undefined : endpointEntriesOf(memory.endpoints),
+    onStored,
+    log,
+    ...(nowUs && { nowUs }),
+    steadyUs: clock.steadyUs,
+  })
   const { feed, isAnyMissing } = ingest
   const start = () =>
     startSupervisor({
@@ -95,6 +113,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
       memory,
       translators: TRANSLATORS,
       feed,
+      stateFeed: states.feed,
       isAnyMissing,
       isFirst,
       intake,
@@ -121,6 +140,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     callCounts: () =>
       new Map([...memory.accountsWithCalls().map((id) => [id, 0] as const), ...ingest.liveCallCounts()]),
     endpoints: () => memory.endpoints.list(),
+    states: states.presentOf,
     waiting: ingest.pendingEvents,
     connect() {
       supervisor ??= start()
@@ -129,7 +149,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     disconnect,
     async stop() {
       await disconnect()
-      await Promise.all([ingest.stop(), memory.stop()])
+      await Promise.all([ingest.stop(), states.stop(), memory.stop()])
     },
   }
 }

@@ -39,6 +39,9 @@ export type AccountBatch = {
 /** A live call as it is stored: `state` is the JSON of a StoredCall. */
 export type LiveCallRow = { readonly id: string; readonly state: string }
 
+/** A phone, trunk, agent or queue as it is stored: `state` is JSON, `null` to remove it. */
+export type SubjectRow = { readonly id: string; readonly state: string | null }
+
 /** All that happened at one PBX since the last commit. */
 export type CallBatch = {
   readonly pbx: string
@@ -48,6 +51,8 @@ export type CallBatch = {
   readonly removed: readonly string[]
   /** Recordings as they are now. Stored recordings change only while they are pending. */
   readonly recordings?: readonly RecordingRecord[]
+  /** Phones, trunks, agents and queues as they are now. */
+  readonly subjects?: readonly SubjectRow[]
   readonly nowSteadyUs: number
 }
 
@@ -106,6 +111,8 @@ export type CallStore = {
    * because an answer was lost, the same batch can be given again: it is stored once.
    */
   batchStore(batch: CallBatch, fence?: Fence): Promise<PlacedEvent[]>
+  /** Returns the phones, trunks, agents and queues of a PBX as they were stored last (JSON). */
+  subjectStateList(pbx: string): Promise<{ readonly id: string; readonly state: string }[]>
   /** Returns the live calls of a PBX as they were stored last, in the order of their ids. */
   liveCallList(pbx: string): Promise<LiveCallRow[]>
   /** Returns whose each live call of a PBX is: the account that got its start. */

@@ -44,6 +44,16 @@ export type MaintenanceStore = {
     nowUs: number
     limit: number
   }): Promise<{ lastId: number | null; pruned: number }>
+  /**
+   * Deletes events that are kept for a short time only and happened before a time, with their deliveries, of the next
+   * `limit` such events above an id. Those with a pending delivery stay. Returns how many, and the last one that was
+   * checked (`null`: the others are too young).
+   */
+  shortLivedPrune(step: {
+    afterId: number
+    beforeUs: number
+    limit: number
+  }): Promise<{ lastId: number | null; pruned: number }>
   /** Deletes webhooks that left their list and have no deliveries, at most `limit`. Returns how many. */
   webhookPrune(limit: number): Promise<number>
   /** Deletes secrets whose URL left its list before a time, at most `limit`, with their tokens. Returns how many. */

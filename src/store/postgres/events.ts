@@ -26,6 +26,21 @@ recorded AS (
     stamp = excluded.stamp, sha256 = excluded.sha256, media_type = excluded.media_type, copy = excluded.copy
   WHERE recordings.state = 'pending'),`
 
+/**
+ * Returns the part of a statement that stores the states of phones, trunks, agents and queues, by the number of its
+ * first parameter: jobs (int[]), PBXs, ids and states (text[]). Those without a state are removed.
+ */
+const SUBJECTS = (first: number, condition: string): string => {
+  const rows = `unnest($${first}::int[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[])
+    AS s(job, pbx, id, state)`
+  return `
+known AS (
+  INSERT INTO subject_states (pbx, id, state) SELECT s.pbx, s.id, s.state FROM ${rows} WHERE s.state IS NOT NULL ${condition}
+  ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state),
+forgotten AS (
+  DELETE FROM subject_states c USING ${rows} WHERE s.state IS NULL AND c.pbx = s.pbx AND c.id = s.id ${condition}),`
+}
+
 type EventJob = { readonly batch: CallBatch; readonly fence?: Fence | undefined }
 
 const REFUSED = 'HS001'
@@ -40,8 +55,10 @@ const NO_PARTITION = '23514'
  * and sent again with the new one. In a run of the database that has no history yet it is refused, too: the next event
  * may get an id that a lost one had before a restore or a failover.
  */
-const statementOf = (isFenced: boolean): string => {
+const statementOf = (isFenced: boolean, hasSubjects: boolean): string => {
   const notLost = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
+  // Most commits have no such rows: those need not pay for them.
+  const subjects = hasSubjects ? SUBJECTS(isFenced ? 30 : 27, notLost('s.job').replace('WHERE', 'AND')) : ''
   // Leases are locked before accounts: those are locked for all, and for as short a time as can be.
   const first = isFenced ? 'AND (SELECT count(*) FROM lost) >= 0' : ''
   return `
@@ -70,6 +87,7 @@ over AS (
   DELETE FROM live_calls c USING unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
   WHERE l.state IS NULL AND c.pbx = l.pbx AND c.id = l.id ${notLost('l.job').replace('WHERE', 'AND')}),
 ${RECORDED(25, 26, notLost('r.job'))}
+${subjects}
 saved AS (
   INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, record)
   SELECT r.call->>0, (r.call->>1)::bigint, (r.call->>2)::bigint, r.call->>3, r.call->>4, r.call->>5, r.record
@@ -88,8 +106,9 @@ UNION ALL SELECT place::int, id, NULL, NULL, NULL FROM numbered
 ${isFenced ? 'UNION ALL SELECT NULL, NULL, job, name, NULL FROM lost' : ''}`
 }
 
-const PLAIN = statementOf(false)
-const FENCED = statementOf(true)
+const STATEMENTS = [false, true].map((isFenced) =>
+  [false, true].map((hasSubjects) => statementOf(isFenced, hasSubjects)),
+)
 
 type Answer = { place: number | null; id: number; job: number | null; lease: string | null }
 
@@ -119,6 +138,8 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
 
   async function send(jobs: readonly EventJob[]): Promise<Stored> {
     const isFenced = jobs.some(({ fence }) => fence !== undefined)
+    const hasSubjects = jobs.some(({ batch }) => (batch.subjects ?? []).length > 0)
+    const text = STATEMENTS[Number(isFenced)]?.[Number(hasSubjects)] ?? ''
     const events = eventsOf(jobs)
     const accountIds = [...new Set(events.map(({ accountId }) => accountId))]
     for (;;) {
@@ -137,9 +158,10 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
         ...deliveryValues(webhookIds),
         ...callValues(jobs),
         ...(isFenced ? fenceValues(jobs) : []),
+        ...(hasSubjects ? subjectValues(jobs) : []),
       ]
       try {
-        const answer = await again(() => client.query<Answer>(isFenced ? FENCED : PLAIN, values))
+        const answer = await again(() => client.query<Answer>(text, values))
         turns.isMade()
         return { answer, places: wanted.map(({ place }) => place), webhookIds }
       } catch (error) {
@@ -188,10 +210,10 @@ function resultsOf(jobs: readonly EventJob[], { answer, places, webhookIds }: St
   })
 }
 
-const rowCount = ({ parts, live, removed, recordings = [] }: CallBatch): number =>
+const rowCount = ({ parts, live, removed, recordings = [], subjects = [] }: CallBatch): number =>
   parts.reduce(
     (sum, { events, saved }) => sum + events.length + saved.length,
-    live.length + removed.length + recordings.length,
+    live.length + removed.length + recordings.length + subjects.length,
   )
 
 const eventsOf = (jobs: readonly EventJob[]) =>
@@ -257,6 +279,21 @@ function callValues(jobs: readonly EventJob[]): Value[] {
     texts(saved.map(({ record }) => record)),
     ints(recordings.map(({ job }) => job)),
     texts(recordings.map(({ row }) => JSON.stringify(row))),
+  ]
+}
+
+function subjectValues(jobs: readonly EventJob[]): Value[] {
+  const subjects = lastOf(
+    jobs.flatMap(({ batch: { pbx, subjects = [] } }, job) =>
+      subjects.map(({ id, state }) => ({ job, pbx, id, state })),
+    ),
+    ({ pbx, id }) => JSON.stringify([pbx, id]),
+  )
+  return [
+    ints(subjects.map(({ job }) => job)),
+    texts(subjects.map(({ pbx }) => pbx)),
+    texts(subjects.map(({ id }) => id)),
+    texts(subjects.map(({ state }) => state)),
   ]
 }
 

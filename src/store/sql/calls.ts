@@ -78,6 +78,9 @@ function* readCallIdsEndingIn({ ending, beforeId }: EndingQuery): Work<{ ids: st
 /** The operations that read calls, live and saved. */
 export const CALLS: Declarations<Omit<CallStore, 'batchStore' | 'pbxMemoryGet' | 'pbxMemorySet'>> = {
   liveCallList: read((pbx) => all<LiveCallRow>(sql`SELECT id, state FROM live_calls WHERE pbx = ${pbx} ORDER BY id`)),
+  subjectStateList: read((pbx) =>
+    all<{ id: string; state: string }>(sql`SELECT id, state FROM subject_states WHERE pbx = ${pbx} ORDER BY id`),
+  ),
   liveCallListAccounts: read((pbx) =>
     all<LiveCallAccount>(sql`
       SELECT l.id AS "callId", a.id AS "accountId", a.name AS account FROM live_calls l JOIN accounts a

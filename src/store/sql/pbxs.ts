@@ -29,6 +29,7 @@ function* setCallsEnded({ name, version }: { name: string; version: string }): W
   const pbx = yield* first<{ url: string | null }>(ended)
   if (pbx === undefined) return false
   yield* run(sql`DELETE FROM pbx_memory WHERE pbx = ${name}`)
+  yield* run(sql`DELETE FROM subject_states WHERE pbx = ${name}`)
   yield* run(sql`DELETE FROM pbx_states WHERE pbx = ${name}`)
   if (pbx.url !== null) return true
   yield* run(sql`DELETE FROM pbxs WHERE name = ${name} AND ${UNNEEDED}`)

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
 import type { MaintenanceStore } from '../operations/maintenance.ts'
+import { ENDED_TABLE, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
 import { forgetKept } from './flows.ts'
 import { type Declarations, write } from './operation.ts'
-import { all, count, either, onSqlite, run, tableOf, texts } from './statement.ts'
+import { all, among, count, either, integers, onSqlite, run, tableOf, texts, type Work } from './statement.ts'
 
 /** The old calls of an account, direction by direction where the index has them so. */
 const oldCalls = (beforeUs: number, limit: number) =>
@@ -17,11 +18,36 @@ const oldCalls = (beforeUs: number, limit: number) =>
         (SELECT id FROM calls WHERE account_id = a.id AND saved_at < ${beforeUs} LIMIT ${limit}) AS c`,
   })
 
+type ShortLivedStep = Parameters<MaintenanceStore['shortLivedPrune']>[0]
+
+/** The newest event stays, so that no id is given twice; so do those with a pending delivery. */
+function* pruneShortLived({
+  afterId,
+  beforeUs,
+  limit,
+}: ShortLivedStep): Work<{ lastId: number | null; pruned: number }> {
+  const oldest = yield* all<{ id: number; atUs: number }>(sql`
+    SELECT id, at AS "atUs" FROM events
+    WHERE sequence < 0 AND id > ${afterId} AND id < (SELECT max(id) FROM events) ORDER BY id LIMIT ${limit}`)
+  const old = integers(oldest.filter(({ atUs }) => atUs < beforeUs).map(({ id }) => id))
+  const gone = yield* all<{ id: number }>(sql`
+    DELETE FROM events WHERE id ${among(old)} AND NOT EXISTS (SELECT 1 FROM ${PENDING} AS d
+      WHERE d.id >= events.id * ${PER_EVENT} AND d.id < (events.id + 1) * ${PER_EVENT}) RETURNING id`)
+  const ended = tableOf('e', { id: integers(gone.map(({ id }) => id)) })
+  const deliveries = sql`SELECT d.id FROM ${ended} JOIN ${ENDED_TABLE} AS d ON ${OF_EVENT}`
+  yield* run(sql`DELETE FROM attempts WHERE delivery_id IN (${deliveries})`)
+  yield* run(sql`DELETE FROM ${ENDED_TABLE} WHERE id IN (${deliveries})`)
+  return { lastId: old.items.length < limit ? null : (oldest.at(-1)?.id ?? null), pruned: gone.length }
+}
+
 /**
  * The operations that delete old records other than deliveries. Rows are found first and checked again as they are
  * deleted, because the list may have changed in between.
  */
-export const RETENTION: Declarations<Pick<MaintenanceStore, 'webhookPrune' | 'secretPrune' | 'callPrune'>> = {
+export const RETENTION: Declarations<
+  Pick<MaintenanceStore, 'shortLivedPrune' | 'webhookPrune' | 'secretPrune' | 'callPrune'>
+> = {
+  shortLivedPrune: write(pruneShortLived, { isSlow: true }),
   // The remaining rows are newer than their leaving. SQLite would give the newest id again: then facts stored under a
   // webhook's id would be taken for another webhook's.
   webhookPrune: write(

@@ -174,6 +174,17 @@ export const liveCalls = sqliteTable(
   (table) => [primaryKey({ columns: [table.pbx, table.id] })],
 )
 
+/** Present states of phones, trunks, agents and queues, with what was told of them. */
+export const subjectStates = sqliteTable(
+  'subject_states',
+  {
+    pbx: text('pbx').notNull(),
+    id: text('id').notNull(),
+    state: text('state').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.pbx, table.id] })],
+)
+
 export const pbxMemory = sqliteTable('pbx_memory', {
   pbx: text('pbx').primaryKey(),
   memory: text('memory').notNull(),

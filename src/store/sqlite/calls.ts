@@ -1,4 +1,4 @@
-import type { CallBatch, PlacedEvent } from '../operations/calls.ts'
+import type { CallBatch, PlacedEvent, SubjectRow } from '../operations/calls.ts'
 import type { RecordingRecord } from '../operations/recordings.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
@@ -6,7 +6,7 @@ import { storeEvents } from './events.ts'
 
 /** Stores events, live calls and records in one commit, so that they agree after a crash. */
 export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch): PlacedEvent[] => {
-  const { pbx, live, removed, parts, recordings = [], nowSteadyUs } = batch
+  const { pbx, live, removed, parts, recordings = [], subjects = [], nowSteadyUs } = batch
   const putLive = prepared<never, [string, string, string]>(
     tx,
     'INSERT INTO live_calls (pbx, id, state) VALUES (?, ?, ?) ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state',
@@ -19,6 +19,7 @@ export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch
     'INSERT OR REPLACE INTO calls (id, account_id, saved_at, direction, from_number, to_number, record) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
   putRecordings(tx, recordings)
+  putSubjects(tx, pbx, subjects)
   return parts.flatMap(({ accountId, events, saved }) => {
     for (const call of saved) {
       putCall.run(call.id, accountId, call.savedUs, call.direction, call.fromNumber, call.toNumber, call.record)
@@ -26,6 +27,21 @@ export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch
     return storeEvents(tx, { accountId, events, nowSteadyUs })
   })
 })
+
+/** Stores the states of phones, trunks, agents and queues; removes those without one. */
+function putSubjects(tx: Tx, pbx: string, subjects: readonly SubjectRow[]): void {
+  if (subjects.length === 0) return
+  const put = prepared<never, [string, string, string]>(
+    tx,
+    `INSERT INTO subject_states (pbx, id, state) VALUES (?, ?, ?)
+     ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state`,
+  )
+  const drop = prepared<never, [string, string]>(tx, 'DELETE FROM subject_states WHERE pbx = ? AND id = ?')
+  for (const { id, state } of subjects) {
+    if (state === null) drop.run(pbx, id)
+    else put.run(pbx, id, state)
+  }
+}
 
 /** Stores recordings as they are now. A recording that is not pending stays as it is. */
 function putRecordings(tx: Tx, recordings: readonly RecordingRecord[]): void {

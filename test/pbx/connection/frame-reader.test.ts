@@ -10,6 +10,7 @@ import type { Protocol } from '../../../src/pbx/connection/protocol.ts'
 const protocol = {
   decoder: { push: (chunk: Uint8Array) => Buffer.from(chunk).toString(), fault: undefined },
   receive: () => ({ kind: 'event' }),
+  statesOf: () => [],
 } as unknown as Protocol<string>
 
 /** A reader of chunks whose inbox has place for so many bytes, and the snapshots that it requests. */
@@ -37,8 +38,9 @@ function readerOf(maxBytes: number) {
     close() {},
   }
   const inventory = { refresh: async () => {}, schedule() {}, stop() {} }
-  const parts = { socket, protocol, inbox, resync, inventory, ending: createEnding() }
-  createFrameReader({ ...parts, name: 'office', counts, log: createLog('silent'), nowUs: () => 0 }).start()
+  const states = { begin() {}, schedule() {}, stop() {} }
+  const parts = { socket, protocol, inbox, resync, inventory, states, ending: createEnding() }
+  createFrameReader({ ...parts, name: 'office', counts, stateFeed: () => {}, log: createLog('silent'), nowUs: () => 0 }).start()
   return {
     inbox,
     counts,

@@ -45,6 +45,25 @@ onEngines('calls', ({ open }) => {
     expect(await calls.orphanedPbxList(['office', 'branch'])).toEqual([])
   })
 
+  test('phones, trunks, agents and queues are replaced and removed, PBX by PBX', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const put = (pbx: string, subjects: { id: string; state: string | null }[]) =>
+      calls.batchStore(batch({}, { pbx, subjects }))
+    await put('office', [
+      { id: 'phone 101', state: '1' },
+      { id: 'phone 102', state: '2' },
+    ])
+    await put('branch', [{ id: 'phone 101', state: '3' }])
+    await put('office', [
+      { id: 'phone 101', state: '4' },
+      { id: 'phone 102', state: null },
+      { id: 'phone 103', state: null },
+    ])
+    expect(await calls.subjectStateList('office')).toEqual([{ id: 'phone 101', state: '4' }])
+    expect(await calls.subjectStateList('branch')).toEqual([{ id: 'phone 101', state: '3' }])
+  })
+
   test('what is known of a PBX is replaced as a whole, PBX by PBX', async () => {
     await using at = await open()
     const { calls } = at.store

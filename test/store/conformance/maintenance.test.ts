@@ -44,6 +44,27 @@ onEngines('maintenance', ({ open }) => {
     expect((await maintenance.verify()).filter((text) => !text.includes('neither are up'))).toEqual([])
   })
 
+  test('events that are kept for a day only are deleted with their deliveries, unless one is pending', async () => {
+    await using at = await open(ONE)
+    const { maintenance, queue, log } = at.store
+    const short = (callId: string, atUs = NOW) => event(callId, { sequence: -1, atUs })
+    const ids = idsOf(await at.put(short('a'), event('call', { sequence: 1 }), short('b'), short('c', NOW + HOUR)))
+    await at.put(event('call', { name: 'call_saved', sequence: 2 }))
+    await queue.deliveryRecordOutcomes(outcomes(ids.slice(0, 2), { state: 'delivered' }))
+    const left = async () =>
+      (await log.eventRead({ accountId: ACCOUNT, afterId: 0, limit: 9 })).items.map(({ callId }) => callId)
+    const prune = (afterId: number) => maintenance.shortLivedPrune({ afterId, beforeUs: NOW + 1, limit: 2 })
+    expect(await prune(0)).toMatchObject({ pruned: 1 })
+    expect(await left()).toEqual(['call', 'b', 'c', 'call'])
+    // The rest of the short-lived ones are pending, or too young.
+    expect(await prune(ids[2] ?? 0)).toEqual({ lastId: null, pruned: 0 })
+    await queue.deliveryRecordOutcomes(outcomes(ids.slice(2, 3), { state: 'failed' }))
+    expect(await prune(0)).toMatchObject({ pruned: 1 })
+    expect(await left()).toEqual(['call', 'c', 'call'])
+    expect((await log.eventGetBounds(ACCOUNT)).oldestId).toBe(0)
+    expect((await maintenance.verify()).filter((text) => !text.includes('neither are up'))).toEqual([])
+  })
+
   test('ids of events and deliveries are never given again, also after retention deleted whatever it may', async () => {
     await using at = await open(ONE)
     const { maintenance, queue, log } = at.store

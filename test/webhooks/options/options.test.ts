@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { FURTHER_NAMES } from '../../../src/lib/event-kinds.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import { optionsRoutes } from '../../../src/webhooks/options/routes.ts'
 import { createOptionsService } from '../../../src/webhooks/options/service.ts'
@@ -151,7 +152,7 @@ describe('options', () => {
     [{ max_per_second: 0.05 }, '/max_per_second must be 0.1 at least'],
     [{ max_per_second: 1_001 }, '/max_per_second may be 1000 at most'],
     [{ max_per_second: '5' }, '/max_per_second must be a number'],
-    [{ events: ['call_started'] }, '/events/0 must be one of call_missed, call_held, call_resumed, recording_saved'],
+    [{ events: ['call_started'] }, `/events/0 must be one of ${FURTHER_NAMES.join(', ')}`],
     [{ events: ['call_held', 'call_held'] }, '/events may not have an item twice'],
     [{ body: 'flat' }, '/body must be an object'],
     [{ body: {} }, '/body must have a preset or a template'],

@@ -15,6 +15,7 @@ import nodeSettings from '../migrations/012.sql' with { type: 'text' }
 import audit from '../migrations/013.sql' with { type: 'text' }
 import authorizations from '../migrations/014.sql' with { type: 'text' }
 import flows from '../migrations/015.sql' with { type: 'text' }
+import subjectStates from '../migrations/016.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -40,6 +41,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: audit, usableFrom: 1 },
   { text: authorizations, usableFrom: 1 },
   { text: flows, usableFrom: 1 },
+  { text: subjectStates, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

@@ -24,6 +24,7 @@ import outages from '../migrations/020.sql' with { type: 'text' }
 import audit from '../migrations/021.sql' with { type: 'text' }
 import authorizations from '../migrations/022.sql' with { type: 'text' }
 import flows from '../migrations/023.sql' with { type: 'text' }
+import subjectStates from '../migrations/024.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -51,6 +52,7 @@ const MIGRATIONS = [
   audit,
   authorizations,
   flows,
+  subjectStates,
 ]
 const MAGIC = 'SQLite format 3\0'
 

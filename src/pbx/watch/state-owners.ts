@@ -1,0 +1,46 @@
+import type { AccountDirectory } from '../../calls/ingest/account-directory.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
+import type { BoardOptions } from '../../states/board/board.ts'
+import type { EndpointEntry } from '../../states/signal.ts'
+import { bareName } from '../endpoints/endpoint-classifier.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+
+/** Returns whose the phones, trunks, agents and queues of a PBX are. */
+export function stateOwners(
+  { account, tenants }: Pick<PbxSource, 'account' | 'tenants'>,
+  accounts: Pick<AccountDirectory, 'spellingOf'>,
+): BoardOptions {
+  if (tenants === undefined) return { account, accountOf: () => account, accountOfQueue: () => account }
+  const accountOf = (tenant: string | null): string | null =>
+    tenant === null ? account : (accounts.spellingOf(tenant) ?? null)
+  return {
+    account,
+    accountOf,
+    accountOfQueue(queue, owners) {
+      // `support@example.org` is of that customer; one without a domain is of the customer of all of its agents.
+      const domain = /@([^@]+)$/.exec(queue)?.[1]
+      if (tenants.by === 'domain' && domain !== undefined) return accountOf(domain)
+      const [owner = account] = owners
+      return owners.size > 1 ? null : owner
+    },
+  }
+}
+
+/**
+ * Returns a function that returns the phones and trunks of a PBX as its calls and its configuration show them, if they
+ * have changed since it was called last.
+ */
+export function endpointEntriesOf(endpoints: Pick<Endpoints, 'list' | 'version'>) {
+  let version: number | undefined
+  return (): readonly EndpointEntry[] | undefined => {
+    const now = endpoints.version()
+    if (now === version) return undefined
+    version = now
+    return endpoints.list().flatMap(({ name, number, display, kind }): EndpointEntry[] => {
+      if (kind === null) return []
+      const bare = bareName(name)
+      if (kind === 'trunk') return [{ endpoint: name, kind, key: bare, name: display, tenant: null }]
+      return [{ endpoint: name, kind: 'phone', key: number ?? bare, name: display, tenant: null }]
+    })
+  }
+}

@@ -1,0 +1,565 @@
+import { rfc3339 } from '../../lib/time.ts'
+import type { EndpointEntry, StateList, StateSignal } from '../signal.ts'
+import {
+  type EndpointFacts,
+  newEndpointFacts,
+  newQueueFacts,
+  phoneOf,
+  type QueueFacts,
+  queueOf,
+  type RegistrationFacts,
+  trunkOf,
+} from './facts.ts'
+import { before, type Change, comparedOf, dueOf, type Present, type Subject } from './subject.ts'
+
+/**
+ * The phones, trunks, agents and queues of one PBX: signals become present states, and these changes to tell. Pure:
+ * times are given.
+ *
+ * Stages: `first` (nothing is known: the first lists are told to nobody), then `live`; after a connection is lost
+ * `disconnected`, then `resync` (lists are compared with what was told), then `live` again. Changes are told in `live`
+ * alone, and none of a kind that is being listed: half of a list is no state.
+ */
+export type Board = {
+  stage: 'first' | 'live' | 'disconnected' | 'resync'
+  readonly options: BoardOptions
+  readonly endpoints: Map<string, EndpointFacts>
+  readonly registrations: Map<string, RegistrationFacts>
+  readonly queues: Map<string, QueueFacts & { account: string | null }>
+  directory: ReadonlyMap<string, EndpointEntry>
+  /** The values that endpoints turned out to show. */
+  readonly tenants: Map<string, string | null>
+  /** The endpoints of each phone and trunk, by its id. */
+  endpointsOf: ReadonlyMap<string, readonly EndpointEntry[]>
+  readonly subjects: Map<string, Subject>
+  /** Subjects of which something may be due. */
+  readonly pending: Set<string>
+  /** Subjects that are not stored as they are. */
+  readonly unstored: Set<string>
+  readonly listing: Set<StateList>
+  readonly rounds: Record<StateList, number>
+  /** Lists that were complete at least once. */
+  readonly known: Set<StateList>
+}
+
+export type BoardOptions = {
+  /** The account of trunks: the one that the URL of the PBX names. */
+  readonly account: string | null
+  /** Returns the account of what shows this value, `null` if it is nobody's. */
+  readonly accountOf: (tenant: string | null) => string | null
+  /** Returns the account of a queue whose agents are of these accounts. */
+  readonly accountOfQueue: (queue: string, accounts: ReadonlySet<string | null>) => string | null
+}
+
+/**
+ * When something happened, and whether a list showed it. `isKnown`: what turns up now was there before, so that nobody
+ * is told of it.
+ */
+type Cause = {
+  readonly atUs: number
+  readonly steadyUs: number
+  readonly isListed: boolean
+  readonly isKnown: boolean
+}
+
+/** A subject as it is stored. */
+export type StoredSubject = Pick<Subject, 'id' | 'account' | 'present' | 'told'>
+
+/** Returns a board with the subjects that were stored; without any it tells nobody of its first lists. */
+export function newBoard(options: BoardOptions, stored: readonly StoredSubject[], steadyUs: number): Board {
+  const subjects = stored.map((one) => ({
+    ...one,
+    changedUs: 0,
+    touchedUs: 0,
+    changedSteadyUs: steadyUs,
+    resync: true,
+    touchedResync: true,
+    toldSteadyUs: Number.NEGATIVE_INFINITY,
+    toldAtUs: 0,
+    isGone: false,
+  }))
+  return {
+    stage: stored.length === 0 ? 'first' : 'disconnected',
+    options,
+    endpoints: new Map(),
+    registrations: new Map(),
+    queues: new Map(),
+    directory: new Map(),
+    tenants: new Map(),
+    endpointsOf: new Map(),
+    subjects: new Map(subjects.map((subject) => [subject.id, subject])),
+    pending: new Set(),
+    unstored: new Set(),
+    listing: new Set(),
+    rounds: { devices: 0, contacts: 0, registrations: 0, queues: 0 },
+    known: new Set(),
+  }
+}
+
+const idOf = (kind: Present['kind'], account: string | null, ...keys: readonly string[]): string =>
+  [kind, account ?? '', ...keys].map(encodeURIComponent).join('/')
+
+/** Applies a signal. */
+export function applyState(board: Board, signal: StateSignal, steadyUs: number): void {
+  const { atUs } = signal
+  const isListed = board.listing.size > 0 || board.stage === 'resync'
+  const cause: Cause = { atUs, steadyUs, isListed, isKnown: false }
+  switch (signal.kind) {
+    case 'connected':
+      board.listing.clear()
+      if (board.stage !== 'first') board.stage = 'resync'
+      return
+    case 'disconnected':
+      board.listing.clear()
+      if (board.stage !== 'first') board.stage = 'disconnected'
+      return
+    case 'list_began':
+      board.listing.add(signal.list)
+      board.rounds[signal.list] += 1
+      return
+    case 'list_ended':
+      if (board.listing.delete(signal.list) && signal.isComplete)
+        sweep(board, signal.list, { ...cause, isListed: true })
+      return
+    case 'listed':
+      finishLists(board, cause)
+      return
+    case 'endpoints':
+      setDirectory(board, signal.endpoints, { ...cause, isKnown: true })
+      return
+    case 'tenant':
+      if (board.tenants.get(signal.endpoint) === signal.tenant) return
+      board.tenants.set(signal.endpoint, signal.tenant)
+      setDirectory(board, [...board.directory.values()], { ...cause, isKnown: true })
+      return
+    case 'device':
+      factsOf(board, signal.endpoint).device = { fact: signal.device, round: board.rounds.devices }
+      refreshEndpoint(board, signal.endpoint, cause)
+      return
+    case 'contact':
+      factsOf(board, signal.endpoint).contacts.set(signal.contact, {
+        state: signal.state,
+        round: board.rounds.contacts,
+      })
+      refreshEndpoint(board, signal.endpoint, cause)
+      return
+    case 'contact_gone':
+      if (factsOf(board, signal.endpoint).contacts.delete(signal.contact)) keepAbsent(board, signal.endpoint)
+      refreshEndpoint(board, signal.endpoint, cause)
+      return
+    case 'registration':
+      board.registrations.set(signal.trunk, {
+        state: signal.state,
+        reason: signal.reason,
+        round: board.rounds.registrations,
+      })
+      refreshTrunk(board, signal.trunk, cause)
+      return
+    case 'queue':
+      queueFactsOf(board, signal.queue).round = board.rounds.queues
+      refreshQueue(board, signal.queue, cause)
+      return
+    case 'member': {
+      const { queue, member, endpoint, extension, state, reason } = signal
+      const facts = queueFactsOf(board, queue)
+      facts.members.set(member, { endpoint, extension, state, reason, round: board.rounds.queues })
+      if (!placeQueue(board, queue, facts, cause)) refreshAgent(board, queue, member, cause)
+      refreshQueue(board, queue, cause)
+      return
+    }
+    case 'member_gone':
+      removeMember(board, signal.queue, signal.member, cause)
+      refreshQueue(board, signal.queue, cause)
+      return
+    case 'caller':
+      queueFactsOf(board, signal.queue).callers.set(signal.caller, {
+        sinceUs: signal.sinceUs,
+        round: board.rounds.queues,
+      })
+      refreshQueue(board, signal.queue, cause)
+      return
+    case 'caller_gone':
+      queueFactsOf(board, signal.queue).callers.delete(signal.caller)
+      refreshQueue(board, signal.queue, cause)
+      return
+    default:
+      signal satisfies never
+  }
+}
+
+/** The first lists are complete: nobody is told of them. */
+function finishLists(board: Board, cause: Cause): void {
+  if (board.stage === 'first')
+    for (const subject of board.subjects.values()) {
+      subject.told = subject.present
+      board.unstored.add(subject.id)
+    }
+  // Subjects of an earlier process of which no list knows anything.
+  if (board.stage === 'resync')
+    for (const { id, account, present, isGone } of [...board.subjects.values()]) {
+      if (isGone || isKnown(board, id, present)) continue
+      if (present.kind !== 'agent') {
+        removeSubject(board, id)
+        continue
+      }
+      const since = rfc3339(cause.atUs)
+      const state = { ...present.state, state: 'logged_out' as const, reason: null, since }
+      setPresent(board, { id, account, present: { kind: 'agent', state } }, cause)
+      const subject = board.subjects.get(id)
+      if (subject !== undefined) subject.isGone = true
+    }
+  board.stage = 'live'
+  for (const id of board.subjects.keys()) board.pending.add(id)
+}
+
+/** Returns whether a subject may still be there: it is listed, or what lists it was never complete. */
+function isKnown(board: Board, id: string, { kind, state }: Present): boolean {
+  switch (kind) {
+    case 'phone':
+      return board.endpointsOf.has(id) || board.directory.size === 0
+    case 'trunk':
+      return board.endpointsOf.has(id) || board.registrations.has(state.trunk) || !board.known.has('registrations')
+    case 'agent':
+    case 'queue':
+      return board.queues.has(state.queue) || !board.known.has('queues')
+  }
+}
+
+function factsOf({ endpoints }: Board, endpoint: string): EndpointFacts {
+  const known = endpoints.get(endpoint)
+  if (known !== undefined) return known
+  const facts = newEndpointFacts()
+  endpoints.set(endpoint, facts)
+  return facts
+}
+
+function queueFactsOf({ queues, rounds }: Board, queue: string): QueueFacts & { account: string | null } {
+  const known = queues.get(queue)
+  if (known !== undefined) return known
+  const facts = { ...newQueueFacts(rounds.queues), account: null }
+  queues.set(queue, facts)
+  return facts
+}
+
+/** An endpoint without a contact is known not to be there, also where its device is not known. */
+function keepAbsent(board: Board, endpoint: string): void {
+  const facts = factsOf(board, endpoint)
+  if (facts.contacts.size === 0) facts.device = { fact: 'absent', round: board.rounds.devices }
+}
+
+/** Removes what a complete list did not have. */
+function sweep(board: Board, list: StateList, cause: Cause): void {
+  const round = board.rounds[list]
+  board.known.add(list)
+  switch (list) {
+    case 'devices':
+      for (const [endpoint, facts] of board.endpoints)
+        if (facts.device !== null && facts.device.round < round) {
+          facts.device = { fact: 'absent', round }
+          if (!board.directory.has(endpoint)) board.endpoints.delete(endpoint)
+          refreshEndpoint(board, endpoint, cause)
+        }
+      noteAbsent(board, cause)
+      return
+    case 'contacts':
+      for (const [endpoint, { contacts }] of board.endpoints) {
+        const gone = [...contacts].filter(([, contact]) => contact.round < round)
+        if (gone.length === 0) continue
+        for (const [contact] of gone) contacts.delete(contact)
+        if (!board.known.has('devices')) keepAbsent(board, endpoint)
+        refreshEndpoint(board, endpoint, cause)
+      }
+      noteAbsent(board, cause)
+      return
+    case 'registrations':
+      for (const [trunk, facts] of [...board.registrations])
+        if (facts.round < round) {
+          board.registrations.delete(trunk)
+          refreshTrunk(board, trunk, cause)
+        }
+      return
+    case 'queues':
+      for (const [queue, facts] of [...board.queues]) {
+        for (const [member, one] of [...facts.members]) if (one.round < round) removeMember(board, queue, member, cause)
+        for (const [caller, one] of [...facts.callers]) if (one.round < round) facts.callers.delete(caller)
+        if (facts.round < round && facts.members.size === 0) {
+          board.queues.delete(queue)
+          removeSubject(board, idOf('queue', facts.account, queue))
+        } else refreshQueue(board, queue, cause)
+      }
+      return
+    default:
+      list satisfies never
+  }
+}
+
+/** Phones of the configuration that no list has are known not to be there. */
+function noteAbsent(board: Board, cause: Cause): void {
+  if (!board.known.has('devices') && !board.known.has('contacts')) return
+  for (const { endpoint, kind } of board.directory.values()) {
+    if (kind !== 'phone' || board.endpoints.has(endpoint)) continue
+    factsOf(board, endpoint).device = { fact: 'absent', round: board.rounds.devices }
+    refreshEndpoint(board, endpoint, cause)
+  }
+}
+
+function setDirectory(board: Board, entries: readonly EndpointEntry[], cause: Cause): void {
+  board.directory = new Map(entries.map((entry) => [entry.endpoint, entry]))
+  const earlier = board.endpointsOf
+  board.endpointsOf = Map.groupBy(entries, (entry) => idOf(entry.kind, accountOf(board, entry), entry.key))
+  for (const [id, [entry]] of earlier) {
+    if (board.endpointsOf.has(id) || entry === undefined) continue
+    if (entry.kind === 'phone' || !board.registrations.has(entry.key)) removeSubject(board, id)
+  }
+  noteAbsent(board, cause)
+  for (const id of board.endpointsOf.keys()) refresh(board, id, cause)
+  for (const [queue, facts] of board.queues) {
+    if (placeQueue(board, queue, facts, cause)) continue
+    for (const member of facts.members.keys()) refreshAgent(board, queue, member, cause)
+    refreshQueue(board, queue, cause)
+  }
+}
+
+function refreshEndpoint(board: Board, endpoint: string, cause: Cause): void {
+  const entry = board.directory.get(endpoint)
+  if (entry === undefined) return
+  refresh(board, idOf(entry.kind, accountOf(board, entry), entry.key), cause)
+}
+
+/** Returns the account of a phone or trunk. */
+function accountOf({ options, tenants }: Board, { kind, endpoint, tenant }: EndpointEntry): string | null {
+  return kind === 'trunk' ? options.account : options.accountOf(tenants.get(endpoint) ?? tenant)
+}
+
+/** Sets the state of a phone or trunk by its endpoints. */
+function refresh(board: Board, id: string, cause: Cause): void {
+  const [entry, ...others] = board.endpointsOf.get(id) ?? []
+  if (entry === undefined) return
+  if (entry.kind === 'trunk') {
+    refreshTrunk(board, entry.key, cause)
+    return
+  }
+  const facts = [entry, ...others].flatMap(({ endpoint }) => board.endpoints.get(endpoint) ?? [])
+  const state = phoneOf(entry, facts)
+  if (state === undefined) return
+  const before = board.subjects.get(id)?.present
+  const isSame = before?.kind === 'phone' && before.state.state === state.state
+  const since = isSame ? before.state.since : rfc3339(cause.atUs)
+  const { extension, name, device, contacts } = state
+  const phone = { extension, name, state: state.state, since, device, contacts }
+  setPresent(board, { id, account: accountOf(board, entry), present: { kind: 'phone', state: phone } }, cause)
+}
+
+function refreshTrunk(board: Board, trunk: string, cause: Cause): void {
+  const { account } = board.options
+  const id = idOf('trunk', account, trunk)
+  const facts = (board.endpointsOf.get(id) ?? []).flatMap(({ endpoint }) => board.endpoints.get(endpoint) ?? [])
+  const found = trunkOf(trunk, board.registrations.get(trunk), facts)
+  if (found === undefined) {
+    removeSubject(board, id)
+    return
+  }
+  const before = board.subjects.get(id)?.present
+  const isSame = before?.kind === 'trunk' && before.state.state === found.state
+  const since = isSame ? before.state.since : rfc3339(cause.atUs)
+  const state = { trunk, state: found.state, since, reason: found.reason }
+  setPresent(board, { id, account, present: { kind: 'trunk', state } }, cause)
+}
+
+/** Gives a queue to the account of its agents. Returns whether it has changed: then all of it is set anew. */
+function placeQueue(
+  board: Board,
+  queue: string,
+  facts: QueueFacts & { account: string | null },
+  cause: Cause,
+): boolean {
+  const accounts = new Set(
+    [...facts.members.values()].map(({ endpoint }) => {
+      const entry = board.directory.get(endpoint)
+      return entry === undefined ? null : accountOf(board, entry)
+    }),
+  )
+  const account = board.options.accountOfQueue(queue, accounts)
+  if (account === facts.account) return false
+  for (const member of facts.members.keys()) removeSubject(board, idOf('agent', facts.account, queue, member))
+  removeSubject(board, idOf('queue', facts.account, queue))
+  facts.account = account
+  // Whose it is has become known: nothing happened to it.
+  for (const member of facts.members.keys()) refreshAgent(board, queue, member, { ...cause, isKnown: true })
+  refreshQueue(board, queue, { ...cause, isKnown: true })
+  return true
+}
+
+function refreshAgent(board: Board, queue: string, member: string, cause: Cause): void {
+  const facts = board.queues.get(queue)
+  const one = facts?.members.get(member)
+  if (facts === undefined || one === undefined) return
+  const entry = board.directory.get(one.endpoint)
+  const extension = entry?.kind === 'phone' ? entry.key : one.extension
+  setAgent(board, facts.account, { queue, member, extension, state: one.state, reason: one.reason }, cause)
+}
+
+type AgentNow = {
+  readonly queue: string
+  readonly member: string
+  readonly extension: string
+  readonly state: 'available' | 'busy' | 'paused' | 'logged_out' | 'unreachable'
+  readonly reason: string | null
+}
+
+function setAgent(board: Board, account: string | null, now: AgentNow, cause: Cause): void {
+  const { queue, member, extension, state, reason } = now
+  const id = idOf('agent', account, queue, member)
+  const before = board.subjects.get(id)?.present
+  const isSame = before?.kind === 'agent' && before.state.state === state
+  const since = isSame ? before.state.since : rfc3339(cause.atUs)
+  setPresent(
+    board,
+    { id, account, present: { kind: 'agent', state: { extension, queue, state, reason, since } } },
+    cause,
+  )
+}
+
+/** A member that leaves its queue is logged out, and is no agent of it any more. */
+function removeMember(board: Board, queue: string, member: string, cause: Cause): void {
+  const facts = board.queues.get(queue)
+  const one = facts?.members.get(member)
+  if (facts === undefined || one === undefined) return
+  const id = idOf('agent', facts.account, queue, member)
+  const present = board.subjects.get(id)?.present
+  const extension = present?.kind === 'agent' ? present.state.extension : one.extension
+  facts.members.delete(member)
+  setAgent(board, facts.account, { queue, member, extension, state: 'logged_out', reason: null }, cause)
+  const subject = board.subjects.get(id)
+  if (subject !== undefined) subject.isGone = true
+}
+
+function refreshQueue(board: Board, queue: string, cause: Cause): void {
+  const facts = board.queues.get(queue)
+  if (facts === undefined) return
+  if (facts.account === null && facts.members.size === 0) {
+    const account = board.options.accountOfQueue(queue, new Set())
+    if (account !== null) facts.account = account
+  }
+  const { account } = facts
+  const state = queueOf(queue, facts, cause.atUs)
+  setPresent(board, { id: idOf('queue', account, queue), account, present: { kind: 'queue', state } }, cause)
+}
+
+/** Sets what a subject is now, and notes that something may be due of it. */
+function setPresent(
+  board: Board,
+  { id, account, present }: Pick<Subject, 'id' | 'account' | 'present'>,
+  { atUs, steadyUs, isListed, isKnown }: Cause,
+): void {
+  const known = board.subjects.get(id)
+  board.pending.add(id)
+  if (known === undefined) {
+    const told = board.stage === 'first' || isKnown ? present : before(present)
+    board.unstored.add(id)
+    board.subjects.set(id, {
+      id,
+      account,
+      present,
+      told,
+      changedUs: atUs,
+      touchedUs: atUs,
+      changedSteadyUs: steadyUs,
+      resync: isListed,
+      touchedResync: isListed,
+      toldSteadyUs: Number.NEGATIVE_INFINITY,
+      toldAtUs: 0,
+      isGone: false,
+    })
+    return
+  }
+  known.isGone = false
+  const hasChanged = comparedOf(known.present) !== comparedOf(present)
+  if (!hasChanged && isEqual(known.present, present)) return
+  known.touchedUs = atUs
+  known.touchedResync = isListed
+  board.unstored.add(id)
+  known.present = present
+  if (!hasChanged) return
+  known.changedUs = atUs
+  known.changedSteadyUs = steadyUs
+  known.resync = isListed
+}
+
+/** How long somebody has waited changes all the time. */
+const isEqual = (one: Present, other: Present): boolean =>
+  one.kind === 'queue' || Bun.deepEquals(one.state, other.state)
+
+function removeSubject(board: Board, id: string): void {
+  if (board.subjects.delete(id)) board.unstored.add(id)
+  board.pending.delete(id)
+}
+
+const LISTS_OF: Readonly<Record<Present['kind'], readonly StateList[]>> = {
+  phone: ['devices', 'contacts'],
+  trunk: ['devices', 'contacts', 'registrations'],
+  agent: ['queues'],
+  queue: ['queues'],
+}
+
+/** Returns what is to be told now, in order for each subject, and when to ask again on the steady clock. */
+export function takeChanges(
+  board: Board,
+  { nowUs, steadyUs }: { readonly nowUs: number; readonly steadyUs: number },
+): { changes: Change[]; wakeSteadyUs: number | null } {
+  const changes: Change[] = []
+  let wakeSteadyUs = Number.POSITIVE_INFINITY
+  if (board.stage !== 'live') return { changes, wakeSteadyUs: null }
+  for (const id of [...board.pending]) {
+    const subject = board.subjects.get(id)
+    if (subject === undefined) {
+      board.pending.delete(id)
+      continue
+    }
+    if (LISTS_OF[subject.present.kind].some((list) => board.listing.has(list))) continue
+    for (let due = dueOf(subject, steadyUs); ; due = dueOf(subject, steadyUs)) {
+      if (due !== null && 'atSteadyUs' in due) {
+        wakeSteadyUs = Math.min(wakeSteadyUs, due.atSteadyUs)
+        break
+      }
+      if (due === null) {
+        board.pending.delete(id)
+        if (subject.isGone) removeSubject(board, id)
+        break
+      }
+      const told = withWait(board, due.told, nowUs)
+      subject.told = told
+      subject.toldSteadyUs = steadyUs
+      board.unstored.add(id)
+      const isDevice = told.kind === 'phone' && due.isShortLived
+      if (subject.account === null) continue
+      // What had to stay for a while happened before what was told meanwhile.
+      const atUs = Math.max(isDevice ? subject.touchedUs : subject.changedUs, subject.toldAtUs)
+      subject.toldAtUs = atUs
+      const resync = isDevice ? subject.touchedResync : subject.resync
+      changes.push({ id, account: subject.account, told, atUs, resync, isShortLived: due.isShortLived })
+    }
+  }
+  return { changes, wakeSteadyUs: Number.isFinite(wakeSteadyUs) ? wakeSteadyUs : null }
+}
+
+/** Returns a queue's state with how long its first caller has waited by now. */
+function withWait(board: Board, told: Present, nowUs: number): Present {
+  if (told.kind !== 'queue') return told
+  const facts = board.queues.get(told.state.queue)
+  return facts === undefined ? told : { kind: 'queue', state: queueOf(told.state.queue, facts, nowUs) }
+}
+
+/** Returns the subjects that are not stored as they are (`undefined`: one that is gone), and counts them as stored. */
+export function takeUnstored(board: Board): { id: string; subject: Subject | undefined }[] {
+  const ids = [...board.unstored]
+  board.unstored.clear()
+  return ids.map((id) => ({ id, subject: board.subjects.get(id) }))
+}
+
+/** Returns the subjects of an account as they are now, in no order. */
+export function* presentOf(board: Board, account: string, nowUs: number): Generator<Present> {
+  if (board.stage === 'first') return
+  for (const subject of board.subjects.values())
+    if (subject.account === account && !subject.isGone) yield withWait(board, subject.present, nowUs)
+}

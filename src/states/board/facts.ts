@@ -1,0 +1,96 @@
+import type { Agent, DeviceState, Phone, Queue, Trunk, TrunkState } from '../model.ts'
+import type { ContactFact, DeviceFact, EndpointEntry } from '../signal.ts'
+
+/** What a PBX has reported of an endpoint. `round`: of the last list that had it. */
+export type EndpointFacts = {
+  device: { readonly fact: DeviceFact; round: number } | null
+  readonly contacts: Map<string, { state: ContactFact; round: number }>
+}
+
+export type RegistrationFacts = { state: TrunkState; reason: string | null; round: number }
+
+export type MemberFacts = {
+  endpoint: string
+  extension: string
+  state: Agent['state']
+  reason: string | null
+  round: number
+}
+
+export type QueueFacts = {
+  readonly members: Map<string, MemberFacts>
+  /** When each caller joined it. */
+  readonly callers: Map<string, { readonly sinceUs: number; round: number }>
+  round: number
+}
+
+export const newEndpointFacts = (): EndpointFacts => ({ device: null, contacts: new Map() })
+export const newQueueFacts = (round: number): QueueFacts => ({ members: new Map(), callers: new Map(), round })
+
+type PhoneFacts = Omit<Phone, 'since'>
+
+const STATE_RANK = ['registered', 'unreachable', 'unregistered'] as const
+const DEVICE_RANK = ['ringing', 'in_use', 'idle', 'unknown'] as const
+
+/**
+ * Returns the state of the phone that some endpoints are together (an extension may have several), `undefined` if
+ * nothing was reported of them yet.
+ */
+export function phoneOf(
+  { key, name }: Pick<EndpointEntry, 'key' | 'name'>,
+  endpoints: readonly EndpointFacts[],
+): PhoneFacts | undefined {
+  const known = endpoints.filter(({ device, contacts }) => device !== null || contacts.size > 0)
+  if (known.length === 0) return undefined
+  const states = known.map(stateOf)
+  const state = STATE_RANK.find((one) => states.includes(one)) ?? 'unregistered'
+  const devices = known.map(deviceOf)
+  const device = state === 'registered' ? (DEVICE_RANK.find((one) => devices.includes(one)) ?? 'unknown') : 'unknown'
+  // A phone that cannot be asked for its contacts has at least one while it can be called.
+  const contacts = known.reduce((sum, { contacts }) => sum + contacts.size, 0)
+  return { extension: key, name, state, device, contacts: state === 'registered' ? Math.max(contacts, 1) : contacts }
+}
+
+function stateOf({ device, contacts }: EndpointFacts): Phone['state'] {
+  if (contacts.size > 0)
+    return [...contacts.values()].every(({ state }) => state === 'unreachable') ? 'unreachable' : 'registered'
+  return device === null || device.fact === 'absent' || device.fact === 'unknown' ? 'unregistered' : 'registered'
+}
+
+function deviceOf({ device }: EndpointFacts): DeviceState {
+  return device === null || device.fact === 'absent' ? 'unknown' : device.fact
+}
+
+type TrunkFacts = Omit<Trunk, 'since'>
+
+/** Returns the state of a trunk by its registration and by its endpoints; `undefined` if neither was reported. */
+export function trunkOf(
+  trunk: string,
+  registration: RegistrationFacts | undefined,
+  endpoints: readonly EndpointFacts[],
+): TrunkFacts | undefined {
+  const known = endpoints.filter(({ device, contacts }) => device !== null || contacts.size > 0)
+  if (registration === undefined && known.length === 0) return undefined
+  const contacts = known.flatMap((one) => [...one.contacts.values()].map(({ state }) => state))
+  const isAbsent = contacts.length === 0 && known.length > 0 && known.every(({ device }) => device?.fact === 'absent')
+  const isSilent = isAbsent || (contacts.length > 0 && contacts.every((state) => state === 'unreachable'))
+  // A provider that does not answer cannot have refused: Asterisk reports both as "Rejected".
+  if (isSilent) return { trunk, state: 'unreachable', reason: null }
+  if (registration !== undefined) return { trunk, state: registration.state, reason: registration.reason }
+  return { trunk, state: contacts.includes('reachable') ? 'reachable' : 'unknown', reason: null }
+}
+
+/** Returns the state of a queue at a moment. */
+export function queueOf(queue: string, { members, callers }: QueueFacts, nowUs: number): Queue {
+  const states = [...members.values()].map(({ state }) => state)
+  const count = (state: Agent['state']): number => states.filter((one) => one === state).length
+  const firstUs = Math.min(nowUs, ...[...callers.values()].map(({ sinceUs }) => sinceUs))
+  return {
+    queue,
+    waiting: callers.size,
+    longest_wait: Math.floor((nowUs - firstUs) / 1_000_000),
+    available: count('available'),
+    busy: count('busy'),
+    paused: count('paused'),
+  }
+}

@@ -1,0 +1,155 @@
+import type { StateEventBody } from '../../calls/event.ts'
+import { createBatchWriter } from '../../calls/ingest/batch-writer.ts'
+import type { Ownership } from '../../cluster/ownership.ts'
+import { STATE_SEQUENCE, type StateEventKind } from '../../lib/event-kinds.ts'
+import { type NewId, newUuid } from '../../lib/id.ts'
+import type { Log } from '../../lib/log.ts'
+import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
+import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../store/operations/calls.ts'
+import type { Store } from '../../store/store.ts'
+import { NO_FACTS } from '../../store/subscription.ts'
+import { applyState, type BoardOptions, newBoard, presentOf, takeChanges, takeUnstored } from '../board/board.ts'
+import type { Change, Present } from '../board/subject.ts'
+import type { EndpointEntry, StateSignal } from '../signal.ts'
+import { readSubject, subjectRow } from './stored-subject.ts'
+
+/** The states of the phones, trunks, agents and queues of one PBX, with the way of their changes to the store. */
+export type StateIngest = {
+  /** Applies signals; changes are stored in the background. */
+  feed(signals: readonly StateSignal[]): void
+  /** Returns what an account has, as it is now; `undefined` while nothing is known yet. */
+  presentOf(account: string): Iterable<Present>
+  /** Stores what is left and stops. */
+  stop(): Promise<void>
+}
+
+type StateIngestOptions = BoardOptions & {
+  readonly calls: Pick<Store['calls'], 'batchStore' | 'subjectStateList'>
+  readonly ownership: Pick<Ownership, 'fenceOf'>
+  readonly pbx: string
+  readonly accountIdOf: (account: string) => number | undefined
+  /** Returns the phones and trunks if they have changed since the last call, for PBXs whose events do not name them. */
+  readonly endpoints: () => readonly EndpointEntry[] | undefined
+  readonly onStored: (stored: readonly StoredEvent[]) => void
+  readonly log: Log
+  readonly newId?: NewId
+  readonly nowUs?: NowUs
+  readonly steadyUs: NowUs
+}
+
+/** States of which nothing is told are stored that soon, and phones that turned out to be such are shown. */
+const FLUSH_MS = 1_000
+
+/** Reads what the store has of a PBX, and follows its states from then on. @throws Fault `unavailable`. */
+export async function startStateIngest(options: StateIngestOptions): Promise<StateIngest> {
+  const { calls, pbx, log, onStored, steadyUs, newId = newUuid, nowUs = wallUs } = options
+  const stored = (await calls.subjectStateList(pbx)).flatMap((row) => readSubject(row) ?? [])
+  const board = newBoard(options, stored, steadyUs())
+  const writer = createBatchWriter(options)
+  let lastId: string | undefined
+  let changes: Change[] = []
+  let timer: Timer | undefined
+  let writing: Promise<void> | undefined
+  let isStopped = false
+
+  function eventOf(change: Change): NewEvent {
+    lastId = newId(change.atUs, lastId)
+    return newEvent(change, { pbx, uuid: lastId })
+  }
+  async function write(): Promise<void> {
+    const events = Map.groupBy(changes, ({ account }) => account)
+    changes = []
+    const parts = [...events].flatMap(([account, some]) => {
+      const accountId = options.accountIdOf(account)
+      return accountId === undefined ? [] : [{ accountId, events: some.map(eventOf), saved: [] }]
+    })
+    const subjects = takeUnstored(board).map(({ id, subject }) => subjectRow(id, subject))
+    if (parts.length === 0 && subjects.length === 0) return
+    const batch: CallBatch = { pbx, parts, live: [], removed: [], subjects, nowSteadyUs: steadyUs() }
+    const placed = await writer.store(batch)
+    if (placed === undefined) return
+    const events_ = storedEventsOf(batch, placed)
+    if (events_.length > 0) onStored(events_)
+  }
+  function flush(): Promise<void> {
+    writing ??= write()
+      .catch((error) => log.error({ pbx, err: error }, 'changes of phones, trunks and queues cannot be passed on'))
+      .finally(() => {
+        writing = undefined
+        if (changes.length > 0) void flush()
+      })
+    return writing
+  }
+  /** Takes what is due by now, and plans to look again. */
+  function take(): void {
+    clearTimeout(timer)
+    const { changes: due, wakeSteadyUs } = takeChanges(board, { nowUs: nowUs(), steadyUs: steadyUs() })
+    changes.push(...due)
+    if (wakeSteadyUs !== null && !isStopped)
+      timer = setTimeout(take, Math.max(1, Math.ceil((wakeSteadyUs - steadyUs()) / 1_000)))
+    if (changes.length > 0) void flush()
+  }
+  function apply(signal: StateSignal): void {
+    try {
+      applyState(board, signal, steadyUs())
+    } catch (error) {
+      log.error(
+        { pbx, signal: signal.kind, err: error },
+        'a fault of Hookswitch: a change of a phone or queue is left out',
+      )
+    }
+  }
+  function takeEndpoints(): void {
+    const endpoints = options.endpoints()
+    if (endpoints !== undefined) apply({ kind: 'endpoints', endpoints, atUs: nowUs() })
+  }
+  const flushing = setInterval(() => {
+    takeEndpoints()
+    if (board.pending.size > 0) take()
+    if (board.unstored.size > 0) void flush()
+  }, FLUSH_MS)
+
+  return {
+    feed(signals) {
+      if (signals.length === 0) return
+      for (const signal of signals) {
+        if (signal.kind === 'connected' || signal.kind === 'listed') takeEndpoints()
+        apply(signal)
+      }
+      take()
+    },
+    presentOf: (account) => presentOf(board, account, nowUs()),
+    async stop() {
+      isStopped = true
+      writer.stop()
+      clearInterval(flushing)
+      clearTimeout(timer)
+      while (writing !== undefined) await writing
+      await flush()
+    },
+  }
+}
+
+/** Returns a change as it is stored and sent. */
+function newEvent({ id, account, told, atUs, resync, isShortLived }: Change, { pbx, uuid }: EventSource): NewEvent {
+  const name: StateEventKind = `${told.kind}_changed`
+  const data = { name, id: uuid, account, pbx, resync, [told.kind]: told.state }
+  // The name and the key of the state go together.
+  const body = { time: rfc3339(atUs), data } as StateEventBody
+  return {
+    uuid,
+    // Events of one subject are delivered in their order, as those of one call.
+    callId: `${id}@${pbx}`,
+    name,
+    sequence: isShortLived ? STATE_SEQUENCE.shortLived : STATE_SEQUENCE.kept,
+    atUs,
+    body: JSON.stringify(body),
+    facts: { ...NO_FACTS, pbx, queue: queueOf(told), extension: extensionsOf(told) },
+  }
+}
+
+type EventSource = { readonly pbx: string; readonly uuid: string }
+
+const queueOf = ({ kind, state }: Present): string | null => (kind === 'agent' || kind === 'queue' ? state.queue : null)
+const extensionsOf = ({ kind, state }: Present): readonly string[] =>
+  kind === 'phone' || kind === 'agent' ? [state.extension] : []

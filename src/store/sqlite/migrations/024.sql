@@ -1,0 +1,10 @@
+-- The present state of a phone, trunk, agent or queue of a PBX, and what was told of it (JSON).
+CREATE TABLE subject_states (
+  pbx   TEXT NOT NULL,
+  id    TEXT NOT NULL,
+  state TEXT NOT NULL,
+  PRIMARY KEY (pbx, id)
+) STRICT, WITHOUT ROWID;
+
+-- Events that are kept for a day only.
+CREATE INDEX events_short_lived ON events (id) WHERE sequence < 0;
