@@ -6,7 +6,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { SETTINGS } from '../src/app/settings.ts'
 import { commandLine } from '../src/cli/commands/program.ts'
 import { readEvent } from '../src/cli/event-sentence.ts'
-import { EXAMPLES } from '../src/openapi/examples.ts'
+import { ALL_EXAMPLES } from '../src/openapi/examples.ts'
 import { GUIDE_FILES, GUIDE_TEXT } from './help/guides.ts'
 
 const ROOT = join(import.meta.dir, '..')
@@ -36,10 +36,10 @@ describe('README.md and the guides', () => {
     expect(listed.map(([, flag, value = '', description]) => [flag, value, description])).toEqual(declared)
   })
 
-  test('show a body that is one', () => {
+  test('show bodies that are such', () => {
     const bodies = blocks('json').map(readEvent)
-    expect(bodies).toHaveLength(1)
-    expect(EXAMPLES.some((one) => Bun.deepEquals(one, bodies[0]))).toBe(true)
+    expect(bodies).toHaveLength(2)
+    for (const body of bodies) expect(ALL_EXAMPLES.some((one) => Bun.deepEquals(one, body))).toBe(true)
   })
 
   const program = commandLine(async () => {})
@@ -114,8 +114,10 @@ describe('README.md and the guides', () => {
 
   test('name the events, and no other', () => {
     const named = new Set(
-      GUIDE_TEXT.match(/\b(call|dial|recording)_(started|answered|ended|saved|missed|held|resumed|\w+_transferred)\b/g),
+      GUIDE_TEXT.match(
+        /\b(call|dial|recording|phone|trunk|agent|queue)_(started|answered|ended|saved|missed|held|resumed|changed|\w+_transferred)\b/g,
+      ),
     )
-    expect([...named].toSorted()).toEqual([...new Set(EXAMPLES.map(({ data }) => data.name))].toSorted())
+    expect([...named].toSorted()).toEqual([...new Set(ALL_EXAMPLES.map(({ data }) => data.name))].toSorted())
   })
 })

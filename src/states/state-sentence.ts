@@ -10,7 +10,7 @@ export type StateView = {
 const plain = (word: string): string => word.replaceAll('_', ' ')
 const because = (reason: string | null): string => (reason === null ? '' : ` (${reason})`)
 
-/** Describes the event of a phone, trunk, agent or queue as a sentence; `undefined` if it is another event. Not escaped. */
+/** Returns a sentence on the event of a phone, trunk, agent or queue; `undefined` if it is another. Not escaped. */
 export function stateSentenceOf({ phone, trunk, agent, queue }: StateView): string | undefined {
   if (phone !== undefined) {
     const who = phone.name === null ? phone.extension : `${phone.name} (${phone.extension})`

@@ -55,7 +55,7 @@ export type WatchedPbx = {
   callCounts(): ReadonlyMap<number, number>
   endpoints(): readonly KnownEndpoint[]
   /** Returns the phones, trunks, agents and queues of an account as they are now. */
-  states(account: string): Iterable<Present>
+  states(accountId: number): Iterable<Present>
   waiting(): number
   /** Connects, if it is not connected. */
   connect(): void
@@ -140,7 +140,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     callCounts: () =>
       new Map([...memory.accountsWithCalls().map((id) => [id, 0] as const), ...ingest.liveCallCounts()]),
     endpoints: () => memory.endpoints.list(),
-    states: states.presentOf,
+    states: (accountId) => states.presentOf((account) => pbxs.accounts.get(account) === accountId),
     waiting: ingest.pendingEvents,
     connect() {
       supervisor ??= start()

@@ -1,6 +1,7 @@
 import { rfc3339 } from '../../lib/time.ts'
 import type { EndpointEntry, StateList, StateSignal } from '../signal.ts'
 import {
+  atMoment,
   type EndpointFacts,
   newEndpointFacts,
   newQueueFacts,
@@ -442,8 +443,7 @@ function refreshQueue(board: Board, queue: string, cause: Cause): void {
     if (account !== null) facts.account = account
   }
   const { account } = facts
-  const state = queueOf(queue, facts, cause.atUs)
-  setPresent(board, { id: idOf('queue', account, queue), account, present: { kind: 'queue', state } }, cause)
+  setPresent(board, { id: idOf('queue', account, queue), account, present: queueOf(queue, facts) }, cause)
 }
 
 /** Sets what a subject is now, and notes that something may be due of it. */
@@ -475,7 +475,7 @@ function setPresent(
   }
   known.isGone = false
   const hasChanged = comparedOf(known.present) !== comparedOf(present)
-  if (!hasChanged && isEqual(known.present, present)) return
+  if (!hasChanged && Bun.deepEquals(known.present, present)) return
   known.touchedUs = atUs
   known.touchedResync = isListed
   board.unstored.add(id)
@@ -485,10 +485,6 @@ function setPresent(
   known.changedSteadyUs = steadyUs
   known.resync = isListed
 }
-
-/** How long somebody has waited changes all the time. */
-const isEqual = (one: Present, other: Present): boolean =>
-  one.kind === 'queue' || Bun.deepEquals(one.state, other.state)
 
 function removeSubject(board: Board, id: string): void {
   if (board.subjects.delete(id)) board.unstored.add(id)
@@ -527,7 +523,7 @@ export function takeChanges(
         if (subject.isGone) removeSubject(board, id)
         break
       }
-      const told = withWait(board, due.told, nowUs)
+      const told = atMoment(due.told, nowUs)
       subject.told = told
       subject.toldSteadyUs = steadyUs
       board.unstored.add(id)
@@ -543,13 +539,6 @@ export function takeChanges(
   return { changes, wakeSteadyUs: Number.isFinite(wakeSteadyUs) ? wakeSteadyUs : null }
 }
 
-/** Returns a queue's state with how long its first caller has waited by now. */
-function withWait(board: Board, told: Present, nowUs: number): Present {
-  if (told.kind !== 'queue') return told
-  const facts = board.queues.get(told.state.queue)
-  return facts === undefined ? told : { kind: 'queue', state: queueOf(told.state.queue, facts, nowUs) }
-}
-
 /** Returns the subjects that are not stored as they are (`undefined`: one that is gone), and counts them as stored. */
 export function takeUnstored(board: Board): { id: string; subject: Subject | undefined }[] {
   const ids = [...board.unstored]
@@ -557,9 +546,9 @@ export function takeUnstored(board: Board): { id: string; subject: Subject | und
   return ids.map((id) => ({ id, subject: board.subjects.get(id) }))
 }
 
-/** Returns the subjects of an account as they are now, in no order. */
-export function* presentOf(board: Board, account: string, nowUs: number): Generator<Present> {
+/** Returns the subjects of the accounts that `isOwner` names, as they are now, in no order. */
+export function* presentOf(board: Board, isOwner: (account: string) => boolean, nowUs: number): Generator<Present> {
   if (board.stage === 'first') return
-  for (const subject of board.subjects.values())
-    if (subject.account === account && !subject.isGone) yield withWait(board, subject.present, nowUs)
+  for (const { account, present, isGone } of board.subjects.values())
+    if (account !== null && isOwner(account) && !isGone) yield atMoment(present, nowUs)
 }

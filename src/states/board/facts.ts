@@ -1,5 +1,7 @@
-import type { Agent, DeviceState, Phone, Queue, Trunk, TrunkState } from '../model.ts'
+import { SECOND } from '../../lib/time.ts'
+import type { Agent, DeviceState, Phone, Trunk, TrunkState } from '../model.ts'
 import type { ContactFact, DeviceFact, EndpointEntry } from '../signal.ts'
+import type { Present } from './subject.ts'
 
 /** What a PBX has reported of an endpoint. `round`: of the last list that had it. */
 export type EndpointFacts = {
@@ -80,17 +82,28 @@ export function trunkOf(
   return { trunk, state: contacts.includes('reachable') ? 'reachable' : 'unknown', reason: null }
 }
 
-/** Returns the state of a queue at a moment. */
-export function queueOf(queue: string, { members, callers }: QueueFacts, nowUs: number): Queue {
+/** Returns the state of a queue at a moment, and since when the first of its callers has waited. */
+export function queueOf(queue: string, { members, callers }: QueueFacts): Extract<Present, { kind: 'queue' }> {
   const states = [...members.values()].map(({ state }) => state)
   const count = (state: Agent['state']): number => states.filter((one) => one === state).length
-  const firstUs = Math.min(nowUs, ...[...callers.values()].map(({ sinceUs }) => sinceUs))
+  const waitingSinceUs = callers.size === 0 ? null : Math.min(...callers.values().map(({ sinceUs }) => sinceUs))
   return {
-    queue,
-    waiting: callers.size,
-    longest_wait: Math.floor((nowUs - firstUs) / 1_000_000),
-    available: count('available'),
-    busy: count('busy'),
-    paused: count('paused'),
+    kind: 'queue',
+    state: {
+      queue,
+      waiting: callers.size,
+      longest_wait: 0,
+      available: count('available'),
+      busy: count('busy'),
+      paused: count('paused'),
+    },
+    waitingSinceUs,
   }
+}
+
+/** Returns a state with how long somebody has waited by now. */
+export function atMoment(one: Present, nowUs: number): Present {
+  if (one.kind !== 'queue' || one.waitingSinceUs === null) return one
+  const longest_wait = Math.max(0, Math.floor((nowUs - one.waitingSinceUs) / SECOND))
+  return { ...one, state: { ...one.state, longest_wait } }
 }

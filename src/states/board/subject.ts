@@ -28,7 +28,8 @@ export type Present =
   | { readonly kind: 'phone'; readonly state: Phone }
   | { readonly kind: 'trunk'; readonly state: Trunk }
   | { readonly kind: 'agent'; readonly state: Agent }
-  | { readonly kind: 'queue'; readonly state: Queue }
+  /** Its `longest_wait` is 0, since it changes all the time. */
+  | { readonly kind: 'queue'; readonly state: Queue; readonly waitingSinceUs: number | null }
 
 /** A change that is told: `state` as it is told. */
 export type Change = {
@@ -109,7 +110,7 @@ export function before(one: Present): Present {
       return { kind: 'agent', state: { ...one.state, state: 'logged_out', reason: null } }
     case 'queue': {
       const nothing = { waiting: 0, longest_wait: 0, available: 0, busy: 0, paused: 0 }
-      return { kind: 'queue', state: { ...one.state, ...nothing } }
+      return { kind: 'queue', state: { ...one.state, ...nothing }, waitingSinceUs: null }
     }
   }
 }

@@ -17,8 +17,8 @@ import { readSubject, subjectRow } from './stored-subject.ts'
 export type StateIngest = {
   /** Applies signals; changes are stored in the background. */
   feed(signals: readonly StateSignal[]): void
-  /** Returns what an account has, as it is now; `undefined` while nothing is known yet. */
-  presentOf(account: string): Iterable<Present>
+  /** Returns what accounts have, as it is now; nothing while nothing is known yet. */
+  presentOf(isOwner: (account: string) => boolean): Iterable<Present>
   /** Stores what is left and stops. */
   stop(): Promise<void>
 }
@@ -118,7 +118,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       }
       take()
     },
-    presentOf: (account) => presentOf(board, account, nowUs()),
+    presentOf: (isOwner) => presentOf(board, isOwner, nowUs()),
     async stop() {
       isStopped = true
       writer.stop()

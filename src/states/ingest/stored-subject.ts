@@ -30,6 +30,7 @@ export function readSubject({ id, state }: { readonly id: string; readonly state
 }
 
 function isPresent(value: unknown): value is Present {
-  const { kind, state } = Object(value)
+  const { kind, state, waitingSinceUs = null } = Object(value)
+  if (waitingSinceUs !== null && typeof waitingSinceUs !== 'number') return false
   return typeof kind === 'string' && Object.hasOwn(CHECKS, kind) && CHECKS[kind as keyof typeof CHECKS].Check(state)
 }

@@ -40,7 +40,14 @@ function readerOf(maxBytes: number) {
   const inventory = { refresh: async () => {}, schedule() {}, stop() {} }
   const states = { begin() {}, schedule() {}, stop() {} }
   const parts = { socket, protocol, inbox, resync, inventory, states, ending: createEnding() }
-  createFrameReader({ ...parts, name: 'office', counts, stateFeed: () => {}, log: createLog('silent'), nowUs: () => 0 }).start()
+  createFrameReader({
+    ...parts,
+    name: 'office',
+    counts,
+    stateFeed: () => {},
+    log: createLog('silent'),
+    nowUs: () => 0,
+  }).start()
   return {
     inbox,
     counts,

@@ -71,7 +71,7 @@ export function createRig(options = OWN as Parameters<typeof newBoard>[0], store
       clockUs = untilUs
       take()
     },
-    present: (account = 'default') => [...presentOf(board, account, START + clockUs)],
+    present: (account = 'default') => [...presentOf(board, (one) => one === account, START + clockUs)],
   }
 }
 
