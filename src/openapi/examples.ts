@@ -1,4 +1,13 @@
-import type { Call, CallEventBody, Contact, EventBody, Party, Recording, Stage, StateEventBody } from '../calls/event.ts'
+import type {
+  Call,
+  CallEventBody,
+  Contact,
+  EventBody,
+  Party,
+  Recording,
+  Stage,
+  StateEventBody,
+} from '../calls/event.ts'
 
 // One body of each event: a call that Anna answers and transfers to Ben.
 
