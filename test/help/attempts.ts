@@ -1,4 +1,5 @@
-import { type Attempted, newAttempt } from '../../src/deliveries/sending/attempt.ts'
+import { createAttempts } from '../../src/deliveries/mqtt/attempts.ts'
+import type { Attempted } from '../../src/deliveries/sending/attempt.ts'
 import { targetOf } from '../../src/deliveries/sending/target.ts'
 import { parseAllowList } from '../../src/lib/address-guard.ts'
 
@@ -11,7 +12,7 @@ async function main(): Promise<void> {
   const rounds: string[][] = JSON.parse(await Bun.stdin.text())
   const parsed = parseAllowList(['loopback'])
   if ('wrong' in parsed) throw new Error(parsed.wrong)
-  const attempt = newAttempt({
+  const { attempt, stop } = createAttempts({
     allow: parsed.allow,
     timeoutMs: Number(process.argv[2]),
     resolve: async () => ['127.0.0.1'],
@@ -20,11 +21,20 @@ async function main(): Promise<void> {
   for (const urls of rounds)
     came.push(
       await Promise.all(
-        urls.map((url) =>
-          attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', traceparent: '', body: '{}' }),
+        urls.map((url, webhookId) =>
+          attempt({
+            target: targetOf(url),
+            id: 'x',
+            timestampS: 1,
+            signature: 'v1,x',
+            traceparent: '',
+            body: '{}',
+            publication: { webhookId, topic: 'x', retain: false },
+          }),
         ),
       ),
     )
+  await stop()
   process.stdout.write(JSON.stringify(came))
 }
 

@@ -87,12 +87,19 @@ function connect(options: ConnectOptions): Promise<BrokerConnection> {
     onData: (chunk) => session?.read(chunk),
     onClose(error) {
       lost = error
-      session?.end(
-        error instanceof ClosedByBroker ? error.message : `the connection to the broker broke: ${error.message}`,
-      )
-      finish(error)
+      const reason = reasonOfEnd(error)
+      session?.end(reason)
+      finish(error instanceof ClosedByBroker ? new Error(reason) : error)
     },
   })
+  /** Describes why the connection has ended; what came before it tells the most likely mistake. */
+  function reasonOfEnd(error: Error): string {
+    if (!(error instanceof ClosedByBroker)) return `the connection to the broker broke: ${error.message}`
+    if (session === undefined) return 'the TLS handshake failed: does the broker speak TLS on this port?'
+    if (isAccepted) return 'the broker closed the connection without a reason'
+    const why = broker.isTls ? '' : ': does this port want TLS (mqtts)?'
+    return `the broker closed the connection before it accepted it${why}`
+  }
   const give = (error: Error): void => {
     socket.close()
     session?.end(error.message)

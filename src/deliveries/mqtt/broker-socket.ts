@@ -92,7 +92,7 @@ export function openBrokerSocket(options: BrokerSocketOptions): BrokerSocket {
 export class ClosedByBroker extends Error {
   override readonly name = 'ClosedByBroker'
   constructor() {
-    super('the broker closed the connection without a reason')
+    super('the broker closed the connection')
   }
 }
 

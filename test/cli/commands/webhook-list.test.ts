@@ -46,6 +46,7 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
     filter: { direction: ['inbound'], queue: ['sales*'] },
     headers: { 'X-Api-Key': null, 'X-Other': null },
     order: 'strict',
+    retain: false,
     max_per_second: 2.5,
     body: { preset: 'flat', parameters: {} },
     events: ['call_missed'],
