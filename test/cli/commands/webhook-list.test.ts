@@ -47,6 +47,8 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
     headers: { 'X-Api-Key': null, 'X-Other': null },
     order: 'strict',
     retain: false,
+    flow: null,
+    share_pace: false,
     max_per_second: 2.5,
     body: { preset: 'flat', parameters: {} },
     events: ['call_missed'],
