@@ -68,6 +68,7 @@ const FOLDERS = [
   'deliveries/queue',
   'deliveries/policy',
   'webhooks',
+  'webhooks/setup',
   'webhooks/options',
   'webhooks/authorization',
   'webhooks/presets',

@@ -67,6 +67,8 @@ import { optionsRoutes } from '../webhooks/options/routes.ts'
 import { createOptionsService } from '../webhooks/options/service.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import { createWebhookService } from '../webhooks/service.ts'
+import { setupRoutes } from '../webhooks/setup/routes.ts'
+import { createSetupService } from '../webhooks/setup/service.ts'
 import { createTemplateRenderer, type TemplateRenderer } from '../webhooks/templates/renderer.ts'
 import type { Config } from './config.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
@@ -365,6 +367,9 @@ async function createRoot(
     },
     steadyUs: clock.steadyUs,
   })
+  const { exchange, authorizer } = sending
+  const { webhooks: storedWebhooks, log: storedEvents } = store
+  const setup = createSetupService({ webhooks: storedWebhooks, events: storedEvents, templates, exchange, authorizer })
   const pbxs = createPbxService({ store, list, states, canRead: hasCertificates, allowed: recordings.allowed })
   // The name that the service listens at is printed as its URL.
   const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })
@@ -377,6 +382,7 @@ async function createRoot(
     .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
     .use(optionsRoutes({ auth, options, audit }))
+    .use(setupRoutes({ auth, setup }))
     .use(pbxRoutes({ auth, pbxs, audit }))
     .use(auditRoutes(auth, store.audit))
     .use(callRoutes(auth, store.calls, recordings.addUrls))

@@ -1,16 +1,22 @@
+import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import { allowListOf, httpUrl } from '../../app/settings.ts'
 import { sendTestRequest } from '../../deliveries/log/test-request.ts'
 import { createAttempts } from '../../deliveries/mqtt/attempts.ts'
+import { newExchange } from '../../deliveries/sending/exchange.ts'
+import { newGuardedRequests } from '../../deliveries/sending/guarded-request.ts'
 import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { ALL_EXAMPLES } from '../../openapi/examples.ts'
+import { explain } from '../../pbx/tools/explain.ts'
+import { type Recording, readRecording } from '../../pbx/tools/replay/recording.ts'
 import { spellingOf } from '../../store/account-spelling.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
 import type { ListedWebhook } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
+import type { Exchange } from '../../webhooks/flows/exchange.ts'
 import { urlProblem, type WebhookList } from '../../webhooks/model.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
 import type { WebhookOptions } from '../../webhooks/options/model.ts'
@@ -18,6 +24,8 @@ import { optionsChange } from '../../webhooks/options/options-change.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
+import type { PresetTrial } from '../../webhooks/setup/model.ts'
+import { createSetupService, type SetupService, shownPresets } from '../../webhooks/setup/service.ts'
 import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import { noteAct } from '../note-act.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
@@ -57,9 +65,25 @@ export function webhookCommand(program: Command): void {
     .option('--rotate', 'make a new secret; the old one signs too for 24 hours')
     .option('--force', 'with --rotate: end an earlier secret that still signs')
     .action(showSecret)
-  ofUrl('preview', 'print what the receiver would get of an event')
-    .addOption(new Option('--event <kind>', 'the kind of the event').choices(EVENT_NAMES).default('call_started'))
+  ofUrl('preview', 'print what the receiver would get of an event, or the requests that a call would have caused')
+    .addOption(new Option('--event <kind>', 'the kind of the event').choices(EVENT_NAMES))
+    .option('--call <id>', 'of a flow: a call whose events are kept')
+    .option('--recording <file>', 'of a flow: the calls of a recording (.ami or .esl, see pbx record)')
     .action(showPreview)
+  ofUrl('check', 'of a preset of a CRM: make a request that changes nothing, and print what the CRM answers')
+    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
+    .option('--proxy <url>', 'as for serve; default: the setting of the running service')
+    .action(checkPreset)
+  ofUrl('users', 'of a preset of a CRM: list its users, for the map of extensions')
+    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
+    .option('--proxy <url>', 'as for serve; default: the setting of the running service')
+    .action(listPresetUsers)
+  webhook
+    .command('preset')
+    .argument('[name]', 'the preset whose parameters are listed')
+    .description('list the presets of CRMs, or the parameters of one')
+    .addOption(jsonOption())
+    .action(showPresets)
   ofUrl('test', 'send one signed test request, which is not stored, and print the response')
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve; default: the setting of the running service')
@@ -97,6 +121,7 @@ const addOptionFlags = (command: Command): Command =>
 async function onAccount<Result>(
   { data, databaseUrl, account }: Flags,
   work: (services: Services, accountId: number, store: Store) => Promise<Result>,
+  exchange: Exchange = noExchange,
 ): Promise<Result> {
   return await withExistingStore({ data, databaseUrl }, async (store) => {
     const accountId = await store.accounts.accountGetId(spellingOf(account, await store.accounts.accountList()))
@@ -107,7 +132,8 @@ async function onAccount<Result>(
     const note: Services['note'] = (event, facts) => noteAct(store, { event, email: null, account, facts })
     return await withTemplates(async (templates) => {
       const options = createOptionsService({ webhooks: store.webhooks, templates, samples })
-      return await work({ webhooks, options, templates, note }, accountId, store)
+      const setup = createSetupService({ webhooks: store.webhooks, events: store.log, templates, exchange })
+      return await work({ webhooks, options, setup, templates, note }, accountId, store)
     }).catch((error) => {
       throw inWords(error)
     })
@@ -117,10 +143,14 @@ async function onAccount<Result>(
 type Services = {
   readonly webhooks: ReturnType<typeof createWebhookService>
   readonly options: ReturnType<typeof createOptionsService>
+  readonly setup: SetupService
   readonly templates: TemplateRenderer
   /** Stores a note of the change, which the service writes to its log. */
   readonly note: (event: OperatorAct['event'], facts: NonNullable<OperatorAct['facts']>) => Promise<void>
 }
+
+/** Most commands make no request. */
+const noExchange: Exchange = () => Promise.reject(new Error('this command makes no request'))
 
 /** On a command line there is no list of errors beside the message. */
 function inWords(error: unknown): unknown {
@@ -321,15 +351,130 @@ async function showSecret(url: string, flags: Flags & { rotate?: boolean; force?
   else print(shown.secret)
 }
 
-async function showPreview(url: string, flags: Flags & { event: EventKind }): Promise<void> {
+type PreviewFlags = Flags & { event?: EventKind; call?: string; recording?: string }
+
+async function showPreview(url: string, flags: PreviewFlags): Promise<void> {
+  const { call, recording, event = 'call_started' } = flags
+  if ([flags.event, call, recording].filter((one) => one !== undefined).length > 1)
+    throw wrongUsage('--event, --call and --recording: give one of them')
+  if (call !== undefined || recording !== undefined) return await showCallPreview(url, flags)
   const shown = await onAccount(flags, async ({ options }, accountId) => {
     const known = (await options.list(accountId)).find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
-    return options.preview(accountId, { event: flags.event, body: known.body })
+    return options.preview(accountId, { event, body: known.body })
   })
   if (flags.json) return printJson(shown)
   print(`Content-Type: ${shown.content_type}`)
   print(shown.body === '' ? 'this event is not sent: the template gives nothing for it' : shown.body)
+}
+
+/** Prints the requests that a call would have caused. */
+async function showCallPreview(url: string, flags: PreviewFlags): Promise<void> {
+  const { call, recording, account } = flags
+  const { steps } = await onAccount(flags, ({ setup }, accountId) =>
+    call === undefined
+      ? setup.previewEvents(accountId, { url, events: eventsOfRecording(recording ?? '', account) })
+      : setup.preview(accountId, { url, call_id: call }),
+  )
+  if (flags.json) return printJson({ steps })
+  for (const { event, step, method, url: target, headers, body, skipped, error, answer } of steps) {
+    print([event, step, ...(target === null ? [] : [method, oneLine(target)])].join('\t'))
+    if (skipped !== null) print(`  ${skipped}`)
+    if (error !== null) print(`  error: ${oneLine(error)}`)
+    if (headers.length > 0) print(`  headers: ${headers.join(', ')}`)
+    if (body !== null) print(`  ${oneLine(body)}`)
+    if (answer !== null) print(`  documented answer: ${answer.status} ${oneLine(JSON.stringify(answer.body))}`)
+  }
+}
+
+/** Returns the events of a recording of a PBX, as an account gets them. */
+function eventsOfRecording(file: string, account: string) {
+  const { explained } = explain([recordingIn(file)], { pbx: basename(file), trunks: [], extensions: [], variables: [] })
+  return explained.map(({ event: { name, callId, body } }) => ({
+    name,
+    callId,
+    body: JSON.stringify({ ...body, data: { ...body.data, account } }),
+  }))
+}
+
+function recordingIn(file: string): Recording {
+  try {
+    return readRecording(file)
+  } catch (cause) {
+    throw new Fault('invalid', `cannot read ${file}: give a recording (.ami or .esl, see pbx record)`, { cause })
+  }
+}
+
+/** Runs something on the preset that a URL has, with requests as the running service makes them. */
+async function onPreset<Result>(
+  url: string,
+  flags: SendFlags,
+  work: (setup: SetupService, accountId: number, trial: PresetTrial) => Promise<Result>,
+): Promise<Result> {
+  const { allow, proxy } = await sendingOf(flags)
+  const exchange = newExchange(newGuardedRequests({ allow, proxy }))
+  return await onAccount(
+    flags,
+    async ({ options, setup }, accountId) => {
+      const known = (await options.list(accountId)).find((one) => one.url === url)
+      if (known === undefined) throw notInList(url, flags.account)
+      const { preset, parameters = {} } = known.flow ?? {}
+      if (preset === undefined)
+        throw new Fault('invalid', `${url} has no preset of a CRM: webhook set --flow gives it one`)
+      return work(setup, accountId, { url, preset, parameters })
+    },
+    exchange,
+  )
+}
+
+async function checkPreset(url: string, flags: SendFlags): Promise<void> {
+  const checked = await onPreset(url, flags, (setup, accountId, trial) => setup.check(accountId, trial))
+  if (flags.json) printJson(checked)
+  if (checked.error !== null) throw new Fault('unavailable', oneLine(checked.error))
+  if (!flags.json)
+    print([checked.status, `${checked.duration_ms} ms`, oneLine(checked.response ?? '')].join('\t').trimEnd())
+}
+
+async function listPresetUsers(url: string, flags: SendFlags): Promise<void> {
+  const listed = await onPreset(url, flags, (setup, accountId, trial) => setup.directory(accountId, trial))
+  if (flags.json) printJson(listed)
+  if (listed.error !== null) throw new Fault('unavailable', oneLine(listed.error))
+  if (!flags.json)
+    printTable(
+      ['ID', 'NAME', 'EXTENSION'],
+      listed.users.map(({ id, name, extension }) => [id, name, extension]),
+      { whenEmpty: 'the CRM names no user' },
+    )
+}
+
+function showPresets(name: string | undefined, { json }: { json?: boolean }): void {
+  const presets = shownPresets()
+  const chosen = name === undefined ? undefined : presets.find((one) => one.name === name)
+  if (name !== undefined && chosen === undefined)
+    throw new Fault('invalid', `there is no preset ${name}: hookswitch webhook preset lists them`)
+  if (json) {
+    printJson(chosen ?? presets)
+    return
+  }
+  if (chosen === undefined) {
+    printTable(
+      ['NAME', 'TITLE'],
+      presets.map((one) => [one.name, one.title]),
+      { whenEmpty: 'there are no presets' },
+    )
+    return
+  }
+  printTable(
+    ['PARAMETER', 'TYPE', 'REQUIRED', 'DEFAULT', 'WHAT IT IS'],
+    chosen.parameters.map((one) => [
+      one.name,
+      one.choices === undefined ? one.type : one.choices.map(({ value }) => value).join(' | '),
+      one.required ? 'yes' : 'no',
+      one.default === null ? '-' : String(one.default),
+      `${one.title}: ${one.help}`,
+    ]),
+    { whenEmpty: `${chosen.name} has no parameters` },
+  )
 }
 
 async function sendTest(url: string, flags: SendFlags): Promise<void> {

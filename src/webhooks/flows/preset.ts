@@ -23,7 +23,7 @@ export type PresetStep = NewStep & {
 }
 
 /** A request of a preset that belongs to no event, and the place of the values in its answer. */
-type PresetRequest = Omit<PresetStep, 'name' | 'on'>
+export type PresetRequest = Omit<PresetStep, 'name' | 'on'>
 
 /** How the preset finds a contact by a number: `item` and `fields` are pointers, the fields within the item. */
 export type PresetLookup = PresetRequest & {

@@ -208,7 +208,7 @@ export const BITRIX24: Preset = {
       answer: {
         status: 200,
         body: {
-          result: { uploadUrl: 'https://example.bitrix24.com/rest/upload.json?auth=…&token=…', fieldName: 'file' },
+          result: { uploadUrl: '/rest/upload.json?auth=AUTH&token=TOKEN', fieldName: 'file' },
           time: TIME,
         },
       },

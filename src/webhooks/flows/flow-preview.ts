@@ -1,0 +1,108 @@
+import { secretMask } from './flow-secrets.ts'
+import { judge, nextMove, type Progress, progressAfter, SKIPPED_BY_IF, SKIPPED_WITHOUT_ELEMENTS } from './machine.ts'
+import type { Flow, Kept, Step } from './model.ts'
+import type { StepData, StepRenderer } from './step-renderer.ts'
+import { joinStepUrl } from './step-url.ts'
+
+/** An event of a call: its kind, and its default body as JSON text. */
+export type PreviewedEvent = { readonly name: string; readonly callId: string; readonly body: string }
+
+/** A request that a flow would make, or why it makes none. Secrets are `***`; of headers there are only names. */
+export type PreviewedStep = {
+  readonly event: string
+  readonly step: string
+  readonly method: string
+  readonly url: string | null
+  readonly headers: readonly string[]
+  readonly body: string | null
+  /** Why it is not made; `null`: it is. */
+  readonly skipped: string | null
+  readonly error: string | null
+  /** The answer that its documentation gives; `null`: none is known, and nothing is kept of it. */
+  readonly answer: { readonly status: number; readonly body: unknown } | null
+}
+
+type Previewing = {
+  readonly flow: Flow
+  /** The documented answers, by the name of the step. */
+  readonly answers: ReadonlyMap<string, { readonly status: number; readonly body: unknown }>
+  readonly webhookUrl: string
+  readonly events: readonly PreviewedEvent[]
+  readonly secrets: Iterable<string>
+  readonly renderer: StepRenderer
+}
+
+/** A call makes tens of requests: more are left out. */
+const MAX_PREVIEWED = 200
+
+/** Returns the requests that events would cause, without making one. */
+export async function previewFlow({ flow, answers, webhookUrl, events, secrets, renderer }: Previewing) {
+  const masked = secretMask(secrets)
+  const keptOf = new Map<string, Kept>()
+  const shown: PreviewedStep[] = []
+
+  async function preview({ name: event, callId, body }: PreviewedEvent): Promise<void> {
+    let progress: Progress = {}
+    const merged = mergedFrom(body).map((id) => ({ kept: keptOf.get(id) ?? {} }))
+    const show = (step: Step, parts: Partial<PreviewedStep>) =>
+      shown.push({ ...NOTHING, event, step: step.name, method: step.method, ...parts })
+    for (;;) {
+      const kept = keptOf.get(callId) ?? {}
+      const move = nextMove(flow.steps, event, progress, kept)
+      if (move.kind === 'end' || shown.length >= MAX_PREVIEWED) return
+      const { step } = move
+      if (move.kind === 'skip') {
+        show(step, { skipped: move.reason })
+        progress = { ...progress, [step.name]: 'skipped' }
+        continue
+      }
+      const { element } = move
+      const data: StepData = { body, kept, merged, parameters: flow.parameters }
+      const list = step.each === null ? { elements: [undefined] } : await renderer.elements(step, data)
+      if ('problem' in list) {
+        show(step, { error: masked(list.problem) })
+        return
+      }
+      const count = list.elements.length
+      if (count === 0) {
+        show(step, { skipped: SKIPPED_WITHOUT_ELEMENTS })
+        progress = progressAfter(progress, step, { element, count, as: 'skipped' })
+        continue
+      }
+      const rendered = await renderer.request(step, { ...data, item: list.elements[element] })
+      if ('problem' in rendered) {
+        show(step, { error: masked(rendered.problem) })
+        return
+      }
+      if ('skipped' in rendered) {
+        show(step, { skipped: SKIPPED_BY_IF })
+        progress = progressAfter(progress, step, { element, count, as: 'skipped' })
+        continue
+      }
+      const { request } = rendered
+      const joined = joinStepUrl(webhookUrl, request.url, flow.origins)
+      if ('problem' in joined) {
+        show(step, { error: masked(`url: ${joined.problem}`) })
+        return
+      }
+      const answer = answers.get(step.name) ?? null
+      const headers = [...Object.keys(request.headers), ...(flow.authorization === null ? [] : ['authorization'])]
+      const text = step.upload === null ? request.body : '(the recording)'
+      show(step, { url: masked(joined.url), headers, body: text === null ? null : masked(text), answer })
+      const { kept: found } = judge(step, { status: answer?.status ?? 200, json: answer?.body }, false)
+      keptOf.set(callId, { ...kept, ...found })
+      progress = progressAfter(progress, step, { element, count, as: 'done' })
+    }
+  }
+
+  for (const event of events) await preview(event)
+  return shown
+}
+
+const NOTHING = { url: null, headers: [], body: null, skipped: null, error: null, answer: null }
+
+/** Returns the calls that were merged into the call of a body, which this program wrote. */
+function mergedFrom(body: string): readonly string[] {
+  const { data }: { data: { call?: { merged_from?: readonly string[] } } } = JSON.parse(body)
+  return data.call?.merged_from ?? []
+}

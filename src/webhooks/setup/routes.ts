@@ -1,0 +1,86 @@
+import { Elysia, t } from 'elysia'
+import { guard } from '../../auth/guard.ts'
+import type { AuthService } from '../../auth/service.ts'
+import { accepts } from '../../http/accepts.ts'
+import { BODY_FAULTS, takes } from '../../http/body.ts'
+import { responses, success } from '../../http/envelope.ts'
+import { createQuota } from '../../http/rate-limit.ts'
+import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
+import { CallPreview, CallPreviewRequest, FlowPreset, PresetCheck, PresetDirectory, PresetTrial } from './model.ts'
+import { type SetupService, shownPresets } from './service.ts'
+
+const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
+
+/** Checks and lists of users, and previews, per account and minute. */
+const TRIALS_A_MINUTE = 30
+
+type Options = { readonly auth: AuthService; readonly setup: SetupService; readonly now?: NowUs }
+
+/** Creates the routes that list presets and try them: `/integration/webhook/preset`. */
+export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
+  const quota = createQuota({ limit: TRIALS_A_MINUTE, windowUs: 60 * SECOND, now })
+  return new Elysia({ name: 'webhook-setup', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get('/integration/webhook/preset', () => success(shownPresets(), 'These are the presets.'), {
+      response: responses(t.Array(FlowPreset), 'unauthenticated'),
+      detail: {
+        summary: 'The presets of flows: CRMs and other systems that need more than one request for an event',
+        description: 'A preset is chosen with `flow` of the options of a URL, with its parameters.',
+        ...about,
+      },
+    })
+    .post(
+      '/integration/webhook/preset/check',
+      async ({ accountId, body }) => {
+        quota.take(accountId)
+        const checked = await setup.check(accountId, body)
+        return success(
+          checked,
+          checked.error === null ? 'The CRM accepts the key.' : 'The CRM did not accept the request.',
+        )
+      },
+      {
+        ...takes(PresetTrial),
+        response: responses(PresetCheck, 'unauthenticated', ...BODY_FAULTS),
+        detail: {
+          summary: 'Make a request to the CRM that changes nothing: are URL and key right?',
+          description: 'Nothing is stored. 200 also if the CRM refuses: `error` says why. At most 30 a minute.',
+          ...about,
+        },
+      },
+    )
+    .post(
+      '/integration/webhook/preset/directory',
+      async ({ accountId, body }) => {
+        quota.take(accountId)
+        return success(await setup.directory(accountId, body), 'These are the users of the CRM.')
+      },
+      {
+        ...takes(PresetTrial),
+        response: responses(PresetDirectory, 'unauthenticated', ...BODY_FAULTS),
+        detail: {
+          summary: 'Read the users of the CRM, to fill in the map of extensions',
+          description: 'Nothing is stored. 200 also if the CRM refuses: `error` says why. At most 30 a minute.',
+          ...about,
+        },
+      },
+    )
+    .post(
+      '/integration/webhook/preview/call',
+      async ({ accountId, body }) => {
+        quota.take(accountId)
+        return success(await setup.preview(accountId, body), 'This is what the call would have caused.')
+      },
+      {
+        ...takes(CallPreviewRequest),
+        response: responses(CallPreview, 'unauthenticated', 'not_found', ...BODY_FAULTS),
+        detail: {
+          summary: 'The requests that a call would have caused with a flow; nothing is sent',
+          description:
+            'With the stored flow of the URL, or with `flow`. The answers are those of the documentation of its preset. At most 30 a minute.',
+          ...about,
+        },
+      },
+    )
+}

@@ -1,0 +1,293 @@
+import { INVALID } from '../../http/validation.ts'
+import { Fault, type FieldError } from '../../lib/fault.ts'
+import type { Store } from '../../store/store.ts'
+import type { Authorizer } from '../flows/authorizer.ts'
+import type { Exchange, Exchanged } from '../flows/exchange.ts'
+import { type PreviewedEvent, previewFlow } from '../flows/flow-preview.ts'
+import { joinSecrets, secretMask, separateSecrets } from '../flows/flow-secrets.ts'
+import { judge, valueAt } from '../flows/machine.ts'
+import { type Flow, flowOfSteps, MAX_ANSWER_BYTES, type NewFlow, STEP_DEFAULTS } from '../flows/model.ts'
+import type { Preset, PresetDirectory, PresetRequest } from '../flows/preset.ts'
+import { createStepRenderer } from '../flows/step-renderer.ts'
+import { joinStepUrl } from '../flows/step-url.ts'
+import { flowOfPreset, secretParametersOf } from '../options/flow-option.ts'
+import { flowErrors } from '../options/flow-rules.ts'
+import { FLOW_PRESETS, presetByName } from '../presets/catalog.ts'
+import type { TemplateRenderer } from '../templates/renderer.ts'
+import type { CallPreview, FlowPreset, PresetCheck, PresetTrial, PresetDirectory as ShownDirectory } from './model.ts'
+
+/** Tries presets before they are saved: is the key right, who are the users, what would a call have caused. */
+export type SetupService = ReturnType<typeof createSetupService>
+
+type Dependencies = {
+  readonly webhooks: Pick<Store['webhooks'], 'optionsList'>
+  readonly events: Pick<Store['log'], 'eventListOfCall'>
+  readonly templates: TemplateRenderer
+  readonly exchange: Exchange
+  /** Absent on the command line, which would take a rotated token from the service. */
+  readonly authorizer?: Authorizer
+}
+
+const TIMEOUT_MS = 10_000
+const MAX_RESPONSE_CHARACTERS = 4_096
+const MAX_REASON_CHARACTERS = 500
+/** More users than any list that is read at once. */
+const MAX_USERS = 1_000
+
+/** Returns the presets as the API shows them. */
+export const shownPresets = (): FlowPreset[] =>
+  FLOW_PRESETS.map(({ name, title, parameters, events, sources, lookup }) => ({
+    name,
+    title,
+    parameters: parameters.map(({ choices, default: byDefault, ...rest }) => ({
+      ...rest,
+      default: typeof byDefault === 'object' && byDefault !== null ? { ...byDefault } : byDefault,
+      ...(choices === undefined ? {} : { choices: choices.map((one) => ({ ...one })) }),
+    })),
+    events: [...events],
+    sources: [...sources],
+    lookup: lookup !== null,
+  }))
+
+/** Creates the service. */
+export function createSetupService({ webhooks, events, templates, exchange, authorizer }: Dependencies) {
+  /** Puts stored secrets in the place of each `null`. @throws Fault 422 when there is none. */
+  async function withStoredSecrets(accountId: number, url: string, given: NewFlow): Promise<NewFlow> {
+    const secretParameters = secretParametersOf(given)
+    const { secrets, optional, pointers, flow } = separateSecrets(given, secretParameters)
+    const wanted = Object.entries(secrets).filter(([, value]) => value === null)
+    if (wanted.length === 0) return given
+    const listed = await webhooks.optionsList(accountId)
+    const stored = listed.find((one) => one.url === url)?.options?.flowSecrets ?? {}
+    const missing = wanted.map(([key]) => key).filter((key) => stored[key] === undefined && !optional.includes(key))
+    if (missing.length > 0)
+      throw invalid(
+        missing.map((key) => ({ path: pointers[key] ?? '', message: 'has no stored value that null could keep' })),
+      )
+    const all = Object.entries(secrets).map(([key, value]) => [key, value ?? stored[key]] as const)
+    return joinSecrets(
+      flow,
+      secretParameters,
+      Object.fromEntries(all.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))),
+    )
+  }
+
+  async function isStored(accountId: number, url: string, preset: string): Promise<boolean> {
+    const stored = (await webhooks.optionsList(accountId)).find((one) => one.url === url)?.options?.flow
+    return stored !== undefined && stored !== null && valueAt(stored, '/preset') === preset
+  }
+
+  async function trialOf(accountId: number, { url, preset: name, parameters = {} }: PresetTrial): Promise<Trial> {
+    const preset = presetByName(name)
+    if (preset === undefined) throw invalid([{ path: '/preset', message: 'is no preset of this version' }])
+    const given = await withStoredSecrets(accountId, url, { preset: name, parameters })
+    const flow = flowOfPreset(preset, given.parameters ?? {})
+    const secretNames = secretParametersOf(given).map((one) => one.name)
+    const secrets = secretNames.map((one) => flow.parameters[one]).filter((one) => typeof one === 'string')
+    return { accountId, url, preset, flow, secrets }
+  }
+
+  /** Makes one request of a preset. */
+  async function ask({ accountId, url, preset, flow, secrets }: Trial, request: PresetRequest): Promise<Asked> {
+    const masked = secretMask(secrets)
+    const failed = (error: string): Asked => ({
+      status: null,
+      duration_ms: 0,
+      error: masked(error),
+      json: undefined,
+      response: null,
+    })
+    const { source: _source, answer: _answer, ...step } = request
+    const whole = { ...STEP_DEFAULTS, ...step }
+    const data = { body: NO_EVENT, kept: {}, merged: [], parameters: flow.parameters }
+    const rendered = await createStepRenderer(templates, { accountId, purpose: 'trying' }).request(whole, data)
+    if ('skipped' in rendered) return failed('the preset has no such request for these parameters')
+    if ('problem' in rendered) return failed(rendered.problem)
+    const joined = joinStepUrl(url, rendered.request.url, flow.origins)
+    if ('problem' in joined) return failed(joined.problem)
+    const headers: Record<string, string> = { accept: 'application/json', ...rendered.request.headers }
+    if (rendered.request.body !== null) headers['content-type'] = whole.content_type
+    if (flow.authorization !== null) {
+      const { authorization, origins, parameters } = flow
+      // A refresh token is used up by its first use: the new one needs a place to be kept.
+      if (!(await isStored(accountId, url, preset.name)))
+        return failed('save the webhook first: a token is kept with it')
+      const authorized = await authorizer?.authorize({ accountId, url, authorization, origins, parameters })
+      if (authorized === undefined)
+        return failed('its authorization is used by the service alone: check it in the page')
+      if (!('header' in authorized)) return failed(authorized.reason)
+      headers.authorization = authorized.header
+    }
+    const { method } = whole
+    const { body } = rendered.request
+    const exchanged = await exchange({
+      url: joined.url,
+      method,
+      headers,
+      body,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      timeoutMs: TIMEOUT_MS,
+    })
+    const json = jsonOf(exchanged.text)
+    const isDone =
+      exchanged.status !== null && judge(whole, { status: exchanged.status, json }, false).verdict === 'done'
+    return {
+      status: exchanged.status,
+      duration_ms: Math.round(exchanged.durationMs),
+      error: isDone ? null : masked(reasonOf(exchanged, json)),
+      json,
+      response: exchanged.text === null ? null : masked(exchanged.text.slice(0, MAX_RESPONSE_CHARACTERS)),
+    }
+  }
+
+  return {
+    /** Makes the request of a preset that changes nothing. @throws Fault 422 when the preset has none. */
+    async check(accountId: number, sent: PresetTrial): Promise<PresetCheck> {
+      const trial = await trialOf(accountId, sent)
+      const { check } = trial.preset
+      if (check === null)
+        throw invalid([{ path: '/preset', message: 'has nothing to check: its receiver is any system' }])
+      const { json: _json, ...asked } = await ask(trial, check)
+      return asked
+    },
+
+    /** Reads the users of a CRM. @throws Fault 422 when the preset cannot. */
+    async directory(accountId: number, sent: PresetTrial): Promise<ShownDirectory> {
+      const trial = await trialOf(accountId, sent)
+      const { directory } = trial.preset
+      if (directory === null)
+        throw invalid([{ path: '/preset', message: 'cannot list users: fill in the map by hand' }])
+      const { json, response: _response, ...asked } = await ask(trial, directory)
+      return { ...asked, users: asked.error === null ? usersIn(json, directory) : [] }
+    },
+
+    /**
+     * Returns the requests that a call would have caused.
+     * @throws Fault 404 when no event of the call is kept; 422 when the URL has no flow, or the given one is wrong.
+     */
+    async preview(
+      accountId: number,
+      { url, call_id, flow }: { url: string; call_id: string; flow?: NewFlow },
+    ): Promise<CallPreview> {
+      const rows = await events.eventListOfCall(accountId, call_id)
+      if (rows.length === 0) throw new Fault('not_found', 'No event of this call is kept.')
+      const asEvents = rows.map(({ name, body }) => ({ name, callId: call_id, body }))
+      return this.previewEvents(accountId, { url, events: asEvents, ...(flow === undefined ? {} : { flow }) })
+    },
+
+    /** Returns the requests that events would cause. @throws Fault 422 when the URL has no flow. */
+    async previewEvents(
+      accountId: number,
+      { url, flow, events }: { url: string; flow?: NewFlow; events: readonly PreviewedEvent[] },
+    ): Promise<CallPreview> {
+      const errors = flowErrors(flow, { url, body: null, withCredentials: false })
+      if (errors.length > 0) throw invalid(errors)
+      const given = await withStoredSecrets(accountId, url, flow ?? (await storedFlow(accountId, url)))
+      const preset = given.preset === undefined ? undefined : presetByName(given.preset)
+      const whole: Flow = preset === undefined ? flowOfSteps(given) : flowOfPreset(preset, given.parameters ?? {})
+      const { secrets } = separateSecrets(given, secretParametersOf(given))
+      const steps = await previewFlow({
+        flow: whole,
+        answers: new Map(preset?.steps.map(({ name, answer }) => [name, answer])),
+        webhookUrl: url,
+        events,
+        secrets: Object.values(secrets).filter((one) => one !== null),
+        renderer: createStepRenderer(templates, { accountId, purpose: 'trying' }),
+      })
+      return {
+        steps: steps.map((one) => ({
+          ...one,
+          headers: [...one.headers],
+          answer: one.answer === null ? null : { ...one.answer },
+        })),
+      }
+    },
+  }
+
+  async function storedFlow(accountId: number, url: string): Promise<NewFlow> {
+    const listed = await webhooks.optionsList(accountId)
+    const stored = listed.find((one) => one.url === url)
+    if (stored === undefined) throw invalid([{ path: '/url', message: 'is not in the list' }])
+    const flow = stored.options?.flow ?? null
+    if (flow === null)
+      throw invalid([
+        { path: '/url', message: 'has no flow: its requests are those of POST /integration/webhook/preview' },
+      ])
+    // It was checked against the schema before it was stored.
+    return flow as NewFlow
+  }
+}
+
+type Trial = {
+  readonly accountId: number
+  readonly url: string
+  readonly preset: Preset
+  readonly flow: Flow
+  readonly secrets: readonly string[]
+}
+type Asked = PresetCheck & { readonly json: unknown }
+
+/** A request that belongs to no event has none. */
+const NO_EVENT = '{"time":null,"data":{}}'
+
+const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', INVALID, { errors })
+
+function jsonOf(text: string | null): unknown {
+  try {
+    return text === null ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What is usually wrong, by the status of the answer. */
+const ADVICE: Readonly<Record<number, string>> = {
+  401: 'the key is wrong, has expired, or belongs to another account: make a new one',
+  402: 'the plan of the CRM does not include its API',
+  403: 'the key may not do this: give its user or application the rights that the guide names',
+  404: 'the address is wrong: compare it with the guide',
+  405: 'the address is wrong: compare it with the guide',
+  429: 'too many requests: wait a minute',
+}
+
+/** Where CRMs put the words of an error. */
+const WORDS = [
+  '/error_description',
+  '/error/data/message',
+  '/error/message',
+  '/message',
+  '/detail',
+  '/title',
+  '/error',
+  '/errors/0/message',
+  '/data/0/message',
+]
+
+function reasonOf({ status, failure, text }: Exchanged, json: unknown): string {
+  if (status === null) return `${failure ?? 'no answer'}: is the address right, and reachable from here?`
+  const words = WORDS.map((pointer) => valueAt(json, pointer)).find((one) => typeof one === 'string' && one !== '')
+  const said = String(words ?? text ?? '').slice(0, MAX_REASON_CHARACTERS)
+  const advice = ADVICE[status]
+  return [
+    `the CRM answered ${status}${said === '' ? '' : `: ${said}`}`,
+    ...(advice === undefined ? [] : [advice]),
+  ].join('. ')
+}
+
+/** Returns the users of an answer. Over JSON-RPC the answer is in an envelope. */
+function usersIn(json: unknown, { items, id, name, extension }: PresetDirectory): ShownDirectory['users'] {
+  const body = valueAt(json, '/jsonrpc') === undefined ? json : valueAt(json, '/result')
+  const list = valueAt(body, items)
+  if (!Array.isArray(list)) return []
+  return list.slice(0, MAX_USERS).flatMap((user: unknown) => {
+    const textAt = (pointer: string): string | null => {
+      const value = valueAt(user, pointer)
+      return typeof value === 'string' || typeof value === 'number' ? String(value) : null
+    }
+    const key = textAt(id)
+    if (key === null) return []
+    const parts = name.map(textAt).filter((part) => part !== null && part !== '')
+    const known = extension === undefined ? null : textAt(extension)
+    return [{ id: key, name: parts.join(' ') || key, extension: known === '' ? null : known }]
+  })
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test'
+import { EXAMPLES } from '../../../src/openapi/examples.ts'
+import { begins } from '../../../src/webhooks/flows/machine.ts'
+import { STEP_EVENTS, stepOf } from '../../../src/webhooks/flows/model.ts'
+import { createStepRenderer } from '../../../src/webhooks/flows/step-renderer.ts'
+import { flowOfPreset } from '../../../src/webhooks/options/flow-option.ts'
+import { flowErrors } from '../../../src/webhooks/options/flow-rules.ts'
+import { flowProblems } from '../../../src/webhooks/options/flow-trial.ts'
+import { FLOW_PRESETS } from '../../../src/webhooks/presets/catalog.ts'
+import { TEMPLATES } from '../../help/templates.ts'
+
+const renderer = createStepRenderer(TEMPLATES, { accountId: 1, purpose: 'trying' })
+const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+const URL = 'https://crm.example.com/rest/1/secret/'
+
+describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the preset %s', (_, preset) => {
+  const required = preset.parameters.filter((one) => one.required).map((one) => [one.name, '1'])
+  const parameters = { ...Object.fromEntries(required), users: { '101': '7', '102': '8' } }
+
+  test('is a valid flow', () => {
+    const steps = preset.steps.map(({ source: _source, answer: _answer, ...step }) => step)
+    const hasRenewal = steps.some(({ when = [] }) => when.some((rule) => rule.then === 'renew'))
+    const authorization = hasRenewal
+      ? { kind: 'oauth2' as const, token_url: 'https://crm.example.com/token', client_id: 'a', client_secret: 'b' }
+      : null
+    // Its header is that of the authorization, or its own.
+    const bare = steps.map((step) => ({ ...step, headers: {} }))
+    expect(flowErrors({ steps: bare, authorization }, { url: URL, body: null, withCredentials: false })).toEqual([])
+    expect(flowErrors({ preset: preset.name, parameters }, { url: URL, body: null, withCredentials: false })).toEqual(
+      [],
+    )
+  })
+
+  test('renders with the sample of each event', async () => {
+    expect(await flowProblems(flowOfPreset(preset, parameters), { url: URL, renderer, samples })).toEqual([])
+  })
+
+  test('needs the events that begin its steps', () => {
+    const steps = preset.steps.map(({ source: _source, answer: _answer, ...step }) => stepOf(step))
+    const used = STEP_EVENTS.filter((event) => steps.some((step) => begins(step, event)))
+    expect([...preset.events].sort()).toEqual([...used].sort())
+  })
+
+  test('names the source of each request, and has parameters for people', () => {
+    const requests = [...preset.steps, preset.lookup, preset.directory, preset.check].filter((one) => one !== null)
+    for (const { source } of requests) expect(source).toMatch(/^https:\/\//)
+    expect(preset.sources.length).toBeGreaterThan(0)
+    for (const { name, title, help } of preset.parameters) {
+      expect(name).toMatch(/^[a-z][a-z0-9_]{0,39}$/)
+      expect([title.length > 0, help.length > 0]).toEqual([true, true])
+    }
+    expect(new Set(preset.parameters.map(({ name }) => name)).size).toBe(preset.parameters.length)
+  })
+})
