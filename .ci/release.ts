@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { buildDebianPackage } from './deb/package.ts'
+import { buildRpmPackage } from './rpm/package.ts'
 import { run } from './run-command.ts'
 import { billOfMaterials } from './sbom.ts'
 
-// Makes a release in dist/release: the executables, the Debian packages, the licences and the list (SBOM) of all that is
+// Makes a release in dist/release: the executables, the packages of Debian and RPM, the licences and the list (SBOM) of all that is
 // inside them, the SHA256SUMS of these, and this version's section of CHANGELOG.md.
 
 const ROOT = resolve(import.meta.dir, '..')
@@ -18,9 +19,9 @@ const { version } = manifest
  * `baseline` is for processors before Haswell (2013), as Debian's amd64 is. The number is ELF's name of the machine.
  */
 const TARGETS = [
-  { name: 'linux-x64', target: 'bun-linux-x64', machine: 0x3e, debian: undefined },
-  { name: 'linux-x64-baseline', target: 'bun-linux-x64-baseline', machine: 0x3e, debian: 'amd64' },
-  { name: 'linux-arm64', target: 'bun-linux-arm64', machine: 0xb7, debian: 'arm64' },
+  { name: 'linux-x64', target: 'bun-linux-x64', machine: 0x3e, debian: undefined, rpm: undefined },
+  { name: 'linux-x64-baseline', target: 'bun-linux-x64-baseline', machine: 0x3e, debian: 'amd64', rpm: 'x86_64' },
+  { name: 'linux-arm64', target: 'bun-linux-arm64', machine: 0xb7, debian: 'arm64', rpm: 'aarch64' },
 ] as const
 const OURS = process.arch === 'arm64' ? 0xb7 : 0x3e
 
@@ -35,7 +36,7 @@ const sbom = `hookswitch-${version}.cdx.json`
 writeFileSync(join(FOLDER, sbom), billOfMaterials(releasedMs))
 
 const made: string[] = [LICENSES, sbom]
-for (const { name, target, machine, debian } of TARGETS) {
+for (const { name, target, machine, debian, rpm } of TARGETS) {
   const file = `hookswitch-${version}-${name}`
   const executable = join(FOLDER, file)
   await build(target, executable)
@@ -47,8 +48,11 @@ for (const { name, target, machine, debian } of TARGETS) {
   report(file, tried ? 'runs' : 'built')
   if (debian === undefined) continue
   const packed = await buildDebianPackage({ architecture: debian, executable, licenses, notes, releasedMs }, FOLDER)
-  made.push(packed)
-  report(packed, 'built')
+  const rpmPacked = await buildRpmPackage({ architecture: rpm, executable, licenses, releasedMs }, FOLDER)
+  for (const one of [packed, rpmPacked]) {
+    made.push(one)
+    report(one, 'built')
+  }
 }
 writeFileSync(join(FOLDER, 'SHA256SUMS'), made.toSorted().map(sumOf).join(''))
 console.log(`hookswitch ${version} is in dist/release`)
