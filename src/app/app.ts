@@ -27,8 +27,11 @@ import { startArrivals } from '../deliveries/run/arrivals.ts'
 import { startDispatcher } from '../deliveries/run/dispatcher.ts'
 import { type Emitter, newEmitter } from '../deliveries/run/emitter.ts'
 import { newExchange } from '../deliveries/sending/exchange.ts'
+import { createFlowTurns } from '../deliveries/sending/flow-turn.ts'
 import { newGuardedRequests } from '../deliveries/sending/guarded-request.ts'
 import { combinedObserver, newAttemptLog, silent } from '../deliveries/sending/observer.ts'
+import { newStepRequests } from '../deliveries/sending/step-request.ts'
+import type { OpenRecording } from '../deliveries/sending/upload.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
 import { faults } from '../http/fault-handler.ts'
 import { healthRoutes } from '../http/health.ts'
@@ -131,6 +134,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     context.emitter.on('foreign', pbxs.update)
     started.push(pbxs)
     const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs, log }))
+    sending.recordingFiles.resolve(recordings.open)
     const watching = await startWatching(context, { sending, pbxs, recordings })
     const parts = { access, sending, watching, recordings, pbxs }
     const root = await createRoot(context, parts, { version, draining: () => draining })
@@ -203,7 +207,10 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   const allow = allowListOf(config.allowNets)
   const attempts = createAttempts({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
   const { attempt } = attempts
-  const exchange = newExchange(newGuardedRequests({ allow, proxy: config.proxy }))
+  const send = newGuardedRequests({ allow, proxy: config.proxy })
+  const exchange = newExchange(send)
+  /** The recordings are opened later than sending begins. */
+  const recordingFiles = Promise.withResolvers<OpenRecording>()
   const lastHour = createLastHour()
   const counts = createDeliveryCounts({ emitter, lastHour })
   const metrics = createMetrics()
@@ -223,6 +230,13 @@ async function startSending({ config, log, store, emitter, templates, ownership,
         reason: reason ?? undefined,
       }),
   })
+  const makeTurn = createFlowTurns({
+    flows: store.flows,
+    send: newStepRequests(send),
+    authorizer,
+    openRecording: async (...asked) => (await recordingFiles.promise)(...asked),
+    nowUs: persistence.wallUs,
+  })
   // Not created at other levels, because it would cost every attempt some time.
   const attemptLog = ATTEMPT_LOG_LEVELS.has(config.logLevel) ? [newAttemptLog(log)] : []
   const intake = { waiting: 0 }
@@ -231,6 +245,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     store,
     emitter,
     attempt,
+    makeTurn,
     templates,
     log,
     clock,
@@ -254,7 +269,20 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     templates,
     startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }),
   )
-  return { clock, allow, attempt, exchange, authorizer, lastHour, counts, metrics, alerts, intake, dispatcher }
+  return {
+    clock,
+    allow,
+    attempt,
+    exchange,
+    authorizer,
+    recordingFiles,
+    lastHour,
+    counts,
+    metrics,
+    alerts,
+    intake,
+    dispatcher,
+  }
 }
 
 type Sending = Awaited<ReturnType<typeof startSending>>

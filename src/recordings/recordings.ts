@@ -4,6 +4,8 @@ import type { AuthService } from '../auth/service.ts'
 import type { UrlOf } from '../calls/api/event-records.ts'
 import type { CallRecord } from '../calls/event.ts'
 import type { Ownership } from '../cluster/ownership.ts'
+import type { OpenRecording } from '../deliveries/sending/upload.ts'
+import { Fault } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
 import { startPeriodic } from '../lib/periodic.ts'
@@ -66,6 +68,8 @@ export type Recordings = {
   readonly urlOf: UrlOf
   /** Adds to the record of a call the links to its recordings, where the files of its PBX can be read. */
   addUrls(record: CallRecord): Promise<CallRecord>
+  /** Opens the complete file of a recording, for sending it on. */
+  readonly open: OpenRecording
   /** Returns the routes that send recordings, and those that give links to them. */
   routes(auth: AuthService): AnyElysia
   /** Starts to save recordings, and to delete those older than their retention. */
@@ -136,6 +140,12 @@ export async function openRecordings({ store, config, pbxs, log }: RecordingsOpt
   return {
     allowed,
     urlOf: links.urlOf,
+    async open(accountId, ref) {
+      const found = await recordings.recordingGet(ref)
+      if (found?.accountId !== accountId) throw new Fault('not_found', 'There is no such recording.')
+      const { file, mediaType } = await files.open(found)
+      return { size: file.size, mediaType, read: () => file.read(0, file.size), close: file.close }
+    },
     async addUrls(record) {
       if (record.recordings.length === 0) return record
       const known = await recordings.recordingListOfCalls([record.call.id])

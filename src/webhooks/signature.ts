@@ -38,6 +38,19 @@ export function signerOf(secrets: readonly string[]): Signer {
   }
 }
 
+/** Returns the signature header of a body that is read from a stream. */
+export type StreamSigner = (id: string, timestampS: number, body: ReadableStream<Uint8Array>) => Promise<string>
+
+/** Returns a function that signs streams with one or several secrets, a part at a time. */
+export function streamSignerOf(secrets: readonly string[]): StreamSigner {
+  const keys = secrets.map((secret) => Buffer.from(secret.slice(PREFIX.length), 'base64'))
+  return async (id, timestampS, body) => {
+    const hashers = keys.map((key) => new Bun.CryptoHasher('sha256', key).update(`${id}.${timestampS}.`))
+    for await (const part of body) for (const hasher of hashers) hasher.update(part)
+    return hashers.map((hasher) => `v1,${hasher.digest('base64')}`).join(' ')
+  }
+}
+
 /** Returns why a signed request is refused, `undefined` if its signature is valid. Header names are in lower case. */
 export function faultOfSigned(
   secret: string,

@@ -12,6 +12,7 @@ import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG } from '../deliveries/run/rig.ts'
 import { buildOnce, emptyFolder, startServe } from '../help/app.ts'
+import { NO_FLOWS } from '../help/deliveries.ts'
 import { TEMPLATES } from '../help/templates.ts'
 import { bodyOf } from './delivery.ts'
 import { startReceiverProcess } from './receiver-process.ts'
@@ -125,6 +126,7 @@ export async function benchDrain(): Promise<Row[]> {
     store,
     clock,
     emitter: newEmitter(),
+    makeTurn: NO_FLOWS,
     attempt,
     log: LOG,
     observer,

@@ -14,6 +14,7 @@ import type { Store } from '../../src/store/store.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG, listed } from '../deliveries/run/rig.ts'
 import { emptyFolder } from '../help/app.ts'
+import { NO_FLOWS } from '../help/deliveries.ts'
 import { storeEvents } from '../help/store.ts'
 import { TEMPLATES } from '../help/templates.ts'
 
@@ -79,6 +80,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     store: db,
     clock,
     emitter,
+    makeTurn: NO_FLOWS,
     attempt,
     log: LOG,
     observer,

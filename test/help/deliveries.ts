@@ -1,4 +1,5 @@
 import { type LoadedDelivery, loadDelivery } from '../../src/deliveries/queue/delivery.ts'
+import type { MakeTurn } from '../../src/deliveries/sending/flow-turn.ts'
 import type { PendingDelivery } from '../../src/store/operations/queue.ts'
 
 /** Returns a queued delivery: the first event of call `a` for webhook 1, never tried, unless given otherwise. */
@@ -19,3 +20,8 @@ export const deliveryOf = (given: Partial<PendingDelivery> = {}): LoadedDelivery
     dueSteadyUs: undefined,
     ...given,
   })
+
+/** For tests in which no webhook has a flow. */
+export const NO_FLOWS: MakeTurn = () => {
+  throw new Error('no webhook of this test has a flow')
+}

@@ -8,10 +8,10 @@ import { failureOf, type Outcome, statusOf } from '../policy/retry-policy.ts'
 import type { Dispatcher } from '../run/dispatcher-run.ts'
 
 import type { Attempt } from '../sending/attempt.ts'
-import { attemptFor, customRequestOf } from '../sending/custom-attempt.ts'
+import { attemptFor } from '../sending/custom-attempt.ts'
 import { TIMEOUT_MS } from '../sending/guarded-request.ts'
 import { traceparentOf } from '../sending/trace-context.ts'
-import { cachedWebhookOf } from '../sending/webhook-cache.ts'
+import { cachedWebhookOf, ownRequestsOf } from '../sending/webhook-cache.ts'
 import type { Tested } from './model.ts'
 
 type TestRequestOptions = {
@@ -40,9 +40,7 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise
   const { store, attempt, templates, reserve, isOwner = () => false, nowUs = wallUs } = deps
   const { accountId } = webhook
   const atUs = nowUs()
-  const rendering = { templates, accountId, purpose: 'trying' } as const
-  const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, rendering)
-  const recipient = cachedWebhookOf(webhook, atUs, custom)
+  const recipient = cachedWebhookOf(webhook, atUs, ownRequestsOf(webhook, { templates, purpose: 'trying' }))
   const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
   const time = rfc3339(atUs)

@@ -52,7 +52,8 @@ export function recordOutcome(
   outcome: Outcome,
   { probe, nowUs }: { probe: boolean; nowUs: number },
 ): BreakerChange | undefined {
-  if (outcome.kind === 'unsent' || outcome.kind === 'skipped' || outcome.kind === 'aborted') return undefined
+  const { kind } = outcome
+  if (kind === 'unsent' || kind === 'skipped' || kind === 'aborted' || kind === 'deferred') return undefined
   const state: State = breaker
   if (outcome.kind === 'unrendered') {
     if (probe && state.open !== undefined) state.open = nextProbe(state.open, nowUs)

@@ -6,6 +6,9 @@ import { MILLISECOND } from '../../lib/time.ts'
  * since the receiver is not at fault: `unsent`, this machine could not begin the request; `aborted`, another node owns
  * the account now and sends it again. `unrendered`: the webhook's template failed. `skipped`: the template was empty,
  * so the event is not sent. MQTT has no status.
+ *
+ * Three are of flows: `advanced`, a step is done and others follow; `ruled`, a rule of the step decides about its
+ * answer; `deferred`, there is no authorization now, so the delivery stays as it is.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number | null }
@@ -16,6 +19,15 @@ export type Outcome =
   | { readonly kind: 'unrendered'; readonly reason: string }
   | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'aborted' }
+  | { readonly kind: 'advanced'; readonly status: number }
+  | {
+      readonly kind: 'ruled'
+      readonly verdict: 'retry' | 'fail'
+      readonly status: number
+      readonly reason: string
+      readonly retryAfterMs?: number
+    }
+  | { readonly kind: 'deferred'; readonly reason: string; readonly afterMs: number }
 
 /** Returns the status of the answer; `null` if there was no answer. */
 export const statusOf = (outcome: Outcome): number | null => ('status' in outcome ? outcome.status : null)
@@ -58,8 +70,12 @@ export function nextStep(
     case 'rejected':
     case 'unrendered':
       return retry()
+    case 'ruled':
+      return outcome.verdict === 'fail' ? { state: 'failed' } : retry()
     case 'unsent':
     case 'aborted':
+    case 'advanced':
+    case 'deferred':
       return { state: 'pending', dueUs: nowUs }
     default:
       return outcome satisfies never
@@ -76,7 +92,7 @@ export function nextStep(
 
 /** Returns the milliseconds of the answer's `Retry-After`, at most an hour; 0 without one. */
 export const retryAfterMsOf = (outcome: Outcome): number =>
-  outcome.kind === 'refused' ? Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
+  'retryAfterMs' in outcome ? Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
 
 /** Returns the age in microseconds at which a delivery expires, even if its webhook was down all the time. */
 export const maxAgeUsOf = (scheduleMs: readonly number[]): number =>
@@ -84,7 +100,8 @@ export const maxAgeUsOf = (scheduleMs: readonly number[]): number =>
 
 /** Returns whether an outcome shows that the receiver is in trouble, rather than that it refuses this one delivery. */
 export const isTrouble = (outcome: Outcome): boolean =>
-  outcome.kind === 'unreachable' || (outcome.kind === 'refused' && (outcome.status === 429 || outcome.status >= 500))
+  outcome.kind === 'unreachable' ||
+  ((outcome.kind === 'refused' || outcome.kind === 'ruled') && (outcome.status === 429 || outcome.status >= 500))
 
 /** Returns the milliseconds of a `Retry-After` header: seconds or a date (RFC 9110, 10.2.3); `undefined`: neither. */
 export function parseRetryAfter(value: string | null, nowUs: number): number | undefined {

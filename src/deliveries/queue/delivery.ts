@@ -7,11 +7,12 @@ import type { NextStep } from '../policy/retry-policy.ts'
  *
  *   stored ── loadDelivery, newDelivery ──→ queued      in the lane of its call
  *   queued ── beginAttempt ───────────────→ in flight   one attempt is made
- *   in flight ── endAttempt ──────────────→ recording   its outcome is being written to the store
+ *   in flight ── endAttempt, endStep ─────→ recording   its outcome is being written to the store
  *            ├── cancelAttempt ───────────→ queued      nothing was sent
  *            └── interruptAttempt ────────→ evicted     an error of this program ended it
  *   recording ── finishRecording ─────────→ scheduled   it is retried when it is due
- *            ├────────────────────────────→ queued      it was never tried, or its webhook is down: it may be a probe
+ *            ├────────────────────────────→ queued      it was never tried, its flow goes on, or its webhook is
+ *            │                                          down, so that it may be a probe
  *            └────────────────────────────→ done        it is delivered or failed
  *   scheduled ── requeue ─────────────────→ queued      it is due, or its webhook goes down
  *   any of these ── evict ────────────────→ evicted     it is left to the store, and loaded again if still pending;
@@ -117,14 +118,29 @@ export function interruptAttempt(delivery: LoadedDelivery): Phase {
   return delivery.phase
 }
 
-/** Ends an attempt that counts: in flight → recording, in its `next` state. @throws Error from any other phase. */
-export function endAttempt(delivery: LoadedDelivery, next: NextStep): void {
+/**
+ * Ends an attempt that counts: in flight → recording, in its `next` state. `requests`: how many it made, of a flow.
+ * @throws Error from any other phase.
+ */
+export function endAttempt(delivery: LoadedDelivery, next: NextStep, requests = 1): void {
   const state: State = delivery
   move(state, 'recording')
   state.tries += 1
-  state.attemptsMade += 1
+  state.attemptsMade += requests
   state.state = next.state
   if (next.state === 'pending') state.dueUs = next.dueUs
+}
+
+/**
+ * Ends a step of a flow after which the delivery goes on: in flight → recording, and queued after that. It counts
+ * against no schedule.
+ * @throws Error from any other phase.
+ */
+export function endStep(delivery: LoadedDelivery, requests: number): void {
+  const state: State = delivery
+  move(state, 'recording')
+  state.attemptsMade += requests
+  planAfterRecording(delivery, 'queue')
 }
 
 /**

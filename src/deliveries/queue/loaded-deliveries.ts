@@ -67,7 +67,8 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
      * Opens the lane of a delivery that is being recorded, unless it will be queued again: then it precedes the others.
      */
     attemptEnded(delivery: LoadedDelivery): void {
-      if (delivery.state === 'pending' && isDown(delivery.webhookId)) planAfterRecording(delivery, 'queue')
+      if (delivery.state === 'pending' && (delivery.plan === 'queue' || isDown(delivery.webhookId)))
+        planAfterRecording(delivery, 'queue')
       else scheduler.release(delivery, steadyUs())
     },
     /** Queues a delivery as before: nothing was sent. */

@@ -1,7 +1,14 @@
 import { SECOND } from '../../lib/time.ts'
 
-/** The owner's settings: whether the webhook is paused, and its most attempts a second. */
-export type WebhookTiming = { readonly paused: boolean; readonly maxPerSecond: number | null }
+/** The owner's settings: whether the webhook is paused, and its most requests a second. */
+export type WebhookTiming = {
+  readonly paused: boolean
+  readonly maxPerSecond: number | null
+  /** The most attempts in flight, where the owner sets it. */
+  readonly parallel?: number | undefined
+  /** The name of the pace that it shares with others; left out: it has its own alone. */
+  readonly sharedPace?: string | undefined
+}
 
 /**
  * The rate limit of a webhook: nothing while its owner pauses it, else a number of attempts a second, with a burst of
@@ -16,11 +23,22 @@ export type Pace = {
   /** `null`: no limit. */
   readonly maxPerSecond: number | null
   readonly nextUs: number
-  /** Nothing is sent before this: an error of this program interrupted an attempt. */
+  /** Nothing is sent before this: an error of this program, or of an authorization, interrupted an attempt. */
   readonly suspendedUntilUs: number
+  readonly parallel: number
+  readonly shared: SharedPace | undefined
+}
+
+/** One pace of several webhooks: the smallest of theirs. */
+export type SharedPace = {
+  readonly members: Map<Pace, number | null>
+  /** `null`: none of them has a limit. */
+  readonly maxPerSecond: number | null
+  readonly nextUs: number
 }
 
 type State = { -readonly [name in keyof Pace]: Pace[name] }
+type SharedState = { -readonly [name in keyof SharedPace]: SharedPace[name] }
 
 /** The pause after an internal error, which may recur with each attempt. */
 const SUSPENSION_US = SECOND
@@ -31,26 +49,64 @@ export const newPace = (): Pace => ({
   maxPerSecond: null,
   nextUs: Number.NEGATIVE_INFINITY,
   suspendedUntilUs: Number.NEGATIVE_INFINITY,
+  parallel: Number.POSITIVE_INFINITY,
+  shared: undefined,
 })
 
 /** Sets the timing, from now on. Returns whether that has paused the webhook. */
-export function setTiming(pace: Pace, { paused, maxPerSecond }: WebhookTiming): boolean {
+export function setTiming(
+  pace: Pace,
+  { paused, maxPerSecond, parallel = Number.POSITIVE_INFINITY }: WebhookTiming,
+): boolean {
   const state: State = pace
+  state.parallel = parallel
   const wasPaused = state.isPaused
   state.isPaused = paused
   state.maxPerSecond = maxPerSecond
   return paused && !wasPaused
 }
 
-/** Lets nothing begin for a second. */
-export function suspend(pace: Pace, nowUs: number): void {
+/** Returns a shared pace without members. */
+export const newSharedPace = (): SharedPace => ({
+  members: new Map(),
+  maxPerSecond: null,
+  nextUs: Number.NEGATIVE_INFINITY,
+})
+
+/** Lets a webhook share a pace, from now on; `undefined`: it has its own alone. */
+export function sharePace(pace: Pace, shared: SharedPace | undefined): void {
   const state: State = pace
-  state.suspendedUntilUs = nowUs + SUSPENSION_US
+  if (state.shared !== undefined && state.shared !== shared) {
+    state.shared.members.delete(pace)
+    setSmallest(state.shared)
+  }
+  state.shared = shared
+  if (shared === undefined) return
+  shared.members.set(pace, pace.maxPerSecond)
+  setSmallest(shared)
+}
+
+function setSmallest(shared: SharedPace): void {
+  const limits = [...shared.members.values()].filter((limit) => limit !== null)
+  const state: SharedState = shared
+  state.maxPerSecond = limits.length === 0 ? null : Math.min(...limits)
+}
+
+/** Lets nothing begin for a second, or for another time. */
+export function suspend(pace: Pace, nowUs: number, forUs = SUSPENSION_US): void {
+  const state: State = pace
+  state.suspendedUntilUs = Math.max(state.suspendedUntilUs, nowUs + forUs)
 }
 
 /** Returns whether an attempt may begin. */
-export function mayBegin({ isPaused, maxPerSecond, nextUs, suspendedUntilUs }: Pace, nowUs: number): boolean {
-  if (isPaused || nowUs < suspendedUntilUs) return false
+export function mayBegin(pace: Pace, nowUs: number): boolean {
+  if (pace.isPaused || nowUs < pace.suspendedUntilUs) return false
+  return isWithin(pace, nowUs) && (pace.shared === undefined || isWithin(pace.shared, nowUs))
+}
+
+type Limit = { readonly maxPerSecond: number | null; readonly nextUs: number }
+
+function isWithin({ maxPerSecond, nextUs }: Limit, nowUs: number): boolean {
   if (maxPerSecond === null) return true
   const intervalUs = SECOND / maxPerSecond
   const burstUs = Math.max(1, maxPerSecond) * intervalUs
@@ -59,7 +115,20 @@ export function mayBegin({ isPaused, maxPerSecond, nextUs, suspendedUntilUs }: P
 
 /** Notes that an attempt begins. */
 export function noteBegun(pace: Pace, nowUs: number): void {
-  if (pace.maxPerSecond === null) return
-  const state: State = pace
-  state.nextUs = Math.max(state.nextUs, nowUs) + SECOND / pace.maxPerSecond
+  count(pace, nowUs, 1)
+  if (pace.shared !== undefined) count(pace.shared, nowUs, 1)
+}
+
+/** Corrects the count of an attempt that made another number of requests than one. */
+export function noteRequests(pace: Pace, nowUs: number, requests: number): void {
+  if (requests === 1) return
+  count(pace, nowUs, requests - 1)
+  if (pace.shared !== undefined) count(pace.shared, nowUs, requests - 1)
+}
+
+function count(limit: Limit, nowUs: number, requests: number): void {
+  if (limit.maxPerSecond === null) return
+  const state: { nextUs: number } = limit
+  const fromUs = requests > 0 ? Math.max(limit.nextUs, nowUs) : limit.nextUs
+  state.nextUs = fromUs + (requests * SECOND) / limit.maxPerSecond
 }

@@ -3,7 +3,17 @@ import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../policy/circuit
 import type { Outcome } from '../policy/retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
-import { mayBegin as mayBeginAt, noteBegun, setTiming, suspend, type WebhookTiming } from './pace.ts'
+import {
+  mayBegin as mayBeginAt,
+  newSharedPace,
+  noteBegun,
+  noteRequests,
+  type SharedPace,
+  setTiming,
+  sharePace,
+  suspend,
+  type WebhookTiming,
+} from './pace.ts'
 import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
 
 /** One attempt on a delivery that is in flight. */
@@ -38,6 +48,10 @@ export type Scheduler = {
   take(nowUs: number): AttemptSlot | undefined
   /** Ends an attempt. Its lane stays closed until `release`, so that the delivery can be queued again before. */
   end(slot: AttemptSlot, outcome: Outcome, nowUs: number): void
+  /** Notes that an attempt of a flow made another number of requests than one. */
+  noteRequests(slot: AttemptSlot, requests: number, nowUs: number): void
+  /** Lets no attempt on a webhook begin for a time. */
+  suspend(webhookId: number, forUs: number, nowUs: number): void
   /** Ends an attempt that an error of this program interrupted, if it has not ended. Suspends its webhook for 1 s. */
   interrupt(slot: AttemptSlot, nowUs: number): void
   /** Opens the lane of a delivery whose attempt has ended. */
@@ -90,6 +104,8 @@ export function createScheduler(): Scheduler {
       capacity.end(slot)
       judge(slot.queue, outcome, { probe: slot.probe, nowUs })
     },
+    noteRequests: (slot, requests, nowUs) => noteRequests(slot.queue.pace, nowUs, requests),
+    suspend: (webhookId, forUs, nowUs) => suspend(queueOf(webhookId).pace, nowUs, forUs),
     interrupt(slot, nowUs) {
       if (slot.phase !== 'ended') capacity.end(slot)
       suspend(slot.queue.pace, nowUs)
@@ -139,7 +155,15 @@ function takeNext(turns: ReturnType<typeof newTurns>, capacity: Capacity, nowUs:
 /** The queues of all webhooks, and the subscribers to their changes. */
 function newQueues() {
   const queues = new Map<number, WebhookQueue>()
+  const sharedPaces = new Map<string, SharedPace>()
   const listeners: WebhookListener[] = []
+  /** Returns the pace of this name, and forgets those that no webhook shares any more. */
+  const sharedPaceOf = (name: string): SharedPace => {
+    for (const [other, { members }] of sharedPaces) if (members.size === 0) sharedPaces.delete(other)
+    const shared = sharedPaces.get(name) ?? newSharedPace()
+    sharedPaces.set(name, shared)
+    return shared
+  }
   const publish: WebhookListener = (webhookId, change) => {
     for (const listener of listeners) listener(webhookId, change)
   }
@@ -158,10 +182,17 @@ function newQueues() {
     queueOf,
     setTiming(webhookId: number, timing: WebhookTiming): void {
       // The default needs no queue to be set.
-      const queue = timing.paused || timing.maxPerSecond !== null ? queueOf(webhookId) : queues.get(webhookId)
-      if (queue !== undefined && setTiming(queue.pace, timing)) publish(webhookId, 'paused')
+      const { paused, maxPerSecond, parallel, sharedPace } = timing
+      const isSet = paused || maxPerSecond !== null || parallel !== undefined || sharedPace !== undefined
+      const queue = isSet ? queueOf(webhookId) : queues.get(webhookId)
+      if (queue === undefined) return
+      const isNewlyPaused = setTiming(queue.pace, timing)
+      sharePace(queue.pace, sharedPace === undefined ? undefined : sharedPaceOf(sharedPace))
+      if (isNewlyPaused) publish(webhookId, 'paused')
     },
     remove(webhookId: number): void {
+      const pace = queues.get(webhookId)?.pace
+      if (pace !== undefined) sharePace(pace, undefined)
       queues.delete(webhookId)
       publish(webhookId, 'removed')
     },
@@ -178,9 +209,12 @@ function newTurns(capacity: Capacity) {
     capacity.inFlightOf(queue) === 0 && (queue.hasUrgent || nowUs >= probeAtUs)
   /** The one place that decides whether a webhook may begin an attempt now. */
   const mayBegin = (queue: WebhookQueue, nowUs: number): boolean => {
-    const { window, open } = queue.breaker
-    if (queue.size === 0 || !mayBeginAt(queue.pace, nowUs)) return false
-    return open === undefined ? capacity.inFlightOf(queue) < window : mayProbe(queue, open.probeAtUs, nowUs)
+    const { breaker, pace } = queue
+    const { window, open } = breaker
+    if (queue.size === 0 || !mayBeginAt(pace, nowUs)) return false
+    if (open !== undefined) return mayProbe(queue, open.probeAtUs, nowUs)
+    const inFlight = capacity.inFlightOf(queue)
+    return inFlight < window && inFlight < pace.parallel
   }
   const shift = (): { queue: WebhookQueue; from: Class } | undefined => {
     for (let step = 0; step < CLASSES.length; step += 1) {

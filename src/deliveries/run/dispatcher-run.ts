@@ -18,6 +18,7 @@ import type { EndReserved } from '../queue/reservations.ts'
 import { createReservations } from '../queue/reservations.ts'
 import { createScheduler } from '../queue/scheduler.ts'
 import type { Attempt } from '../sending/attempt.ts'
+import type { MakeTurn } from '../sending/flow-turn.ts'
 import type { Observer } from '../sending/observer.ts'
 import { silent } from '../sending/observer.ts'
 import { createOutcomeWriter } from '../sending/outcome-writer.ts'
@@ -54,6 +55,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
     templates,
     emitter,
     attempt,
+    makeTurn,
     log,
     clock,
     ownership,
@@ -83,9 +85,10 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
     onLoaded: () => loop.runSoon(),
     onRejected,
   })
-  const outcomes = createOutcomeWriter({ queue, ownership, log, onRecorded: guard(onRecorded) })
+  const outcomes = createOutcomeWriter({ queue, flows: store.flows, ownership, log, onRecorded: guard(onRecorded) })
   const sender = createSender({
     attempt,
+    makeTurn,
     webhooks,
     scheduler,
     loaded,
@@ -231,9 +234,11 @@ export type Dispatcher = {
 }
 
 export type DispatcherOptions = {
-  readonly store: Pick<Store, 'queue' | 'webhooks' | 'log' | 'outages'>
+  readonly store: Pick<Store, 'queue' | 'flows' | 'webhooks' | 'log' | 'outages'>
   readonly emitter: Emitter
   readonly attempt: Attempt
+  /** Makes the turns of flows. */
+  readonly makeTurn: MakeTurn
   readonly templates: TemplateRenderer
   readonly log: Log
   readonly clock: Clock

@@ -5,6 +5,7 @@ import type { AbortGroup } from './abort-group.ts'
 import { destinationHeaders, newGuardedRequests, type Reading, USER_AGENT } from './guarded-request.ts'
 import type { Resolve } from './resolver.ts'
 import type { Target } from './target.ts'
+import type { TurnRecord } from './turn-record.ts'
 
 /** One POST request. */
 export type Request = {
@@ -34,6 +35,8 @@ export type Attempted = {
   readonly durationMs: number
   readonly address: string | null
   readonly response: string | null
+  /** Of a flow: what its turn has come to. */
+  readonly turn?: TurnRecord
 }
 
 export type Attempt = (request: Request) => Promise<Attempted>

@@ -12,7 +12,8 @@ export type GuardedRequest = {
   readonly method: string
   /** All headers, those of `destinationHeaders` included. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | undefined
+  /** A text, or a function that begins an upload: its headers have its length. */
+  readonly body?: string | (() => ReadableStream<Uint8Array>) | undefined
   /** The requests that are aborted together with it. */
   readonly group?: AbortGroup | undefined
 }
@@ -55,6 +56,8 @@ export type GuardOptions = {
 
 /** A server must answer within 10 seconds, name look-up and connecting included. */
 export const TIMEOUT_MS = 10_000
+/** An upload takes as long as the line of the machine makes it. */
+const UPLOAD_TIMEOUT_MS = 600_000
 export const USER_AGENT = 'HookswitchHttpAgent/1.0'
 /** RFC 8305 gives a connection 2 s at most before the next address is tried. */
 const NEXT_ADDRESS_MS = 2_000
@@ -71,16 +74,19 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   const connections = createKeptConnections()
   const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)
+  const uploads = createDeadlines(UPLOAD_TIMEOUT_MS)
 
   // One function for all steps, since each further promise costs throughput at 20,000 requests a second.
   return async (request, reading) => {
     const startedMs = performance.now()
     const { target, group } = request
+    const isUpload = typeof request.body === 'function'
+    const withinMs = isUpload ? UPLOAD_TIMEOUT_MS : timeoutMs
     let address: string | null = null
     const failed = (failure: RequestFailure['failure']) =>
       reading.failed({ failure, durationMs: Math.round(performance.now() - startedMs), address })
     if (group?.isAborted) return failed({ kind: 'aborted' })
-    const deadline = deadlines.begin(startedMs, group)
+    const deadline = (isUpload ? uploads : deadlines).begin(startedMs, group)
     try {
       const found = proxy === undefined ? addressesOf(target) : []
       const places = placesOf(target, found instanceof Promise ? await within(found, deadline.signal) : found)
@@ -97,7 +103,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
           const response = await fetch(place.url, init(request, signal, !resent, proxy))
           watch?.end()
           const durationMs = Math.round(performance.now() - startedMs)
-          const answered = await reading.answered(response, { durationMs, leftMs: timeoutMs - durationMs, address })
+          const answered = await reading.answered(response, { durationMs, leftMs: withinMs - durationMs, address })
           if (!resent) connections.give(place.origin)
           return answered
         } catch (error) {
@@ -113,7 +119,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
     } catch (error) {
       if (group?.isAborted) return failed({ kind: 'aborted' })
       if (isOutOfFiles(error)) return failed({ kind: 'unsent', reason: OUT_OF_FILES })
-      return failed({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) })
+      return failed({ kind: 'unreachable', reason: reasonOf(error, withinMs) })
     } finally {
       deadline.end()
     }
@@ -144,7 +150,8 @@ export function destinationHeaders(target: Target): Record<string, string> {
 }
 
 function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, proxy?: string) {
-  const { target, method, headers, body = null } = request
+  const { target, method, headers } = request
+  const body = typeof request.body === 'function' ? request.body() : (request.body ?? null)
   // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
   const through = proxy ?? false
   // A compressed answer is logged as it came: 631 bytes could expand to 400 MB.

@@ -1,6 +1,7 @@
 import { accountLease, type Ownership } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
-import { LeaseLost } from '../../store/operations/cluster.ts'
+import { type Fence, LeaseLost } from '../../store/operations/cluster.ts'
+import type { FlowTurn } from '../../store/operations/flows.ts'
 import type { AttemptRow } from '../../store/operations/log.ts'
 import type { OutcomeBatch } from '../../store/operations/queue.ts'
 import type { Store } from '../../store/store.ts'
@@ -19,6 +20,7 @@ const LAST_TRY_MS = 5_000
 
 type OutcomeWriterOptions = {
   readonly queue: Pick<Store['queue'], 'outcomeKeep' | 'deliveryRecordOutcomes'>
+  readonly flows: Pick<Store['flows'], 'flowRecord'>
   readonly log: Log
   readonly ownership: Ownership
   /** Called after a batch was recorded; the rows of the `superseded` deliveries had been changed meanwhile. */
@@ -28,6 +30,8 @@ type OutcomeWriterOptions = {
 export type OutcomeWriter = {
   /** Queues the outcome of an attempt for the next batch. */
   add(delivery: LoadedDelivery, outcome: OutcomeRecord): void
+  /** Records a turn of a flow: what it has done is on disk before the next one begins. */
+  addTurn(delivery: LoadedDelivery, turn: FlowTurn): void
   /** Returns whether no attempt may begin: too many outcomes are not recorded, or the store cannot be written. */
   isFull(): boolean
   /** Resolves when all outcomes are recorded, or the store could not be written for 5 s: then they are sent again. */
@@ -82,12 +86,13 @@ type Groups = Map<number | undefined, Group>
 type Group = { readonly deliveries: LoadedDelivery[]; readonly batch: Batch; atRisk: number }
 
 /** Creates the writer of outcomes. Outcomes that come during a write go into the next batch. */
-export function createOutcomeWriter({ queue, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
-  const store = createPersistentWrite({ queue, ownership, log })
+export function createOutcomeWriter({ queue, flows, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
+  const store = createPersistentWrite({ ownership, log })
   let groups: Groups = new Map()
   let queued = 0
   let beingWritten = 0
-  /** How many of both would be lost with this process. */
+  let turns = 0
+  /** How many of them would be lost with this process. */
   let atRisk = 0
   let isWriting = false
   let idle: PromiseWithResolvers<void> | undefined
@@ -102,18 +107,43 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
       await Promise.all(written.map(([accountId, group]) => write(group, accountId)))
     }
     isWriting = false
-    idle?.resolve()
+    noteIdle()
+  }
+
+  function noteIdle(): void {
+    if (!isWriting && turns === 0) idle?.resolve()
   }
 
   async function write({ deliveries, batch, ...group }: Group, accountId: number | undefined): Promise<void> {
-    const superseded = await store.write(batch, accountId)
+    const superseded = await store.write({
+      ids: batch.deliveryIds,
+      accountId,
+      record: (fence) => queue.deliveryRecordOutcomes(batch, fence),
+    })
     // Counted down first, since the callback begins as many attempts as the bound allows.
     beingWritten -= deliveries.length
     atRisk -= group.atRisk
     onRecorded(deliveries, superseded)
   }
 
+  async function writeTurn(delivery: LoadedDelivery, turn: FlowTurn): Promise<void> {
+    const superseded = await store.write({
+      ids: [delivery.id],
+      accountId: ownership.isShared ? delivery.accountId : undefined,
+      record: async (fence) => ((await flows.flowRecord(turn, fence)) ? [] : [delivery.id]),
+    })
+    turns -= 1
+    atRisk -= 1
+    noteIdle()
+    onRecorded([delivery], superseded)
+  }
+
   return {
+    addTurn(delivery, turn) {
+      turns += 1
+      atRisk += 1
+      void writeTurn(delivery, turn)
+    },
     add(delivery, outcome) {
       const accountId = ownership.isShared ? delivery.accountId : undefined
       const known = groups.get(accountId)
@@ -132,7 +162,7 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
     },
     isFull: () => store.isBroken() || atRisk >= MAX_AT_RISK || queued + beingWritten >= MAX_UNRECORDED,
     async stop() {
-      if (!isWriting) return
+      if (!isWriting && turns === 0) return
       store.giveUpAfter(LAST_TRY_MS)
       idle ??= Promise.withResolvers<void>()
       await idle.promise
@@ -140,31 +170,40 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
   }
 }
 
-/** Writes batches, and repeats each until it succeeds. */
-function createPersistentWrite({ queue, ownership, log }: Omit<OutcomeWriterOptions, 'onRecorded'>) {
-  /** Batches that could not be written so far. */
-  const failing = new Set<OutcomeBatch>()
+/** A write of outcomes. `record` returns the ids of the deliveries that are superseded. */
+type OutcomeWrite = {
+  readonly ids: readonly number[]
+  /** `undefined`: of all accounts. */
+  readonly accountId: number | undefined
+  record(fence: Fence | undefined): Promise<readonly number[]>
+}
+
+/** Makes writes, and repeats each until it succeeds. */
+function createPersistentWrite({ ownership, log }: Pick<OutcomeWriterOptions, 'ownership' | 'log'>) {
+  /** Writes that could not be made so far. */
+  const failing = new Set<OutcomeWrite>()
   let giveUpAtMs = Number.POSITIVE_INFINITY
 
   /** Returns the ids of the deliveries that are superseded. */
-  async function write(batch: OutcomeBatch, accountId: number | undefined): Promise<readonly number[]> {
+  async function write(job: OutcomeWrite): Promise<readonly number[]> {
+    const { ids, accountId, record } = job
     for (;;) {
       try {
         const fence = accountId === undefined ? undefined : ownership.fenceOf(accountLease(accountId))
-        const superseded = await queue.deliveryRecordOutcomes(batch, fence)
-        if (failing.delete(batch)) log.info('outcomes of attempts are recorded again: the store can be written')
+        const superseded = await record(fence)
+        if (failing.delete(job)) log.info('outcomes of attempts are recorded again: the store can be written')
         return superseded
       } catch (err) {
         // The new owner sends these deliveries again, or has recorded its own outcomes.
         if (err instanceof LeaseLost) {
-          if (failing.delete(batch)) log.info('outcomes that could not be recorded are left to the new owner')
-          return batch.deliveryIds
+          if (failing.delete(job)) log.info('outcomes that could not be recorded are left to the new owner')
+          return ids
         }
         if (failing.size === 0)
           log.error({ err }, 'cannot record outcomes of attempts: sending is paused until the store can be written')
-        failing.add(batch)
+        failing.add(job)
         if (performance.now() > giveUpAtMs) {
-          const facts = { outcomes: batch.deliveryIds.length }
+          const facts = { outcomes: ids.length }
           log.error(facts, 'outcomes of attempts could not be recorded: their deliveries will be sent again')
           return []
         }

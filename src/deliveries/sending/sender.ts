@@ -1,22 +1,26 @@
 import { isOfState } from '../../lib/event-kinds.ts'
 import type { Log } from '../../lib/log.ts'
-import { type NowUs, SECOND } from '../../lib/time.ts'
+import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
 import { stateNumber } from '../../store/operations/delivery-state.ts'
+import type { FlowTurn } from '../../store/operations/flows.ts'
 
 import { failureOf, maxAgeUsOf, nextStep, type Outcome, statusOf } from '../policy/retry-policy.ts'
-import { endAttempt, endFailedProbe, type LoadedDelivery } from '../queue/delivery.ts'
+import { endAttempt, endFailedProbe, endStep, type LoadedDelivery } from '../queue/delivery.ts'
 import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
 import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
 import { type AbortGroup, newAbortGroup } from './abort-group.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { attemptFor } from './custom-attempt.ts'
+import type { MakeTurn } from './flow-turn.ts'
 import type { Observer } from './observer.ts'
 import type { OutcomeRecord, OutcomeWriter } from './outcome-writer.ts'
 import { traceparentOf } from './trace-context.ts'
+import type { TurnRecord } from './turn-record.ts'
 import type { WebhookCache } from './webhook-cache.ts'
 
 type SenderOptions = {
   readonly attempt: Attempt
+  readonly makeTurn: MakeTurn
   readonly webhooks: WebhookCache
   readonly scheduler: Scheduler
   readonly loaded: LoadedDeliveries
@@ -64,24 +68,31 @@ export function createSender(options: SenderOptions): Sender {
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
     const { delivery } = slot
     const { outcome } = attempted
+    const { turn } = attempted
     // The clocks are read once per answer.
     const [endedUs, endedSteadyUs] = [nowUs(), steadyUs()]
     scheduler.end(slot, outcome, endedSteadyUs)
-    if (outcome.kind === 'unsent' || outcome.kind === 'aborted') {
+    if (turn !== undefined) scheduler.noteRequests(slot, turn.requests, endedSteadyUs)
+    if (outcome.kind === 'deferred') scheduler.suspend(delivery.webhookId, outcome.afterMs * MILLISECOND, endedSteadyUs)
+    const isUndone = outcome.kind === 'unsent' || outcome.kind === 'aborted'
+    if (isUndone || (outcome.kind === 'deferred' && turn?.requests === 0)) {
       loaded.attemptCancelled(delivery)
       if (outcome.kind === 'unsent') onUnsent(outcome.reason)
       return
     }
     const waitedUs = endedSteadyUs - delivery.sinceUs
     const probe = slot.probe && slot.queue.breaker.open !== undefined && outcome.kind !== 'skipped'
+    if (outcome.kind === 'advanced' || outcome.kind === 'deferred') endStep(delivery, turn?.requests ?? 1)
     // A failed probe does not count as a try: only age ends the delivery.
-    if (probe) endFailedProbe(delivery, { expired: isExpired(delivery, endedSteadyUs) })
+    else if (probe) endFailedProbe(delivery, { expired: isExpired(delivery, endedSteadyUs) })
     else
       endAttempt(
         delivery,
         nextStep(delivery.tries + 1, outcome, { nowUs: endedSteadyUs, random: random(), scheduleMs }),
+        turn?.requests,
       )
-    outcomes.add(delivery, recordOf(delivery, attempted, { atUs, endedUs, probe }))
+    if (turn === undefined) outcomes.add(delivery, recordOf(delivery, attempted, { atUs, endedUs, probe }))
+    else outcomes.addTurn(delivery, turnOf(delivery, turn, { endedUs, probe }))
     const url = webhooks.urlOf(delivery.webhookId)
     observer.ended({ delivery, url, attempted, state: delivery.state, probe, atUs: endedUs, waitedUs })
     loaded.attemptEnded(delivery)
@@ -100,19 +111,24 @@ export function createSender(options: SenderOptions): Sender {
 }
 
 /** Makes the function that begins an attempt: it signs the delivery as its webhook is now. */
-function createBeginning({ attempt, webhooks, observer }: SenderOptions, groups: ReturnType<typeof newAbortGroups>) {
+function createBeginning(
+  { attempt, makeTurn, webhooks, observer }: SenderOptions,
+  groups: ReturnType<typeof newAbortGroups>,
+) {
   return (slot: AttemptSlot, atUs: number): Promise<Attempted> => {
     const { id, accountId, webhookId, uuid, callId, body, sinceUs } = slot.delivery
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
+    const group = groups.of(accountId)
+    if (webhook.flow !== undefined) return makeTurn(webhook.flow, slot.delivery, group)
     const sent = {
       id: uuid,
       timestampS,
       traceparent: traceparentOf(isOfState(slot.delivery.event) ? uuid : callId),
       body,
-      group: groups.of(accountId),
+      group,
     }
     return attemptFor(attempt, webhook, sent)
   }
@@ -248,5 +264,28 @@ function recordOf(
     error: failureOf(outcome),
     address,
     response,
+  }
+}
+
+/** Returns a turn of a flow, and the new state of its delivery. */
+function turnOf(
+  { id, webhookId, callId, generation, state, tries, attemptsMade, dueUs }: LoadedDelivery,
+  { attempts, progress, kept }: TurnRecord,
+  { endedUs, probe }: { endedUs: number; probe: boolean },
+): FlowTurn {
+  return {
+    deliveryId: id,
+    webhookId,
+    callId,
+    generation,
+    state: stateNumber(state),
+    tries,
+    attemptsMade,
+    dueSteadyUs: state === 'pending' ? (dueUs ?? null) : null,
+    endedUs: state === 'pending' ? null : endedUs,
+    attempts: probe ? attempts.map((attempt) => ({ ...attempt, probe })) : attempts,
+    progress,
+    kept,
+    nowUs: endedUs,
   }
 }

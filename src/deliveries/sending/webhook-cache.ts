@@ -1,10 +1,14 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
-import { type Signer, signerOf } from '../../webhooks/signature.ts'
+import { createStepRenderer } from '../../webhooks/flows/step-renderer.ts'
+import type { AccountTemplates } from '../../webhooks/options/body-renderer.ts'
+import { flowOf } from '../../webhooks/options/flow-option.ts'
+import { type Signer, signerOf, streamSignerOf } from '../../webhooks/signature.ts'
 import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import type { WebhookTiming } from '../queue/pace.ts'
 import { type CustomRequest, customRequestOf } from './custom-attempt.ts'
+import type { FlowWebhook } from './flow-turn.ts'
 import { type Target, targetOf } from './target.ts'
 
 /** A webhook prepared for attempts: its parsed URL and its signer. */
@@ -21,21 +25,42 @@ type CachedWebhook = {
   readonly signUntilUs: number
   /** Its own headers and body; `undefined`: it gets the default request. */
   readonly custom: CustomRequest | undefined
+  /** Its flow; `undefined`: it gets one request for an event. */
+  readonly flow: FlowWebhook | undefined
   /** The order is strict: an event of a call waits for the end of the previous one. */
   readonly isStrict: boolean
   /** A broker keeps the newest message of each topic for later subscribers. */
   readonly retain: boolean
 }
 
+/** How the requests of a webhook differ from the default. */
+type OwnRequests = {
+  readonly custom: CustomRequest | undefined
+  /** Its flow, before it can be signed. */
+  readonly flow: FlowPart | undefined
+}
+type FlowPart = Omit<FlowWebhook, 'id' | 'accountId' | 'url' | 'sign' | 'signStream'>
+
+/** Returns how the requests to a webhook differ from the default. */
+export function ownRequestsOf({ options, accountId }: WebhookRecord, rendering: Rendering): OwnRequests {
+  if (options === null) return DEFAULT_REQUESTS
+  const { headers } = options
+  const flow = flowOf(options)
+  if (flow === null) return { custom: customRequestOf(options, { ...rendering, accountId }), flow: undefined }
+  const renderer = createStepRenderer(rendering.templates, { accountId, purpose: rendering.purpose })
+  const secrets = [...Object.values(options.flowSecrets), ...Object.values(headers)]
+  return { custom: undefined, flow: { flow, renderer, headers, secrets } }
+}
+
+type Rendering = Omit<AccountTemplates, 'accountId'>
+const DEFAULT_REQUESTS: OwnRequests = { custom: undefined, flow: undefined }
+
 /** Prepares a webhook for attempts at a time (wall clock). */
-export function cachedWebhookOf(
-  webhook: WebhookRecord,
-  nowUs: number,
-  custom: CustomRequest | undefined,
-): CachedWebhook {
+export function cachedWebhookOf(webhook: WebhookRecord, nowUs: number, { custom, flow }: OwnRequests): CachedWebhook {
   const { id, accountId, url, listed, cancelledTo, secret, previous, previousUntilUs } = webhook
   const both = previous !== null && previousUntilUs !== null && previousUntilUs > nowUs
   const secrets = [secret, both ? previous : null].filter((one) => one !== null)
+  const sign = signerOf(secrets)
   return {
     id,
     accountId,
@@ -43,10 +68,11 @@ export function cachedWebhookOf(
     listed,
     cancelledTo,
     target: targetOf(url),
-    sign: signerOf(secrets),
+    sign,
     signUntilUs: both ? previousUntilUs : Number.POSITIVE_INFINITY,
     custom,
-    isStrict: webhook.options?.order === 'strict',
+    flow: flow && { ...flow, id, accountId, url, sign, signStream: streamSignerOf(secrets) },
+    isStrict: flow !== undefined || webhook.options?.order === 'strict',
     retain: webhook.options?.retain ?? false,
   }
 }
@@ -61,14 +87,11 @@ type WebhookCacheOptions = {
   readonly onLoaded: (webhookId: number, timing: WebhookTiming) => void
 }
 
-type Entry = { readonly record: WebhookRecord; webhook: CachedWebhook }
+type Entry = { readonly record: WebhookRecord; readonly own: OwnRequests; webhook: CachedWebhook }
 
 /** Creates the cache of webhooks as they were last read, so that an attempt begins without a read after `load`. */
 export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: WebhookCacheOptions) {
   const entries = new Map<number, Entry>()
-
-  const customOf = ({ accountId, options }: WebhookRecord): CustomRequest | undefined =>
-    options === null ? undefined : customRequestOf(options, { templates, accountId, purpose: 'sending' })
 
   async function load(ids: readonly number[]): Promise<void> {
     const atUs = nowUs()
@@ -79,8 +102,9 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
         entries.delete(id)
         continue
       }
-      entries.set(id, { record, webhook: cachedWebhookOf(record, atUs, customOf(record)) })
-      onLoaded(id, { paused: record.options?.paused ?? false, maxPerSecond: record.options?.maxPerSecond ?? null })
+      const own = ownRequestsOf(record, { templates, purpose: 'sending' })
+      entries.set(id, { record, own, webhook: cachedWebhookOf(record, atUs, own) })
+      onLoaded(id, timingOf(record, own))
     }
   }
 
@@ -88,7 +112,7 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
     const entry = entries.get(webhookId)
     if (entry === undefined) return undefined
     if (entry.webhook.signUntilUs !== Number.POSITIVE_INFINITY && nowUs() >= entry.webhook.signUntilUs)
-      entry.webhook = cachedWebhookOf(entry.record, nowUs(), entry.webhook.custom)
+      entry.webhook = cachedWebhookOf(entry.record, nowUs(), entry.own)
     return entry.webhook
   }
 
@@ -105,5 +129,16 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
     /** Reads all cached webhooks and these: a list or a secret may have changed. @throws Fault `unavailable`. */
     refresh: (ids: readonly number[]) => load([...new Set([...entries.keys(), ...ids])]),
     remove: (webhookId: number): void => void entries.delete(webhookId),
+  }
+}
+
+/** Returns when a webhook may be sent to. */
+function timingOf({ accountId, url, options }: WebhookRecord, { flow }: OwnRequests): WebhookTiming {
+  const timing = { paused: options?.paused ?? false, maxPerSecond: options?.maxPerSecond ?? null }
+  if (flow === undefined && options?.sharePace !== true) return timing
+  return {
+    ...timing,
+    parallel: flow !== undefined && 'steps' in flow.flow ? flow.flow.parallel : undefined,
+    sharedPace: options?.sharePace === true ? `${accountId} ${new URL(url).host}` : undefined,
   }
 }

@@ -41,6 +41,8 @@ export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: Deli
         const webhook = { accountId, webhookId }
         responses.set(webhookId, { key: webhook, atUs, attempted })
         changed.set(webhookId, webhook)
+        // A step that is done delivers nothing yet, and has not failed.
+        if (attempted.outcome.kind === 'advanced' || attempted.outcome.kind === 'deferred') return
         if (attempted.outcome.kind === 'delivered') lastHour.addDelivered(webhook, waitedUs, atUs)
         else if (probe) lastHour.addFailedProbe(webhook, atUs)
         else lastHour.addFailedAttempt(webhook, atUs)

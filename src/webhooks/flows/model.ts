@@ -1,5 +1,5 @@
 import { type Static, type TSchema, t } from 'elysia'
-import { EVENT_SWITCHES, FURTHER_EVENTS, FURTHER_NAMES, SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import { SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 
 // A flow: several requests for one event, as data. `New…` is as it is sent, where a field that is left out gets its
@@ -28,13 +28,10 @@ const template = (description: string) => t.String({ maxLength: MAX_TEMPLATE_CHA
 const pointer = (description: string) =>
   t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$', description, examples: ['/result/id'] })
 
-/** The events that can begin a step: the switches' names, and the kinds that options ask for. */
-export const STEP_EVENTS = [...SWITCH_NAMES, ...FURTHER_NAMES] as const
+/** The events that can begin a step: the switches' names, and the kinds of a call that options ask for. */
+export const STEP_EVENTS = [...SWITCH_NAMES, 'call_missed', 'call_held', 'call_resumed', 'recording_saved'] as const
 const stepEvent = words(STEP_EVENTS, 'A switch, or a kind of `events`')
 export type StepEvent = (typeof STEP_EVENTS)[number]
-/** What each event of a step means. */
-export const STEP_EVENT_MEANINGS: Readonly<Record<StepEvent, string>> = { ...EVENT_SWITCHES, ...FURTHER_EVENTS }
-
 const Keep = t.Record(t.String({ pattern: NAME }), pointer('Where the value is in the JSON answer'), {
   ...closed,
   maxProperties: MAX_KEPT,

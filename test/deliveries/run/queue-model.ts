@@ -14,6 +14,7 @@ import { storeOver } from '../../../src/store/sqlite/store.ts'
 import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
 import { createWebhookService } from '../../../src/webhooks/service.ts'
 import { faultOfSigned } from '../../../src/webhooks/signature.ts'
+import { NO_FLOWS } from '../../help/deliveries.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
@@ -85,6 +86,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
     store,
     emitter,
     attempt,
+    makeTurn: NO_FLOWS,
     clock,
     nowUs,
     scheduleMs: SCHEDULE_MS,

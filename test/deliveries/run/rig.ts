@@ -13,6 +13,7 @@ import { newUuid } from '../../../src/lib/id.ts'
 import { type NowUs, nowUs as wallUs } from '../../../src/lib/time.ts'
 import { createWebhookService } from '../../../src/webhooks/service.ts'
 import { webhook } from '../../help/client.ts'
+import { NO_FLOWS } from '../../help/deliveries.ts'
 import { openStore, storeEvents } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 
@@ -66,6 +67,7 @@ export async function newRig(options: RigOptions = {}) {
       templates: TEMPLATES,
       ownership: OWNS_EVERYTHING,
       log: LOG,
+      makeTurn: NO_FLOWS,
       ...options,
       store,
       emitter,

@@ -29,6 +29,7 @@ function startWriter() {
       deliveryRecordOutcomes: ({ deliveryIds }) =>
         new Promise((resolve) => writes.push({ ids: [...deliveryIds], end: () => resolve([]) })),
     },
+    flows: { flowRecord: async () => true },
     ownership: OWNS_EVERYTHING,
     log: LOG,
     onRecorded: (deliveries) => recorded.push({ ids: deliveries.map(({ id }) => id), isFull: writer.isFull() }),

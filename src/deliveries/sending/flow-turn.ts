@@ -1,0 +1,361 @@
+import { Fault } from '../../lib/fault.ts'
+import { type NowUs, SECOND } from '../../lib/time.ts'
+import type { FlowStore } from '../../store/operations/flows.ts'
+import { type AttemptRow, type AttemptStep, NO_STEP } from '../../store/operations/log.ts'
+import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
+import { secretMask } from '../../webhooks/flows/flow-secrets.ts'
+import {
+  begins,
+  type Judgement,
+  judge,
+  nextMove,
+  type Progress,
+  progressAfter,
+  SKIPPED_BY_IF,
+  SKIPPED_WITHOUT_ELEMENTS,
+} from '../../webhooks/flows/machine.ts'
+import type { Flow, Kept, Step } from '../../webhooks/flows/model.ts'
+import type { RenderedStep, StepData, StepRenderer } from '../../webhooks/flows/step-renderer.ts'
+import { joinStepUrl, urlForLog } from '../../webhooks/flows/step-url.ts'
+import type { BrokenFlow } from '../../webhooks/options/flow-option.ts'
+import type { Signer, StreamSigner } from '../../webhooks/signature.ts'
+import type { Outcome } from '../policy/retry-policy.ts'
+import type { LoadedDelivery } from '../queue/delivery.ts'
+import type { AbortGroup } from './abort-group.ts'
+import type { Attempted } from './attempt.ts'
+import type { SendStep, StepAnswer } from './step-request.ts'
+import { traceparentOf } from './trace-context.ts'
+import type { TurnRecord } from './turn-record.ts'
+import { type OpenRecording, type RecordingFile, uploadOf } from './upload.ts'
+
+/** A webhook with a flow, prepared for its turns. */
+export type FlowWebhook = {
+  readonly id: number
+  readonly accountId: number
+  readonly url: string
+  readonly flow: Flow | BrokenFlow
+  readonly renderer: StepRenderer
+  /** The further headers of the webhook's options. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The secrets of the flow, which no log shows. */
+  readonly secrets: readonly string[]
+  readonly sign: Signer
+  readonly signStream: StreamSigner
+}
+
+export type FlowTurnsOptions = {
+  readonly flows: Pick<FlowStore, 'flowGet'>
+  readonly send: SendStep
+  readonly authorizer: Authorizer
+  readonly openRecording: OpenRecording
+  readonly nowUs: NowUs
+  readonly newBoundary?: () => string
+}
+
+/** Makes a turn of a flow. Rejects after an internal error alone. */
+export type MakeTurn = (
+  webhook: FlowWebhook,
+  delivery: LoadedDelivery,
+  group: AbortGroup | undefined,
+) => Promise<Attempted>
+
+/**
+ * Creates the function that makes the turns of flows. A turn is one request: it skips the steps before it that are to be
+ * skipped, and its outcome is `advanced` while other steps follow. All that it did is committed before the next turn:
+ * so a process that is killed makes the one step again that was in flight.
+ */
+export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
+  const { flows } = options
+  return async (webhook, delivery, group) => {
+    const { flow } = webhook
+    if ('problem' in flow) return withoutRequest({ kind: 'unrendered', reason: flow.problem })
+    const { id: deliveryId, event, body, callId } = delivery
+    if (!flow.steps.some((step) => begins(step, event))) return withoutRequest({ kind: 'skipped', reason: NO_STEP })
+    const facts = factsOf(body)
+    const callIds = [callId, ...facts.mergedFrom]
+    try {
+      const { progress, kept } = await flows.flowGet({ deliveryId, webhookId: webhook.id, callIds })
+      const merged = facts.mergedFrom.map((id) => ({ kept: kept.get(id) ?? {} }))
+      const turn = newTurn({ kept: kept.get(callId) ?? {}, merged, progress, facts })
+      return await play(options, { ...webhook, flow }, { delivery, group, turn })
+    } catch (error) {
+      if (error instanceof Fault && error.code === 'unavailable')
+        return withoutRequest({ kind: 'unsent', reason: 'the store cannot be read' })
+      throw error
+    }
+  }
+}
+
+const withoutRequest = (outcome: Outcome): Attempted => ({ outcome, durationMs: 0, address: null, response: null })
+
+/** The parts of a body that a turn needs itself. */
+type BodyFacts = {
+  readonly mergedFrom: readonly string[]
+  readonly recording: { readonly id: string; readonly path: string } | undefined
+}
+
+/** Reads a body that this program wrote; of an erased one nothing is known. */
+function factsOf(body: string): BodyFacts {
+  const { data } = JSON.parse(body)
+  return { mergedFrom: data?.call?.merged_from ?? [], recording: data?.recording }
+}
+
+type Turn = ReturnType<typeof newTurn>
+
+/** Creates the state of a turn: what it has done so far. */
+function newTurn(begun: { kept: Kept; merged: StepData['merged']; progress: Progress; facts: BodyFacts }) {
+  const attempts: AttemptRow[] = []
+  let { progress, kept } = begun
+  let keptNow: Kept = {}
+  let requests = 0
+  return {
+    merged: begun.merged,
+    facts: begun.facts,
+    get progress() {
+      return progress
+    },
+    get kept() {
+      return kept
+    },
+    /** Notes an attempt; no two have the same time, which is their key. */
+    log(attempt: Omit<AttemptRow, 'probe'>): void {
+      const lastUs = attempts.at(-1)?.atUs ?? Number.NEGATIVE_INFINITY
+      attempts.push({ ...attempt, atUs: Math.max(attempt.atUs, lastUs + 1), probe: false })
+    },
+    isEmpty: (): boolean => attempts.length === 0,
+    noteRequest(): void {
+      requests += 1
+    },
+    advance(step: Step, end: Parameters<typeof progressAfter>[2]): void {
+      progress = progressAfter(progress, step, end)
+    },
+    keep(values: Kept): void {
+      kept = { ...kept, ...values }
+      keptNow = { ...keptNow, ...values }
+    },
+    record: (): TurnRecord => ({ attempts, progress, kept: keptNow, requests }),
+  }
+}
+
+type Players = { readonly delivery: LoadedDelivery; readonly group: AbortGroup | undefined; readonly turn: Turn }
+type Playing = FlowWebhook & { readonly flow: Flow }
+
+async function play(options: FlowTurnsOptions, webhook: Playing, players: Players): Promise<Attempted> {
+  const { nowUs } = options
+  const { flow, renderer } = webhook
+  const { delivery, turn } = players
+  const skip = (step: Step, reason: string) =>
+    turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: reason, step: withoutUrl(step) })
+  const unrendered = (step: Step, problem: string) => {
+    skip(step, problem)
+    return ended({ kind: 'unrendered', reason: problem }, turn)
+  }
+  let lastSkip = NO_STEP
+  for (;;) {
+    const move = nextMove(flow.steps, delivery.event, turn.progress, turn.kept)
+    if (move.kind === 'end') {
+      // The flow was changed since its last step: the log still says why nothing follows.
+      if (turn.isEmpty()) turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: lastSkip })
+      return ended({ kind: 'skipped', reason: lastSkip }, turn)
+    }
+    const { step } = move
+    if (move.kind === 'skip') {
+      lastSkip = move.reason
+      skip(step, lastSkip)
+      turn.advance(step, { element: 0, count: 1, as: 'skipped' })
+      continue
+    }
+    const { element } = move
+    const { kept, merged } = turn
+    const data: StepData = { body: delivery.body, kept, merged, parameters: flow.parameters }
+    const list = step.each === null ? undefined : await renderer.elements(step, data)
+    if (list !== undefined && 'problem' in list) return unrendered(step, list.problem)
+    const count = list === undefined ? 1 : list.elements.length
+    if (element >= count) {
+      if (count === 0) {
+        lastSkip = SKIPPED_WITHOUT_ELEMENTS
+        skip(step, lastSkip)
+      }
+      turn.advance(step, { element, count, as: 'skipped' })
+      continue
+    }
+    const rendered = await renderer.request(step, list === undefined ? data : { ...data, item: list.elements[element] })
+    if ('problem' in rendered) return unrendered(step, rendered.problem)
+    if ('skipped' in rendered) {
+      lastSkip = count === 1 ? SKIPPED_BY_IF : `${SKIPPED_BY_IF} (element ${element + 1} of ${count})`
+      skip(step, lastSkip)
+      turn.advance(step, { element, count, as: 'skipped' })
+      continue
+    }
+    const joined = joinStepUrl(webhook.url, rendered.request.url, flow.origins)
+    if ('problem' in joined) return unrendered(step, `url: ${joined.problem}`)
+    return await request(options, webhook, {
+      ...players,
+      step,
+      element,
+      count,
+      url: joined.url,
+      made: rendered.request,
+    })
+  }
+}
+
+type Making = Players & {
+  readonly step: Step
+  readonly element: number
+  readonly count: number
+  readonly url: string
+  readonly made: RenderedStep
+}
+
+/** Sends the request of a step, a second time after a renewed authorization. */
+async function request(options: FlowTurnsOptions, webhook: Playing, making: Making): Promise<Attempted> {
+  const { authorizer } = options
+  const { flow } = webhook
+  const { turn, step, element, count, delivery } = making
+  const authorized = flow.authorization === null ? undefined : { ...webhook, authorization: flow.authorization }
+  const owner = authorized && { ...authorized, origins: flow.origins, parameters: flow.parameters }
+  let token = owner === undefined ? undefined : await authorizer.authorize(owner)
+  for (let hasRenewed = false; ; hasRenewed = true) {
+    if (token !== undefined && 'reason' in token) return deferred(token, turn)
+    const sent = await sendOnce(options, webhook, { ...making, authorization: token?.header })
+    if (!('answer' in sent)) return ended(sent.outcome, turn, sent)
+    const { answer } = sent
+    const judged = judge(step, answer, owner !== undefined && !hasRenewed)
+    const { verdict } = judged
+    const reason = ruleSentence(judged)
+    const kept = Object.keys(judged.kept)
+    sent.log({ status: answer.status, error: reason ?? null, kept })
+    turn.keep(judged.kept)
+    if (verdict === 'renew' && owner !== undefined && token !== undefined) {
+      token = await authorizer.renew(owner, token.header)
+      continue
+    }
+    if (verdict !== 'done') return ended(failureOf(answer, judged, reason), turn, answer)
+    turn.advance(step, { element, count, as: 'done' })
+    const next = nextMove(flow.steps, delivery.event, turn.progress, turn.kept)
+    const { status } = answer
+    return ended({ kind: next.kind === 'end' ? 'delivered' : 'advanced', status }, turn, answer)
+  }
+}
+
+/** Says that a rule has decided, where it is not plain from the status. */
+const ruleSentence = ({ rule, verdict }: Judgement): string | undefined =>
+  rule === undefined || verdict === 'done' ? undefined : `a rule of the step says ${JSON.stringify(rule.then)}`
+
+function failureOf(answer: StepAnswer, { verdict, rule }: Judgement, reason: string | undefined): Outcome {
+  const { status, retryAfterMs } = answer
+  const later = retryAfterMs === undefined ? {} : { retryAfterMs }
+  if (rule === undefined || reason === undefined) return { kind: 'refused', status, ...later }
+  return { kind: 'ruled', status, reason, verdict: verdict === 'fail' ? 'fail' : 'retry', ...later }
+}
+
+type Sent =
+  | {
+      readonly answer: StepAnswer
+      /** Logs the request, now that its answer was judged. */
+      log(judged: { status: number; error: string | null; kept: readonly string[] }): void
+    }
+  | { readonly outcome: Outcome; readonly durationMs: number; readonly address: string | null; readonly logged: null }
+
+async function sendOnce(
+  options: FlowTurnsOptions,
+  webhook: Playing,
+  { delivery, group, turn, step, url, made, authorization }: Making & { readonly authorization: string | undefined },
+): Promise<Sent> {
+  const { nowUs, send, openRecording, newBoundary = randomBoundary } = options
+  const { uuid, callId, accountId } = delivery
+  const { recording } = turn.facts
+  const mask = secretMask(webhook.secrets)
+  const shown: AttemptStep = { name: step.name, method: step.method, url: mask(urlForLog(url)), kept: [] }
+  const unsendable = (reason: string): Sent => {
+    turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: reason, step: shown })
+    return { outcome: { kind: 'unrendered', reason }, durationMs: 0, address: null, logged: null }
+  }
+  let file: RecordingFile | undefined
+  try {
+    if (step.upload !== null) {
+      const ref = { callId, recordingId: recording?.id ?? '' }
+      const opened = await opening(() => openRecording(accountId, ref))
+      if ('problem' in opened) return unsendable(`the recording: ${opened.problem}`)
+      file = opened.file
+    }
+    const parts = { step, fields: made.fields, path: recording?.path ?? '', boundary: newBoundary() }
+    const upload = file === undefined ? undefined : uploadOf({ ...parts, file })
+    // The bytes that are signed and those that are sent are read apart: no recording is held in memory.
+    const atUs = nowUs()
+    const timestampS = Math.floor(atUs / SECOND)
+    const signature =
+      upload === undefined
+        ? webhook.sign(uuid, timestampS, made.body ?? '')
+        : await webhook.signStream(uuid, timestampS, upload.read()).catch(() => undefined)
+    if (signature === undefined) return unsendable('the recording: its file cannot be read to its end')
+    const { keep, when } = step
+    const answer = await send({
+      url,
+      method: step.method,
+      headers: {
+        ...lowerCased(webhook.headers),
+        ...lowerCased(made.headers),
+        ...(authorization === undefined ? {} : { authorization }),
+        'webhook-id': uuid,
+        'webhook-timestamp': String(timestampS),
+        'webhook-signature': signature,
+        traceparent: traceparentOf(callId),
+      },
+      contentType: step.content_type,
+      body: upload ?? made.body,
+      isAnswerWanted:
+        Object.keys(keep).length > 0 || when.some((one) => one.pointer !== undefined || one.keep !== undefined),
+      group,
+    })
+    const { durationMs, address } = answer
+    if ('failure' in answer) {
+      const { failure } = answer
+      // A request that was not sent is made again: there is nothing to log.
+      if (failure.kind === 'unreachable') {
+        turn.noteRequest()
+        turn.log({ ...NOTHING_SENT, atUs, durationMs, address, error: failure.reason, step: shown })
+      }
+      return { outcome: failure, durationMs, address, logged: null }
+    }
+    turn.noteRequest()
+    const log = ({ status, error, kept }: { status: number; error: string | null; kept: readonly string[] }) =>
+      turn.log({ atUs, status, durationMs, error, address, response: answer.logged, step: { ...shown, kept } })
+    return { answer, log }
+  } finally {
+    await file?.close()
+  }
+}
+
+async function opening(
+  open: () => Promise<RecordingFile>,
+): Promise<{ readonly file: RecordingFile } | { readonly problem: string }> {
+  try {
+    return { file: await open() }
+  } catch (error) {
+    if (error instanceof Fault) return { problem: error.message }
+    throw error
+  }
+}
+
+const randomBoundary = (): string => `hookswitch-${crypto.randomUUID()}`
+
+const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+const NOTHING_SENT = { status: null, durationMs: 0, address: null, response: null }
+const withoutUrl = ({ name }: Step): AttemptStep => ({ name, method: null, url: null, kept: [] })
+
+type Facts = { readonly durationMs: number; readonly address: string | null; readonly logged: string | null }
+
+function ended(
+  outcome: Outcome,
+  turn: Turn,
+  { durationMs, address, logged }: Facts = { durationMs: 0, address: null, logged: null },
+): Attempted {
+  return { outcome, durationMs, address, response: logged, turn: turn.record() }
+}
+
+const deferred = (token: { readonly reason: string; readonly retryAfterMs: number }, turn: Turn): Attempted =>
+  ended({ kind: 'deferred', reason: `the authorization: ${token.reason}`, afterMs: token.retryAfterMs }, turn)

@@ -1,0 +1,129 @@
+import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
+import { MAX_ANSWER_BYTES } from '../../webhooks/flows/model.ts'
+import { parseRetryAfter } from '../policy/retry-policy.ts'
+import type { AbortGroup } from './abort-group.ts'
+import {
+  destinationHeaders,
+  type Reading,
+  type RequestFailure,
+  type SendGuarded,
+  USER_AGENT,
+} from './guarded-request.ts'
+import { targetOf } from './target.ts'
+import type { Upload } from './upload.ts'
+
+/** The request of a step, signed and authorized. */
+export type StepRequest = {
+  readonly url: string
+  readonly method: string
+  /** Further headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly contentType: string
+  readonly body: string | Upload | null
+  /** The whole answer is wanted: a failure to read it is a failure of the request. */
+  readonly isAnswerWanted: boolean
+  readonly group: AbortGroup | undefined
+}
+
+/** The answer to a step. `durationMs` ends with the status. */
+export type StepAnswer = {
+  readonly status: number
+  readonly retryAfterMs: number | undefined
+  /** Its whole body as JSON; `undefined` if it is none, is longer than can be read, or was not wanted. */
+  readonly json: unknown
+  /** Its first 4 KiB, for the log. */
+  readonly logged: string | null
+  readonly durationMs: number
+  readonly address: string | null
+}
+
+export type SendStep = (request: StepRequest) => Promise<StepAnswer | RequestFailure>
+
+const LOGGED_BYTES = 4_096
+/** The first bytes of a body that nobody waits for come with its status or soon after. */
+const BODY_WAIT_MS = 1_000
+
+/** Creates the function that sends the requests of steps. It never rejects. */
+export function newStepRequests(send: SendGuarded, nowUs: NowUs = wallUs): SendStep {
+  return (request) => {
+    const { url, method, body, group, isAnswerWanted } = request
+    const target = targetOf(url)
+    const sent = { target, method, headers: headersOf(request, destinationHeaders(target)), group }
+    const content = body === null || typeof body === 'string' ? (body ?? undefined) : body.read
+    return send({ ...sent, body: content }, readingOf(isAnswerWanted, nowUs))
+  }
+}
+
+function headersOf({ headers, contentType, body }: StepRequest, own: Record<string, string>): Record<string, string> {
+  if (body !== null) own['content-type'] = typeof body === 'string' ? contentType : body.contentType
+  if (body !== null && typeof body !== 'string') own['content-length'] = String(body.size)
+  own['user-agent'] = USER_AGENT
+  own['accept-encoding'] = 'identity'
+  return { ...headers, ...own }
+}
+
+const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<StepAnswer | RequestFailure> => ({
+  async answered(response, { durationMs, leftMs, address }) {
+    const { status, headers } = response
+    const isLimited = status === 429 || status === 503
+    const retryAfterMs = isLimited ? parseRetryAfter(headers.get('retry-after'), nowUs()) : undefined
+    const waitMs = isAnswerWanted ? leftMs : Math.min(leftMs, BODY_WAIT_MS)
+    const read = await readAnswer(response, isAnswerWanted ? MAX_ANSWER_BYTES : LOGGED_BYTES, waitMs)
+    if (isAnswerWanted && read.end === 'broken') {
+      const reason = `the answer (${status}) ${read.why}: what it keeps is unknown`
+      return { failure: { kind: 'unreachable', reason }, durationMs, address }
+    }
+    const json = isAnswerWanted && read.end === 'whole' ? jsonOf(read.text) : undefined
+    return { status, retryAfterMs, json, logged: firstBytes(read.text), durationMs, address }
+  },
+  failed: (failure) => failure,
+})
+
+type Read = { readonly text: string | null } & (
+  | { readonly end: 'whole' | 'longer' }
+  | { readonly end: 'broken'; readonly why: string }
+)
+
+/** Reads the body of an answer up to a limit, for a time at most. Never rejects. */
+async function readAnswer(response: Response, maxBytes: number, waitMs: number): Promise<Read> {
+  const { body } = response
+  if (body === null) return { end: 'whole', text: null }
+  const late = Promise.withResolvers<'late'>()
+  const timer = setTimeout(() => late.resolve('late'), Math.max(0, waitMs))
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let bytes = 0
+  let text = ''
+  try {
+    for (;;) {
+      const read = await Promise.race([reader.read(), late.promise])
+      if (read === 'late') {
+        reader.cancel().catch(() => {})
+        return { end: 'broken', text, why: 'did not end in time' }
+      }
+      if (read.done) return { end: 'whole', text: text + decoder.decode() }
+      text += decoder.decode(read.value.subarray(0, maxBytes - bytes), { stream: true })
+      bytes += read.value.byteLength
+      if (bytes <= maxBytes) continue
+      reader.cancel().catch(() => {})
+      return { end: 'longer', text }
+    }
+  } catch {
+    return { end: 'broken', text, why: 'broke off' }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const firstBytes = (text: string | null): string | null => {
+  if (text === null || text.length * 3 <= LOGGED_BYTES) return text
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, LOGGED_BYTES), { stream: true })
+}
+
+function jsonOf(text: string | null): unknown {
+  try {
+    return text === null ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
