@@ -60,9 +60,9 @@ export type MakeTurn = (
 ) => Promise<Attempted>
 
 /**
- * Creates the function that makes the turns of flows. A turn is one request: it skips the steps before it that are to be
- * skipped, and its outcome is `advanced` while other steps follow. All that it did is committed before the next turn:
- * so a process that is killed makes the one step again that was in flight.
+ * Creates the function that makes the turns of flows. A turn is one request. It skips the steps before that one, where
+ * they say so, and its outcome is `advanced` while other steps follow. All that it did is committed before the next
+ * turn: so a process that is killed makes the one step again that was in flight.
  */
 export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
   const { flows } = options
