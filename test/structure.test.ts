@@ -51,6 +51,7 @@ const FOLDERS = [
   'recordings',
   'recordings/copies',
   'recordings/sources',
+  'states/api',
   'states/ingest',
   'states/board',
   'calls/ingest',

@@ -53,6 +53,8 @@ import { startPbxStates } from '../pbx/watch/pbx-states.ts'
 import { pbxRoutes } from '../pbx/watch/routes.ts'
 import { startWatch } from '../pbx/watch/watch.ts'
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
+import { listOf } from '../states/api/present-list.ts'
+import { stateRoutes } from '../states/api/routes.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import { startAccountState } from '../web/server/account-state.ts'
@@ -416,6 +418,7 @@ async function createRoot(
     .use(callRoutes(auth, store.calls, recordings.addUrls))
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
+    .use(stateRoutes(auth, { list: async (id, kind, pbx) => listOf(kind, await watch.states(id, pbx)) }))
     .use(overviewRoutes(auth, { ...state, ...calls, store, pbxs: pbxStatusOf(watch, pbxs), steadyUs: clock.steadyUs }))
     .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))

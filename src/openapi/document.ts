@@ -20,6 +20,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Webhooks: 'URLs that receive call events, with their secrets and options',
   Deliveries: 'The log of deliveries with every attempt, and retries by hand',
   Calls: 'Records and recordings of calls, events to read back, and a live stream',
+  'Phones and queues': 'Phones, trunks, agents and queues as they are now',
   PBXs: 'The PBXs of the account; administrators add, check and remove them',
   Page: 'For the web page: the present state and the last hour',
   Operation: 'For the operator of this service',

@@ -28,6 +28,7 @@ import { Failure, FieldProblem } from '../http/envelope.ts'
 import { EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/watch/model.ts'
 import { Link } from '../recordings/routes.ts'
+import { Agent, Phone, Queue, Trunk } from '../states/model.ts'
 import {
   EventWithDeliveries,
   LastAttempt,
@@ -98,6 +99,10 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   EventBody: AnyBody,
   Event: ReadEvent,
   EventPage: EventList,
+  Phone,
+  Trunk,
+  Agent,
+  Queue,
   Delivery,
   DeliveryDetail,
   DeliveryPage,

@@ -22,6 +22,7 @@ import { pbxCommand } from './pbx.ts'
 import { recordingsCommand } from './recordings.ts'
 import { restoreCommand } from './restore.ts'
 import { type EndProcess, serveCommand } from './serve.ts'
+import { stateCommands } from './states.ts'
 import { userCommand } from './user.ts'
 import { verifyCommand } from './verify.ts'
 import { versionCommand } from './version.ts'
@@ -42,6 +43,7 @@ export function commandLine(stopped: () => Promise<void>, end: EndProcess = () =
   pbxCommand(program, stopped)
   deliveryCommand(program)
   webhookCommand(program)
+  stateCommands(program)
   nodesCommand(program)
   auditCommand(program)
   verifyCommand(program)

@@ -1,5 +1,8 @@
 import type { LiveCall } from '../../calls/tracker/tracker.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
+import { nowUs as wallUs } from '../../lib/time.ts'
+import { presentOfRows } from '../../states/api/present-list.ts'
+import type { Present } from '../../states/board/subject.ts'
 import type { KnownEndpoint } from '../endpoints/endpoints.ts'
 import { createSavedEndpointsReader } from './endpoint-memory.ts'
 import { createCallsElsewhere } from './live-calls-elsewhere.ts'
@@ -19,6 +22,11 @@ export type Watch = {
    * of PBXs that other nodes watch, as those saved them. @throws Fault `unavailable`.
    */
   endpoints(accountId: number): Promise<ReadonlyMap<string, readonly KnownEndpoint[]>>
+  /**
+   * Returns the phones, trunks, agents and queues of an account as they are now, of one PBX if one is given; of PBXs
+   * that other nodes watch, as those stored them. @throws Fault `unavailable`.
+   */
+  states(accountId: number, pbx?: string): Promise<Iterable<Present>>
   /** Returns how many events are emitted but not on disk yet, of all PBXs. */
   waiting(): number
   stop(): Promise<void>
@@ -26,7 +34,7 @@ export type Watch = {
 
 /** Watches every PBX of the list that this node owns: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
-  const { pbxs, ownership, store, log } = options
+  const { pbxs, ownership, store, log, nowUs = wallUs } = options
   const slots = createSlots(options)
   const { running } = slots
   const watchedByOthers = () => {
@@ -53,6 +61,17 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
         ...(await Promise.all(others.map(async (source) => [source.name, await savedEndpointsOf(source)] as const))),
         ...own.map((pbx) => [pbx.source.name, pbx.endpoints()] as const),
       ])
+    },
+    async states(accountId, only) {
+      const isAsked = (name: string) => only === undefined || name === only
+      const own = running().filter(({ source }) => isAsked(source.name))
+      const others = watchedByOthers().filter(({ name }) => isAsked(name))
+      const isOwner = (account: string) => pbxs.accounts.get(account) === accountId
+      const stored = await Promise.all(others.map(({ name }) => store.calls.subjectStateList(name)))
+      return [
+        ...stored.flatMap((rows) => [...presentOfRows(rows, isOwner, nowUs())]),
+        ...own.flatMap((pbx) => [...pbx.states(accountId)]),
+      ]
     },
     waiting: () => running().reduce((sum, pbx) => sum + pbx.waiting(), 0),
     stop: slots.stop,

@@ -1,0 +1,35 @@
+import type { StateSubject } from '../../lib/event-kinds.ts'
+import { atMoment } from '../board/facts.ts'
+import type { Present } from '../board/subject.ts'
+import { readSubject } from '../ingest/stored-subject.ts'
+import type { States } from '../model.ts'
+
+/** Returns the states of one kind, in order of name. */
+export function listOf<Kind extends StateSubject>(kind: Kind, present: Iterable<Present>): States[Kind][] {
+  const found: States[Kind][] = []
+  // The kind decides the type of the state.
+  for (const one of present) if (one.kind === kind) found.push(one.state as States[Kind])
+  return found.toSorted((one, other) => order.compare(nameOf(one), nameOf(other)))
+}
+
+/** Returns what the store has of a PBX, as it is by now. */
+export function* presentOfRows(
+  rows: readonly { readonly id: string; readonly state: string }[],
+  isOwner: (account: string) => boolean,
+  nowUs: number,
+): Generator<Present> {
+  for (const row of rows) {
+    const subject = readSubject(row)
+    if (subject !== undefined && subject.account !== null && isOwner(subject.account))
+      yield atMoment(subject.present, nowUs)
+  }
+}
+
+/** 99 before 101. */
+const order = new Intl.Collator('en', { numeric: true })
+
+function nameOf(state: States[StateSubject]): string {
+  if ('trunk' in state) return state.trunk
+  if ('queue' in state) return 'extension' in state ? `${state.queue} ${state.extension}` : state.queue
+  return state.extension
+}

@@ -1,0 +1,77 @@
+import { Elysia, t } from 'elysia'
+import { guard } from '../../auth/guard.ts'
+import type { AuthService } from '../../auth/service.ts'
+import { accepts } from '../../http/accepts.ts'
+import { responses, success } from '../../http/envelope.ts'
+import { asks } from '../../http/query.ts'
+import type { StateSubject } from '../../lib/event-kinds.ts'
+import { Agent, Phone, Queue, type States, Trunk } from '../model.ts'
+
+/** Reads what an account has now. */
+export type StateReader = {
+  /** Returns the states of one kind in order of name, of one PBX if one is given. @throws Fault `unavailable`. */
+  list<Kind extends StateSubject>(accountId: number, kind: Kind, pbx?: string): Promise<States[Kind][]>
+}
+
+const OfPbx = t.Object({ pbx: t.Optional(t.String({ maxLength: 256, description: 'Only of the PBX with this name' })) })
+
+const detail = (summary: string, description: string) => ({
+  summary,
+  description,
+  tags: ['Phones and queues'],
+  security: [{ bearer: [] }],
+})
+const faults = ['unauthenticated', 'invalid'] as const
+
+/** Creates the routes for the present states of phones, trunks, agents and queues of the account. */
+export function stateRoutes(auth: AuthService, states: StateReader) {
+  return new Elysia({ name: 'states', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/phone',
+      async ({ accountId, query }) =>
+        success(await states.list(accountId, 'phone', query.pbx), 'These are the phones.'),
+      {
+        ...asks(OfPbx, 'refused'),
+        response: responses(t.Array(Phone), ...faults),
+        detail: detail(
+          'The phones as they are now',
+          'In order of extension. After a lost connection: as they were last.',
+        ),
+      },
+    )
+    .get(
+      '/trunk',
+      async ({ accountId, query }) =>
+        success(await states.list(accountId, 'trunk', query.pbx), 'These are the trunks.'),
+      {
+        ...asks(OfPbx, 'refused'),
+        response: responses(t.Array(Trunk), ...faults),
+        detail: detail(
+          'The trunks as they are now',
+          'In order of name. Where a PBX serves several customers, only for the account that its URL names.',
+        ),
+      },
+    )
+    .get(
+      '/agent',
+      async ({ accountId, query }) =>
+        success(await states.list(accountId, 'agent', query.pbx), 'These are the agents.'),
+      {
+        ...asks(OfPbx, 'refused'),
+        response: responses(t.Array(Agent), ...faults),
+        detail: detail('The agents as they are now', 'One for each queue that an agent serves, in order of queue.'),
+      },
+    )
+    .get(
+      '/queue',
+      async ({ accountId, query }) =>
+        success(await states.list(accountId, 'queue', query.pbx), 'These are the queues.'),
+      {
+        ...asks(OfPbx, 'refused'),
+        response: responses(t.Array(Queue), ...faults),
+        detail: detail('The queues as they are now', 'In order of name.'),
+      },
+    )
+}
