@@ -26,7 +26,9 @@ export type QueueFacts = {
   round: number
 }
 
+/** Returns the facts of an endpoint of which nothing was reported. */
 export const newEndpointFacts = (): EndpointFacts => ({ device: null, contacts: new Map() })
+/** Returns the facts of a queue without agents and callers. */
 export const newQueueFacts = (round: number): QueueFacts => ({ members: new Map(), callers: new Map(), round })
 
 type PhoneFacts = Omit<Phone, 'since'>
