@@ -9,7 +9,6 @@ import { bareRate, startReceiverProcess } from './receiver-process.ts'
 
 /** Calls that compile what is hot, before the measured ones. */
 const WARM_UP_DELIVERIES = 20_000
-const TICK_US = 10_000
 const POLL_MS = 10
 const EVENTS_PER_CALL = new Set(acts(0).flatMap(({ emits }) => (emits === '' ? [] : [emits]))).size + 2
 
@@ -33,11 +32,9 @@ export function threadsUs(pid: number): Map<string, number> {
   const sums = new Map<string, number>()
   for (const task of readdirSync(`/proc/${pid}/task`)) {
     try {
-      const text = readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8')
-      const end = text.lastIndexOf(')')
-      const name = Number(task) === pid ? 'main' : text.slice(text.indexOf('(') + 1, end)
-      const fields = text.slice(end + 2).split(' ')
-      sums.set(name, (sums.get(name) ?? 0) + (Number(fields[11]) + Number(fields[12])) * TICK_US)
+      const name = Number(task) === pid ? 'main' : readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8').trim()
+      const [ns = '0'] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')
+      sums.set(name, (sums.get(name) ?? 0) + Number(ns) / 1_000)
     } catch {
       // It has ended meanwhile.
     }
