@@ -3,7 +3,19 @@ import type { ErasedCounts, MaintenanceStore } from '../operations/maintenance.t
 import { IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
 import { forgetKept } from './flows.ts'
 import { type Declarations, read, write } from './operation.ts'
-import { all, among, contains, count, forUpdate, integers, run, tableOf, texts, type Work } from './statement.ts'
+import {
+  all,
+  among,
+  contains,
+  count,
+  either,
+  forUpdate,
+  integers,
+  run,
+  tableOf,
+  texts,
+  type Work,
+} from './statement.ts'
 
 /**
  * Erasing a number affects every call that contains it. The record is deleted. Of its events remains what the log needs
@@ -34,6 +46,15 @@ function* eraseCalls(ids: readonly string[]): Work<ErasedCounts> {
     UPDATE attempts SET response = NULL, url = NULL FROM ${tableOf('e', { id: eventIds })}
     WHERE attempts.delivery_id >= e.id * ${PER_EVENT} AND attempts.delivery_id < (e.id + 1) * ${PER_EVENT}
       AND (attempts.response IS NOT NULL OR attempts.url IS NOT NULL)`)
+  yield* run(
+    either({
+      sqlite: sql`
+        UPDATE deliveries SET first_response = NULL FROM ${tableOf('e', { id: eventIds })}
+        WHERE deliveries.id >= e.id * ${PER_EVENT} AND deliveries.id < (e.id + 1) * ${PER_EVENT}
+          AND deliveries.first_response IS NOT NULL`,
+      postgres: sql`SELECT 1`,
+    }),
+  )
   yield* forgetKept(ids)
   return { calls, events: ended.length, pending: rows.length - ended.length }
 }

@@ -125,6 +125,12 @@ export const deliveries = sqliteTable('deliveries', {
   sinceSteadyUs: integer('since').notNull(),
   createdUs: integer('created_at').notNull(),
   endedUs: integer('ended_at'),
+  /** The first attempt if it delivered, in SQLite. */
+  firstUs: integer('first_at'),
+  firstStatus: integer('first_status'),
+  firstDurationMs: integer('first_duration_ms'),
+  firstAddress: text('first_address'),
+  firstResponse: text('first_response'),
 })
 
 export const attempts = sqliteTable(

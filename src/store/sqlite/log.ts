@@ -256,7 +256,7 @@ function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDet
   const attempts = prepared<StoredAttempt, [number]>(
     tx,
     `SELECT at AS atUs, probe, status, duration_ms AS durationMs, error, address, response, step, method, url, kept
-     FROM attempts WHERE delivery_id = ? ORDER BY at`,
+     FROM all_attempts WHERE delivery_id = ? ORDER BY at`,
   ).all(id)
   return { ...rowOf(row), attempts: attempts.map(attemptOf) }
 }

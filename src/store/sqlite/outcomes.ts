@@ -1,9 +1,12 @@
+import { stateNumber } from '../operations/delivery-state.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { outcomesOf } from './outcome-bytes.ts'
 
 /** Probes that are kept for a delivery: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20
+
+const DELIVERED = stateNumber('delivered')
 
 type Nullable<Value> = Value | null
 
@@ -34,6 +37,14 @@ function writeOutcomes(tx: Tx, bytes: Uint8Array, { isRepeated = false } = {}): 
     `UPDATE deliveries SET state = ?1, tries = ?2, attempts_made = ?3, due_at = ?4, ended_at = ?5
      WHERE id = ?7 AND ${decides}`,
   )
+  // Nearly every outcome: then the delivery's own row has the attempt, and no other row is written.
+  const deliverAtOnce = prepared<never, [number, number, Nullable<number>, number, ...(string | number | null)[]]>(
+    tx,
+    `UPDATE deliveries SET state = 1, tries = ?2, attempts_made = 1, due_at = NULL, ended_at = ?3,
+       first_at = ?5, first_status = ?6, first_duration_ms = ?7, first_address = ?8, first_response = ?9
+     WHERE id = ?1 AND (first_at IS NULL OR first_at = ?5) AND (?4 = 0 OR generation = ?4)`,
+  )
+  const isFirst = prepared<unknown, [number, number]>(tx, 'SELECT 1 FROM deliveries WHERE id = ? AND first_at = ?')
   const count = prepared<never, [number, number]>(
     tx,
     'UPDATE deliveries SET attempts_made = max(attempts_made, ?) WHERE id = ?',
@@ -45,15 +56,20 @@ function writeOutcomes(tx: Tx, bytes: Uint8Array, { isRepeated = false } = {}): 
   )
   const superseded: number[] = []
   for (const one of outcomesOf(bytes)) {
-    const { deliveryId: id, attemptsMade: made, probe } = one
+    const { deliveryId: id, attemptsMade: made, attemptUs, probe, status, durationMs, error, address, response } = one
+    if (one.state === DELIVERED && made === 1 && error === null && !probe) {
+      const generation = isRepeated ? one.generation : 0
+      const first = [attemptUs, status, durationMs, address, response] as const
+      if (deliverAtOnce.run(id, one.tries, one.endedUs, generation, ...first).changes > 0) continue
+      if (isRepeated && isFirst.get(id, attemptUs) !== null) continue
+    }
     const { changes } = update.run(one.state, one.tries, made, one.dueSteadyUs, one.endedUs, one.generation, id)
     if (changes === 0) {
       superseded.push(id)
       // The delivery was cancelled and already pruned.
       if (count.run(made, id).changes === 0) continue
     }
-    const answer = [one.status, one.durationMs, one.error, one.address, one.response] as const
-    insert.run(id, one.attemptUs, Number(probe), ...answer)
+    insert.run(id, attemptUs, Number(probe), status, durationMs, error, address, response)
     if (probe) forgetProbes(tx, id)
   }
   return superseded

@@ -171,7 +171,9 @@ onEngines('maintenance', ({ open }) => {
     const body = JSON.stringify({ data: { name: 'call_saved', call: { from: { number: '15551230001' } } } })
     const events = [event('ended', { name: 'call_saved', body }), event('pending', { name: 'call_saved', body })]
     const stored = await at.put(...events)
-    await queue.deliveryRecordOutcomes(outcomes([stored[0]?.deliveries[0]?.id ?? 0], { state: 'delivered' }))
+    const [ended = 0] = idsOf(stored)
+    await queue.deliveryRecordOutcomes(outcomes([ended], { state: 'delivered', response: '15551230001 is known' }))
+    expect((await log.deliveryGet(ACCOUNT, ended))?.attempts[0]?.response).toBe('15551230001 is known')
     const live = [{ id: 'up', state: JSON.stringify({ call: { from: '15551230001' }, channels: [] }) }]
     await calls.batchStore(batch({ saved: [savedCall('ended')] }, { live }))
     const ids = await maintenance.callListWithNumber('15551230001')
@@ -184,6 +186,7 @@ onEngines('maintenance', ({ open }) => {
     ])
     expect(await calls.callGet(ACCOUNT, 'ended')).toBeUndefined()
     expect((await log.eventListOfCall(ACCOUNT, 'ended'))[0]?.body).not.toContain('15551230001')
+    expect((await log.deliveryGet(ACCOUNT, ended))?.attempts).toMatchObject([{ status: 200, response: null }])
     expect(await maintenance.callListWithNumber('15551230001')).toEqual(['pending'])
   })
 })

@@ -207,6 +207,25 @@ onEngines('queue', ({ open }) => {
     expect(await at.states()).toEqual(['pending', 'delivered'])
   })
 
+  test('the log has all attempts of a delivery that was retried after it was delivered, in their order', async () => {
+    await using at = await open(ONE)
+    const { queue, log, maintenance } = at.store
+    const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+    await queue.deliveryRecordOutcomes(outcomes([a, b], { state: 'delivered', response: 'first' }))
+    await queue.deliveryRetry({ accountId: ACCOUNT, id: a, nowSteadyUs: NOW + 50 })
+    const second = outcomes([a], { state: 'failed', generation: 2, attemptUs: NOW + 3 * SECOND, response: 'second' })
+    await queue.deliveryRecordOutcomes({ ...second, attemptsMade: [2] })
+    const late = outcomes([a], { state: 'delivered', attemptUs: NOW + 2 * SECOND, response: 'between' })
+    await queue.deliveryRecordOutcomes(late)
+    expect((await log.deliveryGet(ACCOUNT, a))?.attempts).toMatchObject([
+      { atUs: NOW + SECOND, status: 200, response: 'first', probe: false, durationMs: 7, address: '192.0.2.1' },
+      { atUs: NOW + 2 * SECOND, status: 200, response: 'between' },
+      { atUs: NOW + 3 * SECOND, status: 500, response: 'second' },
+    ])
+    expect((await log.deliveryGet(ACCOUNT, b))?.attempts).toMatchObject([{ response: 'first', error: null }])
+    expect((await maintenance.verify()).filter((text) => !text.includes('calls'))).toEqual([])
+  })
+
   test('several attempts of a delivery in one batch count in their order', async () => {
     await using at = await open(ONE)
     const { queue, log } = at.store

@@ -115,6 +115,8 @@ const OF_NODES: Readonly<Record<string, readonly string[]>> = {
   deliveries: ['account_id'],
   minutes: ['node'],
 }
+/** Columns that SQLite alone has: the attempt that delivered at once. */
+const OF_FILES = /^first_/
 /** Postgres has pending and ended deliveries apart: of the view of both it knows neither keys nor what may be NULL. */
 const VIEWS = ['deliveries']
 
@@ -125,7 +127,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the tables of Postgres', () => 
     const found = (await making).get(name)?.filter((column) => !OF_NODES[name]?.includes(column.name))
     const comparable = (all: readonly Made[] = []) =>
       VIEWS.includes(name) ? all.map(({ name, type }) => ({ name, type })) : all
-    expect(comparable(found)).toEqual(comparable(columns))
+    expect(comparable(found)).toEqual(comparable(columns.filter((column) => !OF_FILES.test(column.name))))
   })
 
   test('have the further columns of several nodes', async () => {

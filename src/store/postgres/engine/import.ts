@@ -15,7 +15,7 @@ type TableToCopy = {
 
 /** Rows refer to rows of tables earlier in this list; rows of the other tables refer to nothing. */
 const ORDER = ['accounts', 'users', 'tokens', 'webhooks', 'secrets', 'events', 'deliveries', 'attempts']
-const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'operator_acts', 'owner_requests']
+const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'operator_acts', 'owner_requests', 'audit']
 
 /** A store of many gigabytes takes hours. */
 const COPY_MS = 24 * 3_600_000
@@ -79,7 +79,7 @@ async function copyTable(query: Query, { name, columns, batches }: TableToCopy):
         throw new Error(`${table} lacks a column of ${columns.join(', ')}`)
       const account = join === '' ? [] : ['account_id']
       await query(
-        `INSERT INTO ${table} (${[...wanted, ...account].join(', ')})
+        `INSERT INTO ${table} (${[...wanted, ...account].join(', ')}) OVERRIDING SYSTEM VALUE
          SELECT ${[...wanted.map((column) => `r.${column}::${types.get(column)}`), ...account.map(() => 'e.account_id')].join(', ')}
          FROM ${from} ${join} WHERE ${condition}`,
         arrays,

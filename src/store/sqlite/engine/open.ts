@@ -25,6 +25,7 @@ import audit from '../migrations/021.sql' with { type: 'text' }
 import authorizations from '../migrations/022.sql' with { type: 'text' }
 import flows from '../migrations/023.sql' with { type: 'text' }
 import subjectStates from '../migrations/024.sql' with { type: 'text' }
+import firstAttempts from '../migrations/025.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -53,6 +54,7 @@ const MIGRATIONS = [
   authorizations,
   flows,
   subjectStates,
+  firstAttempts,
 ]
 const MAGIC = 'SQLite format 3\0'
 

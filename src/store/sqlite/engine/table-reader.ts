@@ -31,12 +31,15 @@ export function openTables(path: string): { readonly tables: readonly ReadTable[
       .query<{ name: string }, []>(`SELECT name FROM pragma_table_info('${name}') ORDER BY cid`)
       .all()
       .map((column) => column.name)
-    const count = sqlite.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${name}`).get()?.count ?? 0
+      // Read as a row of attempts, by the view.
+      .filter((column) => !(name === 'deliveries' && column.startsWith('first_')))
+    const from = name === 'attempts' ? 'all_attempts' : name
+    const count = sqlite.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${from}`).get()?.count ?? 0
     const texts = columns.map((column) => `CAST(${column} AS TEXT) AS ${column}`).join(', ')
     function* batches(): Generator<Cell[][]> {
       let batch: Cell[][] = columns.map(() => [])
       let chars = 0
-      for (const row of sqlite.query<Record<string, Cell>, []>(`SELECT ${texts} FROM ${name}`).iterate()) {
+      for (const row of sqlite.query<Record<string, Cell>, []>(`SELECT ${texts} FROM ${from}`).iterate()) {
         for (const [at, column] of columns.entries()) {
           const cell = row[column] ?? null
           chars += cell?.length ?? 0
