@@ -776,6 +776,25 @@ call_ended busy owner -
 call_saved recordings 0`,
   ],
   [
+    'who picks up and does not confirm has not answered; the caller waits on, and is told to call again',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.ring('caller', 'a', '101')
+      pbx.later(2_000)
+      pbx.state('a', 6)
+      pbx.later(3_000)
+      pbx.dialEnd('caller', 'a', 'ABORT')
+      pbx.hangup('a', 16)
+      pbx.later(2_000)
+      pbx.hangup('caller', 16)
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 101
+dial_ended user 101 no_answer
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
     'a phone of FreePBX is no group of its own, whatever rings it',
     (pbx) => {
       pbx.inbound('caller', '15551230001', '15550100701')

@@ -119,6 +119,8 @@ export function resultUnexplained(state: TrackerState, stage: Stage): StageResul
   const result = results.find((one) => !isWithdrawn(one) && one !== 'other') ?? results[0]
   if (result !== undefined && !isWithdrawn(result)) return result
   if (caller !== undefined && !caller.hungUpItself && legs.some((leg) => isGivenUp(state, leg))) return 'no_answer'
+  // It was picked up, but did not take the call (a confirmation that is declined): the caller waits on.
+  if (caller !== undefined && isUp(caller) && legs.some(({ upUs }) => upUs !== null)) return 'no_answer'
   if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
   // The PBX allowed for no more time: it rang until it was given up.
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
