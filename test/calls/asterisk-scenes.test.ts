@@ -624,6 +624,133 @@ call_ended answered owner 102
 call_saved recordings 0`,
   ],
   [
+    'a page that nobody answers: one phone refuses before the pager is in the conference, the others ring in vain',
+    (pbx) => {
+      const conference = { BridgeCreator: 'ConfBridge', BridgeType: 'base' }
+      pbx.call('pager', '105', '500')
+      for (const phone of ['101', '102', '103']) {
+        pbx.local(`one-${phone}`, `two-${phone}`, `PAGE${phone}`)
+        pbx.dialBegin(null, `one-${phone}`, `PAGE${phone}@app-paging`)
+        pbx.channel(phone, `PJSIP/${phone}`, { linked: `one-${phone}`, num: '105' })
+        pbx.dialBegin(`two-${phone}`, phone, phone)
+      }
+      pbx.dialEnd('two-103', '103', 'BUSY')
+      for (const leg of ['103', 'two-103', 'one-103']) pbx.hangup(leg, 17)
+      pbx.ringing('two-101', '101')
+      pbx.ringing('two-102', '102')
+      pbx.later(1_500)
+      pbx.state('pager', 6)
+      pbx.enter('pager', 'page', conference)
+      pbx.later(6_000)
+      for (const phone of ['101', '102']) {
+        pbx.dialEnd(`two-${phone}`, phone, 'NOANSWER')
+        for (const leg of [phone, `two-${phone}`, `one-${phone}`]) pbx.hangup(leg, 0)
+      }
+      pbx.later(2_000)
+      pbx.end('pager')
+    },
+    `call_started internal 105 500
+~dial_ended user 103 busy
+~dial_started user 101
+~dial_started user 102
+~dial_ended user 101 no_answer
+~dial_ended user 102 no_answer
+dial_ended group 500 no_answer
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
+    'a group of FreePBX behind a member of a queue is a group in the queue',
+    (pbx) => {
+      const followMe = (key: string): void => {
+        pbx.emit('Newexten', pbx.snapshot(key), { Application: 'Set', AppData: 'RingGroupMethod=ringall' })
+        pbx.emit('VarSet', pbx.snapshot(key), { Variable: 'RingGroupMethod', Value: 'ringall' })
+      }
+      pbx.inbound('caller', '15551230001', '15550100401')
+      pbx.emit('QueueCallerJoin', pbx.snapshot('caller'), { Queue: '401', Position: 1, Count: 1 })
+      pbx.local('one', 'two', '105', 'caller')
+      pbx.dialBegin('caller', 'one', 'Local/105@from-queue/n')
+      followMe('two')
+      pbx.ring('two', 'a', '105')
+      pbx.ringOutside('two', 'mobile', '15557654321')
+      pbx.ring('caller', 'b', '103')
+      pbx.later(3_000)
+      pbx.answer('caller', 'b')
+      pbx.dialEnd('caller', 'one', 'CANCEL')
+      for (const leg of ['a', 'mobile', 'two', 'one']) pbx.hangup(leg, 26)
+      pbx.emit('QueueCallerLeave', pbx.snapshot('caller'), { Queue: '401', Position: 1, Count: 0 })
+      pbx.later(3_000)
+      pbx.end('caller', 'b')
+    },
+    `call_started inbound 15551230001 15550100401
+~dial_started user 105
+~dial_started external 15557654321
+~dial_started user 103
+# then
+dial_answered user 103
+~dial_ended user 105 answered_elsewhere
+~dial_ended external 15557654321 answered_elsewhere
+~dial_ended group 105 answered_elsewhere
+# then
+dial_ended user 103 answered
+dial_ended queue 401 answered
+call_ended answered owner 103
+call_saved recordings 0`,
+  ],
+  [
+    'a pick-up that takes a virtual half of a group, behind which nobody rings yet',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.local('one', 'two', '101', 'caller')
+      pbx.local('later', 'later-two', '102', 'caller')
+      pbx.dialBegin('caller', 'one', '101@any/n')
+      pbx.dialBegin('caller', 'later', '102@any/n')
+      pbx.ring('two', 'a', '101')
+      pbx.later(1_000)
+      pbx.call('picker', '104', '**101')
+      pbx.dialEnd('caller', 'later', 'CANCEL')
+      pbx.emit('Pickup', pbx.snapshot('picker'), pbx.snapshot('later', 'Target'))
+      pbx.dialEnd('caller', 'one', 'CANCEL')
+      pbx.dialEnd('two', 'a', 'CANCEL')
+      for (const leg of ['one', 'two', 'a', 'later', 'later-two']) pbx.hangup(leg, 26)
+      pbx.state('picker', 6)
+      pbx.dialEnd('caller', 'picker', 'ANSWER')
+      pbx.enter('picker', 'talk')
+      pbx.enter('caller', 'talk')
+      pbx.later(3_000)
+      pbx.end('caller', 'picker')
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 101
+dial_answered user 104
+dial_ended user 101 answered_elsewhere
+dial_ended user 104 answered
+call_ended answered owner 104
+call_saved recordings 0`,
+  ],
+  [
+    'an extension of FreePBX that forwards to the outside: the call is to the extension',
+    (pbx) => {
+      pbx.call('caller', '103', '101')
+      const set = (name: string, value: string): void =>
+        pbx.emit('VarSet', pbx.snapshot('caller'), { Variable: name, Value: value })
+      set('DEXTEN', '101')
+      set('DEXTEN', '915557654321#')
+      pbx.exten('caller', '915557654321')
+      pbx.ringOutside('caller', 'a', '15557654321')
+      pbx.later(1_000)
+      pbx.answer('caller', 'a')
+      pbx.later(2_000)
+      pbx.end('caller', 'a')
+    },
+    `call_started internal 103 101
+dial_started external 15557654321
+dial_answered external 15557654321
+dial_ended external 15557654321 answered
+call_ended answered owner 15557654321
+call_saved recordings 0`,
+  ],
+  [
     'a page by the application Page: phones that are rung for the channel of the pager',
     (pbx) => {
       pbx.call('pager', '105', '500')

@@ -22,7 +22,8 @@ export function isSettling(state: TrackerState, call: Call): boolean {
 /** Returns whether the start of a call is due: its account and its direction are clear, or have had their time. */
 export function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.direction === null || call.accountDueUs !== null) return false
-  if (call.paged) return isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
+  // A phone may refuse before the pager is in the conference.
+  if (call.paged) return isDue(state, call.startDueUs)
   if (call.directionKnown) return true
   if (call.clickToCall && call.to.number !== null) return true
   if (call.stages.some((stage) => !stage.own && (stage.rang || stage.answered))) return true

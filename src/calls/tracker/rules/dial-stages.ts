@@ -106,8 +106,10 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
   const diallers = diallersOf(state, stage)
   const queue = openQueue(call, party, diallers)
   if (queue !== undefined && diallers.some(({ byQueue }) => byQueue !== false)) {
-    stage.parentId = queue.id
-    nestGroup(state, call, stage, { party, around: queue })
+    const inner = shownGroupOf(state, call, diallersIn(call, queue, diallers), stage.startedUs)
+    stage.parentId = (inner ?? queue).id
+    if (inner === undefined) nestGroup(state, call, stage, { party, around: queue })
+    else outermostGroup(call, inner).parentId = queue.id
     return
   }
   const shown = shownGroup(state, call, stage)
@@ -243,6 +245,13 @@ function dropEmptied(call: Call, group: Stage): void {
   if (others.length > 0 || (only !== undefined && only.kind !== 'group')) return
   if (only !== undefined) only.parentId = group.parentId
   call.stages = call.stages.filter((one) => one !== group)
+}
+
+/** Returns those diallers that the queue made itself, or had made. */
+function diallersIn(call: Call, queue: Stage, diallers: readonly Dialler[]): readonly Dialler[] {
+  const channel = call.queues.find(({ stageId }) => stageId === queue.id)?.channel
+  const end = diallers.findIndex(({ id }) => id === channel)
+  return end < 0 ? diallers : diallers.slice(0, end)
 }
 
 /** Returns the group that the PBX shows to ring a stage: the innermost, in the groups around it. */

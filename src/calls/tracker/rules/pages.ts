@@ -19,9 +19,10 @@ export function joinPage(state: TrackerState, at: At, present: readonly Channel[
   if (pager === undefined || page === undefined) return
   const isHere = (call: Call): boolean => channelsOf(state, call).some((one) => present.includes(one))
   const waiting = [...state.calls.values()].filter((call) => call.paged && !call.emitted && !isOver(call))
-  if (!waiting.some(isHere) && openGroup(page, pager) === undefined) return
   for (const call of waiting) {
-    const isOfPage = isHere(call) || channelsOf(state, call).some(({ shown }) => shown === pager.endpoint.number)
+    const { number } = pager.endpoint
+    const isShown = number !== null && channelsOf(state, call).some(({ shown }) => shown === number)
+    const isOfPage = isHere(call) || isShown
     if (isOfPage && mayBecomeOne(call, page))
       join(state, at, { call, page, pager, isIntercom: waiting.length === 1 && callsPhone(state, call, pager) })
   }

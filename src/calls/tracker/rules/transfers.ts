@@ -310,6 +310,10 @@ const rungIn = (state: TrackerState, channel: Channel): Call | undefined =>
 
 /** The party that is taken over, where what is named is a phone that rings for it. */
 function callerOf(state: TrackerState, channel: Channel): Channel {
+  if (isVirtual(channel) && channel.half === 1 && channel.dial?.answeredUs === null) {
+    const origin = originOf(state, channel.dial)
+    if (origin.kind === 'party') return origin.channel
+  }
   if (isVirtual(channel)) return realPartyOf(state, channel) ?? channel
   if (channel.dial === null || channel.dial.answeredUs !== null) return channel
   // A transfer may have handed over for whom it rings.

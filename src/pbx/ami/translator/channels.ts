@@ -30,6 +30,8 @@ export type KnownChannel = {
   dialAnswered: boolean
   /** The extension that FreePBX is about to dial; `null` once a Dial began, or it turned out not to be dialled. */
   aboutToDial: string | null
+  /** That extension forwards: what is dialled next is dialled instead of it. */
+  forwards: boolean
   /** The dialplan refuses its call. */
   refused: boolean
   /** The file of a recording whose start was not reported yet. */
@@ -61,6 +63,7 @@ export function addChannel(
     unanswered: [],
     dialAnswered: false,
     aboutToDial: null,
+    forwards: false,
     refused: false,
     path: null,
     recordingOptions: {},

@@ -29,6 +29,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
         ? { kind: 'virtual', number: null, name: null }
         : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' }),
       shown,
+      forwarded: caller?.forwards === true,
     },
   ]
 }
@@ -98,6 +99,13 @@ export function dialStatus(context: AmiContext, known: KnownChannel, id: string,
   }
 }
 
+/** Reads DEXTEN: the extension that FreePBX is about to dial, or with `#` the number that it forwards to. */
+export function extensionToDial(known: KnownChannel, value: string): void {
+  if (value === '') return
+  known.forwards = value.endsWith('#')
+  known.aboutToDial = /^\d+$/.test(value) ? value : null
+}
+
 /**
  * Reads a DIALSTATUS that FreePBX sets itself where it dials an extension not at all: do not disturb, in use without
  * call waiting, or no phone is registered.
@@ -105,6 +113,7 @@ export function dialStatus(context: AmiContext, known: KnownChannel, id: string,
 export function notDialled(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
   const { aboutToDial } = known
   known.aboutToDial = null
+  known.forwards = false
   if (aboutToDial === null || (status !== 'BUSY' && status !== 'CHANUNAVAIL')) return []
   const endpoint = context.endpoints.named(aboutToDial, null)
   return [{ kind: 'dial_failed', source: id, endpoint, result: resultOfStatus(status) }]

@@ -18,7 +18,7 @@ import {
   variableSet,
   variablesIn,
 } from './channels.ts'
-import { dialBegin, dialEnd, dialState, dialStatus, notDialled, ringing } from './dials.ts'
+import { dialBegin, dialEnd, dialState, dialStatus, extensionToDial, notDialled, ringing } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
 import { newChannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
@@ -193,8 +193,7 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
     case 'VMSTATUS':
       return value === '' ? [] : [{ kind: 'voicemail', id }]
     case 'DEXTEN':
-      // With `#` it is a number that it forwards to.
-      if (known !== undefined && value !== '') known.aboutToDial = /^\d+$/.test(value) ? value : null
+      if (known !== undefined) extensionToDial(known, value)
       return []
     case 'RingGroupMethod':
       return ringGroup(known, id, value)
