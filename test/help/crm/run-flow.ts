@@ -13,6 +13,8 @@ type Run = {
   readonly parameters: Readonly<Record<string, unknown>>
   readonly webhookUrl: string
   readonly events: readonly CallEvent[]
+  /** The header of the preset's authorization. */
+  readonly authorization?: string | undefined
   /** The attempts, counted from 0, after which this process is ended before it has stored the answer. */
   readonly killedAfter?: ReadonlySet<number>
 }
@@ -34,6 +36,7 @@ export async function runPreset({
   parameters,
   webhookUrl,
   events,
+  authorization,
   killedAfter = new Set(),
 }: Run): Promise<RunEnd> {
   const steps = preset.steps.map(({ source: _source, answer: _answer, ...step }) => stepOf(step))
@@ -59,7 +62,7 @@ export async function runPreset({
       }
       const { step, element } = move
       const stepData = { body: JSON.stringify(body), kept, merged, parameters }
-      const made = await attempt(step, element, stepData, webhookUrl)
+      const made = await attempt(step, element, stepData, { webhookUrl, authorization, origins: preset.origins })
       if (made.kind === 'skipped') {
         progress = progressAfter(progress, step, { element, count: made.count, as: 'skipped' })
         continue
@@ -101,7 +104,14 @@ type Made =
   | { readonly kind: 'problem'; readonly problem: string }
   | { readonly kind: 'answered'; readonly answer: { status: number; json: unknown }; readonly count: number }
 
-async function attempt(step: Step, element: number, data: StepData, webhookUrl: string): Promise<Made> {
+type Place = { webhookUrl: string; authorization: string | undefined; origins: readonly string[] }
+
+async function attempt(
+  step: Step,
+  element: number,
+  data: StepData,
+  { webhookUrl, authorization, origins }: Place,
+): Promise<Made> {
   let elements: readonly unknown[] = [undefined]
   if (step.each !== null) {
     const rendered = await renderer.elements(step, data)
@@ -112,8 +122,9 @@ async function attempt(step: Step, element: number, data: StepData, webhookUrl: 
   const rendered = await renderer.request(step, { ...data, item: elements[element] })
   if ('skipped' in rendered) return { kind: 'skipped', count: elements.length }
   if ('problem' in rendered) return { kind: 'problem', problem: rendered.problem }
-  const { url, headers, body, fields } = rendered.request
-  const joined = joinStepUrl(webhookUrl, url, [])
+  const { url, body, fields } = rendered.request
+  const headers = { ...rendered.request.headers, ...(authorization === undefined ? {} : { authorization }) }
+  const joined = joinStepUrl(webhookUrl, url, origins)
   if ('problem' in joined) return { kind: 'problem', problem: joined.problem }
   const response = await fetch(joined.url, { method: step.method, ...contentOf(step, { headers, body, fields }) })
   const text = await response.text()

@@ -109,6 +109,8 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   readonly parameters: Readonly<Record<string, unknown>>
   /** A user that the map may name, for each place of an extension in the list of all. */
   readonly userAt: (index: number) => string
+  /** The header that its authorization gives, where it has one. */
+  readonly authorization?: string
   readonly calls: () => readonly LoggedCall[]
   /** The users to whom a card is shown and was not hidden, by our id of the call; absent: cards cannot be hidden. */
   readonly cards?: () => ReadonlyMap<string, ReadonlySet<string>>

@@ -43,7 +43,7 @@ async function play({ stub, name, situation: { events }, killedAfter }: Play) {
   const asked = new Set<string>(preset.events)
   const wanted = events.filter(({ name }) => !isOnlyOnRequest(name) || asked.has(name))
   const parameters = { ...stub.parameters, users: usersOf(stub, events) }
-  const run = { preset, parameters, webhookUrl: stub.url, events: wanted }
+  const run = { preset, parameters, webhookUrl: stub.url, events: wanted, authorization: stub.authorization }
   return await runPreset(killedAfter === undefined ? run : { ...run, killedAfter })
 }
 

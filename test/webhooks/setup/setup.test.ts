@@ -11,8 +11,9 @@ import { TEMPLATES } from '../../help/templates.ts'
 
 const exchange = newExchange(newGuardedRequests({ allow: allowListOf(['loopback']), proxy: undefined }))
 type Listed = Awaited<ReturnType<Parameters<typeof createSetupService>[0]['webhooks']['optionsList']>>
-const service = (listed: Listed = []) =>
+const service = (listed: Listed = [], authorization = '') =>
   createSetupService({
+    authorizer: { authorize: async () => ({ header: authorization }), renew: async () => ({ header: authorization }) },
     webhooks: { optionsList: async () => listed },
     events: { eventListOfCall: async () => [] },
     templates: TEMPLATES,
@@ -34,6 +35,10 @@ const secretsOf = (preset: string, parameters: Readonly<Record<string, unknown>>
     type === 'secret' && typeof parameters[name] === 'string' ? [String(parameters[name])] : [],
   )
 
+/** The service of an account that has saved the preset: a token is kept with the webhook. */
+const saved = (stub: CrmStub, preset: string) =>
+  service([{ url: stub.url, options: { flow: { preset }, flowSecrets: {} } }] as unknown as Listed, stub.authorization)
+
 describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as const))('%s', (_, preset, start) => {
   const { check, directory } = presetByName(preset) ?? {}
 
@@ -41,10 +46,10 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     const stub = startStub(start)
     const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }
     if (check === null) {
-      await expect(service().check(1, trial)).rejects.toMatchObject({ code: 'invalid' })
+      await expect(saved(stub, preset).check(1, trial)).rejects.toMatchObject({ code: 'invalid' })
       return
     }
-    expect(await service().check(1, trial)).toMatchObject({ status: 200, error: null })
+    expect(await saved(stub, preset).check(1, trial)).toMatchObject({ status: 200, error: null })
     expect(stub.refusals).toEqual([])
     expect(stub.calls()).toEqual([])
   })
@@ -52,8 +57,11 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
   test('says in the words of the CRM what is wrong, without the key', async () => {
     if (check === null) return
     const stub = startStub(start)
-    stub.failWith(({ headers }) => ({ status: 401, body: { message: `invalid key ${headers.get('authorization')}` } }))
-    const checked = await service().check(1, { url: stub.url, preset, parameters: { ...stub.parameters } })
+    stub.failWith(({ headers }) => ({
+      status: 401,
+      body: { message: `invalid key ${headers.get('authorization')} ${headers.get('x-api-key')}` },
+    }))
+    const checked = await saved(stub, preset).check(1, { url: stub.url, preset, parameters: { ...stub.parameters } })
     expect(checked.error).toContain('the CRM answered 401: invalid key')
     expect(checked.error).toContain('make a new one')
     for (const secret of secretsOf(preset, stub.parameters)) expect(JSON.stringify(checked)).not.toContain(secret)
@@ -63,10 +71,10 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     const stub = startStub(start)
     const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }
     if (directory === null) {
-      await expect(service().directory(1, trial)).rejects.toMatchObject({ code: 'invalid' })
+      await expect(saved(stub, preset).directory(1, trial)).rejects.toMatchObject({ code: 'invalid' })
       return
     }
-    const listed = await service().directory(1, trial)
+    const listed = await saved(stub, preset).directory(1, trial)
     expect(listed).toMatchObject({ status: 200, error: null })
     expect(listed.users[0]).toMatchObject({ id: stub.userAt(0), name: 'Anna Smith' })
     expect(stub.refusals).toEqual([])

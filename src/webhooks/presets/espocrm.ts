@@ -1,0 +1,133 @@
+import type { Rule } from '../flows/model.ts'
+import type { Preset } from '../flows/preset.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+
+/**
+ * EspoCRM: the contact by number, then a call with its description and recordings. It has no place for an id of ours:
+ * the description has it, and a second call with the same one, left by a kill between request and answer, is deleted.
+ */
+const DOCS = 'https://docs.espocrm.com/development/api'
+
+const LIMITS: readonly Rule[] = [
+  { status: [401], then: 'renew' },
+  { status: [429], then: 'retry' },
+]
+const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
+const HEADERS = { 'x-api-key': '{{ parameters.key }}' }
+const WHERE = (attribute: string, type: string, value: string): string =>
+  `where%5B0%5D%5Btype%5D=${type}&where%5B0%5D%5Battribute%5D=${attribute}&where%5B0%5D%5Bvalue%5D=${value}`
+const TIME = 'local_time: "UTC", "%Y-%m-%d %H:%M:%S"'
+const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
+Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
+const CALL = [IS_OUTSIDE, IS_WHOLE]
+
+export const ESPOCRM: Preset = {
+  name: 'espocrm',
+  title: 'EspoCRM',
+  parameters: [
+    secretKey('key', 'API key', 'Of an API user: Administration → API Users, with a role for contacts and calls'),
+    responsible('The id', true),
+    USERS,
+    yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', true),
+  ],
+  steps: [
+    {
+      name: 'contact',
+      on: ['call_started', 'call_saved'],
+      if: when(['number', 'kept.contact == nil', ...CALL], NUMBER),
+      method: 'GET',
+      url: `${NUMBER}/api/v1/Contact?maxSize=1&select=id&${WHERE('phoneNumber', 'equals', '{{ number }}')}`,
+      headers: HEADERS,
+      keep: { contact: '/list/0/id' },
+      when: [...LIMITS, FINAL],
+      source: `${DOCS}/crud/#list`,
+      answer: { status: 200, body: { total: 1, list: [{ id: '5564764442a6d024c', name: 'Maria Bern' }] } },
+    },
+    {
+      name: 'new_contact',
+      on: ['call_saved'],
+      if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
+      url: '/api/v1/Contact',
+      headers: { ...HEADERS, 'x-skip-duplicate-check': 'true' },
+      body: `${NUMBER}${OWNER}{"lastName":{{ outside.name | default: number }},"phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
+      keep: { contact: '/id' },
+      when: [...LIMITS, FINAL],
+      source: `${DOCS}/crud/#create`,
+      answer: { status: 200, body: { id: '5564764442a6d024c', lastName: '+4930123456' } },
+    },
+    {
+      name: 'call',
+      on: ['call_saved'],
+      if: when(['number', ...CALL], NUMBER),
+      url: '/api/v1/Call',
+      headers: { ...HEADERS, 'x-skip-duplicate-check': 'true' },
+      body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}
+{"name":{{ title }},"status":{% if data.call.result == "answered" %}"Held"{% else %}"Not Held"{% endif %},"direction":{{ data.call.direction | capitalize }},"dateStart":{{ data.call.started_at | ${TIME} }},"dateEnd":{{ data.call.ended_at | ${TIME} }},"description":{{ facts | append: links }},"assignedUserId":{{ user }},"usersIds":["{{ user }}"]{% if kept.contact %},"contactsIds":["{{ kept.contact }}"]{% endif %}}`,
+      keep: { call: '/id' },
+      when: [...LIMITS, FINAL],
+      source: `${DOCS}/crud/#create`,
+      answer: { status: 200, body: { id: '60c8f1a2b3c4d5e6f', name: 'Incoming call from Maria Bern', status: 'Held' } },
+    },
+    {
+      name: 'twins',
+      on: ['call_saved'],
+      if: when(CALL),
+      needs: ['call'],
+      method: 'GET',
+      url: `/api/v1/Call?maxSize=2&select=id&orderBy=createdAt&order=asc&${WHERE('description', 'contains', '{{ data.call.id }}')}`,
+      headers: HEADERS,
+      keep: { twin: '/list/1/id' },
+      when: [...LIMITS, FINAL],
+      source: `${DOCS}-search-params/`,
+      answer: { status: 200, body: { total: 1, list: [{ id: '60c8f1a2b3c4d5e6f' }] } },
+    },
+    {
+      name: 'delete_twin',
+      on: ['call_saved'],
+      needs: ['twin'],
+      method: 'DELETE',
+      url: '/api/v1/Call/{{ kept.twin }}',
+      headers: HEADERS,
+      when: [...LIMITS, { status: [404], then: 'done' }, FINAL],
+      source: `${DOCS}/crud/#delete`,
+      answer: { status: 200, body: true },
+    },
+  ],
+  origins: [],
+  authorization: () => null,
+  parallel: 4,
+  maxPerSecond: null,
+  events: ['call_started', 'call_saved'],
+  sources: [`${DOCS}/crud/`, `${DOCS}-search-params/`, `${DOCS}/`],
+  lookup: {
+    method: 'GET',
+    url: `/api/v1/Contact?maxSize=1&select=id,name,accountName&${WHERE('phoneNumber', 'equals', '{{ number }}')}`,
+    headers: HEADERS,
+    item: '/list/0',
+    fields: { id: '/id', name: '/name', company: '/accountName' },
+    spellings: ['e164', 'digits', 'national'],
+    source: `${DOCS}/crud/#list`,
+    answer: {
+      status: 200,
+      body: { total: 1, list: [{ id: '5564764442a6d024c', name: 'Maria Bern', accountName: 'Bern & Co' }] },
+    },
+  },
+  directory: {
+    method: 'GET',
+    url: `/api/v1/User?maxSize=200&select=id,name,userName&orderBy=name&${WHERE('isActive', 'isTrue', '')}`,
+    headers: HEADERS,
+    items: '/list',
+    id: '/id',
+    name: ['/name'],
+    source: `${DOCS}/crud/#list`,
+    answer: { status: 200, body: { total: 1, list: [{ id: '1', name: 'Anna Smith', userName: 'anna' }] } },
+  },
+  check: {
+    method: 'GET',
+    url: '/api/v1/App/user',
+    headers: HEADERS,
+    source: `${DOCS}/account/`,
+    answer: { status: 200, body: { user: { id: '2', userName: 'hookswitch', type: 'api' } } },
+  },
+}

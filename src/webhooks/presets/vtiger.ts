@@ -1,0 +1,152 @@
+import type { Rule } from '../flows/model.ts'
+import type { Preset } from '../flows/preset.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+
+/**
+ * Vtiger: the contact by number, then an event of the type Call, found again by our id of the call in its description:
+ * a second one, left by a kill between request and answer, is deleted. Its API takes forms that contain JSON.
+ */
+const DOCS = 'https://help.vtiger.com/article/147111249-Rest-API-Manual'
+
+const LIMITS: readonly Rule[] = [
+  { status: [401], then: 'renew' },
+  { status: [429], then: 'retry' },
+]
+const FINAL: Rule = { status: [400, 403, 404], then: 'fail' }
+/** Some errors are answered with 200. */
+const REFUSED: Rule = { pointer: '/error/code', then: 'fail' }
+const HEADERS = {
+  authorization: 'Basic {{ parameters.username | append: ":" | append: parameters.key | base64_encode }}',
+}
+const FORM = 'application/x-www-form-urlencoded'
+const CALL = [IS_OUTSIDE, IS_WHOLE]
+const at = (time: string, format: string): string => `{{ ${time} | local_time: "UTC", "${format}" | json }}`
+const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
+Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
+const LOOKUP_URL = 'lookup?type=phone&value={{ number }}&searchIn=%5B%22Contacts%22%5D'
+const FOUND = {
+  status: 200,
+  body: { success: true, result: [{ id: '12x3', firstname: 'Maria', lastname: 'Bern', phone: '+4930123456' }] },
+}
+
+export const VTIGER: Preset = {
+  name: 'vtiger',
+  title: 'Vtiger',
+  parameters: [
+    {
+      name: 'username',
+      title: 'User name',
+      help: 'Of the user whose access key it is',
+      type: 'text',
+      required: true,
+      default: null,
+    },
+    secretKey('key', 'Access key', 'My Preferences → Access Key'),
+    responsible('The id (as 19x1)', true),
+    USERS,
+    yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', true),
+  ],
+  steps: [
+    {
+      name: 'contact',
+      on: ['call_started', 'call_saved'],
+      if: when(['number', 'kept.contact == nil', ...CALL], NUMBER),
+      method: 'GET',
+      url: NUMBER + LOOKUP_URL,
+      headers: HEADERS,
+      keep: { contact: '/result/0/id' },
+      when: [...LIMITS, REFUSED, FINAL],
+      source: DOCS,
+      answer: FOUND,
+    },
+    {
+      name: 'new_contact',
+      on: ['call_saved'],
+      if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
+      url: 'create',
+      headers: HEADERS,
+      content_type: FORM,
+      body: `${NUMBER}${OWNER}{%- capture element -%}{"lastname":{{ outside.name | default: number | json }},"phone":{{ number | json }},"assigned_user_id":{{ user | json }}}{%- endcapture -%}elementType=Contacts&element={{ element }}`,
+      keep: { contact: '/result/id' },
+      when: [...LIMITS, REFUSED, FINAL],
+      source: DOCS,
+      answer: { status: 200, body: { success: true, result: { id: '12x3', lastname: '+4930123456' } } },
+    },
+    {
+      name: 'call',
+      on: ['call_saved'],
+      if: when(['number', ...CALL], NUMBER),
+      url: 'create',
+      headers: HEADERS,
+      content_type: FORM,
+      body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}{%- capture element -%}{"subject":{{ title | json }},"activitytype":"Call","eventstatus":{% if data.call.result == "answered" %}"Held"{% else %}"Not Held"{% endif %},"date_start":${at('data.call.started_at', '%Y-%m-%d')},"time_start":${at('data.call.started_at', '%H:%M:%S')},"due_date":${at('data.call.ended_at', '%Y-%m-%d')},"time_end":${at('data.call.ended_at', '%H:%M:%S')},"duration_hours":"0","visibility":"Public","description":{{ facts | append: links | json }},"assigned_user_id":{{ user | json }}{% if kept.contact %},"contact_id":{{ kept.contact | json }}{% endif %}}{%- endcapture -%}elementType=Events&element={{ element }}`,
+      keep: { call: '/result/id' },
+      when: [...LIMITS, REFUSED, FINAL],
+      source: DOCS,
+      answer: {
+        status: 200,
+        body: { success: true, result: { id: '18x44', subject: 'Incoming call from Maria Bern' } },
+      },
+    },
+    {
+      name: 'twins',
+      on: ['call_saved'],
+      if: when(CALL),
+      needs: ['call'],
+      method: 'GET',
+      url: "query?query={% capture query %}select id from Events where description like '%{{ data.call.id }}%' order by id limit 2;{% endcapture %}{{ query }}",
+      headers: HEADERS,
+      keep: { twin: '/result/1/id' },
+      when: [...LIMITS, REFUSED, FINAL],
+      source: DOCS,
+      answer: { status: 200, body: { success: true, result: [{ id: '18x44' }] } },
+    },
+    {
+      name: 'delete_twin',
+      on: ['call_saved'],
+      needs: ['twin'],
+      url: 'delete',
+      headers: HEADERS,
+      content_type: FORM,
+      body: 'id={{ kept.twin }}',
+      when: [...LIMITS, { pointer: '/error/code', values: ['RECORD_NOT_FOUND'], then: 'done' }, REFUSED, FINAL],
+      source: DOCS,
+      answer: { status: 200, body: { success: true, result: { status: 'successful' } } },
+    },
+  ],
+  origins: [],
+  authorization: () => null,
+  parallel: 2,
+  maxPerSecond: null,
+  events: ['call_started', 'call_saved'],
+  sources: [DOCS],
+  lookup: {
+    method: 'GET',
+    url: LOOKUP_URL,
+    headers: HEADERS,
+    item: '/result/0',
+    fields: { id: '/id', name: '/lastname' },
+    spellings: ['e164', 'digits', 'national'],
+    source: DOCS,
+    answer: FOUND,
+  },
+  directory: {
+    method: 'GET',
+    url: 'query?query=select%20id,first_name,last_name%20from%20Users;',
+    headers: HEADERS,
+    items: '/result',
+    id: '/id',
+    name: ['/first_name', '/last_name'],
+    source: DOCS,
+    answer: { status: 200, body: { success: true, result: [{ id: '19x1', first_name: 'Anna', last_name: 'Smith' }] } },
+  },
+  check: {
+    method: 'GET',
+    url: 'me',
+    headers: HEADERS,
+    when: [REFUSED],
+    source: DOCS,
+    answer: { status: 200, body: { success: true, result: { id: '19x1', user_name: 'admin' } } },
+  },
+}

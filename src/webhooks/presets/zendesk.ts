@@ -1,0 +1,157 @@
+import type { Rule } from '../flows/model.ts'
+import type { Preset } from '../flows/preset.ts'
+import { FACTS, IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, TITLE, when } from './liquid.ts'
+import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+
+/**
+ * Zendesk: the caller's profile opens on the agent's screen while the phone rings; after the call a ticket with a voice
+ * comment, which has the recording. A repeated ticket is recognized by its idempotency key, our id of the call.
+ */
+const DOCS = 'https://developer.zendesk.com/api-reference'
+const VOICE = `${DOCS}/voice/talk-partner-edition-api/reference/`
+const USERS_API = `${DOCS}/ticketing/users/users/`
+
+const LIMITS: readonly Rule[] = [
+  { status: [401], then: 'renew' },
+  { status: [409, 429], then: 'retry' },
+]
+const FINAL: Rule = { status: [400, 403, 404, 422], then: 'fail' }
+const CARD_FAILED: Rule = { status: [400, 403, 404, 422], then: 'done' }
+const HEADERS = {
+  authorization: 'Basic {{ parameters.email | append: "/token:" | append: parameters.token | base64_encode }}',
+}
+
+export const ZENDESK: Preset = {
+  name: 'zendesk',
+  title: 'Zendesk',
+  parameters: [
+    {
+      name: 'email',
+      title: 'E-mail address',
+      help: 'Of the agent whose API token it is',
+      type: 'text',
+      required: true,
+      default: null,
+    },
+    secretKey('token', 'API token', 'Admin Center → Apps and integrations → APIs → API tokens'),
+    responsible('The id'),
+    USERS,
+    yesNo(
+      'create',
+      'Create users',
+      'Create an end user when a caller is not found: else the agent of the token is the requester',
+      true,
+    ),
+    {
+      name: 'tickets',
+      title: 'Tickets',
+      help: 'Which calls become tickets',
+      type: 'choice',
+      required: false,
+      default: 'all',
+      choices: [
+        { value: 'all', title: 'All calls' },
+        { value: 'inbound', title: 'Inbound calls' },
+        { value: 'missed', title: 'Missed calls' },
+      ],
+    },
+  ],
+  steps: [
+    {
+      name: 'caller',
+      on: ['call_started', 'call_ended'],
+      if: when(['number', 'kept.caller == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      method: 'GET',
+      url: `${NUMBER}/api/v2/users/search.json?per_page=1&query=phone%3A%22{{ number }}%22`,
+      headers: HEADERS,
+      keep: { caller: '/users/0/id' },
+      when: [...LIMITS, FINAL],
+      source: `${USERS_API}#search-users`,
+      answer: { status: 200, body: { users: [{ id: 35_436, name: 'Maria Bern', phone: '+4930123456' }], count: 1 } },
+    },
+    {
+      name: 'new_caller',
+      on: ['call_started', 'call_ended'],
+      if: when(['number', 'kept.caller == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      url: '/api/v2/users/create_or_update.json',
+      headers: HEADERS,
+      // The external id makes one user of all repeats.
+      body: `${NUMBER}{"user":{"name":{{ outside.name | default: number }},"phone":{{ number }},"role":"end-user","external_id":"hookswitch:{{ number | digits }}"}}`,
+      keep: { caller: '/user/id' },
+      when: [...LIMITS, FINAL],
+      source: `${USERS_API}#create-or-update-user`,
+      answer: { status: 201, body: { user: { id: 35_436, name: '+4930123456' } } },
+    },
+    {
+      name: 'card',
+      on: ['dial_started'],
+      if: when([IS_PHONE, 'user', 'data.call.direction == "inbound"'], PHONE_USER),
+      needs: ['caller'],
+      url: `${PHONE_USER}/api/v2/channels/voice/agents/{{ user }}/users/{{ kept.caller }}/display.json`,
+      headers: HEADERS,
+      when: [...LIMITS, CARD_FAILED],
+      source: VOICE,
+      answer: { status: 200, body: null },
+    },
+    {
+      name: 'ticket',
+      on: ['call_saved'],
+      if: `${NUMBER}{%- if number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if parameters.tickets == "missed" -%}{%- if data.call.missed -%}yes{%- endif -%}{%- elsif parameters.tickets == "inbound" -%}{%- if data.call.direction == "inbound" -%}yes{%- endif -%}{%- else -%}yes{%- endif -%}{%- endif -%}`,
+      url: '/api/v2/channels/voice/tickets.json',
+      headers: { ...HEADERS, 'idempotency-key': '{{ data.call.id }}' },
+      body: `${NUMBER}${OWNER}${TITLE}${FACTS}{%- assign link = data.recordings[0].url -%}{%- assign answerer = data.call.answered_by.extension | map: parameters.users -%}
+{"ticket":{"via_id":{% if data.call.result == "voicemail" %}44{% elsif data.call.direction == "outbound" %}46{% else %}45{% endif %},"subject":{{ title }},"description":{{ facts }},"external_id":{{ data.call.id }},{% if kept.caller %}"requester_id":{{ kept.caller }},{% endif %}{% if user %}"assignee_id":{{ user | plus: 0 }},{% endif %}"voice_comment":{"from":"{{ data.call.from.e164 | default: data.call.from.number }}","to":"{{ data.call.to.e164 | default: data.call.to.number }}","started_at":{{ data.call.started_at }},"call_duration":{{ data.call.talk_duration | default: 0 }},{% if link %}"recording_url":{{ link }},{% endif %}{% if answerer %}"answered_by_id":{{ answerer | plus: 0 }},{% endif %}"transcription_text":{{ facts }}}}}`,
+      keep: { ticket: '/ticket/id' },
+      when: [...LIMITS, FINAL],
+      source: VOICE,
+      answer: {
+        status: 201,
+        body: { ticket: { id: 35_437, subject: 'Incoming call from +4930123456', via: { channel: 'api' } } },
+      },
+    },
+  ],
+  origins: [],
+  authorization: () => null,
+  parallel: 4,
+  // 200 a minute is the least of all plans.
+  maxPerSecond: 3,
+  events: ['call_started', 'dial_started', 'call_ended', 'call_saved'],
+  sources: [
+    VOICE,
+    USERS_API,
+    `${DOCS}/ticketing/introduction/`,
+    `${DOCS}/ticketing/account-configuration/usage_limits/`,
+  ],
+  lookup: {
+    method: 'GET',
+    url: '/api/v2/users/search.json?per_page=1&query=phone%3A%22{{ number }}%22',
+    headers: HEADERS,
+    item: '/users/0',
+    fields: { id: '/id', name: '/name' },
+    spellings: ['e164', 'digits', 'national'],
+    source: `${USERS_API}#search-users`,
+    answer: { status: 200, body: { users: [{ id: 35_436, name: 'Maria Bern' }], count: 1 } },
+  },
+  directory: {
+    method: 'GET',
+    url: '/api/v2/users.json?role%5B%5D=agent&role%5B%5D=admin&per_page=100',
+    headers: HEADERS,
+    items: '/users',
+    id: '/id',
+    name: ['/name'],
+    source: `${USERS_API}#list-users`,
+    answer: { status: 200, body: { users: [{ id: 7, name: 'Anna Smith', role: 'agent' }] } },
+  },
+  check: {
+    method: 'GET',
+    url: '/api/v2/users/me.json',
+    headers: HEADERS,
+    // A wrong token is an anonymous user, not an error.
+    when: [
+      { pointer: '/user/id', then: 'done' },
+      { status: '2xx', then: 'fail' },
+    ],
+    source: `${USERS_API}#show-self`,
+    answer: { status: 200, body: { user: { id: 7, name: 'Anna Smith', role: 'agent' } } },
+  },
+}

@@ -1,0 +1,163 @@
+import type { Rule } from '../flows/model.ts'
+import type { Preset } from '../flows/preset.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+
+/**
+ * Zoho CRM: the contact by number, then a record of the module Calls with the addresses of its recordings. Tokens are
+ * for an hour, of a refresh token that does not change. Calls have no place for an id of ours.
+ */
+const DOCS = 'https://www.zoho.com/crm/developer/docs/api/v8'
+const CALLS = 'https://help.zoho.com/portal/en/community/topic/kaizen-38-calls-api'
+
+const LIMITS: readonly Rule[] = [
+  { pointer: '/code', values: ['INVALID_TOKEN', 'AUTHENTICATION_FAILURE'], then: 'renew' },
+  { status: [401], then: 'renew' },
+  { pointer: '/code', values: ['TOO_MANY_REQUESTS', 'INTERNAL_ERROR'], then: 'retry' },
+  { status: [429], then: 'retry' },
+]
+const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
+/** The fault of a record is in the answer, whatever its status. */
+const REFUSED: Rule = { pointer: '/data/0/status', values: ['error'], then: 'fail' }
+const CALL = [IS_OUTSIDE, IS_WHOLE]
+const FOUND = {
+  status: 200,
+  body: { data: [{ id: '554023000000527002', Full_Name: 'Maria Bern', Account_Name: { name: 'Bern & Co' } }] },
+}
+const REGIONS = ['com', 'eu', 'in', 'com.au', 'jp', 'com.cn', 'sa', 'uk', 'ca'] as const
+const accountsOf = (region: string): string =>
+  region === 'ca' ? 'https://accounts.zohocloud.ca' : `https://accounts.zoho.${region}`
+
+const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
+Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
+/** Minutes and seconds. */
+const DURATION = `{%- assign talk = data.call.talk_duration | default: 0 -%}{%- assign seconds = talk | modulo: 60 -%}{%- assign minutes = talk | divided_by: 60 | floor -%}{%- capture duration -%}{% if minutes < 10 %}0{% endif %}{{ minutes }}:{% if seconds < 10 %}0{% endif %}{{ seconds }}{%- endcapture -%}`
+
+export const ZOHO: Preset = {
+  name: 'zoho',
+  title: 'Zoho CRM',
+  parameters: [
+    {
+      name: 'region',
+      title: 'Data centre',
+      help: 'The end of the address at which you use Zoho',
+      type: 'choice',
+      required: false,
+      default: 'com',
+      choices: REGIONS.map((value) => ({ value, title: value === 'ca' ? 'zohocloud.ca' : `zoho.${value}` })),
+    },
+    {
+      name: 'client_id',
+      title: 'Client ID',
+      help: 'Of a self client: API Console → Self Client',
+      type: 'text',
+      required: true,
+      default: null,
+    },
+    secretKey('client_secret', 'Client secret', 'Of the same self client'),
+    secretKey(
+      'refresh_token',
+      'Refresh token',
+      'Of a code with the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ: the guide has the command',
+    ),
+    responsible('The id'),
+    USERS,
+    yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', true),
+  ],
+  steps: [
+    {
+      name: 'contact',
+      on: ['call_started', 'call_saved'],
+      if: when(['number', 'kept.contact == nil', ...CALL], NUMBER),
+      method: 'GET',
+      url: `${NUMBER}/crm/v8/Contacts/search?fields=Full_Name,Account_Name&phone={{ number }}`,
+      keep: { contact: '/data/0/id' },
+      when: [...LIMITS, FINAL],
+      source: `${DOCS}/search-records.html`,
+      answer: FOUND,
+    },
+    {
+      name: 'new_contact',
+      on: ['call_saved'],
+      if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
+      url: '/crm/v8/Contacts',
+      body: `${NUMBER}${OWNER}{"data":[{"Last_Name":{{ outside.name | default: number }},"Phone":{{ number }}{% if user %},"Owner":{"id":{{ user }}}{% endif %}}]}`,
+      keep: { contact: '/data/0/details/id' },
+      when: [...LIMITS, REFUSED, FINAL],
+      source: `${DOCS}/insert-records.html`,
+      answer: {
+        status: 201,
+        body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527002' } }] },
+      },
+    },
+    {
+      name: 'call',
+      on: ['call_saved'],
+      if: when(['number', ...CALL], NUMBER),
+      url: '/crm/v8/Calls',
+      body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}${DURATION}
+{"data":[{"Subject":{{ title }},"Call_Type":{% if data.call.missed %}"Missed"{% else %}{{ data.call.direction | capitalize }}{% endif %},"Call_Start_Time":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }},{% unless data.call.missed %}"Call_Duration":{{ duration }},{% endunless %}{% if data.call.direction == "outbound" %}"Outgoing_Call_Status":"Completed",{% endif %}{% if kept.contact %}"Who_Id":{"id":"{{ kept.contact }}"},{% endif %}{% if user %}"Owner":{"id":{{ user }}},{% endif %}"Description":{{ facts | append: links }}}]}`,
+      keep: { call: '/data/0/details/id' },
+      when: [...LIMITS, REFUSED, FINAL],
+      source: CALLS,
+      answer: {
+        status: 201,
+        body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527111' } }] },
+      },
+    },
+  ],
+  origins: REGIONS.map(accountsOf),
+  authorization: ({ region, client_id, client_secret, refresh_token }) => ({
+    kind: 'login',
+    request: {
+      url: `${accountsOf(REGIONS.find((one) => one === region) ?? 'com')}/oauth/v2/token`,
+      content_type: 'application/x-www-form-urlencoded',
+      body: `grant_type=refresh_token&client_id=${formValue(client_id)}&client_secret=${formValue(client_secret)}&refresh_token=${formValue(refresh_token)}`,
+    },
+    token: '/access_token',
+    expires_in: '/expires_in',
+    header: 'Zoho-oauthtoken {{ token }}',
+  }),
+  parallel: 4,
+  maxPerSecond: null,
+  events: ['call_started', 'call_saved'],
+  sources: [
+    `${DOCS}/insert-records.html`,
+    CALLS,
+    `${DOCS}/search-records.html`,
+    `${DOCS}/refresh.html`,
+    `${DOCS}/api-limits.html`,
+  ],
+  lookup: {
+    method: 'GET',
+    url: '/crm/v8/Contacts/search?fields=Full_Name,Account_Name&phone={{ number }}',
+    item: '/data/0',
+    fields: { id: '/id', name: '/Full_Name', company: '/Account_Name/name' },
+    spellings: ['e164', 'digits', 'national'],
+    source: `${DOCS}/search-records.html`,
+    answer: FOUND,
+  },
+  directory: {
+    method: 'GET',
+    url: '/crm/v8/users?type=ActiveUsers',
+    items: '/users',
+    id: '/id',
+    name: ['/full_name'],
+    source: `${DOCS}/get-users.html`,
+    answer: {
+      status: 200,
+      body: { users: [{ id: '554023000000235011', full_name: 'Anna Smith', email: 'anna@example.com' }] },
+    },
+  },
+  check: {
+    method: 'GET',
+    url: '/crm/v8/users?type=CurrentUser',
+    source: `${DOCS}/get-users.html`,
+    answer: { status: 200, body: { users: [{ id: '554023000000235011', full_name: 'Anna Smith' }] } },
+  },
+}
+
+/** It stands in a template: braces of a secret are none of Liquid's. */
+function formValue(value: unknown): string {
+  return typeof value === 'string' ? encodeURIComponent(value) : ''
+}

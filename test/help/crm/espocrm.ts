@@ -1,0 +1,98 @@
+import { at, type CrmAnswer, type CrmStub, refused, startCrmServer } from './server.ts'
+
+// https://docs.espocrm.com/development/api/crud/ and the metadata of Call: required fields, enumerations, UTC times.
+
+const USERS = ['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u99']
+const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
+
+export function startEspocrm(): CrmStub {
+  type Call = {
+    id: string
+    direction: string
+    status: string
+    user: string
+    description: string
+    contact: unknown
+    start: string
+    end: string
+  }
+  let calls: Call[] = []
+  const contacts: string[] = ['+4930123456']
+  let made = 0
+  const server = startCrmServer(({ method, path, json, headers, query }) => {
+    if (headers.get('x-api-key') !== 'espo-key') return refused(401, '')
+    const route = `${method} ${path}`
+    if (route === 'GET /api/v1/App/user') return { status: 200, body: { user: { id: 'u1', type: 'api' } } }
+    if (route === 'GET /api/v1/User') return list([{ id: 'u1', name: 'Anna Smith' }])
+    const where = [query.get('where[0][type]'), query.get('where[0][attribute]'), query.get('where[0][value]')]
+    if (route === 'GET /api/v1/Contact') {
+      if (where[0] !== 'equals' || where[1] !== 'phoneNumber') return refused(400, 'where')
+      const found = contacts.indexOf(where[2] ?? '')
+      return list(found < 0 ? [] : [{ id: `c${found + 1}`, name: 'Maria Bern' }])
+    }
+    if (route === 'POST /api/v1/Contact') {
+      const phone = at(json, 'phoneNumber')
+      if (typeof at(json, 'lastName') !== 'string' || typeof phone !== 'string') return refused(400, 'lastName')
+      if (!USERS.some((user) => user === at(json, 'assignedUserId'))) return refused(403, 'assignedUser')
+      contacts.push(phone)
+      return { status: 200, body: { id: `c${contacts.length}` } }
+    }
+    if (route === 'GET /api/v1/Call') {
+      if (where[0] !== 'contains' || where[1] !== 'description') return refused(400, 'where')
+      return list(
+        calls.filter(({ description }) => description.includes(where[2] ?? '?')).slice(0, Number(query.get('maxSize'))),
+      )
+    }
+    if (route === 'POST /api/v1/Call') return newCall(json)
+    const [, id] = /^DELETE \/api\/v1\/Call\/(\w+)$/.exec(route) ?? []
+    if (id === undefined) return refused(404, '')
+    const before = calls.length
+    calls = calls.filter((call) => call.id !== id)
+    return { status: before === calls.length ? 404 : 200, body: before !== calls.length }
+  })
+
+  function newCall(json: unknown): CrmAnswer {
+    const text = (name: string): string => String(at(json, name) ?? '')
+    if (text('name') === '' || text('name').length > 255) return refused(400, 'name')
+    if (!['Planned', 'Held', 'Not Held'].includes(text('status'))) return refused(400, 'status')
+    if (!['Outbound', 'Inbound'].includes(text('direction'))) return refused(400, 'direction')
+    if (!TIME.test(text('dateStart')) || !TIME.test(text('dateEnd')) || text('dateEnd') < text('dateStart'))
+      return refused(400, 'dateStart')
+    if (!USERS.includes(text('assignedUserId'))) return refused(400, 'assignedUser')
+    made += 1
+    calls.push({
+      id: `call${made}`,
+      direction: text('direction'),
+      status: text('status'),
+      user: text('assignedUserId'),
+      description: text('description'),
+      contact: at(json, 'contactsIds', 0),
+      start: text('dateStart'),
+      end: text('dateEnd'),
+    })
+    return { status: 200, body: { id: `call${made}` } }
+  }
+
+  return {
+    ...server,
+    parameters: { key: 'espo-key', responsible: 'u99', create: true },
+    userAt: (index) => USERS[index % (USERS.length - 1)] ?? '',
+    calls: () =>
+      calls.map(({ direction, status, user, description, contact }) => ({
+        id: /Call: ([\w+-]+)/.exec(description)?.[1] ?? '',
+        direction: direction === 'Inbound' ? 'inbound' : 'outbound',
+        number: contacts[Number(String(contact).slice(1)) - 1] ?? 'no contact',
+        isAnswered: status === 'Held',
+        user,
+        seconds: Number(/talk (\d+) s/.exec(description)?.[1]),
+        recordings: [...description.matchAll(/^Recording: https/gm)].length,
+      })),
+    limited: [{ status: 429, body: '' }],
+    passing: [
+      { status: 500, body: '' },
+      { status: 503, body: '' },
+    ],
+  }
+}
+
+const list = (found: readonly unknown[]): CrmAnswer => ({ status: 200, body: { total: found.length, list: found } })

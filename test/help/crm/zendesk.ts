@@ -1,0 +1,92 @@
+import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer } from './server.ts'
+
+// https://developer.zendesk.com/api-reference/voice/talk-partner-edition-api/: tickets with a voice comment, display.
+
+const AGENTS = [7, 8, 9, 10, 11, 12, 13, 99]
+
+export function startZendesk(): CrmStub {
+  const tickets = new Map<string, LoggedCall>()
+  const byKey = new Map<string, string>()
+  const users = new Map<string, { id: number; phone: string }>()
+  const shown = new Map<string, Set<string>>()
+  const basic = `Basic ${Buffer.from('anna@example.com/token:zd-token').toString('base64')}`
+  const server = startCrmServer(({ method, path, json, headers, query }) => {
+    if (headers.get('authorization') !== basic)
+      return path === '/api/v2/users/me.json'
+        ? { status: 200, body: { user: { id: null, name: 'Anonymous user' } } }
+        : refused(401, { error: "Couldn't authenticate you" })
+    const route = `${method} ${path}`
+    if (route === 'GET /api/v2/users/me.json') return { status: 200, body: { user: { id: 7, name: 'Anna Smith' } } }
+    if (route === 'GET /api/v2/users.json')
+      return { status: 200, body: { users: [{ id: 7, name: 'Anna Smith', role: query.getAll('role[]')[0] }] } }
+    if (route === 'GET /api/v2/users/search.json') {
+      const [, phone] = /^phone:"([^"]+)"$/.exec(query.get('query') ?? '') ?? []
+      if (phone === undefined) return refused(400, { error: 'query' })
+      const found = [...users.values()].filter((user) => user.phone === phone)
+      return { status: 200, body: { users: found, count: found.length } }
+    }
+    if (route === 'POST /api/v2/users/create_or_update.json') return createUser(at(json, 'user'))
+    if (route === 'POST /api/v2/channels/voice/tickets.json')
+      return createTicket(at(json, 'ticket'), headers.get('idempotency-key'))
+    const [, agent = '', user = ''] =
+      /^POST \/api\/v2\/channels\/voice\/agents\/(\d+)\/users\/(\d+)\/display\.json$/.exec(route) ?? []
+    const caller = [...users.values()].find(({ id }) => String(id) === user)
+    if (caller === undefined || !AGENTS.includes(Number(agent))) return refused(404, { error: 'RecordNotFound' })
+    shown.set(caller.phone, (shown.get(caller.phone) ?? new Set()).add(agent))
+    return { status: 200 }
+  })
+  const invalid = (description: string): CrmAnswer => refused(422, { error: 'RecordInvalid', description })
+
+  function createUser(user: unknown): CrmAnswer {
+    const [externalId, phone] = [at(user, 'external_id'), at(user, 'phone')]
+    if (typeof externalId !== 'string' || typeof phone !== 'string' || typeof at(user, 'name') !== 'string')
+      return invalid('user')
+    const known = users.get(externalId) ?? { id: 1_000 + users.size, phone }
+    users.set(externalId, known)
+    return { status: 201, body: { user: known } }
+  }
+  function createTicket(ticket: unknown, key: string | null): CrmAnswer {
+    const comment = at(ticket, 'voice_comment')
+    const [viaId, subject, id] = [at(ticket, 'via_id'), at(ticket, 'subject'), at(ticket, 'external_id')]
+    if (key === null || key.length > 255) return invalid('Idempotency-Key')
+    const known = byKey.get(key)
+    if (known !== undefined)
+      return { status: 201, headers: { 'x-idempotency-lookup': 'hit' }, body: { ticket: { id: 1 } } }
+    if (viaId !== 44 && viaId !== 45 && viaId !== 46) return invalid('via_id')
+    if (typeof subject !== 'string' || subject.length > 150 || typeof id !== 'string') return invalid('subject')
+    const assignee = at(ticket, 'assignee_id')
+    if (!AGENTS.some((one) => one === assignee)) return invalid('assignee_id')
+    const requester = [...users.values()].find((user) => user.id === at(ticket, 'requester_id'))
+    if (requester === undefined) return invalid('requester_id')
+    const [duration, started] = [at(comment, 'call_duration'), at(comment, 'started_at')]
+    if (typeof duration !== 'number' || Number.isNaN(Date.parse(String(started)))) return invalid('voice_comment')
+    byKey.set(key, id)
+    const direction = viaId === 46 ? 'outbound' : 'inbound'
+    const number = String(at(comment, direction === 'inbound' ? 'from' : 'to'))
+    if (number !== requester.phone) return invalid('the requester is another caller')
+    tickets.set(id, {
+      id,
+      direction,
+      number,
+      isAnswered: /Result: answered/.test(String(at(ticket, 'description'))),
+      user: String(assignee),
+      seconds: duration,
+      recordings: at(comment, 'recording_url') === undefined ? 0 : 1,
+    })
+    return { status: 201, body: { ticket: { id: tickets.size } } }
+  }
+
+  return {
+    ...server,
+    parameters: { email: 'anna@example.com', token: 'zd-token', responsible: '99', create: true },
+    userAt: (index) => String(AGENTS[index % (AGENTS.length - 1)]),
+    calls: () => [...tickets.values()],
+    shown: () => shown,
+    showsBy: 'number',
+    limited: [{ status: 429, headers: { 'retry-after': '36' }, body: { error: 'APIRateLimitExceeded' } }],
+    passing: [
+      { status: 503, body: { error: 'DatabaseConflict' } },
+      { status: 409, body: { error: 'Conflict' } },
+    ],
+  }
+}
