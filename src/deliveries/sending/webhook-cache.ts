@@ -136,9 +136,13 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
 function timingOf({ accountId, url, options }: WebhookRecord, { flow }: OwnRequests): WebhookTiming {
   const timing = { paused: options?.paused ?? false, maxPerSecond: options?.maxPerSecond ?? null }
   if (flow === undefined && options?.sharePace !== true) return timing
+  const made = flow !== undefined && 'steps' in flow.flow ? flow.flow : undefined
+  const limits = [timing.maxPerSecond, made?.maxPerSecond ?? null].filter((one) => one !== null)
   return {
     ...timing,
-    parallel: flow !== undefined && 'steps' in flow.flow ? flow.flow.parallel : undefined,
+    // The limit that a preset names holds whatever the option says.
+    maxPerSecond: limits.length === 0 ? null : Math.min(...limits),
+    parallel: made?.parallel,
     sharedPace: options?.sharePace === true ? `${accountId} ${new URL(url).host}` : undefined,
   }
 }

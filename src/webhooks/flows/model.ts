@@ -243,6 +243,8 @@ export type Flow = {
   readonly origins: readonly string[]
   readonly authorization: Authorization | null
   readonly parallel: number
+  /** The requests a second that the system allows, beside the option of the webhook; `null`: it names no limit. */
+  readonly maxPerSecond: number | null
   readonly parameters: Parameters
 }
 
@@ -281,6 +283,7 @@ export function flowOfSteps(given: Omit<NewFlow, 'preset'>): Flow {
     origins,
     authorization: authorization === null ? null : authorizationOf(authorization),
     parallel,
+    maxPerSecond: null,
     parameters,
   }
 }

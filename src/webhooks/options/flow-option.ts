@@ -41,6 +41,7 @@ export function flowOfPreset(preset: Preset, given: Parameters): Flow {
     origins: preset.origins,
     authorization: authorization === null ? null : authorizationOf(authorization),
     parallel: preset.parallel,
+    maxPerSecond: preset.maxPerSecond,
     parameters,
   }
 }

@@ -31,6 +31,9 @@ describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the
     )
   })
 
+  test('keeps to the pace of the vendor', () =>
+    expect(flowOfPreset(preset, parameters).maxPerSecond).toBe(preset.maxPerSecond))
+
   test('renders with the sample of each event', async () => {
     expect(await flowProblems(flowOfPreset(preset, parameters), { url: URL, renderer, samples })).toEqual([])
   })

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import { isOnlyOnRequest } from '../../../src/lib/event-kinds.ts'
 import { FLOW_PRESETS, presetByName } from '../../../src/webhooks/presets/catalog.ts'
+import { expectCalls, expectCards, usersOf } from '../../help/crm/check.ts'
 import { runPreset } from '../../help/crm/run-flow.ts'
 import type { CrmAnswer, CrmStub } from '../../help/crm/server.ts'
-import { ALL_RECORDINGS, expectedCalls, extensionsOf, type Situation, situationOf } from '../../help/crm/situations.ts'
+import { ALL_RECORDINGS, type Situation, situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
 
 const situations = new Map<string, Situation>()
@@ -23,13 +24,6 @@ const FAULT_CALLS = [
   'asterisk/ast13-freepbx-recorded',
 ]
 
-/** Every extension has a user but the last, so that a user without mapping is part of every situation with two. */
-function usersOf(stub: CrmStub, events: readonly CallEvent[]): Record<string, string> {
-  const extensions = extensionsOf(events)
-  const mapped = extensions.length > 1 ? extensions.slice(0, -1) : extensions
-  return Object.fromEntries(mapped.map((extension, index) => [extension, stub.userAt(index)]))
-}
-
 type Play = {
   readonly stub: CrmStub
   readonly name: string
@@ -47,73 +41,15 @@ async function play({ stub, name, situation: { events }, killedAfter }: Play) {
   return await runPreset(killedAfter === undefined ? run : { ...run, killedAfter })
 }
 
-/** What the CRM has in the end is what happened: each call once, with its owner, its result and its recording. */
-function expectCalls(stub: CrmStub, { events }: Situation): void {
-  const { logs = () => true, knowsAnswer = true } = stub
-  const expected = expectedCalls(events, usersOf(stub, events), String(stub.parameters.responsible)).filter(logs)
-  const isId = stub.calls().every(({ id }) => id !== null)
-  const key = (one: { id: string | null; number: string; direction: string }) =>
-    isId ? String(one.id) : `${one.direction} ${one.number}`
-  const logged = stub.calls().map((one) => ({
-    key: key(one),
-    direction: one.direction,
-    number: one.number,
-    ...(knowsAnswer ? { isAnswered: one.isAnswered } : {}),
-    user: one.user,
-    seconds: one.seconds,
-    isRecorded: one.recordings > 0,
-  }))
-  const wanted = expected.map((one) => ({
-    key: key(one),
-    direction: one.direction,
-    number: one.number,
-    ...(knowsAnswer ? { isAnswered: one.isAnswered } : {}),
-    user: one.user,
-    seconds: stub.countsWholeCall === true ? one.seconds : one.talkSeconds,
-    isRecorded: one.recordings > 0,
-  }))
-  expect(logged.toSorted(byKey)).toEqual(wanted.toSorted(byKey))
-}
-const byKey = (one: { key: string }, other: { key: string }): number =>
-  one.key < other.key ? -1 : one.key > other.key ? 1 : 0
-
-/** Cards stay with those who answered, and with nobody else. */
-function expectCards(stub: CrmStub, { events }: Situation): void {
-  const users = usersOf(stub, events)
-  expectShown(stub, events, users)
-  for (const [callId, shown] of stub.cards?.() ?? []) {
-    const unanswered = new Set<string>()
-    const answered = new Set<string>()
-    for (const { body } of events) {
-      const { data } = body
-      if (data.name !== 'dial_ended' || data.call.id !== callId || data.stage.kind !== 'user') continue
-      if (data.call.direction === 'outbound') continue
-      const user = users[data.stage.target ?? '']
-      if (user !== undefined) (data.stage.result === 'answered' ? answered : unanswered).add(user)
-    }
-    for (const user of unanswered)
-      expect([callId, user, answered.has(user) || !shown.has(user)]).toEqual([callId, user, true])
-  }
-}
-
-/** While a phone rings, its user has the card. */
-function expectShown(stub: CrmStub, events: readonly CallEvent[], users: Readonly<Record<string, string>>): void {
-  const { shown, showsBy } = stub
-  if (shown === undefined) return
-  for (const { body } of events) {
-    const { data } = body
-    if (data.name !== 'dial_started' || data.stage.kind !== 'user' || data.call.direction !== 'inbound') continue
-    const user = users[data.stage.target ?? '']
-    const number = data.call.from.e164 ?? data.call.from.number
-    if (user === undefined || number === null) continue
-    expect([
-      user,
-      shown()
-        .get(showsBy === 'id' ? data.call.id : number)
-        ?.has(user),
-    ]).toEqual([user, true])
-  }
-}
+/** Names that callers can have themselves shown with. */
+const HOSTILE = [
+  '","status":"Held","x":"',
+  "'; drop table calls; --",
+  '</a><script>alert(1)</script>&amp;',
+  '&element={"assigned_user_id":"19x2"}',
+  '\\"}]} {{ parameters.token }}',
+  'x\r\nX-Header: y',
+]
 
 test('every preset has a stub', () =>
   expect([...new Set(STUBS.map(({ preset }) => preset))].sort()).toEqual(FLOW_PRESETS.map(({ name }) => name).sort()))
@@ -126,6 +62,23 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
       expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
       expectCalls(stub, situation(recording))
       expectCards(stub, situation(recording))
+    } finally {
+      stub.stop()
+    }
+  })
+
+  test.each(HOSTILE)('a caller whose name is %p', async (caller) => {
+    const stub = start()
+    const { name: title, events } = situation('asterisk/ast13-freepbx-recorded')
+    const renamed = events.map((event): CallEvent => {
+      const { data } = event.body
+      const from = { ...data.call.from, name: caller }
+      return { ...event, body: { ...event.body, data: { ...data, call: { ...data.call, from } } } as CallEvent['body'] }
+    })
+    try {
+      const end = await play({ stub, name, situation: { name: title, events: renamed } })
+      expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
+      expectCalls(stub, { name: title, events: renamed })
     } finally {
       stub.stop()
     }

@@ -1,0 +1,79 @@
+import { expect } from 'bun:test'
+import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CrmStub } from './server.ts'
+import { expectedCalls, extensionsOf, type Situation } from './situations.ts'
+
+/** Every extension has a user but the last, so that a user without mapping is part of every situation with two. */
+export function usersOf(stub: CrmStub, events: readonly CallEvent[]): Record<string, string> {
+  const extensions = extensionsOf(events)
+  const mapped = extensions.length > 1 ? extensions.slice(0, -1) : extensions
+  return Object.fromEntries(mapped.map((extension, index) => [extension, stub.userAt(index)]))
+}
+
+/** What the CRM has in the end is what happened: each call once, with its owner, its result and its recording. */
+export function expectCalls(stub: CrmStub, { events }: Situation): void {
+  const { logs = () => true, knowsAnswer = true } = stub
+  const expected = expectedCalls(events, usersOf(stub, events), String(stub.parameters.responsible)).filter(logs)
+  const isId = stub.calls().every(({ id }) => id !== null)
+  const key = (one: { id: string | null; number: string; direction: string }) =>
+    isId ? String(one.id) : `${one.direction} ${one.number}`
+  const logged = stub.calls().map((one) => ({
+    key: key(one),
+    direction: one.direction,
+    number: one.number,
+    ...(knowsAnswer ? { isAnswered: one.isAnswered } : {}),
+    user: one.user,
+    seconds: one.seconds,
+    isRecorded: one.recordings > 0,
+  }))
+  const wanted = expected.map((one) => ({
+    key: key(one),
+    direction: one.direction,
+    number: one.number,
+    ...(knowsAnswer ? { isAnswered: one.isAnswered } : {}),
+    user: one.user,
+    seconds: stub.countsWholeCall === true ? one.seconds : one.talkSeconds,
+    isRecorded: one.recordings > 0,
+  }))
+  expect(logged.toSorted(byKey)).toEqual(wanted.toSorted(byKey))
+}
+const byKey = (one: { key: string }, other: { key: string }): number =>
+  one.key < other.key ? -1 : one.key > other.key ? 1 : 0
+
+/** Cards stay with those who answered, and with nobody else. */
+export function expectCards(stub: CrmStub, { events }: Situation): void {
+  const users = usersOf(stub, events)
+  expectShown(stub, events, users)
+  for (const [callId, shown] of stub.cards?.() ?? []) {
+    const unanswered = new Set<string>()
+    const answered = new Set<string>()
+    for (const { body } of events) {
+      const { data } = body
+      if (data.name !== 'dial_ended' || data.call.id !== callId || data.stage.kind !== 'user') continue
+      if (data.call.direction === 'outbound') continue
+      const user = users[data.stage.target ?? '']
+      if (user !== undefined) (data.stage.result === 'answered' ? answered : unanswered).add(user)
+    }
+    for (const user of unanswered)
+      expect([callId, user, answered.has(user) || !shown.has(user)]).toEqual([callId, user, true])
+  }
+}
+
+/** While a phone rings, its user has the card. */
+function expectShown(stub: CrmStub, events: readonly CallEvent[], users: Readonly<Record<string, string>>): void {
+  const { shown, showsBy } = stub
+  if (shown === undefined) return
+  for (const { body } of events) {
+    const { data } = body
+    if (data.name !== 'dial_started' || data.stage.kind !== 'user' || data.call.direction !== 'inbound') continue
+    const user = users[data.stage.target ?? '']
+    const number = data.call.from.e164 ?? data.call.from.number
+    if (user === undefined || number === null) continue
+    expect([
+      user,
+      shown()
+        .get(showsBy === 'id' ? data.call.id : number)
+        ?.has(user),
+    ]).toEqual([user, true])
+  }
+}
