@@ -87,8 +87,8 @@ export function topicOf(topic: Topic, values: TopicValues): string {
   return topic
     .map((piece) => {
       if (typeof piece === 'string') return piece
-      const value = values[piece.name]
-      return value === null || value === '' ? '-' : value.toWellFormed().replace(NOT_IN_VALUES, '_')
+      const value = values[piece.name] ?? ''
+      return value === '' ? '-' : value.toWellFormed().replace(NOT_IN_VALUES, '_')
     })
     .join('')
 }
