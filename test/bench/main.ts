@@ -7,6 +7,7 @@ import { benchFilters } from './filters.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
+import { benchMqtt } from './mqtt.ts'
 import { benchLatency } from './pbx-to-receiver.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
@@ -57,6 +58,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   isolation: benchIsolation,
   claims: benchClaims,
   drain: benchDrain,
+  mqtt: benchMqtt,
   start: benchStart,
   kills: benchKills,
   reading: benchReading,

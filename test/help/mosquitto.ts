@@ -16,13 +16,15 @@ type MosquittoOptions = {
   /** The lines of its access list. */
   readonly acl?: readonly string[]
   readonly certified?: Certified
+  /** What it logs; `all` has each message. */
+  readonly logs?: 'all' | 'error'
 }
 
 /** A line of its log for a message that it took. */
 const RECEIVED = /Received PUBLISH from \S+ \(d\d, q1, r\d, m\d+, '([^']*)'/g
 
 /** Starts the real broker. Its log names each message that it has taken, before its PUBACK. */
-export async function startMosquitto({ lines = [], users, acl, certified }: MosquittoOptions = {}) {
+export async function startMosquitto({ lines = [], users, acl, certified, logs = 'all' }: MosquittoOptions = {}) {
   if (MOSQUITTO === undefined) throw new Error('mosquitto is not installed')
   const folder = emptyFolder()
   const file = (name: string) => join(folder.path, name)
@@ -31,7 +33,7 @@ export async function startMosquitto({ lines = [], users, acl, certified }: Mosq
     `listener ${port} 127.0.0.1`,
     `allow_anonymous ${users === undefined}`,
     'log_dest stderr',
-    'log_type all',
+    `log_type ${logs}`,
     // Not as the user mosquitto, who may not read the folder.
     'user root',
     ...lines,
