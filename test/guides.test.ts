@@ -37,9 +37,23 @@ describe('README.md and the guides', () => {
   })
 
   test('show bodies that are such', () => {
-    const bodies = blocks('json').map(readEvent)
+    const bodies = blocks('json')
+      .filter((text) => text.startsWith('{'))
+      .map(readEvent)
     expect(bodies).toHaveLength(2)
     for (const body of bodies) expect(ALL_EXAMPLES.some((one) => Bun.deepEquals(one, body))).toBe(true)
+  })
+
+  test('show a flow of Node-RED whose nodes are all there', () => {
+    type Node = { id: string; z?: string; broker?: string; wires?: string[][] }
+    const flows = blocks('json').filter((text) => text.startsWith('['))
+    expect(flows).toHaveLength(1)
+    const nodes: Node[] = JSON.parse(flows[0] ?? '')
+    const ids = nodes.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    const used = nodes.flatMap(({ z, broker, wires = [] }) => [...wires.flat(), ...(z && broker ? [z, broker] : [])])
+    expect(used.filter((id) => !ids.includes(id))).toEqual([])
+    expect(used.length).toBeGreaterThan(2)
   })
 
   const program = commandLine(async () => {})

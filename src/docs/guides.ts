@@ -3,6 +3,7 @@ import cluster from './cluster.md' with { type: 'text' }
 import connect from './connect.md' with { type: 'text' }
 import deploy from './deploy.md' with { type: 'text' }
 import events from './events.md' with { type: 'text' }
+import mqtt from './mqtt.md' with { type: 'text' }
 import operate from './operate.md' with { type: 'text' }
 import performance from './performance.md' with { type: 'text' }
 import questions from './questions.md' with { type: 'text' }
@@ -20,6 +21,7 @@ export const GUIDES: readonly Guide[] = Object.entries({
   events,
   receive,
   webhooks,
+  mqtt,
   recordings,
   api,
   settings,
