@@ -8,6 +8,7 @@ import { silent } from '../../src/deliveries/sending/observer.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { allowing, LOG } from '../deliveries/run/rig.ts'
 import { emptyFolder } from '../help/app.ts'
+import { NO_FLOWS } from '../help/deliveries.ts'
 import { MOSQUITTO, startMosquitto } from '../help/mosquitto.ts'
 import { TEMPLATES } from '../help/templates.ts'
 import { makeBacklog } from './backlog.ts'
@@ -38,6 +39,7 @@ export async function benchMqtt(): Promise<Row[]> {
     store,
     clock,
     emitter: newEmitter(),
+    makeTurn: NO_FLOWS,
     attempt,
     log: LOG,
     observer: {
