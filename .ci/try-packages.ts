@@ -107,8 +107,8 @@ async function tryRpm(): Promise<void> {
       'rpmkeys --checksig /tmp/hookswitch-*.x86_64.rpm && rpm --query --package --requires /tmp/hookswitch-*.x86_64.rpm',
     ),
   )
-  const rpm = (...args: string[]) => inRoot('sh', '-c', `rpm ${args.join(' ')} --nodeps --ignorearch`)
-  console.log(await rpm('--install', '/tmp/hookswitch-*.x86_64.rpm'))
+  const rpm = (...args: string[]) => inRoot('sh', '-c', `rpm ${args.join(' ')} --nodeps`)
+  console.log(await rpm('--install', '--ignorearch', '/tmp/hookswitch-*.x86_64.rpm'))
   await asService(`echo '${PASSWORD}' | hookswitch user add --admin --email you@example.com --name You`)
   const port = await freePort()
   const settings = join(root, 'etc/hookswitch.env')
@@ -116,14 +116,14 @@ async function tryRpm(): Promise<void> {
   const service = startService()
   await until('the service of the RPM package is healthy', () => answers(port))
   await service.stop()
-  await rpm('--upgrade', '--replacepkgs', '/tmp/hookswitch-*.x86_64.rpm')
+  await rpm('--upgrade', '--ignorearch', '--replacepkgs', '/tmp/hookswitch-*.x86_64.rpm')
   if (!readFileSync(settings, 'utf8').includes(String(port))) throw new Error('the upgrade changed /etc/hookswitch.env')
   await rpm('--erase', 'hookswitch')
   gone('usr/bin/hookswitch', 'usr/lib/systemd/system/hookswitch.service')
   if (!existsSync(join(root, 'var/lib/hookswitch/hookswitch.db'))) throw new Error('the removal has deleted the store')
   await served.spoil('dnf/repodata/repomd.xml', 'a changed index of dnf', async () => {
     await inRoot('dnf', 'clean', 'all')
-    await inRoot('dnf', '--assumeyes', '--quiet', 'makecache')
+    await inRoot('dnf', '--assumeyes', '--quiet', '--setopt=hookswitch.skip_if_unavailable=0', 'makecache')
   })
   console.log('RPM: signatures checked, installed, upgraded, removed; a changed index is refused')
 }

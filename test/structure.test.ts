@@ -19,6 +19,7 @@ const FOLDERS = [
   'cli/commands',
   'cli/demo',
   'cli/doctor',
+  'cli/setup',
   'cli',
   'app',
   'backups',

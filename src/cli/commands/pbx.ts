@@ -15,11 +15,13 @@ import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
 import { explainCommand } from './explain.ts'
+import { setupCommand } from './pbx-setup.ts'
 import { storedPbxCommands } from './stored-pbxs.ts'
 
 /** Adds `hookswitch pbx …`. */
 export function pbxCommand(program: Command, stopped: () => Promise<void>): void {
-  const pbx = program.command('pbx').description('add, list, remove, check, record, replay or explain PBXs')
+  const pbx = program.command('pbx').description('set up, add, list, remove, check, record, replay or explain PBXs')
+  setupCommand(pbx)
   storedPbxCommands(pbx, inputLine)
   checkCommand(pbx)
   recordCommand(pbx, stopped)

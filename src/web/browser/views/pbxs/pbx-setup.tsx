@@ -6,6 +6,8 @@ export function PbxSetup({ fields }: { fields: PbxFields }) {
   const { file, text, command } = pbxSetupOf(fields)
   return (
     <div class="pbx-setup">
+      <p>On the machine of the PBX, with Hookswitch on it, one command does all of this:</p>
+      <CodeBlock text="sudo hookswitch pbx setup" label="the command that sets it up" />
       <p>
         {fields.kind === 'freeswitch' ? 'Let the file ' : 'Add these lines to '}
         <code>{file}</code>

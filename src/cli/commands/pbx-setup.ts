@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { ownCommand } from '../../backups/own-command.ts'
+import { Fault } from '../../lib/fault.ts'
+import { parsePbxUrl } from '../../lib/pbx-url.ts'
+import { harmless } from '../../lib/terminal-text.ts'
+import { wrongUsage } from '../../lib/usage.ts'
+import { checkPbx } from '../../pbx/tools/check.ts'
+import { maskPbxUrl } from '../../pbx/watch/pbx-secrets.ts'
+import { accountsIn } from '../open-store.ts'
+import { databaseOption, dataOption } from '../options.ts'
+import { print } from '../print.ts'
+import { deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
+import { customersCsv, findFusionPbx, readDomains } from '../setup/fusionpbx.ts'
+import { isWritable, type Machine, thisMachine } from '../setup/machine.ts'
+import { type FoundPbx, findPbxs, type Plan, planFor } from '../setup/plan.ts'
+
+type Flags = {
+  data: string
+  databaseUrl?: string
+  name: string
+  account?: string
+  user: string
+  config?: string
+  customers?: string
+  yes?: boolean
+  dryRun?: boolean
+  undo?: boolean
+}
+
+/** The folder and the system user of the packages. */
+const PACKAGE_DATA = '/var/lib/hookswitch'
+const SERVICE_USER = 'hookswitch'
+
+/** Adds `hookswitch pbx setup`, for the machine on which the PBX runs. */
+export function setupCommand(pbx: Command): void {
+  pbx
+    .command('setup')
+    .description(
+      'on the machine of the PBX: find Asterisk (FreePBX, Issabel) or FreeSWITCH (FusionPBX), show each line to write, and after a yes ' +
+        'write it, reload, add the PBX and check it',
+    )
+    .option('--name <name>', 'the name of the PBX in events', 'office')
+    .option('--account <account>', 'the account of its calls; default: the first one, on FusionPBX each domain its own')
+    .option('--user <user>', 'the user of the Asterisk manager interface to make', 'hookswitch')
+    .option('--config <folder>', 'the folder of the configuration, if it is not the usual one')
+    .option('--customers <file>', 'FusionPBX: write its domains to a new file, for hookswitch user add --from')
+    .option('--yes', 'do it without asking')
+    .option('--dry-run', 'show what would be done, and do nothing')
+    .option('--undo', 'take everything back that an earlier setup did')
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .action(async (flags: Flags, command: Command) => {
+      if (!/^[\w-]{1,40}$/.test(flags.user))
+        throw wrongUsage(`--user is ${JSON.stringify(flags.user)}: give letters, digits, _ and - alone`)
+      // The service of the packages has its store there, and this command runs beside it.
+      const isDefault = command.getOptionValueSource('data') === 'default'
+      const data = isDefault && existsSync(PACKAGE_DATA) ? PACKAGE_DATA : flags.data
+      const machine = thisMachine()
+      const found = thePbx(machine, flags.config)
+      if (flags.undo) await undo({ ...flags, data }, { machine, found })
+      else await setUp({ ...flags, data }, { machine, found })
+    })
+}
+
+type Place = { readonly machine: Machine; readonly found: FoundPbx }
+
+/** @throws Fault if there is no PBX on this machine; CommanderError if there are several. */
+function thePbx(machine: Machine, folder: string | undefined): FoundPbx {
+  const all = findPbxs(machine, folder)
+  const [found, ...more] = all
+  if (found === undefined)
+    throw new Fault(
+      'not_found',
+      folder === undefined
+        ? 'no Asterisk or FreeSWITCH was found on this machine: run this command where the PBX runs, or give the folder of its configuration with --config'
+        : `${folder} has neither manager.conf nor autoload_configs/event_socket.conf.xml: give the folder of the configuration of Asterisk or FreeSWITCH`,
+    )
+  if (more.length > 0)
+    throw wrongUsage(
+      `there are several PBXs here: choose one with --config ${all.map((one) => `${one.folder} (${one.distribution})`).join(', --config ')}`,
+    )
+  return found
+}
+
+async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
+  const plan = planFor(machine, found, {
+    name: flags.name,
+    account: flags.account,
+    user: flags.user,
+    secret: randomBytes(18).toString('hex'),
+    serviceUser: SERVICE_USER,
+    isUnusualFolder: flags.config !== undefined,
+  })
+  if ('refused' in plan) throw new Fault('conflict', plan.refused)
+  const fusion = findFusionPbx(machine)
+  if (flags.customers !== undefined && plan.found.distribution !== 'FusionPBX')
+    throw wrongUsage(`--customers is for FusionPBX alone, and this is ${plan.found.distribution}`)
+  if (flags.customers !== undefined && existsSync(flags.customers))
+    throw wrongUsage(`--customers: ${flags.customers} exists already: give the name of a new file`)
+  const parsed = parsePbxUrl(plan.url)
+  if ('wrong' in parsed) throw wrongUsage(`the URL of the PBX ${parsed.wrong}`)
+  print(describe(plan, flags))
+  if (flags.dryRun) return print('Nothing was changed.')
+  const locked = [...plan.changes.map(({ path }) => path), `${found.folder}/hookswitch-setup.json`].find(
+    (path) => !isWritable(path),
+  )
+  if (locked !== undefined)
+    throw new Fault('unavailable', `no permission to write ${locked}: run this as root (sudo hookswitch pbx setup)`)
+  if (!flags.yes && !(await agrees('Do this?'))) return print('Nothing was changed.')
+  writeRecord(plan, flags.name, readRecord(machine, found.folder))
+  writeChanges(plan.changes)
+  const failed = await runAll([...plan.reload, ...joinCommands(plan)])
+  await changeStore(['add', '-', '--replace'], flags, plan.url)
+  if (flags.customers !== undefined && fusion !== undefined) {
+    const domains = await readDomains(fusion)
+    writeFileSync(flags.customers, customersCsv(domains), { mode: 0o600, flag: 'wx' })
+    print(
+      `${flags.customers} has the ${domains.length} domains: correct the e-mail addresses, then hookswitch user add --from ${flags.customers}`,
+    )
+  }
+  if (failed.length > 0)
+    print(`\nThis could not be done: run it yourself.\n${failed.map((one) => `  ${one}`).join('\n')}`)
+  print('\nThe check:')
+  const accountOf = parsed.pbx.tenants === undefined ? undefined : await accountsIn(flags)
+  const findings = await checkPbx(parsed.pbx, CHECK_MS, { accountOf })
+  for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
+  if (failed.length > 0 || findings.some(({ level }) => level === 'missing'))
+    throw new Fault('unavailable', 'not everything works yet: see above; run this command again after it is mended')
+}
+
+/** How long the check watches events: the lines are new, so most likely no call is up. */
+const CHECK_MS = 2_000
+
+function describe({ found, changes, reload, url, notes, joins }: Plan, { name, data, databaseUrl }: Flags): string {
+  const files = changes.flatMap(({ path, before, lines }) => [
+    `${path} (${before === null ? 'a new file' : 'at its end; what is in it stays'}):`,
+    ...lines.map((line) => `  + ${line.replace(/^(secret = ).*|("password" value=").*(")/, '$1$2***$3')}`),
+  ])
+  const place = databaseUrl === undefined ? `--data ${data}` : '--database-url …'
+  const commands = [
+    ...reload.map(shellLine),
+    ...(joins === null ? [] : [`usermod -aG ${joins.group} ${joins.user}     # ${joins.why}`]),
+    `hookswitch pbx add - --replace ${place}     # ${maskPbxUrl(url)}`,
+    `hookswitch pbx check --name ${name}`,
+  ]
+  return [
+    `${found.distribution}, configured in ${found.folder}`,
+    ...(files.length === 0 ? ['The files need no change.'] : files),
+    'Then:',
+    ...commands.map((command) => `  ${command}`),
+    ...notes.map((note) => `Note: ${note}.`),
+  ].join('\n')
+}
+
+const shellLine = (command: readonly string[]): string =>
+  command.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word}"`)).join(' ')
+
+function joinCommands({ joins }: Plan): string[][] {
+  if (joins === null) return []
+  const join = ['usermod', '-aG', joins.group, joins.user]
+  // A running service gets the right of its new group at its next start.
+  return existsSync('/run/systemd/system') ? [join, ['systemctl', 'try-restart', 'hookswitch']] : [join]
+}
+
+/** Runs commands one after the other. Returns those that failed, with the reason. */
+async function runAll(commands: readonly (readonly string[])[]): Promise<string[]> {
+  const failed: string[] = []
+  for (const command of commands) {
+    const reason = await runOne(command)
+    if (reason !== undefined) failed.push(`${shellLine(command)}     # ${harmless(reason)}`)
+  }
+  return failed
+}
+
+async function runOne([program = '', ...args]: readonly string[], input?: string): Promise<string | undefined> {
+  if (Bun.which(program) === null) return 'there is no such command'
+  const child = Bun.spawn([program, ...args], { stdin: new Blob([input ?? '']), stdout: 'pipe', stderr: 'pipe' })
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  // The clients of both PBXs report a failure in their output.
+  const isRefused = /^-ERR|Unable to connect to remote asterisk|No such command/m.test(out)
+  return (await child.exited) === 0 && !isRefused ? undefined : (err || out).trim().split('\n').at(-1)
+}
+
+/** Changes the PBXs of the store as the user who owns it: files that root made would stop the service. */
+async function changeStore(args: readonly string[], { data, databaseUrl }: Flags, input = ''): Promise<void> {
+  const place = databaseUrl === undefined ? ['--data', data] : ['--database-url', databaseUrl]
+  const command = [...ownCommand(process.argv, process.execPath), 'pbx', ...args, ...place]
+  const isOthers = process.getuid?.() === 0 && databaseUrl === undefined && existsSync(data) && statSync(data).uid !== 0
+  const as = isOthers
+    ? ['setpriv', `--reuid=${statSync(data).uid}`, `--regid=${statSync(data).gid}`, '--clear-groups', '--']
+    : []
+  const problem = await runOne([...as, ...command], input)
+  if (problem !== undefined) throw new Fault('unavailable', problem.replace(/^hookswitch: /, ''))
+}
+
+async function undo(flags: Flags, { machine, found }: Place): Promise<void> {
+  const record = readRecord(machine, found.folder)
+  if (record === undefined)
+    throw new Fault('not_found', `nothing was set up in ${found.folder} by this command: there is nothing to undo`)
+  const { name, files, joined, reload } = record
+  const commands = [...(joined === null ? [] : [['gpasswd', '-d', joined.user, joined.group]]), ...reload]
+  print(
+    [
+      `Taken back in ${found.folder} (${found.distribution}):`,
+      ...files.map(({ path }) => `  the lines of hookswitch in ${path}`),
+      ...commands.map((command) => `  ${shellLine(command)}`),
+      `  hookswitch pbx remove ${name}`,
+    ].join('\n'),
+  )
+  if (flags.dryRun) return print('Nothing was changed.')
+  const locked = files.map(({ path }) => path).find((path) => !isWritable(path))
+  if (locked !== undefined) throw new Fault('unavailable', `no permission to write ${locked}: run this as root`)
+  if (!flags.yes && !(await agrees('Do this?'))) return print('Nothing was changed.')
+  await changeStore(['remove', name], flags).catch((error) => print(`The PBX was not removed: ${error.message}.`))
+  undoChanges(machine, record)
+  const failed = await runAll(commands)
+  deleteRecord(found.folder)
+  print(
+    failed.length === 0
+      ? 'Done.'
+      : `Done, but for this: run it yourself.\n${failed.map((one) => `  ${one}`).join('\n')}`,
+  )
+}
+
+/** Asks at the terminal. @throws CommanderError where nobody can be asked. */
+async function agrees(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw wrongUsage('nobody can be asked here: give --yes to do it, or --dry-run to see it')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}

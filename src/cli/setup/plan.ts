@@ -1,0 +1,263 @@
+import { READ_LINE, WRITE_LINE } from '../../pbx/ami/manager-conf.ts'
+import { type FusionPbx, findFusionPbx } from './fusionpbx.ts'
+import type { Machine } from './machine.ts'
+import { ASTERISK_COMMENT, ownLines, withOwnLines, withoutOwnLines } from './own-block.ts'
+
+// What has to be done on the machine of a PBX: found out from its files, without changing anything.
+
+export type Distribution = 'Asterisk' | 'FreePBX' | 'Issabel' | 'FreeSWITCH' | 'FusionPBX'
+
+/** A PBX on this machine: which, and the folder of its configuration. */
+export type FoundPbx = { readonly distribution: Distribution; readonly folder: string }
+
+/** A file to write. `before`: `null` if it is new; `lines`: those that are added. */
+export type FileChange = {
+  readonly path: string
+  readonly before: string | null
+  readonly after: string
+  readonly lines: readonly string[]
+}
+
+export type Plan = {
+  readonly found: FoundPbx
+  readonly changes: readonly FileChange[]
+  /** The group that the service's user has to join to read recordings. */
+  readonly joins: { readonly user: string; readonly group: string; readonly why: string } | null
+  /** The commands after which the changes count. */
+  readonly reload: readonly (readonly string[])[]
+  /** The URL of the PBX, with its secret. */
+  readonly url: string
+  /** What could not be done, or should be known. */
+  readonly notes: readonly string[]
+}
+
+/** Why there is no plan, and what to do. */
+export type Refusal = { readonly refused: string }
+
+const ASTERISK_FOLDERS = ['/etc/asterisk']
+const FREESWITCH_FOLDERS = ['/etc/freeswitch', '/usr/local/freeswitch/conf', '/usr/local/freeswitch/etc/freeswitch']
+const EVENT_SOCKET = 'autoload_configs/event_socket.conf.xml'
+
+/** Returns the PBXs on this machine. `folder`: the only one that is looked at. */
+export function findPbxs(machine: Machine, folder?: string): FoundPbx[] {
+  const asterisk = (folder === undefined ? ASTERISK_FOLDERS : [folder])
+    .filter((one) => machine.exists(`${one}/manager.conf`) || machine.exists(`${one}/asterisk.conf`))
+    .map((one): FoundPbx => ({ distribution: asteriskOf(machine, one), folder: one }))
+  const fusion = findFusionPbx(machine)
+  const named = fusion?.settings.get('switch.conf.dir')
+  const usual = named === undefined ? FREESWITCH_FOLDERS : [named]
+  const freeswitch = (folder === undefined ? usual : [folder])
+    .filter((one) => machine.exists(`${one}/${EVENT_SOCKET}`) || machine.exists(`${one}/freeswitch.xml`))
+    .map((one): FoundPbx => ({ distribution: fusion === undefined ? 'FreeSWITCH' : 'FusionPBX', folder: one }))
+  return [...asterisk, ...freeswitch]
+}
+
+/** FreePBX and its relatives write manager.conf anew, and keep manager_custom.conf, which it includes. */
+function asteriskOf(machine: Machine, folder: string): Distribution {
+  if (machine.exists('/etc/issabel.conf')) return 'Issabel'
+  const includes = /^\s*#include\s+"?manager_custom\.conf/m.test(machine.read(`${folder}/manager.conf`) ?? '')
+  return includes || machine.exists('/etc/freepbx.conf') ? 'FreePBX' : 'Asterisk'
+}
+
+export type Wanted = {
+  /** The name of the PBX in events. */
+  readonly name: string
+  /** The account of its calls; `undefined`: the default one. */
+  readonly account?: string | undefined
+  /** The user of the AMI that is made. */
+  readonly user: string
+  /** A secret that is made for it. */
+  readonly secret: string
+  /** The user of the system that the service runs as. */
+  readonly serviceUser: string
+  /** Whether the configuration is not in the usual folder: then commands name it. */
+  readonly isUnusualFolder: boolean
+}
+
+/** Returns what has to be done for a PBX, or why it cannot. */
+export const planFor = (machine: Machine, found: FoundPbx, wanted: Wanted): Plan | Refusal =>
+  found.distribution === 'FreeSWITCH' || found.distribution === 'FusionPBX'
+    ? planFreeSwitch(machine, found, wanted)
+    : planAsterisk(machine, found, wanted)
+
+const MONITOR = '/var/spool/asterisk/monitor'
+
+function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): Plan | Refusal {
+  const { folder, distribution } = found
+  const isManaged = distribution !== 'Asterisk'
+  const main = machine.read(`${folder}/manager.conf`) ?? ''
+  const path = `${folder}/${isManaged ? 'manager_custom.conf' : 'manager.conf'}`
+  const before = machine.read(path) ?? null
+  const others = [main, before ?? ''].map((text) => withoutOwnLines(text, ASTERISK_COMMENT)).join('\n')
+  if (new RegExp(`^\\s*\\[${wanted.user}\\]`, 'm').test(others))
+    return {
+      refused: `${path} has a user [${wanted.user}] already, which was not made by this command: remove its section, or give another name with --user`,
+    }
+  const secret = /^secret = (.+)$/m.exec((ownLines(before ?? '', ASTERISK_COMMENT) ?? []).join('\n'))?.[1]
+  const general = sectionsOf(isManaged ? main : withoutOwnLines(main, ASTERISK_COMMENT), 'general')
+  const setting = (name: string) => general.findLast(([key]) => key === name)?.[1]
+  const isOn = /^(yes|true|on|1)$/i
+  const settings = [
+    ...(isOn.test(setting('enabled') ?? '') ? [] : ['enabled = yes']),
+    // One that listens nowhere yet should not begin to listen on all addresses.
+    ...(isOn.test(setting('enabled') ?? '') || setting('bindaddr') !== undefined ? [] : ['bindaddr = 127.0.0.1']),
+    ...(isOn.test(setting('timestampevents') ?? '') ? [] : ['timestampevents = yes']),
+  ]
+  const isFirst = general.length === 0 && !/^\s*\[general\]/m.test(others)
+  const made = secret ?? wanted.secret
+  const lines = [
+    ...(settings.length === 0 ? [] : [`[general]${isFirst ? '' : '(+)'}`, ...settings, '']),
+    `[${wanted.user}]`,
+    `secret = ${made}`,
+    'deny = 0.0.0.0/0.0.0.0',
+    'permit = 127.0.0.1/255.255.255.255',
+    READ_LINE,
+    WRITE_LINE,
+  ]
+  const after = withOwnLines(before ?? '', lines, ASTERISK_COMMENT)
+  const bindaddr = setting('bindaddr') ?? ''
+  const isElsewhere = bindaddr !== '' && !['0.0.0.0', '::', '127.0.0.1', '[::]'].includes(bindaddr)
+  const port = setting('port') ?? '5038'
+  const recordings = machine.exists(MONITOR) ? MONITOR : undefined
+  const asterisk = ['asterisk', ...(wanted.isUnusualFolder ? ['-C', `${folder}/asterisk.conf`] : [])]
+  return {
+    found,
+    changes: after === before ? [] : [{ path, before, after, lines }],
+    joins: joinsOf(machine, wanted, recordings),
+    reload: [[...asterisk, '-rx', 'manager reload']],
+    url: urlOf({ login: `ami://${wanted.user}:${encodeURIComponent(made)}`, port, ...wanted, recordings }),
+    notes: [
+      ...(isElsewhere
+        ? [
+            `bindaddr of [general] is ${bindaddr}: this line is not ours; the connection to 127.0.0.1 needs 0.0.0.0 or 127.0.0.1 there`,
+          ]
+        : []),
+      ...(isManaged && !/manager_custom\.conf/.test(main)
+        ? [
+            `${folder}/manager.conf does not include manager_custom.conf: apply the configuration of ${distribution} once`,
+          ]
+        : []),
+    ],
+  }
+}
+
+/** Returns the settings of all sections of a name, in their order, without comments. */
+function sectionsOf(text: string, name: string): [key: string, value: string][] {
+  const found: [string, string][] = []
+  let isInside = false
+  for (const line of text.split('\n').map((one) => one.replace(/(^|\s);.*$/, '').trim())) {
+    const section = /^\[([^\]]+)\]/.exec(line)
+    if (section !== null) isInside = section[1] === name
+    const [, key, value] = isInside ? (/^([\w-]+)\s*=>?\s*(.*)$/.exec(line) ?? []) : []
+    if (key !== undefined && value !== undefined) found.push([key.toLowerCase(), value])
+  }
+  return found
+}
+
+const FREESWITCH_RECORDINGS = '/var/lib/freeswitch/recordings'
+const DEFAULT_PASSWORD = 'ClueCon'
+
+function planFreeSwitch(machine: Machine, found: FoundPbx, wanted: Wanted): Plan | Refusal {
+  const { folder, distribution } = found
+  const path = `${folder}/${EVENT_SOCKET}`
+  const before = machine.read(path) ?? null
+  const parameter = (name: string) => paramOf(before ?? '', name)
+  const own = before === null ? eventSocketOf(wanted.secret) : undefined
+  const password = own === undefined ? parameter('password') : wanted.secret
+  if (password === undefined || password === '')
+    return { refused: `${path} has no password: add <param name="password" value="…"/> to its settings` }
+  if (password.includes('$${'))
+    return {
+      refused: `the password in ${path} is a variable of vars.xml (${password}): give its value with hookswitch pbx add 'esl://:PASSWORD@127.0.0.1?name=${wanted.name}'`,
+    }
+  const port = parameter('listen-port') ?? '8021'
+  const fusion = distribution === 'FusionPBX' ? findFusionPbx(machine) : undefined
+  const isFusion = fusion !== undefined
+  const folderOfRecordings = fusion?.settings.get('switch.recordings.dir') ?? FREESWITCH_RECORDINGS
+  const recordings = machine.exists(folderOfRecordings) ? folderOfRecordings : undefined
+  return {
+    found,
+    changes: own === undefined ? [] : [{ path, before: null, after: own, lines: own.trimEnd().split('\n') }],
+    joins: joinsOf(machine, wanted, recordings),
+    reload:
+      own === undefined
+        ? []
+        : [
+            ['fs_cli', '-x', 'load mod_event_socket'],
+            ['fs_cli', '-x', 'reload mod_event_socket'],
+          ],
+    url: urlOf({
+      login: `esl://:${encodeURIComponent(password)}`,
+      port,
+      ...wanted,
+      recordings,
+      tenants: isFusion ? 'domain' : undefined,
+    }),
+    notes: [...passwordNotes({ password, path, fusion }), ...(isFusion ? [FUSION_ACCOUNTS] : [])],
+  }
+}
+
+const FUSION_ACCOUNTS =
+  'each domain is a customer: calls of a domain are events of the account of that name. Add accounts with hookswitch user add --account DOMAIN …, or many with --from FILE'
+
+function passwordNotes({ password, path, fusion }: { password: string; path: string; fusion: FusionPbx | undefined }) {
+  const notes: string[] = []
+  if (password === DEFAULT_PASSWORD)
+    notes.push(
+      `the password in ${path} is the published default (${DEFAULT_PASSWORD}): who reaches the port controls the PBX. This line is not ours: ` +
+        `change it${fusion !== undefined ? ', in the configuration of FusionPBX (switch.event_socket.password) too,' : ''} and run this command again`,
+    )
+  const other = fusion?.settings.get('switch.event_socket.password')
+  if (other !== undefined && other !== password)
+    notes.push(
+      `${fusion?.path} has another password of the event socket than ${path}: the pages of FusionPBX cannot reach FreeSWITCH. Make them equal`,
+    )
+  return notes
+}
+
+/** Returns the value of a `<param>`, `undefined` if there is none outside comments. */
+function paramOf(xml: string, name: string): string | undefined {
+  const text = xml.replaceAll(/<!--.*?-->/gs, '')
+  for (const [, attributes = ''] of text.matchAll(/<param\s([^>]*)>/g)) {
+    const attribute = (key: string) => new RegExp(`\\b${key}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(attributes)
+    const found = attribute('name')
+    const value = attribute('value')
+    if (found !== null && (found[1] ?? found[2]) === name) return value?.[1] ?? value?.[2]
+  }
+  return undefined
+}
+
+const eventSocketOf = (
+  password: string,
+): string => `<!-- hookswitch begin: written by hookswitch pbx setup, removed by hookswitch pbx setup --undo -->
+<configuration name="event_socket.conf" description="Socket Client"><settings>
+  <param name="listen-ip" value="127.0.0.1"/>
+  <param name="listen-port" value="8021"/>
+  <param name="password" value="${password}"/>
+</settings></configuration>
+`
+
+/** The service's user may have to join the group that owns the recordings. */
+function joinsOf(machine: Machine, { serviceUser }: Wanted, recordings: string | undefined): Plan['joins'] {
+  if (recordings === undefined || !machine.hasUser(serviceUser) || machine.mayRead(serviceUser, recordings)) return null
+  const group = machine.groupOf(recordings)
+  // Its group gives no right either, or everything.
+  if (group === undefined || group === 'root') return null
+  return { user: serviceUser, group, why: `to read the recordings in ${recordings}` }
+}
+
+type UrlParts = {
+  readonly login: string
+  readonly port: string
+  readonly name: string
+  readonly account?: string | undefined
+  readonly recordings: string | undefined
+  readonly tenants?: string | undefined
+}
+
+function urlOf({ login, port, name, account, recordings, tenants }: UrlParts): string {
+  const parameters = Object.entries({ name, account, tenants, recordings }).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}=${encodeURIComponent(value).replaceAll('%2F', '/')}`],
+  )
+  return `${login}@127.0.0.1:${port}?${parameters.join('&')}`
+}

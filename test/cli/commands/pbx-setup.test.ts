@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
+import { emptyFolder, run } from '../../help/app.ts'
+
+// `hookswitch pbx setup` on files of a PBX, which is replayed from a recording of a real one.
+
+const RECORDING = resolve(import.meta.dir, '../../../src/cli/demo/ring-group.ami')
+
+describe('pbx setup', () => {
+  const folder = emptyFolder()
+  const etc = join(folder.path, 'etc')
+  const manager = join(etc, 'manager.conf')
+  const custom = join(etc, 'manager_custom.conf')
+  let replay: ReturnType<typeof startReplay>
+  beforeAll(() => {
+    replay = startReplay({ files: [RECORDING], hostname: '127.0.0.1', port: 0, speed: 1 })
+    mkdirSync(etc)
+    writeFileSync(manager, `[general]\nenabled = yes\nport = ${replay.port}\n#include manager_custom.conf\n`)
+    writeFileSync(custom, '; mine, without a line end', { mode: 0o640 })
+  })
+  afterAll(async () => {
+    await replay.stop()
+    folder[Symbol.dispose]()
+  })
+  const setup = (...args: string[]) => run(['pbx', 'setup', '--config', etc, ...args], { cwd: folder.path })
+  const pbxs = async () => JSON.parse((await run(['pbx', 'list', '--json'], { cwd: folder.path })).stdout || '[]')
+
+  test('shows what it would do, without the secret, and does nothing without a yes', async () => {
+    for (const [args, code] of [
+      [['--dry-run'], 0],
+      [[], 2],
+    ] as const) {
+      const shown = await setup(...args)
+      expect(shown.code).toBe(code)
+      expect(shown.stdout).toContain(`FreePBX, configured in ${etc}\n${custom} (at its end; what is in it stays):\n`)
+      expect(shown.stdout).toContain('  + secret = ***\n  + deny = 0.0.0.0/0.0.0.0\n')
+    }
+    expect(readFileSync(custom, 'utf8')).toBe('; mine, without a line end')
+    expect(existsSync(join(folder.path, 'data'))).toBe(false)
+  })
+
+  test('writes its lines, adds the PBX and checks it; the same again changes nothing', async () => {
+    const done = await setup('--yes', '--name', 'main')
+    const text = readFileSync(custom, 'utf8')
+    const secret = /^secret = ([0-9a-f]{36})$/m.exec(text)?.[1]
+    expect(text).toStartWith('; mine, without a line end\n; hookswitch begin')
+    expect(statSync(custom).mode & 0o777).toBe(0o640)
+    expect(done.stdout).not.toContain(secret ?? 'no secret')
+    expect(done.stdout).toContain('ok       the user hookswitch may log in')
+    expect(await pbxs()).toMatchObject([
+      { name: 'main', url: expect.stringContaining('ami://hookswitch:***@127.0.0.1:') },
+    ])
+    const again = await setup('--yes', '--name', 'main')
+    expect(again.stdout).toContain('The files need no change.')
+    expect(readFileSync(custom, 'utf8')).toBe(text)
+  })
+
+  test('takes everything back', async () => {
+    const undone = await setup('--undo', '--yes')
+    expect(undone.stdout).toContain('hookswitch pbx remove main')
+    expect(readFileSync(custom, 'utf8')).toBe('; mine, without a line end')
+    expect(existsSync(join(etc, 'hookswitch-setup.json'))).toBe(false)
+    expect(await pbxs()).toEqual([])
+    const twice = await setup('--undo', '--yes')
+    expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('there is nothing to undo') })
+  })
+
+  test.each([
+    [['--config', '/nowhere'], 1, /has neither manager.conf nor/],
+    [['--customers', 'file.csv'], 2, /--customers is for FusionPBX alone/],
+    [['--user', 'a b'], 2, /--user is "a b"/],
+  ])('%p is refused', async (args, code, reason) => {
+    const { code: found, stderr } = await run(['pbx', 'setup', '--config', etc, ...args], { cwd: folder.path })
+    expect({ code: found, stderr }).toEqual({ code, stderr: expect.stringMatching(reason) })
+  })
+})
