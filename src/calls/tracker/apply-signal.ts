@@ -66,11 +66,18 @@ export function applySignal(state: TrackerState, signal: Signal): void {
       state.heardUs = signal.atUs
       applyDialBegin(state, signal)
       joinPageUnderWay(state, signal, callOf(state, channelOf(state, signal.dest)))
+      meetBehind(state, signal, channelOf(state, signal.dest))
       return
     default:
       state.heardUs = signal.atUs
       applyToChannel(state, signal)
   }
+}
+
+/** The other half of a virtual channel may be in a conference before it is known who dialled this one. */
+function meetBehind(state: TrackerState, at: At, dialled: Channel | undefined): void {
+  const half = channelOf(state, dialled?.pair ?? null)
+  if (half !== undefined && half.conference !== null) enterConference(state, at, half, half.conference)
 }
 
 /** Signals about one channel that must be known. */

@@ -1,12 +1,11 @@
-import { expect, test } from 'bun:test'
+import { test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import { EslDecoder, type EslFrame } from '../../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../../src/pbx/esl/translator/translator.ts'
 import { CONTINUES } from '../../help/continues.ts'
-import { lineOf } from '../../help/expected.ts'
-import { createLedger } from '../../help/ledger.ts'
+import { callsOf, expectSameCalls, type Line } from '../../help/other-orders.ts'
 import { player } from '../../help/play.ts'
 import { createRandom, type Random } from '../../help/random.ts'
 import { FIXTURES, readRecording } from '../../help/recording.ts'
@@ -22,8 +21,6 @@ const MILLISECOND = 1_000
 const SECOND = 1_000_000
 /** By how much events of different legs may overtake each other. */
 const MAX_DELAY_US = 100 * MILLISECOND
-/** Events of a call that are further apart than delays and settling can move them keep their order. */
-const APART_MS = 400
 
 function framesOf(name: string): TimedFrame[] {
   const decoder = new EslDecoder()
@@ -54,41 +51,6 @@ function eventsOf(frames: readonly TimedFrame[]): CallEvent[] {
   return played.events
 }
 
-/** An event of a call: its line, which of the same lines of the call it is, and when it happened. */
-type Line = { readonly text: string; readonly atMs: number }
-
-function callsOf(events: readonly CallEvent[]): Line[][] {
-  return [...Map.groupBy(events, ({ callId }) => callId).values()].map((own) => {
-    const counts = new Map<string, number>()
-    return own.map(({ body }) => {
-      // Who is rung together with others is rung in any order.
-      const line = body.data.name === 'call_missed' ? lineOf(body).split(' ').toSorted().join(' ') : lineOf(body)
-      const count = (counts.get(line) ?? 0) + 1
-      counts.set(line, count)
-      return { text: count === 1 ? line : `${line} (${count})`, atMs: Date.parse(body.time) }
-    })
-  })
-}
-
-const linesOf = (call: readonly Line[]): string =>
-  call
-    .map(({ text }) => text)
-    .toSorted()
-    .join('\n')
-
-/** Returns what comes before what although it happened well after it, or although a transfer explains it. */
-function disorderOf(call: readonly Line[], original: readonly Line[]): string[] {
-  const before = new Map(original.map((line, place) => [line.text, { place, atMs: line.atMs }]))
-  return call.flatMap(({ text }, place) =>
-    call.slice(place + 1).flatMap((later) => {
-      const [one, other] = [before.get(text), before.get(later.text)]
-      if (one === undefined || other === undefined || one.place < other.place) return []
-      const isApart = one.atMs > other.atMs + APART_MS
-      return isApart || later.text.includes('_transferred') ? [`${text} comes before ${later.text}`] : []
-    }),
-  )
-}
-
 const second = new Set(Object.values(CONTINUES))
 const names = readdirSync(join(FIXTURES, 'freeswitch'))
   .filter((file) => file.endsWith('.expected'))
@@ -96,21 +58,12 @@ const names = readdirSync(join(FIXTURES, 'freeswitch'))
   .filter((name) => CONTINUES[name] === undefined && !second.has(name))
 
 /** Plays a recording in another order and holds what comes of it against what came of its own. */
-function expectSame(frames: readonly TimedFrame[], original: readonly Line[][], random: Random): void {
-  const events = eventsOf(reorder(frames, random, MAX_DELAY_US))
-  const ledger = createLedger()
-  ledger.take(events)
-  ledger.finish()
-  const calls = inOrder(callsOf(events))
-  expect(calls.map(linesOf).join('\n\n')).toBe(original.map(linesOf).join('\n\n'))
-  expect(calls.flatMap((call, place) => disorderOf(call, original[place] ?? []))).toEqual([])
-}
-
-const inOrder = (calls: readonly Line[][]): Line[][] => calls.toSorted((a, b) => linesOf(a).localeCompare(linesOf(b)))
+const expectSame = (frames: readonly TimedFrame[], original: readonly Line[][], random: Random): void =>
+  expectSameCalls(eventsOf(reorder(frames, random, MAX_DELAY_US)), original)
 
 test.each(names)(`%s gives the same in ${SEEDS.length} other orders`, (name) => {
   const frames = framesOf(name)
-  const original = inOrder(callsOf(eventsOf(frames)))
+  const original = callsOf(eventsOf(frames))
   for (const seed of SEEDS) playCase(seed, (random) => expectSame(frames, original, random))
 })
 
@@ -119,5 +72,5 @@ test.each([
   ['the update of a leg that is handed over overtakes its bridge', 'att-older-consult', 3_189_639_208],
 ])('%s (%s)', (_, name, seed) => {
   const frames = framesOf(name)
-  expectSame(frames, inOrder(callsOf(eventsOf(frames))), createRandom(seed))
+  expectSame(frames, callsOf(eventsOf(frames)), createRandom(seed))
 })
