@@ -1,4 +1,10 @@
-import { DELIVERIES_PER_EVENT, MAX_COUNTED, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
+import {
+  DELIVERIES_PER_EVENT,
+  eventIdOf,
+  MAX_COUNTED,
+  type PendingDelivery,
+  type QueueStore,
+} from '../operations/queue.ts'
 import type { RETRIES } from '../sql/retries.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
@@ -7,32 +13,72 @@ import type { KeptOutcomes } from './kept-outcomes.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
 import { retryMatching } from './retries.ts'
 
-type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
+/** The part of a pending delivery that is of its event, the same for all webhooks. */
+type EventPart = Pick<PendingDelivery, 'accountId' | 'uuid' | 'callId' | 'event' | 'atUs' | 'body'>
+type Row = Omit<PendingDelivery, 'dueSteadyUs' | keyof EventPart> & { readonly dueSteadyUs: number | null }
 
-const COLUMNS = `d.id, e.account_id AS accountId, d.webhook_id AS webhookId, d.tries, d.attempts_made AS attemptsMade,
-  d.due_at AS dueSteadyUs, d.generation, d.since AS sinceSteadyUs, e.uuid, e.call_id AS callId, e.name AS event, e.at AS atUs, e.body`
+const COLUMNS = `d.id, d.webhook_id AS webhookId, d.tries, d.attempts_made AS attemptsMade, d.due_at AS dueSteadyUs, d.generation,
+  d.since AS sinceSteadyUs`
 
 /** Whether an earlier delivery of the same call and webhook is pending on its first schedule. */
 const WAITS = `EXISTS (SELECT 1 FROM events b INDEXED BY events_by_call CROSS JOIN deliveries p
   ON p.id >= b.id * ${DELIVERIES_PER_EVENT} AND p.id < (b.id + 1) * ${DELIVERIES_PER_EVENT}
   WHERE b.call_id = e.call_id AND b.id < e.id AND p.webhook_id = d.webhook_id AND p.state = 0 AND p.generation = 1)`
 
-const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
+/** Events of the deliveries that were read last: this many, and about this many bytes of bodies. */
+const MAX_EVENTS = 2_048
+const MAX_BODY_CHARS = 4 * 1_024 * 1_024
+
+/**
+ * Makes the function that completes the rows of deliveries. The events that were read last are kept: a backlog is read
+ * webhook by webhook, and a body for each of fifty webhooks would be most of the memory. What is pending is not erased,
+ * so an event does not change as long as it is read here.
+ */
+function newCompletion(read: Tx): (row: Row) => PendingDelivery | undefined {
+  const events = new Map<number, EventPart>()
+  let chars = 0
+
+  function readEvent(id: number): EventPart | undefined {
+    const found = prepared<EventPart, [number]>(
+      read,
+      'SELECT account_id AS accountId, uuid, call_id AS callId, name AS event, at AS atUs, body FROM events WHERE id = ?',
+    ).get(id)
+    if (found === null) return undefined
+    events.set(id, found)
+    chars += found.body.length
+    for (const [oldest, { body }] of events) {
+      if (events.size <= MAX_EVENTS && chars <= MAX_BODY_CHARS) break
+      events.delete(oldest)
+      chars -= body.length
+    }
+    return found
+  }
+
+  return ({ dueSteadyUs, ...row }) => {
+    const id = eventIdOf(row.id)
+    const event = events.get(id) ?? readEvent(id)
+    if (event === undefined) return undefined
+    const { accountId, uuid, callId, event: name, atUs, body } = event
+    return { ...row, accountId, uuid, callId, event: name, atUs, body, dueSteadyUs: dueSteadyUs ?? undefined }
+  }
+}
 
 /** Creates the queue operations of the engine: pending deliveries and their outcomes. */
 export function createQueueStore(
   { read, commit }: Database,
   outcomes: Pick<KeptOutcomes, 'record'>,
 ): Omit<QueueStore, 'outcomeKeep' | keyof typeof RETRIES> {
+  const complete = newCompletion(read)
+  const completeAll = (rows: readonly Row[]) => rows.flatMap((row) => complete(row) ?? [])
   return {
     deliveryGetUntried: async ({ webhookId, afterId, limit }) =>
-      prepared<Row, [number, number, number]>(
-        read,
-        `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_fresh JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+      completeAll(
+        prepared<Row, [number, number, number]>(
+          read,
+          `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_fresh JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
          WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NULL AND d.id > ? ORDER BY d.id LIMIT ?`,
-      )
-        .all(webhookId, afterId, limit)
-        .map(pendingOf),
+        ).all(webhookId, afterId, limit),
+      ),
     async deliveryGetUntriedStrict({ webhookId, afterId, limit }) {
       const rows = prepared<Row & { waits: number }, [number, number, number]>(
         read,
@@ -40,7 +86,7 @@ export function createQueueStore(
            JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
          WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NULL AND d.id > ? ORDER BY d.id LIMIT ?`,
       ).all(webhookId, afterId, limit)
-      const deliveries = rows.flatMap(({ waits, ...row }) => (waits === 1 ? [] : pendingOf(row)))
+      const deliveries = rows.flatMap(({ waits, ...row }) => (waits === 1 ? [] : (complete(row) ?? [])))
       return { deliveries, lastId: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
     },
     async deliveryGetFirstOfCalls({ webhookId, callIds }) {
@@ -52,23 +98,23 @@ export function createQueueStore(
       )
       return callIds.flatMap((callId) => {
         const row = first.get(callId, webhookId)
-        return row === null ? [] : pendingOf(row)
+        return row === null ? [] : (complete(row) ?? [])
       })
     },
     deliveryGetDue: async ({ webhookId, dueSteadyUs, limit }) =>
-      prepared<Row, [number, number, number]>(
-        read,
-        `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_retry JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+      completeAll(
+        prepared<Row, [number, number, number]>(
+          read,
+          `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_retry JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
          WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NOT NULL AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
-      )
-        .all(webhookId, dueSteadyUs, limit)
-        .map(pendingOf),
+        ).all(webhookId, dueSteadyUs, limit),
+      ),
     async deliveryGetPending(id) {
       const row = prepared<Row, [number]>(
         read,
         `SELECT ${COLUMNS} FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} WHERE d.id = ? AND d.state = 0`,
       ).get(id)
-      return row === null ? undefined : pendingOf(row)
+      return row === null ? undefined : complete(row)
     },
     deliveryGetNextDue: async ({ webhookId, fromSteadyUs }) =>
       prepared<{ dueUs: number | null }, [number, number]>(
