@@ -13,6 +13,8 @@ import type { Scheduler } from './scheduler.ts'
 
 /** The queue of one webhook: a burst of a second, so that few deliveries are evicted and read again. */
 const MAX_QUEUED = 1_024
+/** About as many over all webhooks: with many, each has a shorter queue, but no shorter than one that is down. */
+const MAX_QUEUED_OF_ALL = 8_192
 /** The queue of a webhook that is down or paused: enough different calls for its probes. */
 const MAX_QUEUED_WHEN_DOWN = 64
 const MAX_SCHEDULED = 64
@@ -46,7 +48,8 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
   const limitOf = (webhookId: number): number => {
     const few = isDown(webhookId) || scheduler.queueOf(webhookId).pace.isPaused
     if (index.bytes > (few ? MAX_BYTES / 2 : MAX_BYTES)) return QUEUED_BEYOND_MAX_BYTES
-    return few ? MAX_QUEUED_WHEN_DOWN : MAX_QUEUED
+    const share = Math.floor(MAX_QUEUED_OF_ALL / Math.max(1, index.webhooks))
+    return few ? MAX_QUEUED_WHEN_DOWN : Math.max(MAX_QUEUED_WHEN_DOWN, Math.min(MAX_QUEUED, share))
   }
   followScheduler(scheduler, index, { requeueAll, evictAll })
 
@@ -207,6 +210,9 @@ function createIndex() {
   return {
     get bytes() {
       return bytes
+    },
+    get webhooks() {
+      return byWebhook.size
     },
     of,
     get: (id: number): LoadedDelivery | undefined => byId.get(id),
