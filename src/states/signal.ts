@@ -32,6 +32,8 @@ export type StateSignal = { readonly atUs: number } & (
   | { readonly kind: 'listed' }
   /** All endpoints that are known. */
   | { readonly kind: 'endpoints'; readonly endpoints: readonly EndpointEntry[] }
+  /** Another endpoint, beside those that are known. */
+  | { readonly kind: 'endpoint'; readonly entry: EndpointEntry }
   /** The value by which an endpoint shows its customer. */
   | { readonly kind: 'tenant'; readonly endpoint: string; readonly tenant: string | null }
   | { readonly kind: 'device'; readonly endpoint: string; readonly device: DeviceFact }

@@ -34,6 +34,18 @@ export const SUBCLASSES = {
   'valet_parking::info': { why: 'parking' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
+/** Subclasses of CUSTOM events that show states of phones and trunks alone. */
+export const STATE_SUBCLASSES = {
+  'sofia::register': { why: 'a phone registers' },
+  'sofia::unregister': { why: 'it leaves' },
+  'sofia::expire': { why: 'its registration has expired' },
+  'sofia::sip_user_state': { why: 'it answers pings, or does not' },
+  'sofia::gateway_state': { why: 'a gateway is registered, refused or silent' },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
+/** Returns whether an event is of a phone or trunk alone, and not of a call too. */
+export const isStateSubclass = (subclass: string): boolean => Object.hasOwn(STATE_SUBCLASSES, subclass)
+
 /** Events that the session itself wants. */
 const SESSION_EVENTS = {
   HEARTBEAT: { why: 'the connection is alive' },
@@ -48,7 +60,12 @@ export type Subclass = keyof typeof SUBCLASSES
 const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))
 
 /** Lists the arguments of `event json`. Subclasses follow CUSTOM, which therefore comes last. */
-export const SUBSCRIPTION = [...EVENTS.keys(), 'CUSTOM', ...Object.keys(SUBCLASSES)].join(' ')
+export const SUBSCRIPTION = [
+  ...EVENTS.keys(),
+  'CUSTOM',
+  ...Object.keys(SUBCLASSES),
+  ...Object.keys(STATE_SUBCLASSES),
+].join(' ')
 
 /** Returns whether an event may be dropped first when events arrive faster than they are handled. */
 export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true

@@ -80,8 +80,8 @@ export const profilesOf = (sofia: string): string[] =>
     .flatMap(({ kind, name }) => (kind === 'profile' ? name : []))
     .slice(0, MAX_PROFILES)
 
-/** Lines of columns with `|` between them, the first of which names them. */
-function table(text: string): Map<string, string>[] {
+/** Returns lines of columns with `|` between them as rows; the first line names the columns. */
+export function table(text: string): Map<string, string>[] {
   const [head = '', ...lines] = text.split('\n').map((line) => line.replace(/\r$/, ''))
   const names = head.split('|')
   if (names.length < 2) return []

@@ -5,15 +5,18 @@ import { addressOf } from '../connection/socket.ts'
 import type { Timeouts } from '../connection/timeouts.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { EslDecoder, type EslFrame } from './decoder.ts'
-import { isSheddable } from './events.ts'
+import { isSheddable, isStateSubclass } from './events.ts'
 import { requestInventory } from './inventory.ts'
 import { logIn } from './login.ts'
 import { createQuestions } from './questions.ts'
 import { createSnapshotRequest } from './snapshot-request.ts'
+import { requestStates } from './state-lists.ts'
+import { createEslStates } from './states.ts'
 
 const REPLY: Received = { kind: 'reply' }
 const UNWANTED: Received = { kind: 'unwanted' }
 const EVENT: Received = { kind: 'event' }
+const STATE: Received = { kind: 'state' }
 /** Events about the FreeSWITCH itself. */
 const NOTICES: ReadonlyMap<string, Received> = new Map([
   ['SHUTDOWN', { kind: 'shutdown' }],
@@ -37,21 +40,22 @@ type Wire = {
 function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire): Protocol<EslFrame> {
   const commands = createCommands({ write, replyMs: timeouts.replyMs, lost })
   const questions = createQuestions(commands, source.tenants)
+  const states = createEslStates()
 
   return {
     decoder: new EslDecoder(),
     receive(frame) {
       if (commands.receive(frame)) return REPLY
       const { event } = frame
-      if (event !== undefined) return NOTICES.get(event.name) ?? EVENT
+      if (event !== undefined) return NOTICES.get(event.name) ?? (isStateSubclass(event.subclass) ? STATE : EVENT)
       return endOf(frame) ?? UNWANTED
     },
     logIn: () => logIn(source, commands, timeouts.connectMs + timeouts.replyMs),
     identifyRun: () => requestRun(commands),
     requestSnapshot: createSnapshotRequest(commands, nowUs, source.tenants),
     requestInventory: () => requestInventory(commands),
-    statesOf: () => [],
-    requestStates: async () => {},
+    statesOf: ({ event }, arrivedUs) => (event === undefined ? [] : states.signals(event, arrivedUs)),
+    requestStates: (feed) => requestStates({ commands, states, nowUs, feed }),
     ask: questions.ask,
     isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
     // It sends a heartbeat every 20 seconds.

@@ -27,11 +27,11 @@ export type Board = {
   readonly endpoints: Map<string, EndpointFacts>
   readonly registrations: Map<string, RegistrationFacts>
   readonly queues: Map<string, QueueFacts & { account: string | null }>
-  directory: ReadonlyMap<string, EndpointEntry>
+  directory: Map<string, EndpointEntry>
   /** The values that endpoints turned out to show. */
   readonly tenants: Map<string, string | null>
   /** The endpoints of each phone and trunk, by its id. */
-  endpointsOf: ReadonlyMap<string, readonly EndpointEntry[]>
+  endpointsOf: Map<string, readonly EndpointEntry[]>
   readonly subjects: Map<string, Subject>
   /** Subjects of which something may be due. */
   readonly pending: Set<string>
@@ -128,6 +128,14 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
     case 'endpoints':
       setDirectory(board, signal.endpoints, { ...cause, isKnown: true })
       return
+    case 'endpoint': {
+      const { entry } = signal
+      const id = idOf(entry.kind, accountOf(board, entry), entry.key)
+      board.directory.set(entry.endpoint, entry)
+      board.endpointsOf.set(id, [...(board.endpointsOf.get(id) ?? []), entry])
+      refresh(board, id, cause)
+      return
+    }
     case 'tenant':
       if (board.tenants.get(signal.endpoint) === signal.tenant) return
       board.tenants.set(signal.endpoint, signal.tenant)
@@ -199,18 +207,22 @@ function finishLists(board: Board, cause: Cause): void {
   if (board.stage === 'resync')
     for (const { id, account, present, isGone } of [...board.subjects.values()]) {
       if (isGone || isKnown(board, id, present)) continue
-      if (present.kind !== 'agent') {
-        removeSubject(board, id)
-        continue
-      }
-      const since = rfc3339(cause.atUs)
-      const state = { ...present.state, state: 'logged_out' as const, reason: null, since }
-      setPresent(board, { id, account, present: { kind: 'agent', state } }, cause)
+      // What was told as being there is told as being gone.
+      if (present.kind === 'agent' || (present.kind === 'phone' && present.state.state !== 'unregistered'))
+        setPresent(board, { id, account, present: goneOf(present, rfc3339(cause.atUs)) }, cause)
       const subject = board.subjects.get(id)
       if (subject !== undefined) subject.isGone = true
     }
   board.stage = 'live'
   for (const id of board.subjects.keys()) board.pending.add(id)
+}
+
+/** Returns the state of a subject that is not there any more. */
+function goneOf(present: Present, since: string): Present {
+  const gone = before(present)
+  return gone.kind === 'phone' || gone.kind === 'agent'
+    ? ({ ...gone, state: { ...gone.state, since } } as Present)
+    : gone
 }
 
 /** Returns whether a subject may still be there: it is listed, or what lists it was never complete. */

@@ -1,0 +1,82 @@
+import type { NowUs } from '../../lib/time.ts'
+import type { StateList } from '../../states/signal.ts'
+import type { StateFeed } from '../connection/protocol.ts'
+import type { Commands } from './commands.ts'
+import { profilesOf, table } from './inventory.ts'
+import { listRows } from './list-rows.ts'
+import type { EslStates, Gateway, Registration, Row } from './states.ts'
+
+type ListRequest = {
+  readonly commands: Commands
+  readonly states: EslStates
+  readonly nowUs: NowUs
+  readonly feed: StateFeed
+}
+
+/** Requests what phones, trunks, agents and queues are now, in the background. */
+export async function requestStates({ commands, states, nowUs, feed }: ListRequest): Promise<void> {
+  const ask = async (question: string): Promise<string | undefined> => {
+    const answer = await commands.runJob(question)
+    return answer === undefined || /^-(ERR|USAGE)/.test(answer) ? undefined : answer
+  }
+  const begin = (list: StateList): void => feed([{ kind: 'list_began', list, atUs: nowUs() }])
+  const end = (list: StateList, isComplete: boolean): void =>
+    feed([{ kind: 'list_ended', list, isComplete, atUs: nowUs() }])
+
+  states.beginLists()
+  feed(states.users(table((await ask('list_users')) ?? ''), nowUs()))
+  const sofia = await ask('sofia status')
+
+  begin('contacts')
+  begin('devices')
+  let isComplete = sofia !== undefined
+  const registrations: Registration[] = []
+  for (const profile of profilesOf(sofia ?? '')) {
+    const answer = /^[\w.-]+$/.test(profile) ? await ask(`sofia status profile ${profile} reg`) : undefined
+    isComplete &&= answer !== undefined
+    registrations.push(...registrationsOf(answer ?? ''))
+  }
+  if (isComplete) feed(states.registrations(registrations, nowUs()))
+  const channels = await commands.send('api show channels as json')
+  feed(states.legs(listRows(channels?.body ?? '').map(rowOf), nowUs()))
+  end('contacts', isComplete)
+  end('devices', isComplete)
+
+  begin('registrations')
+  const gateways = await ask('sofia xmlstatus gateway')
+  feed(states.gateways(gatewaysOf(gateways ?? ''), nowUs()))
+  end('registrations', gateways !== undefined)
+
+  begin('queues')
+  const queues = table((await ask('callcenter_config queue list')) ?? '')
+  const agents = table((await ask('callcenter_config agent list')) ?? '')
+  const tiers = await ask('callcenter_config tier list')
+  feed(states.agents({ queues, agents, tiers: table(tiers ?? '') }, nowUs()))
+  for (const queue of queues) {
+    const name = queue.get('name') ?? ''
+    if (/[\s'"]/.test(name)) continue
+    feed(states.callers(table((await ask(`callcenter_config queue list members ${name}`)) ?? ''), nowUs()))
+  }
+  end('queues', tiers !== undefined)
+}
+
+const rowOf = (row: Readonly<Record<string, string>>): Row => new Map(Object.entries(row))
+
+/** Returns the registrations in the output of `sofia status profile NAME reg`: a block of lines for each. */
+function registrationsOf(text: string): Registration[] {
+  return text.split(/\n\s*\n/).flatMap((block) => {
+    const field = (name: string): string => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(block)?.[1]?.trim() ?? ''
+    const [user, callId] = [field('User'), field('Call-ID')]
+    return user === '' || callId === '' ? [] : [{ user, callId, ping: field('Ping-Status') }]
+  })
+}
+
+/** Returns the gateways in the output of `sofia xmlstatus gateway`. */
+function gatewaysOf(xml: string): Gateway[] {
+  return xml.split('<gateway>').flatMap((part) => {
+    const field = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(part)?.[1] ?? ''
+    const name = field('name')
+    if (name === '') return []
+    return [{ name, state: field('state'), isUp: field('status') === 'UP', isPinged: field('pingfreq') !== '0' }]
+  })
+}
