@@ -2,6 +2,7 @@ import type { AccountStore } from './operations/accounts.ts'
 import type { AuditStore } from './operations/audit.ts'
 import type { AuthorizationStore } from './operations/authorizations.ts'
 import type { CallStore } from './operations/calls.ts'
+import type { ContactStore } from './operations/contacts.ts'
 import type { FlowStore } from './operations/flows.ts'
 import type { LogStore } from './operations/log.ts'
 import type { MaintenanceStore } from './operations/maintenance.ts'
@@ -31,6 +32,7 @@ export type Store = {
   readonly accounts: AccountStore
   readonly audit: AuditStore
   readonly authorizations: AuthorizationStore
+  readonly contacts: ContactStore
   readonly webhooks: WebhookStore
   readonly queue: QueueStore
   readonly flows: FlowStore

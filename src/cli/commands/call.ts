@@ -71,7 +71,8 @@ function printErased({ calls, events, copies, files }: Erased): void {
 /** Small steps, because a running service waits for each of them. */
 const CALLS_A_STEP = 50
 
-async function erase({ maintenance, recordings }: Store, number: string): Promise<Erased> {
+async function erase({ contacts, maintenance, recordings }: Store, number: string): Promise<Erased> {
+  await contacts.contactsForget()
   let sum: Erased = { ...NOTHING, live: await maintenance.liveCallErase(number) }
   const ids = await maintenance.callListWithNumber(number)
   for (let at = 0; at < ids.length; at += CALLS_A_STEP) {

@@ -37,6 +37,7 @@ function storeOver(db: Database): Store {
     statistics: runOperations(db, GROUPS.statistics),
     audit: runOperations(db, GROUPS.audit),
     authorizations: runOperations(db, GROUPS.authorizations),
+    contacts: runOperations(db, GROUPS.contacts),
     outages: runOperations(db, GROUPS.outages),
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,

@@ -6,6 +6,7 @@ import { AUTHORIZATIONS } from './authorizations.ts'
 import { CALLS } from './calls.ts'
 import { CLOCK } from './clock.ts'
 import { readCondition } from './condition.ts'
+import { CONTACTS } from './contacts.ts'
 import { ERASE } from './erase.ts'
 import { EVENT_READER } from './event-reader.ts'
 import { FLOWS } from './flows.ts'
@@ -34,6 +35,7 @@ export const GROUPS = {
   accounts: ACCOUNTS,
   audit: AUDIT,
   authorizations: AUTHORIZATIONS,
+  contacts: CONTACTS,
   webhooks: WEBHOOKS,
   queue: RETRIES,
   flows: FLOWS,

@@ -317,6 +317,12 @@ export const contactSettings = sqliteTable('contact_settings', {
   settings: text('settings').notNull(),
 })
 
+/** How often cached contacts had to be forgotten. */
+export const contactErasures = sqliteTable('contact_erasures', {
+  id: integer('id').primaryKey(),
+  count: integer('count').notNull(),
+})
+
 /** Outages that were reported. */
 export const outages = sqliteTable(
   'outages',

@@ -32,6 +32,7 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     statistics: declared('statistics', GROUPS.statistics),
     audit: declared('audit', GROUPS.audit),
     authorizations: declared('authorizations', GROUPS.authorizations),
+    contacts: declared('contacts', GROUPS.contacts),
     outages: declared('outages', GROUPS.outages),
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,

@@ -26,6 +26,7 @@ import authorizations from '../migrations/022.sql' with { type: 'text' }
 import flows from '../migrations/023.sql' with { type: 'text' }
 import subjectStates from '../migrations/024.sql' with { type: 'text' }
 import firstAttempts from '../migrations/025.sql' with { type: 'text' }
+import contactErasures from '../migrations/026.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -55,6 +56,7 @@ const MIGRATIONS = [
   flows,
   subjectStates,
   firstAttempts,
+  contactErasures,
 ]
 const MAGIC = 'SQLite format 3\0'
 

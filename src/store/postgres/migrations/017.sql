@@ -1,0 +1,6 @@
+-- How often cached contacts had to be forgotten, since a number was erased: services forget theirs when it changes.
+CREATE TABLE contact_erasures (
+  id    bigint PRIMARY KEY CHECK (id = 1),
+  count bigint NOT NULL
+);
+INSERT INTO contact_erasures (id, count) VALUES (1, 0);
