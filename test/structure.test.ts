@@ -62,6 +62,7 @@ const FOLDERS = [
   'calls/tracker/emit',
   'calls/tracker/rules',
   'calls/tracker/state',
+  'contacts',
   'calls',
   'deliveries/log',
   'deliveries/run',

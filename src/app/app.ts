@@ -16,8 +16,12 @@ import { createEventReader } from '../calls/api/event-reader.ts'
 import { eventRoutes } from '../calls/api/event-routes.ts'
 import { findCallsOfNumber } from '../calls/api/number-search.ts'
 import { callRoutes } from '../calls/api/routes.ts'
+import { createToE164 } from '../calls/e164.ts'
 import { startCallRetention } from '../calls/ingest/call-retention.ts'
 import type { Ownership } from '../cluster/ownership.ts'
+import { createContactDirectory } from '../contacts/directory.ts'
+import { contactRoutes } from '../contacts/routes.ts'
+import { createContactService } from '../contacts/service.ts'
 import { startPruner } from '../deliveries/log/pruner.ts'
 import { deliveryRoutes } from '../deliveries/log/routes.ts'
 import { createDeliveryService } from '../deliveries/log/service.ts'
@@ -135,10 +139,11 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
     context.emitter.on('foreign', pbxs.update)
     started.push(pbxs)
+    const contacts = await startContacts(context, sending, pbxs)
     const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs, log }))
     sending.recordingFiles.resolve(recordings.open)
-    const watching = await startWatching(context, { sending, pbxs, recordings })
-    const parts = { access, sending, watching, recordings, pbxs }
+    const watching = await startWatching(context, { sending, pbxs, recordings, contacts })
+    const parts = { access, sending, watching, recordings, pbxs, contacts }
     const root = await createRoot(context, parts, { version, draining: () => draining })
     // The port stays open until the end: while the other parts stop, requests are answered with 503.
     const server = startServer(root, config.listen)
@@ -289,8 +294,40 @@ async function startSending({ config, log, store, emitter, templates, ownership,
 
 type Sending = Awaited<ReturnType<typeof startSending>>
 
+/** Starts the look-up of contacts. */
+async function startContacts(
+  { log, store, emitter, templates, persistence }: Context,
+  sending: Sending,
+  pbxs: PbxList,
+) {
+  const { allow, exchange, authorizer } = sending
+  const directory = createContactDirectory({ log, steadyUs: persistence.clock.steadyUs })
+  const service = createContactService({
+    store,
+    directory,
+    templates,
+    exchange,
+    authorizer,
+    allow,
+    toE164(accountId, number) {
+      const own = pbxs.sources().find(({ account, country }) => {
+        return country !== undefined && account !== null && pbxs.accounts.get(account) === accountId
+      })
+      return createToE164(own?.country ?? null)(number)
+    },
+    log,
+  })
+  await againForAWhile(service.refresh)
+  const refresh = () => void service.refresh().catch(() => {})
+  emitter.on('webhooks', refresh).on('foreign', refresh)
+  return { directory, service }
+}
+
 /** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
-async function startWatching(context: Context, { sending, pbxs, recordings }: Omit<Parts, 'access' | 'watching'>) {
+async function startWatching(
+  context: Context,
+  { sending, pbxs, recordings, contacts }: Omit<Parts, 'access' | 'watching'>,
+) {
   const { config, log, store, emitter, ownership, persistence, started } = context
   const { clock, intake, alerts } = sending
   const { maintenance } = store
@@ -303,6 +340,7 @@ async function startWatching(context: Context, { sending, pbxs, recordings }: Om
     pbxs,
     onStored,
     recordingUrl: recordings.urlOf,
+    contacts: contacts.directory,
     clock,
     log,
   })
@@ -351,12 +389,13 @@ type Parts = {
   readonly watching: Awaited<ReturnType<typeof startWatching>>
   readonly recordings: Recordings
   readonly pbxs: PbxList
+  readonly contacts: Awaited<ReturnType<typeof startContacts>>
 }
 
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
   { config, log, store, emitter, templates, ownership, persistence, started }: Context,
-  { access, sending, watching, recordings, pbxs: list }: Parts,
+  { access, sending, watching, recordings, pbxs: list, contacts }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
   const { auth, audit, webhooks, options, eventReader } = access
@@ -413,6 +452,7 @@ async function createRoot(
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
     .use(optionsRoutes({ auth, options, audit }))
     .use(setupRoutes({ auth, setup }))
+    .use(contactRoutes({ auth, contacts: contacts.service, audit }))
     .use(pbxRoutes({ auth, pbxs, audit }))
     .use(auditRoutes(auth, store.audit))
     .use(callRoutes(auth, store.calls, recordings.addUrls))

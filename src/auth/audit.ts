@@ -17,6 +17,7 @@ export const SECURITY_EVENTS = {
   token_revoked: 'a user revoked a token',
   webhooks_replaced: 'the list of webhooks was replaced',
   webhook_options_replaced: 'the options of a URL were replaced',
+  contacts_replaced: 'the look-up of contacts was replaced',
   secret_rotated: 'the signing secret of a URL was rotated',
   pbx_set: 'an administrator added or changed a PBX',
   pbx_removed: 'an administrator removed a PBX',

@@ -18,6 +18,7 @@ type Json = Record<string, unknown>
 const TAGS: Readonly<Record<string, string>> = {
   Authentication: 'Logins, API tokens and the present user',
   Webhooks: 'URLs that receive call events, with their secrets and options',
+  Contacts: 'Who calls: looked up in your own system before the phone rings',
   Deliveries: 'The log of deliveries with every attempt, and retries by hand',
   Calls: 'Records and recordings of calls, events to read back, and a live stream',
   'Phones and queues': 'Phones, trunks, agents and queues as they are now',

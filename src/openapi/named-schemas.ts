@@ -23,6 +23,7 @@ import {
   Stage,
   Transfer,
 } from '../calls/event.ts'
+import { NewContactSettings } from '../contacts/model.ts'
 import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/log/model.ts'
 import { Failure, FieldProblem } from '../http/envelope.ts'
 import { EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
@@ -86,6 +87,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   TestResult: Tested,
   Party,
   Contact,
+  ContactSettings: NewContactSettings,
   Hangup,
   CallQueue,
   Call,

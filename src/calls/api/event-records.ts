@@ -2,6 +2,7 @@ import type { AccountBatch, CallBatch, NewEvent, SavedCall } from '../../store/o
 import type { RecordingRecord, RecordingRef } from '../../store/operations/recordings.ts'
 import type { CallEvent, CallRecord, EventBody } from '../event.ts'
 import { factsOf } from '../event-facts.ts'
+import { MAX_BODY_BYTES } from '../tracker/emit/size-limits.ts'
 import type { Changes } from '../tracker/tracker.ts'
 
 // Events, calls and recordings as they are stored.
@@ -50,9 +51,17 @@ export function newEvent(event: CallEvent, urlOf?: UrlOf): NewEvent {
     name: event.name,
     sequence: event.sequence,
     atUs: event.atUs,
-    body: JSON.stringify(urlOf === undefined ? event.body : withUrls(event.body, urlOf)),
+    body: bodyText(urlOf === undefined ? event.body : withUrls(event.body, urlOf)),
     facts: factsOf(event),
   }
+}
+
+/** Contacts that make a body too large are left out: the tracker has made room for all else. */
+function bodyText(body: EventBody): string {
+  const text = JSON.stringify(body)
+  // A character takes three bytes at most.
+  if (text.length * 3 <= MAX_BODY_BYTES || Buffer.byteLength(text) <= MAX_BODY_BYTES) return text
+  return JSON.stringify(body, (key, value) => (key === 'contact' ? null : value))
 }
 
 function withUrls(body: EventBody, urlOf: UrlOf): EventBody {

@@ -1,4 +1,5 @@
 import type { Ownership } from '../../cluster/ownership.ts'
+import type { ContactDirectory } from '../../contacts/directory.ts'
 import type { Clock } from '../../deliveries/policy/clock.ts'
 import { type NewId, newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
@@ -12,6 +13,8 @@ import { MAX_LIVE_CALLS } from '../tracker/resync/live-limits.ts'
 import { isAnyMissing } from '../tracker/resync/missing-channels.ts'
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
+import { type CallContacts, createCallContacts } from './call-contacts.ts'
+import { blockedCalls } from './held-calls.ts'
 import { createLiveTracker } from './live-tracker.ts'
 import { type CallOwners, openTracker } from './open-tracker.ts'
 
@@ -53,6 +56,8 @@ export type IngestOptions = CallOwners & {
   readonly onFault: () => void
   /** Called with the values of calls that began and are nobody's: they name no account, or are `null`. */
   readonly onWithoutAccount?: (tenants: readonly (string | null)[]) => void
+  /** The contacts of the accounts. */
+  readonly contacts?: ContactDirectory | undefined
   /** Makes the link to a recording, or `null`. Without it the files of the PBX cannot be read. */
   readonly urlOf?: UrlOf | undefined
   readonly log: Log
@@ -80,16 +85,36 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { state, accountIdOf, takenOver, liveCallsOf, countLiveCalls } = await openTracker({ ...options, newId })
   const source = { pbx, accountIdOf, urlOf: options.urlOf }
   const writer = createBatchWriter(options)
+  const contacts =
+    options.contacts &&
+    createCallContacts({
+      directory: options.contacts,
+      accountIdOf,
+      onReleased: () => void outbox.flush(),
+    })
   const outbox = createOutbox({
-    batchOf(events) {
-      const changes = takeChanges(state)
+    blocked: (events) =>
+      contacts === undefined || contacts.waiting.size === 0
+        ? NONE
+        : blockedCalls(contacts.waiting, events, (id) => state.calls.get(id)?.mergedFrom ?? []),
+    batchOf(events, blocked) {
+      const changes = takeChanges(state, blocked)
+      if (contacts !== undefined) {
+        for (const { body } of events) contacts.fill(body)
+        for (const { record } of changes.merged) contacts.fillCall(record.call)
+        contacts.forget(changes.removed)
+      }
       if (changes.withoutAccount.length > 0) options.onWithoutAccount?.(changes.withoutAccount)
       return callBatch(events, changes, { ...source, nowUs: nowUs(), nowSteadyUs: steadyUs() })
     },
     store: writer.store,
     onStored,
   })
-  const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents: outbox.add })
+  const onEvents = (events: readonly CallEvent[]): void => {
+    contacts?.note(events)
+    outbox.add(events)
+  }
+  const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents })
   const idleFlush = setInterval(() => {
     if (hasChanges(state)) outbox.flush()
   }, IDLE_FLUSH_MS)
@@ -144,7 +169,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       return false
     },
     pendingEvents: outbox.size,
-    liveCalls: liveCallsOf,
+    liveCalls: contacts === undefined ? liveCallsOf : (accountId) => withContacts(liveCallsOf(accountId), contacts),
     liveCallCounts: countLiveCalls,
     isAnyMissing: () => isAnyMissing(state),
     open: () => state.calls.size,
@@ -152,6 +177,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     async stop() {
       tracker.stop()
       writer.stop()
+      contacts?.stop()
       clearInterval(idleFlush)
       await outbox.drained()
       if (hasChanges(state)) await outbox.flush()
@@ -159,28 +185,51 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   }
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
+const isEmpty = ({ parts, live, removed, recordings = [] }: CallBatch): boolean =>
+  parts.length + live.length + removed.length + recordings.length === 0
+
+function* withContacts(calls: Iterable<LiveCall>, contacts: CallContacts): Generator<LiveCall> {
+  for (const one of calls) {
+    contacts.fillCall(one.call)
+    yield one
+  }
+}
+
 type OutboxOptions = {
-  /** Makes the batch of events, with all that has changed since the last one. */
-  readonly batchOf: (events: readonly CallEvent[]) => CallBatch
+  /** Returns the calls of which nothing may be stored yet. */
+  readonly blocked: (events: readonly CallEvent[]) => ReadonlySet<string>
+  /** Makes the batch of events, with all that has changed since the last one but for blocked calls. */
+  readonly batchOf: (events: readonly CallEvent[], blocked: ReadonlySet<string>) => CallBatch
   readonly store: (batch: CallBatch) => Promise<PlacedEvent[] | undefined>
   readonly onStored: (stored: readonly StoredEvent[]) => void
 }
 
-/** Stores events in batches, one after the other: those that come while one is written go into the next. */
-function createOutbox({ batchOf, store, onStored }: OutboxOptions) {
+/**
+ * Stores events in batches, one after the other: those that come while one is written go into the next, and so do those
+ * of blocked calls.
+ */
+function createOutbox({ blocked, batchOf, store, onStored }: OutboxOptions) {
   let events: CallEvent[] = []
   let writing: Promise<void> | undefined
+  let isAskedAgain = false
 
   async function write(): Promise<void> {
-    const batch = batchOf(events)
-    events = []
+    isAskedAgain = false
+    const left = blocked(events)
+    const ready = left.size === 0 ? events : events.filter(({ callId }) => !left.has(callId))
+    events = left.size === 0 ? [] : events.filter(({ callId }) => left.has(callId))
+    const batch = batchOf(ready, left)
+    if (left.size > 0 && isEmpty(batch)) return
     const placed = await store(batch)
     if (placed !== undefined) onStored(storedEventsOf(batch, placed))
   }
   function flush(): Promise<void> {
+    if (writing !== undefined) isAskedAgain = true
     writing ??= write().finally(() => {
       writing = undefined
-      if (events.length > 0) flush()
+      if (isAskedAgain) flush()
     })
     return writing
   }

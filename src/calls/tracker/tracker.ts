@@ -100,18 +100,36 @@ export function track(state: TrackerState, signal: Signal): Tracked {
 /** Returns whether there is something to take with `takeChanges`. */
 export const hasChanges = ({ changed, removed }: TrackerState): boolean => changed.size > 0 || removed.size > 0
 
-/** Takes the live calls whose stored state is out of date, and the ids of those that are gone. */
-export function takeChanges(state: TrackerState): Changes {
+const NONE: ReadonlySet<string> = new Set()
+
+/**
+ * Takes the live calls whose stored state is out of date, and the ids of those that are gone. Those that are left out
+ * stay for the next time.
+ */
+export function takeChanges(state: TrackerState, left: ReadonlySet<string> = NONE): Changes {
   const changed = [...state.changed].flatMap((id) => {
+    if (left.has(id)) return []
     const call = state.calls.get(id)
     // A call of which nothing was emitted need not survive a crash, unless one ended inside it.
     const isKept = call !== undefined && call.account !== null && (call.emitted || call.mergedFrom.length > 0)
     return !isKept ? [] : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
   })
-  const removed = [...state.removed]
-  state.changed.clear()
-  state.removed.clear()
-  return { changed, removed, merged: state.merged.splice(0), withoutAccount: state.withoutAccount.splice(0) }
+  const removed = [...state.removed].filter((id) => !left.has(id))
+  const merged = state.merged.splice(0)
+  state.merged.push(...merged.filter(({ record }) => left.has(record.call.id)))
+  keepOnly(state.changed, left)
+  keepOnly(state.removed, left)
+  return {
+    changed,
+    removed,
+    merged: merged.filter(({ record }) => !left.has(record.call.id)),
+    withoutAccount: state.withoutAccount.splice(0),
+  }
+}
+
+function keepOnly(ids: Set<string>, left: ReadonlySet<string>): void {
+  if (left.size === 0) ids.clear()
+  else for (const id of [...ids]) if (!left.has(id)) ids.delete(id)
 }
 
 /** A call that is up, as receivers would see it now. */

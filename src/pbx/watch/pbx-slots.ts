@@ -134,7 +134,7 @@ const NO_OWNER = { account: 'default', accountId: 1 }
  * loses the PBX: the next owner goes on.
  */
 async function endCalls(
-  { store, pbxs, onStored, clock, ownership, recordingUrl, log }: WatchOptions,
+  { store, pbxs, onStored, clock, ownership, recordingUrl, contacts, log }: WatchOptions,
   { record: { name, version }, recordings }: PbxEntry,
   mayGoOn: () => boolean,
 ): Promise<void> {
@@ -152,6 +152,7 @@ async function endCalls(
     // It may have been one of several accounts.
     tenants: { accounts: pbxs.accounts, isOnEveryChannel: false },
     urlOf: recordings === undefined ? undefined : recordingUrl,
+    contacts,
     onMissed() {},
     onFault() {},
   })

@@ -2,6 +2,7 @@ import type { UrlOf } from '../../calls/api/event-records.ts'
 import { startIngest } from '../../calls/ingest/ingest.ts'
 import type { LiveCall } from '../../calls/tracker/tracker.ts'
 import type { Ownership } from '../../cluster/ownership.ts'
+import type { ContactDirectory } from '../../contacts/directory.ts'
 import type { Clock } from '../../deliveries/policy/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
@@ -35,6 +36,8 @@ export type WatchOptions = {
   /** The wall clock of events. */
   readonly nowUs?: NowUs
   readonly log: Log
+  /** The contacts of all accounts. */
+  readonly contacts?: ContactDirectory | undefined
   /** Makes the links to recordings, for the PBXs whose files can be read. */
   readonly recordingUrl?: UrlOf | undefined
 }
@@ -87,6 +90,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
       onStored(stored)
     },
     urlOf: source.recordings === undefined ? undefined : options.recordingUrl,
+    contacts: options.contacts,
     onMissed: () => supervisor?.reconnect(),
     onFault: () => supervisor?.fault(),
     clock,

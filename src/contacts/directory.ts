@@ -1,0 +1,163 @@
+import type { Contact } from '../calls/event.ts'
+import {
+  type BreakerChange,
+  type CircuitBreaker,
+  newCircuitBreaker,
+  recordOutcome,
+} from '../deliveries/policy/circuit-breaker.ts'
+import type { Log } from '../lib/log.ts'
+import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
+import { createContactCache } from './cache.ts'
+import { keyOf, type LookUpAnswer, type PhoneNumber } from './lookup.ts'
+
+/** A look-up that is under way. `waitMs`: how long what needs it may wait. */
+export type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }
+
+/** The contacts of all accounts, as they are looked up. */
+export type ContactDirectory = {
+  /** Returns whether an account looks up contacts. */
+  looksUp(accountId: number): boolean
+  /** Returns a contact that is known, `null` if there is none or nothing can be found out now, else a look-up. */
+  begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact
+  /** Returns a contact within the account's budget; `null` if there is none by then. */
+  find(accountId: number, phone: PhoneNumber): Promise<Contact | null>
+  /** Replaces the settings of all accounts. What was found with other settings is forgotten. */
+  configure(settings: ReadonlyMap<number, DirectorySettings>): void
+  /** Forgets all contacts. */
+  forget(): void
+}
+
+/** What the directory needs of an account's settings. */
+export type DirectorySettings = {
+  /** Differs with all other settings. */
+  readonly digest: string
+  readonly budgetMs: number
+  readonly cacheMs: number
+  /** Asks for a number. Never rejects. */
+  lookUp(phone: PhoneNumber): Promise<LookUpAnswer>
+}
+
+type DirectoryOptions = { readonly log: Log; readonly steadyUs: NowUs; readonly maxNumbers?: number }
+
+/** A number that was not found is looked up again soon: somebody may just be adding it. */
+const NOT_FOUND_US = 60 * SECOND
+/** More calls than that begin without a contact while so many are asked for. */
+const MAX_IN_FLIGHT = 64
+const LOG_US = 60 * SECOND
+
+type Account = {
+  readonly accountId: number
+  readonly settings: DirectorySettings
+  readonly breaker: CircuitBreaker
+  readonly running: Map<string, Promise<Contact | null>>
+  isProbing: boolean
+}
+
+/**
+ * Creates the directory. Five look-ups in a row that fail, or are not done within the budget, open an account's circuit
+ * breaker: then nothing waits, and now and then one look-up shows whether the system answers again.
+ */
+export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryOptions): ContactDirectory {
+  const cache = createContactCache(maxNumbers)
+  let accounts = new Map<number, Account>()
+  let loggedUs = Number.NEGATIVE_INFINITY
+
+  function begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact {
+    const account = accounts.get(accountId)
+    if (account === undefined) return null
+    const key = keyOf(phone)
+    const known = cache.get(accountId, key, steadyUs())
+    if (known !== undefined) return known
+    const { breaker, running, settings } = account
+    const waitMs = breaker.open === undefined ? settings.budgetMs : 0
+    const present = running.get(key)
+    if (present !== undefined) return { contact: present, waitMs }
+    const isProbe = breaker.open !== undefined
+    if (isProbe && (account.isProbing || steadyUs() < (breaker.open?.probeAtUs ?? 0))) return null
+    if (running.size >= MAX_IN_FLIGHT) return null
+    account.isProbing ||= isProbe
+    const contact = run(account, phone, isProbe).finally(() => {
+      running.delete(key)
+      if (isProbe) account.isProbing = false
+    })
+    running.set(key, contact)
+    return { contact, waitMs }
+  }
+
+  async function run(account: Account, phone: PhoneNumber, isProbe: boolean): Promise<Contact | null> {
+    const { accountId, settings } = account
+    const { budgetMs, cacheMs } = settings
+    let isCounted = false
+    const count = (problem: string | undefined): void => {
+      if (isCounted) return
+      isCounted = true
+      const outcome =
+        problem === undefined
+          ? ({ kind: 'delivered', status: 200 } as const)
+          : ({ kind: 'unreachable', reason: problem } as const)
+      note(account, recordOutcome(account.breaker, outcome, { probe: isProbe, nowUs: steadyUs() }), problem)
+    }
+    const late = budgetMs === 0 ? undefined : setTimeout(() => count(`no answer within ${budgetMs} ms`), budgetMs)
+    const answer = await settings.lookUp(phone)
+    clearTimeout(late)
+    count(answer.kind === 'failed' ? answer.reason : undefined)
+    if (answer.kind === 'failed') return null
+    const contact = answer.kind === 'found' ? answer.contact : null
+    const untilUs =
+      steadyUs() + (contact === null ? Math.min(NOT_FOUND_US, cacheMs * MILLISECOND) : cacheMs * MILLISECOND)
+    // Its settings may have been replaced meanwhile.
+    if (accounts.get(accountId) === account) cache.set(accountId, keyOf(phone), { contact, untilUs })
+    return contact
+  }
+
+  function note({ accountId }: Account, change: BreakerChange | undefined, problem: string | undefined): void {
+    if (change === 'opened')
+      log.warn(
+        { account: accountId, reason: problem },
+        'contacts are not looked up for now: five look-ups in a row failed or took too long; calls do not wait, and look-ups are tried now and then',
+      )
+    else if (change === 'closed') log.info({ account: accountId }, 'contacts are looked up again')
+    else if (problem !== undefined && steadyUs() - loggedUs >= LOG_US) {
+      loggedUs = steadyUs()
+      log.info({ account: accountId, reason: problem }, 'a look-up of a contact failed')
+    }
+  }
+
+  return {
+    looksUp: (accountId) => accounts.has(accountId),
+    begin,
+    async find(accountId, phone) {
+      const begun = begin(accountId, phone)
+      return begun !== null && 'contact' in begun ? await within(begun) : begun
+    },
+    configure(settings) {
+      const before = accounts
+      accounts = new Map(
+        Array.from(settings, ([accountId, one]) => {
+          const present = before.get(accountId)
+          const isSame = present?.settings.digest === one.digest
+          if (present !== undefined && isSame) return [accountId, present]
+          cache.forget(accountId)
+          return [accountId, newAccount(accountId, one)]
+        }),
+      )
+      for (const accountId of before.keys()) if (!accounts.has(accountId)) cache.forget(accountId)
+    },
+    forget: cache.clear,
+  }
+}
+
+const newAccount = (accountId: number, settings: DirectorySettings): Account => ({
+  accountId,
+  settings,
+  breaker: newCircuitBreaker(),
+  running: new Map(),
+  isProbing: false,
+})
+
+/** Resolves with the contact, or with `null` when it takes too long. */
+function within({ contact, waitMs }: PendingContact): Promise<Contact | null> {
+  const { promise, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), waitMs)
+  return Promise.race([contact, promise]).finally(() => clearTimeout(timer))
+}

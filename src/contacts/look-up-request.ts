@@ -1,0 +1,83 @@
+import type { Authorizer } from '../webhooks/flows/authorizer.ts'
+import type { Exchange, ExchangeRequest } from '../webhooks/flows/exchange.ts'
+import { type Flow, MAX_ANSWER_BYTES, type Step } from '../webhooks/flows/model.ts'
+import type { StepRenderer } from '../webhooks/flows/step-renderer.ts'
+import { joinStepUrl } from '../webhooks/flows/step-url.ts'
+import { type ContactPlace, type LookUpAnswer, type PhoneNumber, readLookUp, type Spelling, spelled } from './lookup.ts'
+
+/** How an account looks up a number, every default filled in. */
+export type LookUp = ContactPlace &
+  Pick<Flow, 'origins' | 'parameters' | 'authorization'> & {
+    readonly accountId: number
+    /** The URL to which that of the request is joined. */
+    readonly url: string
+    readonly request: Omit<Step, 'name' | 'on'>
+    readonly spellings: readonly Spelling[]
+  }
+
+type LookUpParts = {
+  readonly steps: StepRenderer
+  readonly exchange: Exchange
+  readonly authorizer: Authorizer
+}
+
+/** A call that began before has ended by then, or is answered. */
+const TIMEOUT_MS = 5_000
+const UNAUTHORIZED = 401
+
+/** Asks for a number, with each of its spellings until one is found. Never rejects. */
+export async function lookUpNumber(lookUp: LookUp, phone: PhoneNumber, parts: LookUpParts): Promise<LookUpAnswer> {
+  let last: LookUpAnswer = { kind: 'not found' }
+  for (const number of spelled(phone, lookUp.spellings)) {
+    last = await lookUpOnce(lookUp, number, parts)
+    if (last.kind !== 'not found') return last
+  }
+  return last
+}
+
+async function lookUpOnce(lookUp: LookUp, number: string, parts: LookUpParts): Promise<LookUpAnswer> {
+  try {
+    const made = await requestOf(lookUp, number, parts.steps)
+    if ('problem' in made) return { kind: 'failed', reason: made.problem }
+    const { accountId, url, origins, parameters, authorization } = lookUp
+    if (authorization === null) return readLookUp(await parts.exchange(made.request), lookUp)
+    const owner = { accountId, url, origins, parameters, authorization, isLookUp: true }
+    let authorized = await parts.authorizer.authorize(owner)
+    for (let isLast = false; ; isLast = true) {
+      if ('reason' in authorized) return { kind: 'failed', reason: authorized.reason }
+      const { header } = authorized
+      const headers = { ...made.request.headers, authorization: header }
+      const answer = await parts.exchange({ ...made.request, headers })
+      if (answer.status !== UNAUTHORIZED || isLast) return readLookUp(answer, lookUp)
+      authorized = await parts.authorizer.renew(owner, header)
+    }
+  } catch (error) {
+    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Returns the request for a number, or why there is none. */
+export async function requestOf(
+  { url, origins, parameters, request }: Pick<LookUp, 'url' | 'origins' | 'parameters' | 'request'>,
+  number: string,
+  steps: StepRenderer,
+): Promise<{ readonly request: ExchangeRequest } | { readonly problem: string }> {
+  const data = { body: JSON.stringify({ number }), kept: {}, merged: [], parameters }
+  const rendered = await steps.request(request, data)
+  if ('problem' in rendered) return rendered
+  if ('skipped' in rendered) return { problem: 'its condition is not met' }
+  const { headers, body } = rendered.request
+  const joined = joinStepUrl(url, rendered.request.url, origins)
+  if ('problem' in joined) return joined
+  const type = body === null ? {} : { 'content-type': request.content_type }
+  return {
+    request: {
+      url: joined.url,
+      method: request.method,
+      headers: { accept: 'application/json', ...headers, ...type },
+      body,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      timeoutMs: TIMEOUT_MS,
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
+import type { Contact } from '../calls/event.ts'
+import { valueAt } from '../lib/json-pointer.ts'
+import type { Exchanged } from '../webhooks/flows/exchange.ts'
+
+// What is asked for a number, and what an answer means; pure.
+
+/** A number as a PBX has it, and in E.164 form, if that is known. */
+export type PhoneNumber = { readonly number: string; readonly e164: string | null }
+
+export const SPELLINGS = ['e164', 'digits', 'national', 'last_10'] as const
+export type Spelling = (typeof SPELLINGS)[number]
+
+/** Where a contact is in an answer: JSON pointers; those of `fields` are within the item. */
+export type ContactPlace = {
+  readonly item: string
+  readonly fields: Readonly<Partial<Record<keyof Contact, string>>>
+}
+
+/** The meaning of an answer. */
+export type LookUpAnswer =
+  | { readonly kind: 'found'; readonly contact: Contact }
+  | { readonly kind: 'not found' }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+const LAST_DIGITS = 10
+const MAX_CHARACTERS = 200
+const MAX_URL_CHARACTERS = 1_000
+const FIELDS = ['id', 'name', 'company', 'url', 'owner'] as const satisfies readonly (keyof Contact)[]
+
+/** Returns the key of a number among the cached ones. */
+export const keyOf = ({ number, e164 }: PhoneNumber): string => e164 ?? number
+
+/** Returns a number in the given spellings, each once, as far as it has them. */
+export function spelled(phone: PhoneNumber, spellings: readonly Spelling[]): string[] {
+  const texts = spellings.map((spelling) => SPELLED[spelling](phone))
+  return [...new Set(texts)].filter((text) => text !== '')
+}
+
+const digitsOf = ({ number, e164 }: PhoneNumber): string => (e164 ?? number).replace(/\D/g, '')
+
+const SPELLED: Readonly<Record<Spelling, (phone: PhoneNumber) => string>> = {
+  e164: ({ e164 }) => e164 ?? '',
+  digits: digitsOf,
+  national: ({ number, e164 }) =>
+    ((e164 === null ? undefined : parsePhoneNumberFromString(e164)?.formatNational()) ?? number).replace(/\D/g, ''),
+  last_10: (phone) => digitsOf(phone).slice(-LAST_DIGITS),
+}
+
+/** Returns the meaning of an answer to a look-up. A status of 404, or no item, is a number that is not known. */
+export function readLookUp({ status, failure, text }: Exchanged, { item, fields }: ContactPlace): LookUpAnswer {
+  if (status === null) return { kind: 'failed', reason: failure ?? 'no answer' }
+  if (status === 404 || status === 204) return { kind: 'not found' }
+  if (status < 200 || status > 299) return { kind: 'failed', reason: `status ${status}` }
+  if (text === null) return { kind: 'failed', reason: 'the answer is too long, or broke off' }
+  if (text.trim() === '') return { kind: 'not found' }
+  const json = parsed(text)
+  if (json === undefined) return { kind: 'failed', reason: 'the answer is not JSON' }
+  const found = valueAt(json, item)
+  if (isBlank(found)) return { kind: 'not found' }
+  if (typeof found !== 'object') return { kind: 'failed', reason: `the answer has no object at ${item}` }
+  const contact = contactOf(found, fields)
+  return FIELDS.every((name) => contact[name] === null) ? { kind: 'not found' } : { kind: 'found', contact }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isBlank = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0)
+
+function contactOf(item: unknown, fields: ContactPlace['fields']): Contact {
+  const textOf = (name: keyof Contact): string | null => {
+    const pointer = fields[name]
+    const value = pointer === undefined ? undefined : valueAt(item, pointer)
+    if (typeof value === 'number') return String(value)
+    if (typeof value !== 'string' || value.trim() === '') return null
+    return [...value.trim()].slice(0, name === 'url' ? MAX_URL_CHARACTERS : MAX_CHARACTERS).join('')
+  }
+  return {
+    id: textOf('id'),
+    name: textOf('name'),
+    company: textOf('company'),
+    url: textOf('url'),
+    owner: textOf('owner'),
+  }
+}

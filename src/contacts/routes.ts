@@ -1,0 +1,90 @@
+import { Elysia, t } from 'elysia'
+import type { Audit } from '../auth/audit.ts'
+import { guard } from '../auth/guard.ts'
+import type { AuthService } from '../auth/service.ts'
+import { Contact } from '../calls/event.ts'
+import { accepts } from '../http/accepts.ts'
+import { BODY_FAULTS, takes } from '../http/body.ts'
+import { responses, success } from '../http/envelope.ts'
+import { asks } from '../http/query.ts'
+import { createQuota } from '../http/rate-limit.ts'
+import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
+import { ContactSettings } from './model.ts'
+import type { ContactService } from './service.ts'
+import { settingsErrors } from './settings.ts'
+
+const about = { tags: ['Contacts'], security: [{ bearer: [] }] }
+
+/** Replacements of settings per account and minute. */
+const REPLACED_A_MINUTE = 60
+
+const Query = t.Object({
+  number: t.String({ minLength: 1, maxLength: 256, description: 'The number, as E.164 or as it is' }),
+})
+/** What `GET /contact` found. */
+export const FoundContact = t.Union([Contact, t.Null()], { description: 'The contact, or `null`' })
+
+type Options = {
+  readonly auth: AuthService
+  readonly contacts: ContactService
+  readonly audit: Audit
+  readonly now?: NowUs
+}
+
+/** Creates the routes for the look-up of contacts: its settings, and a look-up for a dialplan. */
+export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options) {
+  const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
+  return new Elysia({ name: 'contacts', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/integration/contacts',
+      async ({ accountId }) => success(await contacts.get(accountId), 'This is how contacts are looked up.'),
+      {
+        response: responses(ContactSettings, 'unauthenticated'),
+        detail: {
+          summary: 'How contacts are looked up; `null`: they are not',
+          description: 'Secrets are read as `null`.',
+          ...about,
+        },
+      },
+    )
+    .put(
+      '/integration/contacts',
+      async ({ accountId, user, body, request, server }) => {
+        quota.take(accountId)
+        const replaced = await contacts.replace(accountId, body)
+        const facts = replaced === null ? { changed: 'none' } : { changed: replaced.preset ?? hostOf(replaced.url) }
+        await audit.note('contacts_replaced', { user, client: audit.clientOf(request, server) }, facts)
+        return success(replaced, replaced === null ? 'Contacts are not looked up.' : 'Contacts are looked up.')
+      },
+      {
+        ...takes(ContactSettings, settingsErrors),
+        response: responses(ContactSettings, 'unauthenticated', 'conflict', ...BODY_FAULTS),
+        detail: {
+          summary: 'Replace how contacts are looked up; `null`: they are not',
+          description:
+            'A secret that is `null` keeps its stored value, as long as the host stays. The templates are tried with a sample number; nothing is sent.',
+          ...about,
+        },
+      },
+    )
+    .get(
+      '/contact',
+      async ({ accountId, query }) => {
+        const contact = await contacts.find(accountId, query.number)
+        return success(contact, contact === null ? 'No contact was found.' : 'This is the contact.')
+      },
+      {
+        ...asks(Query),
+        response: responses(FoundContact, 'unauthenticated', 'invalid'),
+        detail: {
+          summary: 'Who has a number, for a dialplan that routes a caller to the `owner`',
+          description: 'From the cache, or looked up within the budget; `null` also if the look-up fails.',
+          ...about,
+        },
+      },
+    )
+}
+
+const hostOf = (url: string | undefined): string => /^https?:\/\/(?:[^/@]*@)?([^/?#]+)/i.exec(url ?? '')?.[1] ?? ''

@@ -1,0 +1,215 @@
+import type { FieldError } from '../lib/fault.ts'
+import { joinSecrets, type Separated, separateSecrets } from '../webhooks/flows/flow-secrets.ts'
+import { authorizationOf, type NewFlow, STEP_DEFAULTS } from '../webhooks/flows/model.ts'
+import { flowOfPreset, presetOf, secretParametersOf } from '../webhooks/options/flow-option.ts'
+import { flowErrors } from '../webhooks/options/flow-rules.ts'
+import { hasCredentials } from '../webhooks/options/header-rules.ts'
+import { objectOf } from '../webhooks/options/untrusted-object.ts'
+import type { LookUp } from './look-up-request.ts'
+import { SPELLINGS } from './lookup.ts'
+import { DEFAULT_BUDGET_MS, DEFAULT_CACHE_MINUTES, type NewContactSettings } from './model.ts'
+
+/**
+ * The settings of a look-up are checked, and kept apart from their secrets, as a flow of one step: so the rules of
+ * headers, URLs, authorization and presets are written once. Pure.
+ */
+
+/** Settings as they are stored: `null` stands for each secret. */
+export type StoredSettings = {
+  readonly settings: NewContactSettings
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+/** A webhook of the account that has a preset; its URL and parameters stand in for those of the look-up. */
+export type PresetWebhook = { readonly url: string; readonly parameters: Readonly<Record<string, unknown>> }
+
+const STEP = 'look_up'
+/** A URL whose host no template makes: the part before its path, and the rest. */
+const TEMPLATE_URL = /^(https?:\/\/[^/?#{}\s\\]+)([/?#][\s\S]*)?$/i
+const OF_REQUEST = ['method', 'headers', 'body', 'authorization', 'item', 'fields', 'spellings'] as const
+
+/** Returns the errors of settings beyond those of their schema. It gets them before the schema has accepted them. */
+export function settingsErrors(given: unknown): FieldError[] {
+  if (given === null) return []
+  const { url, preset, fields, ...rest } = objectOf(given)
+  if (preset !== undefined) {
+    const surplus = OF_REQUEST.filter((name) => objectOf(given)[name] != null)
+    const errors = surplus.map((name) => ({ path: `/${name}`, message: 'is that of the preset' }))
+    if (typeof preset !== 'string') return errors
+    return [...errors, ...presetErrors(preset, url, rest.parameters)]
+  }
+  const errors: FieldError[] = []
+  if (rest.parameters !== undefined) errors.push({ path: '/parameters', message: 'belong to a preset' })
+  if (fields === undefined) errors.push({ path: '/fields', message: 'is missing: name the place of at least one' })
+  if (typeof url !== 'string') return url === undefined ? [...errors, { path: '/url', message: 'is missing' }] : errors
+  const parts = TEMPLATE_URL.exec(url)
+  if (parts === null || !URL.canParse(`${parts[1]}/`))
+    return [...errors, { path: '/url', message: 'must be an http: or https: URL; no tag may stand before its path' }]
+  return [...errors, ...requestErrors(objectOf(given), url)]
+}
+
+function requestErrors(given: Readonly<Record<string, unknown>>, url: string): FieldError[] {
+  const { headers, body, authorization } = given
+  // Checked as far as it has the right types; the schema reports the others.
+  const flow = {
+    steps: [{ name: STEP, on: ['call_started'], ...present({ headers, body }) }],
+    ...present({ authorization }),
+  }
+  const found = flowErrors(flow, { url: baseOf(url), body: null, withCredentials: hasCredentials(baseOf(url)) })
+  const method = given.method === 'GET' && body != null ? [{ path: '/body', message: 'cannot be sent with GET' }] : []
+  return [...found.map((error) => ({ ...error, path: pathOf(error.path) })), ...method]
+}
+
+const present = (fields: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+/** Returns the place of an error of a flow of one step in the settings. */
+const pathOf = (path: string): string => path.replace(/^\/flow(\/steps\/0)?/, '')
+
+function presetErrors(name: string, url: unknown, parameters: unknown): FieldError[] {
+  const preset = presetOf(name)
+  if (preset === undefined) return [{ path: '/preset', message: 'is no preset of this version' }]
+  if (preset.lookup === null) return [{ path: '/preset', message: 'has no look-up' }]
+  const errors: FieldError[] = []
+  if (typeof url === 'string' && !(TEMPLATE_URL.test(url) && URL.canParse(url)))
+    errors.push({ path: '/url', message: 'must be an http: or https: URL' })
+  if (url === undefined && parameters === undefined) return errors
+  if (url === undefined) errors.push({ path: '/url', message: 'is missing beside parameters' })
+  const flow = { preset: name, parameters: parameters ?? {} }
+  const found = flowErrors(flow, { url, body: null, withCredentials: false })
+  return [...errors, ...found.map((error) => ({ ...error, path: pathOf(error.path) }))]
+}
+
+const baseOf = (url: string): string => `${TEMPLATE_URL.exec(url)?.[1] ?? ''}/`
+
+/** Returns settings as the flow that has the same secrets. */
+function flowOf({ headers, authorization, preset, parameters }: NewContactSettings): NewFlow {
+  if (preset !== undefined) return { preset, ...(parameters === undefined ? {} : { parameters }) }
+  return {
+    steps: [{ name: STEP, on: ['call_started'], ...(headers === undefined ? {} : { headers }) }],
+    ...(authorization == null ? {} : { authorization }),
+  }
+}
+
+function settingsWith(settings: NewContactSettings, flow: NewFlow): NewContactSettings {
+  const { steps, authorization, parameters } = flow
+  const headers = steps?.[0]?.headers
+  return {
+    ...settings,
+    ...(headers === undefined ? {} : { headers }),
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(parameters === undefined ? {} : { parameters }),
+  }
+}
+
+/** Where a kept secret may go: never to another host than the one it was given for. */
+const placeOf = ({ url = '', preset }: NewContactSettings): string => `${preset ?? ''} ${baseOf(url)}`
+
+/**
+ * Returns settings as they are stored. The stored value takes the place of each secret that is `null`, or the errors
+ * say where there is none.
+ */
+export function mergedSettings(
+  given: NewContactSettings,
+  stored: StoredSettings | null,
+): StoredSettings | { readonly errors: readonly FieldError[] } {
+  const flow = flowOf(given)
+  const separated: Separated = separateSecrets(flow, secretParametersOf(flow))
+  const before = stored !== null && placeOf(stored.settings) === placeOf(given) ? stored.secrets : {}
+  const secrets: Record<string, string> = {}
+  const errors: FieldError[] = []
+  for (const [key, value] of Object.entries(separated.secrets)) {
+    const kept = value ?? before[key]
+    if (kept !== undefined) secrets[key] = kept
+    else if (!separated.optional.includes(key))
+      errors.push({ path: pathOf(separated.pointers[key] ?? ''), message: 'has no stored value that null could keep' })
+  }
+  return errors.length > 0 ? { errors } : { settings: settingsWith(given, separated.flow), secrets }
+}
+
+/** Returns settings as they are read back: with their defaults, without secrets. */
+export function shownSettings({ settings }: StoredSettings): NewContactSettings {
+  const { budget_ms = DEFAULT_BUDGET_MS, cache_minutes = DEFAULT_CACHE_MINUTES, preset, parameters, url } = settings
+  if (preset !== undefined)
+    return {
+      ...present({ url }),
+      preset,
+      ...(parameters === undefined ? {} : { parameters }),
+      budget_ms,
+      cache_minutes,
+    }
+  const { headers = {}, body = null, authorization = null, item = '', fields = {}, spellings } = settings
+  return {
+    ...present({ url }),
+    method: methodOf(settings),
+    headers,
+    body,
+    authorization,
+    item,
+    fields,
+    spellings: spellings ?? [...SPELLINGS],
+    budget_ms,
+    cache_minutes,
+  }
+}
+
+const methodOf = ({ method, body = null }: NewContactSettings) => method ?? (body === null ? 'GET' : 'POST')
+
+/**
+ * Returns how an account looks up numbers; `undefined` if its preset is of another version, or its webhook is gone.
+ * `webhook`: the one of its list that has the preset.
+ */
+export function lookUpOf(
+  accountId: number,
+  { settings, secrets }: StoredSettings,
+  webhook: PresetWebhook | undefined,
+): LookUp | undefined {
+  const flow = flowOf(settings)
+  const whole = joinSecrets(flow, secretParametersOf(flow), secrets)
+  if (settings.preset !== undefined) return ofPreset(accountId, { settings, whole, webhook })
+  const { url = '', body = null, item = '', fields = {}, spellings = SPELLINGS } = settings
+  const rest = TEMPLATE_URL.exec(url)?.[2] ?? '/'
+  return {
+    accountId,
+    url: baseOf(url),
+    origins: [],
+    parameters: {},
+    authorization: whole.authorization == null ? null : authorizationOf(whole.authorization),
+    request: {
+      ...STEP_DEFAULTS,
+      method: methodOf(settings),
+      url: rest.startsWith('/') ? rest : `/${rest}`,
+      headers: whole.steps?.[0]?.headers ?? {},
+      body,
+    },
+    item,
+    fields,
+    spellings,
+  }
+}
+
+type OfPreset = {
+  readonly settings: NewContactSettings
+  readonly whole: NewFlow
+  readonly webhook: PresetWebhook | undefined
+}
+
+function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): LookUp | undefined {
+  const preset = presetOf(settings.preset)
+  const url = settings.url ?? webhook?.url
+  if (preset === undefined || preset.lookup === null || url === undefined) return undefined
+  const given = settings.url === undefined ? (webhook?.parameters ?? {}) : (whole.parameters ?? {})
+  const { parameters, authorization, origins } = flowOfPreset(preset, given)
+  const { item, fields, spellings, source: _source, answer: _answer, ...request } = preset.lookup
+  return {
+    accountId,
+    url,
+    origins,
+    parameters,
+    authorization,
+    request: { ...STEP_DEFAULTS, ...request },
+    item,
+    fields,
+    spellings,
+  }
+}
