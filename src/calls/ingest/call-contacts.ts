@@ -1,6 +1,6 @@
 import type { ContactDirectory } from '../../contacts/directory.ts'
 import { keyOf } from '../../contacts/lookup.ts'
-import type { Call, CallEvent, Contact, EventBody } from '../event.ts'
+import type { Call, CallEvent, CallEventBody, Contact } from '../event.ts'
 import { fillBody, fillCall, numbersOf } from './party-contacts.ts'
 
 /** The contacts of the calls of one PBX. */
@@ -10,7 +10,7 @@ export type CallContacts = {
   /** The calls whose events wait. */
   readonly waiting: ReadonlySet<string>
   /** Gives the parties of a body their contacts, as far as they are known by now. */
-  fill(body: EventBody): void
+  fill(body: CallEventBody): void
   /** Gives the parties of a call their contacts. */
   fillCall(call: Call): void
   /** Forgets calls that are over. */

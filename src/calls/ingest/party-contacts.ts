@@ -1,5 +1,5 @@
 import type { PhoneNumber } from '../../contacts/lookup.ts'
-import type { Call, Contact, EventBody, Party } from '../event.ts'
+import type { Call, CallEventBody, Contact, Party } from '../event.ts'
 
 // Which parties of a body have a contact; pure.
 
@@ -30,7 +30,7 @@ function* outside(parties: readonly Party[], did: string | null): Generator<read
   }
 }
 
-function* partiesOf({ data }: EventBody): Generator<readonly [Mutable, PhoneNumber]> {
+function* partiesOf({ data }: CallEventBody): Generator<readonly [Mutable, PhoneNumber]> {
   yield* partiesOfCall(data.call)
   const { did } = data.call
   if ('by' in data && data.by !== null) yield* outside([data.by], did)
@@ -40,12 +40,12 @@ function* partiesOf({ data }: EventBody): Generator<readonly [Mutable, PhoneNumb
 }
 
 /** Returns the numbers of a body that may have a contact. */
-export const numbersOf = (body: EventBody): PhoneNumber[] => Array.from(partiesOf(body), ([, phone]) => phone)
+export const numbersOf = (body: CallEventBody): PhoneNumber[] => Array.from(partiesOf(body), ([, phone]) => phone)
 
 type ContactOf = (phone: PhoneNumber) => Contact | null
 
 /** Gives the parties of a body, which nobody has seen yet, their contacts. */
-export function fillBody(body: EventBody, contactOf: ContactOf): void {
+export function fillBody(body: CallEventBody, contactOf: ContactOf): void {
   for (const [party, phone] of partiesOf(body)) party.contact = contactOf(phone)
 }
 

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { type IngestOptions, startIngest } from '../../../src/calls/ingest/ingest.ts'
 import type { ChannelSignal, Signal } from '../../../src/calls/signal.ts'
-import { readCallRecord, readEventBody } from '../../../src/calls/stored-json.ts'
+import { readCallEventBody, readCallRecord } from '../../../src/calls/stored-json.ts'
 import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
 import type { ContactDirectory } from '../../../src/contacts/directory.ts'
 import { openClock } from '../../../src/deliveries/policy/clock.ts'
@@ -96,7 +96,7 @@ async function start(store: OpenStore, options: Partial<IngestOptions> = {}) {
     log,
     ...options,
   })
-  const bodies = () => stored.map(({ body }) => readEventBody(body))
+  const bodies = () => stored.map(({ body }) => readCallEventBody(body))
   const seen = () =>
     bodies().map(({ data }) => [data.call.from.number, data.name, data.call.from.contact?.name ?? null])
   return { ...ingest, stored, bodies, seen }
