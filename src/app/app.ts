@@ -237,9 +237,10 @@ async function startSending({ config, log, store, emitter, templates, ownership,
         reason: reason ?? undefined,
       }),
   })
+  const sendStep = newStepRequests(send)
   const makeTurn = createFlowTurns({
     flows: store.flows,
-    send: newStepRequests(send),
+    send: sendStep,
     authorizer,
     openRecording: async (...asked) => (await recordingFiles.promise)(...asked),
     nowUs: persistence.wallUs,
@@ -281,6 +282,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     allow,
     attempt,
     exchange,
+    sendStep,
     authorizer,
     recordingFiles,
     lastHour,
@@ -351,7 +353,7 @@ async function startWatching(
   const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
   const { disk } = persistence
   started.push(
-    startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
+    startPruner({ maintenance, flows: store.flows, log, keepDeliveredMs, keepFailedMs, mayPrune }),
     startCallRetention({ maintenance, log, keepMs, mayPrune }),
     startAuditRetention({ trail: store.audit, log, mayPrune }),
     recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
@@ -390,6 +392,11 @@ type Parts = {
   readonly recordings: Recordings
   readonly pbxs: PbxList
   readonly contacts: Awaited<ReturnType<typeof startContacts>>
+}
+
+/** Returns the event with which flows are tested. */
+function endedCall(): { readonly event: 'call_ended'; readonly body: string } {
+  return { event: 'call_ended', body: JSON.stringify(ALL_EXAMPLES.find(({ data }) => data.name === 'call_ended')) }
 }
 
 /** Creates the HTTP application with all its routes. */
@@ -467,7 +474,14 @@ async function createRoot(
       deliveryRoutes(
         auth,
         deliveries,
-        createTestSender({ store, attempt, templates, reserve: dispatcher.reserve, isOwner }),
+        createTestSender({
+          store,
+          attempt,
+          templates,
+          reserve: dispatcher.reserve,
+          isOwner,
+          flow: { templates, send: sending.sendStep, authorizer: sending.authorizer, sample: endedCall() },
+        }),
       ),
     )
     .use(openApiRoutes(() => root.routes, version))

@@ -27,3 +27,6 @@ export async function storeEvents(
   const stored = batch({ accountId, events }, { nowSteadyUs })
   return storedEventsOf(stored, await calls.batchStore(stored))
 }
+
+/** For pruners in tests without flows. */
+export const NO_FLOW_RECORDS = { keptPrune: async () => 0, flowProgressPrune: async () => 0 }

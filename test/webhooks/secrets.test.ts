@@ -6,7 +6,7 @@ import { createWebhookService, type WebhookService } from '../../src/webhooks/se
 import { ACCOUNT, LOG, listed } from '../deliveries/run/rig.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
-import { type OpenStore, openStore } from '../help/store.ts'
+import { NO_FLOW_RECORDS, type OpenStore, openStore } from '../help/store.ts'
 
 /** How long the secrets of URLs that left the list are kept. */
 
@@ -44,7 +44,7 @@ async function prune(): Promise<void> {
   }
   const counted = { ...maintenance, secretPrune }
   const kept = { keepDeliveredMs: 1e12, keepFailedMs: 1e12 }
-  const pruner = startPruner({ maintenance: counted, log: LOG, ...kept, nowUs: () => nowUs })
+  const pruner = startPruner({ maintenance: counted, flows: NO_FLOW_RECORDS, log: LOG, ...kept, nowUs: () => nowUs })
   await until('old secrets were searched for', () => rounds > 0)
   await pruner.stop()
 }

@@ -144,10 +144,10 @@ async function pendingBecause(
 
 function lines({ body, attempts, url, ...rest }: DeliveryDetail & { pending_because?: string }): string[] {
   const facts = Object.entries({ ...rest, url: masked(url) })
-  const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response }) => [
+  const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response, step, url: to }) => [
     at,
-    probe ? 'probe' : 'attempt',
-    status ?? error,
+    step === undefined ? (probe ? 'probe' : 'attempt') : `${step} ${to == null ? '' : masked(to)}`.trimEnd(),
+    status === null ? error : step !== undefined && error !== null ? `${status} ${error}` : status,
     `${duration_ms} ms`,
     address,
     response,

@@ -1,10 +1,12 @@
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import { allowListOf, httpUrl } from '../../app/settings.ts'
+import type { TestedFlow } from '../../deliveries/log/model.ts'
 import { sendTestRequest } from '../../deliveries/log/test-request.ts'
 import { createAttempts } from '../../deliveries/mqtt/attempts.ts'
 import { newExchange } from '../../deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../deliveries/sending/guarded-request.ts'
+import { newStepRequests } from '../../deliveries/sending/step-request.ts'
 import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
@@ -87,6 +89,7 @@ export function webhookCommand(program: Command): void {
   ofUrl('test', 'send one signed test request, which is not stored, and print the response')
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve; default: the setting of the running service')
+    .option('--send', 'of a flow: send its steps; else they are printed alone')
     .action(sendTest)
 }
 
@@ -477,15 +480,25 @@ function showPresets(name: string | undefined, { json }: { json?: boolean }): vo
   )
 }
 
-async function sendTest(url: string, flags: SendFlags): Promise<void> {
+async function sendTest(url: string, flags: SendFlags & { send?: boolean }): Promise<void> {
   const { json, account } = flags
   const { allow, proxy } = await sendingOf(flags)
   const { attempt, stop } = createAttempts({ allow, ...(proxy === undefined ? {} : { proxy }) })
-  const { status, error, duration_ms, response } = await onAccount(flags, async ({ templates }, accountId, store) =>
-    sendTestRequest({ store, attempt, templates }, accountId, url).catch((cause) => {
+  const tested = await onAccount(flags, async ({ templates }, accountId, store) => {
+    const sendStep = newStepRequests(newGuardedRequests({ allow, proxy }))
+    const flow = { templates, send: sendStep, authorizer: undefined, sample: endedCall() }
+    return await sendTestRequest(
+      { store, attempt, templates, flow },
+      { accountId, url, send: flags.send === true },
+    ).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
-    }),
-  ).finally(stop)
+    })
+  }).finally(stop)
+  if ('steps' in tested) {
+    printFlowTest(tested, { json, isSent: flags.send === true })
+    return
+  }
+  const { status, error, duration_ms, response } = tested
   if (json) printJson({ status, duration_ms, error, response })
   // Without an answer, the error is the whole result.
   else if (error === null)
@@ -493,6 +506,31 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
   // MQTT has no status.
   if (error !== null || (status !== null && (status < 200 || status >= 300)))
     throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)
+}
+
+/** Returns the event with which flows are tested. */
+const endedCall = () =>
+  ({
+    event: 'call_ended',
+    body: JSON.stringify(ALL_EXAMPLES.find(({ data }) => data.name === 'call_ended')),
+  }) as const
+
+function printFlowTest(tested: TestedFlow, { json, isSent }: { json: boolean | undefined; isSent: boolean }): void {
+  if (json) printJson(tested)
+  else
+    printTable(
+      ['step', 'request', 'outcome', 'body'],
+      tested.steps.map(({ step, method, url, status, error, body }) => [
+        step,
+        url === null ? '-' : `${method} ${url}`,
+        [status, error].filter((part) => part !== null).join(' ') || 'not sent',
+        oneLine(body ?? ''),
+      ]),
+      { whenEmpty: 'no step begins with call_ended' },
+    )
+  const failed = tested.steps.find(({ error }) => error !== null && !error.startsWith('skipped'))
+  if (failed !== undefined) throw new Fault('unavailable', `${failed.step}: ${failed.error}`)
+  if (!isSent && !json) printError('Nothing was sent: --send sends these requests.')
 }
 
 /** Returns how to send as the running service does, unless flags say otherwise. */

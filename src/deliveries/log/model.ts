@@ -4,9 +4,11 @@ import { CURSOR } from '../../http/paging.ts'
 import { UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { DELIVERY_STATES } from '../../store/operations/delivery-state.ts'
+import { METHODS, NAME_PATTERN } from '../../webhooks/flows/model.ts'
 
 /** The form of the id of a delivery. */
 export const DELIVERY_ID = { pattern: '^[0-9]+$', maxLength: 19 }
+const NAME = { pattern: NAME_PATTERN }
 const count = { minimum: 0 }
 const text = (description: string) => t.Union([t.String(), t.Null()], { description })
 const time = (description: string) => t.Union([t.String({ format: 'date-time' }), t.Null()], { description })
@@ -40,7 +42,7 @@ export const Delivery = t.Object({
 })
 export type Delivery = typeof Delivery.static
 
-/** One POST request. Without an answer `status` is `null`, else `error`. */
+/** One request. Without an answer `status` is `null`, else `error`. */
 export const LoggedAttempt = t.Object({
   at: t.String({ format: 'date-time', description: 'When the request was sent' }),
   probe: t.Optional(
@@ -51,6 +53,22 @@ export const LoggedAttempt = t.Object({
   error,
   address: text('The IP address to which the request went'),
   response,
+  step: t.Optional(
+    t.String({ description: 'Of a flow: the step that it was. `error` also says why it was skipped', form: NAME }),
+  ),
+  method: t.Optional(
+    t.Union([t.String({ form: { enum: METHODS } }), t.Null()], {
+      description: 'Of a flow: the method; `null`: there was no request',
+    }),
+  ),
+  url: t.Optional(
+    t.Union([t.String({ form: { format: 'uri' } }), t.Null()], {
+      description: 'Of a flow: the URL without its query; `null`: there was no request',
+    }),
+  ),
+  kept: t.Optional(
+    t.Array(t.String({ form: NAME }), { description: 'Of a flow: the names of the values that were kept' }),
+  ),
 })
 export type LoggedAttempt = typeof LoggedAttempt.static
 
@@ -103,3 +121,30 @@ export const Tested = t.Object({
   response,
 })
 export type Tested = typeof Tested.static
+
+/** A step of a flow in a test. */
+const TestedStep = t.Object({
+  step: t.String({ description: 'The name of the step; empty: of none' }),
+  method: t.String({ description: 'The method of its request', form: { enum: METHODS } }),
+  url: t.Union([t.String({ form: { format: 'uri' } }), t.Null()], {
+    description: 'The URL of its request; `null`: it makes none',
+  }),
+  headers: t.Array(t.String(), { description: 'The names of the headers of the webhook and the step' }),
+  body: text('The body of its request, with `***` for secrets'),
+  status: t.Union([Type.Integer({ form: { minimum: 100, maximum: 599 } }), t.Null()], {
+    description: 'The status of the response; `null` if there was none, or nothing was sent',
+  }),
+  error: text('Why it failed, or is skipped'),
+})
+export type TestedStep = typeof TestedStep.static
+
+/** The outcome of a test of a flow. */
+export const TestedFlow = t.Object({
+  steps: t.Array(TestedStep, { description: 'The steps that begin with `call_ended`, in their order' }),
+})
+export type TestedFlow = typeof TestedFlow.static
+
+export const TestRequest = t.Object({
+  url: t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL }),
+  send: t.Optional(t.Boolean({ description: 'Of a flow: its steps are sent; else they are rendered alone' })),
+})

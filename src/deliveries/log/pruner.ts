@@ -5,6 +5,7 @@ import type { Store } from '../../store/store.ts'
 
 type PrunerOptions = {
   readonly maintenance: Store['maintenance']
+  readonly flows: Pick<Store['flows'], 'keptPrune' | 'flowProgressPrune'>
   readonly log: Log
   readonly keepDeliveredMs: number
   readonly keepFailedMs: number
@@ -17,12 +18,14 @@ type PrunerOptions = {
 const EVERY_MS = 10 * 60_000
 /** What phones and agents do changes often, and is of no use for long. */
 const SHORT_LIVED_US = 86_400 * SECOND
+/** What a flow has kept for a call whose record is kept for longer. */
+const VALUES_KEPT_US = 30 * 86_400 * SECOND
 /** A URL that left the list may come back while its receiver still has the secret. */
 const SECRETS_KEPT_US = 365 * 86_400 * SECOND
 
 /** Starts deleting the records that are older than their retention, in small steps. */
 export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
-  const { maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune = () => true } = options
+  const { maintenance, flows, log, keepDeliveredMs, keepFailedMs, mayPrune = () => true } = options
   const { nowUs = wallUs, everyMs = EVERY_MS } = options
 
   async function prune(stopped: () => boolean): Promise<void> {
@@ -53,6 +56,14 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
     }
     pruned += await inSmallSteps(
       () => maintenance.webhookPrune(STEP),
+      () => !stopped(),
+    )
+    pruned += await inSmallSteps(
+      () => flows.keptPrune({ beforeUs: nowUs() - VALUES_KEPT_US, limit: STEP }),
+      () => !stopped() && mayPrune(),
+    )
+    pruned += await inSmallSteps(
+      () => flows.flowProgressPrune(STEP),
       () => !stopped(),
     )
     const beforeUs = nowUs() - SECRETS_KEPT_US

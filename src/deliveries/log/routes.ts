@@ -6,9 +6,19 @@ import { BODY_FAULTS, takes, takesNothing, takesOptional } from '../../http/body
 import { responses, success } from '../../http/envelope.ts'
 import { PageCursor, PageLimit } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
-import { UrlOnly } from '../../webhooks/model.ts'
-import { DELIVERY_ID, Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, Queued, Tested } from './model.ts'
+import {
+  DELIVERY_ID,
+  Delivery,
+  DeliveryDetail,
+  DeliveryFilter,
+  DeliveryPage,
+  Queued,
+  Tested,
+  TestedFlow,
+  TestRequest,
+} from './model.ts'
 import type { DeliveryService } from './service.ts'
+import type { SendTest } from './test-request.ts'
 
 const about = { tags: ['Deliveries'], security: [{ bearer: [] }] }
 
@@ -22,11 +32,8 @@ const Query = t.Composite([
 
 const Params = t.Object({ id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }) })
 
-/** A test request waits for its turn, then takes up to 10 s; with a margin. */
-const TEST_WITHIN_S = 30
-
-/** Sends the test request to a URL of an account. */
-type SendTest = (accountId: number, url: string) => Promise<typeof Tested.static>
+/** A test waits for its turn, then takes up to 10 s, that of a flow up to a minute and a request; with a margin. */
+const TEST_WITHIN_S = 100
 
 const DetailQuery = t.Object({
   probes: t.Optional(
@@ -113,15 +120,18 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       async ({ accountId, body, request, server }) => {
         // The server's idle timeout would cut off the response of a hanging test.
         server?.timeout(request, TEST_WITHIN_S)
-        return success(await sendTest(accountId, body.url), 'The test request was sent.')
+        const tested = await sendTest(accountId, body.url, { send: body.send ?? false })
+        const isSent = !('steps' in tested) || body.send === true
+        return success(tested, isSent ? 'The test request was sent.' : 'These are the requests; none was sent.')
       },
       {
-        ...takes(UrlOnly),
-        response: responses(Tested, 'unauthenticated', ...BODY_FAULTS),
+        ...takes(TestRequest),
+        response: responses(t.Union([Tested, TestedFlow]), 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Send one signed test request to a URL of the list',
           description:
-            'The request has a real signature and is stored nowhere. Two at a time for an account. It ignores pauses and limits.',
+            'The request has a real signature and is stored nowhere. Two at a time for an account. It ignores pauses and limits. Of a webhook with ' +
+            'a flow the steps that begin with `call_ended` are rendered with a sample, and sent with `"send": true` alone.',
           ...about,
         },
       },

@@ -194,14 +194,12 @@ export function deliveryOf(ids: OpaqueIds, row: DeliveryRow): Delivery {
   }
 }
 
-const attemptOf = ({ atUs, status, durationMs, error, address, response }: AttemptRow): LoggedAttempt => ({
-  at: rfc3339(atUs),
-  status,
-  duration_ms: durationMs,
-  error,
-  address,
-  response,
-})
+function attemptOf({ atUs, status, durationMs, error, address, response, step }: AttemptRow): LoggedAttempt {
+  const attempt = { at: rfc3339(atUs), status, duration_ms: durationMs, error, address, response }
+  if (step === undefined) return attempt
+  const { name, method, url, kept } = step
+  return { ...attempt, step: name, method, url, kept: [...kept] }
+}
 
 /** Returns the body rendered by the present options of the webhook, if they change it. */
 async function renderedOf(

@@ -12,7 +12,8 @@ import { attemptFor } from '../sending/custom-attempt.ts'
 import { TIMEOUT_MS } from '../sending/guarded-request.ts'
 import { traceparentOf } from '../sending/trace-context.ts'
 import { cachedWebhookOf, ownRequestsOf } from '../sending/webhook-cache.ts'
-import type { Tested } from './model.ts'
+import { type FlowTestOptions, testFlow } from './flow-test.ts'
+import type { Tested, TestedFlow } from './model.ts'
 
 type TestRequestOptions = {
   readonly store: Pick<Store, 'accounts' | 'webhooks' | 'queue'>
@@ -23,7 +24,16 @@ type TestRequestOptions = {
   /** Returns whether this process sends the deliveries of an account; without it another one does. */
   readonly isOwner?: (accountId: number) => boolean
   readonly nowUs?: NowUs
+  /** For webhooks with a flow. */
+  readonly flow?: FlowTestOptions
 }
+
+/** Sends the test request to a URL of an account; of a flow, if `send` is true. */
+export type SendTest = (
+  accountId: number,
+  url: string,
+  how?: { readonly send: boolean },
+) => Promise<Tested | TestedFlow>
 
 /** Test requests of an account at a time. */
 const MAX_AT_A_TIME = 2
@@ -32,15 +42,22 @@ const MAX_AT_A_TIME = 2
  * Sends one signed test request to a URL of an account's list; it is stored nowhere. Returns its outcome.
  * @throws Fault 422 when the URL is not in the list.
  */
-export async function sendTestRequest(deps: TestRequestOptions, accountId: number, url: string): Promise<Tested> {
-  return await sendTo(deps, await listedWebhook(deps.store, accountId, url))
+export async function sendTestRequest(
+  deps: TestRequestOptions,
+  { accountId, url, send = false }: { accountId: number; url: string; send?: boolean },
+): Promise<Tested | TestedFlow> {
+  return await sendTo(deps, await listedWebhook(deps.store, accountId, url), send)
 }
 
-async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise<Tested> {
+async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, isSent: boolean): Promise<Tested | TestedFlow> {
   const { store, attempt, templates, reserve, isOwner = () => false, nowUs = wallUs } = deps
   const { accountId } = webhook
   const atUs = nowUs()
   const recipient = cachedWebhookOf(webhook, atUs, ownRequestsOf(webhook, { templates, purpose: 'trying' }))
+  const { flow } = recipient
+  if (flow !== undefined && deps.flow === undefined) throw new Error('flows cannot be tested here')
+  const test = flow === undefined || deps.flow === undefined ? undefined : { options: deps.flow, flow }
+  if (test !== undefined && !isSent) return await testFlow(test.options, test.flow, { send: false })
   const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
   const time = rfc3339(atUs)
@@ -50,6 +67,12 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise
   const end = await reserve?.(webhook.id)
   let outcome: Outcome = { kind: 'aborted' }
   try {
+    if (test !== undefined) {
+      const tested = await testFlow(test.options, test.flow, { send: true })
+      if (tested.steps.some(({ status, error }) => status !== null && error === null))
+        outcome = { kind: 'delivered', status: 200 }
+      return tested
+    }
     const attempted = await attemptFor(attempt, recipient, sent)
     outcome = attempted.outcome
     const { durationMs, response } = attempted
@@ -66,14 +89,14 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise
  * Creates the sender of test requests, at most two per account at a time.
  * @throws Fault 429 above that, else like `sendTestRequest`.
  */
-export function createTestSender(deps: TestRequestOptions): (accountId: number, url: string) => Promise<Tested> {
+export function createTestSender(deps: TestRequestOptions): SendTest {
   const running = new Map<number, number>()
   const count = (accountId: number, by: number) => {
     const now = (running.get(accountId) ?? 0) + by
     if (now === 0) running.delete(accountId)
     else running.set(accountId, now)
   }
-  return async (accountId, url) => {
+  return async (accountId, url, { send } = { send: false }) => {
     const webhook = await listedWebhook(deps.store, accountId, url)
     if ((running.get(accountId) ?? 0) >= MAX_AT_A_TIME)
       throw new Fault(
@@ -85,7 +108,7 @@ export function createTestSender(deps: TestRequestOptions): (accountId: number, 
       )
     count(accountId, 1)
     try {
-      return await sendTo(deps, webhook)
+      return await sendTo(deps, webhook, send)
     } finally {
       count(accountId, -1)
     }

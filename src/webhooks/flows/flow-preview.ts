@@ -30,13 +30,16 @@ type Previewing = {
   readonly events: readonly PreviewedEvent[]
   readonly secrets: Iterable<string>
   readonly renderer: StepRenderer
+  /** Of an unknown answer each value that a step keeps is assumed to be its own name; else there is none. */
+  readonly areValuesAssumed?: boolean
 }
 
 /** A call makes tens of requests: more are left out. */
 const MAX_PREVIEWED = 200
 
 /** Returns the requests that events would cause, without making one. */
-export async function previewFlow({ flow, answers, webhookUrl, events, secrets, renderer }: Previewing) {
+export async function previewFlow(previewing: Previewing) {
+  const { flow, answers, webhookUrl, events, secrets, renderer, areValuesAssumed = false } = previewing
   const masked = secretMask(secrets)
   const keptOf = new Map<string, Kept>()
   const shown: PreviewedStep[] = []
@@ -90,7 +93,8 @@ export async function previewFlow({ flow, answers, webhookUrl, events, secrets, 
       const text = step.upload === null ? request.body : '(the recording)'
       show(step, { url: masked(joined.url), headers, body: text === null ? null : masked(text), answer })
       const { kept: found } = judge(step, { status: answer?.status ?? 200, json: answer?.body }, false)
-      keptOf.set(callId, { ...kept, ...found })
+      const assumed = areValuesAssumed && answer === null ? Object.keys(step.keep).map((name) => [name, name]) : []
+      keptOf.set(callId, { ...kept, ...Object.fromEntries(assumed), ...found })
       progress = progressAfter(progress, step, { element, count, as: 'done' })
     }
   }

@@ -23,7 +23,8 @@ const words = <const Values extends readonly [string, ...string[]]>(values: Valu
 const nullable = <Schema extends TSchema>(schema: Schema, description: string) =>
   t.Union([schema, t.Null()], { description })
 
-const NAME = '^[a-z][a-z0-9_]{0,39}$'
+/** The form of the names of steps, kept values and parameters. */
+export const NAME_PATTERN = '^[a-z][a-z0-9_]{0,39}$'
 const template = (description: string) => t.String({ maxLength: MAX_TEMPLATE_CHARACTERS, description })
 const pointer = (description: string) =>
   t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$', description, examples: ['/result/id'] })
@@ -32,7 +33,7 @@ const pointer = (description: string) =>
 export const STEP_EVENTS = [...SWITCH_NAMES, 'call_missed', 'call_held', 'call_resumed', 'recording_saved'] as const
 const stepEvent = words(STEP_EVENTS, 'A switch, or a kind of `events`')
 export type StepEvent = (typeof STEP_EVENTS)[number]
-const Keep = t.Record(t.String({ pattern: NAME }), pointer('Where the value is in the JSON answer'), {
+const Keep = t.Record(t.String({ pattern: NAME_PATTERN }), pointer('Where the value is in the JSON answer'), {
   ...closed,
   maxProperties: MAX_KEPT,
   description:
@@ -85,7 +86,7 @@ const UploadPart = t.Object(
   closed,
 )
 
-const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'] as const
+export const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** The fields of a request, which a log-in has too. */
 const requestFields = {
@@ -117,7 +118,7 @@ const stepFields = {
     description: '`recording`: the body is the recording (only of `recording_saved`); or a part of a form',
   }),
   keep: Keep,
-  needs: t.Array(t.String({ pattern: NAME }), {
+  needs: t.Array(t.String({ pattern: NAME_PATTERN }), {
     maxItems: MAX_KEPT,
     uniqueItems: true,
     description: 'Names of kept values: the step is skipped if one is absent',
@@ -125,7 +126,7 @@ const stepFields = {
   when: t.Array(Rule, { maxItems: MAX_RULES, description: 'Rules about the answer; without a match 2xx is `done`' }),
 }
 const stepHead = {
-  name: t.String({ pattern: NAME, description: 'Each name once in a flow' }),
+  name: t.String({ pattern: NAME_PATTERN, description: 'Each name once in a flow' }),
   on: t.Array(stepEvent, { minItems: 1, uniqueItems: true, description: 'The events that begin the step' }),
 }
 
@@ -203,7 +204,7 @@ export type LoginAuthorization = {
 }
 export type Authorization = OAuth2Authorization | LoginAuthorization
 
-const Parameters = t.Record(t.String({ pattern: NAME }), t.Unknown(), {
+const Parameters = t.Record(t.String({ pattern: NAME_PATTERN }), t.Unknown(), {
   ...closed,
   maxProperties: 100,
   description: 'Values for the templates, as `parameters`; or the parameters of the preset',
@@ -214,7 +215,7 @@ export type Parameters = Readonly<Record<string, unknown>>
 export const NewFlow = t.Object(
   {
     steps: t.Optional(t.Array(NewStep, { minItems: 1, maxItems: MAX_STEPS, description: 'Made in this order' })),
-    preset: t.Optional(t.String({ pattern: NAME, description: 'The name of a preset that has the steps' })),
+    preset: t.Optional(t.String({ pattern: NAME_PATTERN, description: 'The name of a preset that has the steps' })),
     parameters: t.Optional(Parameters),
     origins: t.Optional(
       t.Array(t.String({ maxLength: 300 }), {

@@ -11,7 +11,7 @@ import { prepared } from '../../../src/store/sqlite/engine/prepared.ts'
 import { createWebhookService } from '../../../src/webhooks/service.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { until } from '../../help/receiver.ts'
-import { openStore, storeEvents } from '../../help/store.ts'
+import { NO_FLOW_RECORDS, openStore, storeEvents } from '../../help/store.ts'
 import { ACCOUNT, LOG, listed } from '../run/rig.ts'
 
 const DAY_US = 86_400_000_000
@@ -85,6 +85,7 @@ function newStore() {
       }
       const rounds = startPruner({
         maintenance: { ...maintenance, secretPrune },
+        flows: NO_FLOW_RECORDS,
         log: LOG,
         ...WHOLE,
         nowUs: () => NOW_US,
@@ -181,7 +182,7 @@ test('many are deleted in small steps', async () => {
     return result
   }
   const watched = { ...maintenance, deliveryPrune }
-  const rounds = startPruner({ maintenance: watched, log: LOG, ...WHOLE, nowUs: () => NOW_US })
+  const rounds = startPruner({ maintenance: watched, flows: NO_FLOW_RECORDS, log: LOG, ...WHOLE, nowUs: () => NOW_US })
   await until('all that is old is gone', () => left.at(-1) === 1)
   await rounds.stop()
   const steps = left.map((count, index) => (left[index - 1] ?? 1_001) - count)
@@ -199,7 +200,14 @@ test('a store that cannot be written is waited for', async () => {
     return refusals < 3 ? Promise.reject(new Error('full')) : maintenance.deliveryPrune(step)
   }
   const refusing = { ...maintenance, deliveryPrune }
-  const rounds = startPruner({ maintenance: refusing, log: LOG, ...WHOLE, nowUs: () => NOW_US, everyMs: 10 })
+  const rounds = startPruner({
+    maintenance: refusing,
+    flows: NO_FLOW_RECORDS,
+    log: LOG,
+    ...WHOLE,
+    nowUs: () => NOW_US,
+    everyMs: 10,
+  })
   await until('it is gone all the same', () => !idsIn(store.db, 'events').includes(event))
   await rounds.stop()
 })

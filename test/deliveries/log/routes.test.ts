@@ -47,7 +47,7 @@ async function emit(accountId: number, callId: string, name: EventKind): Promise
 async function setUp(): Promise<void> {
   rig = await newRig({ scheduleMs: [60_000, 60_000] })
   const sendTest = (accountId: number, to: string) =>
-    sendTestRequest({ templates: TEMPLATES, store: rig.store, attempt }, accountId, to)
+    sendTestRequest({ templates: TEMPLATES, store: rig.store, attempt }, { accountId, url: to })
   api = await startApi(rig.store, (auth) => deliveryRoutes(auth, rig.deliveries, sendTest))
   token = await api.logIn('default')
   strangers = await api.logIn('strangers')

@@ -1,11 +1,17 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { testFlow } from '../../../src/deliveries/log/flow-test.ts'
+import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
+import { newStepRequests } from '../../../src/deliveries/sending/step-request.ts'
+import { cachedWebhookOf, ownRequestsOf } from '../../../src/deliveries/sending/webhook-cache.ts'
+import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import { NO_STEP } from '../../../src/store/operations/log.ts'
 import type { Authorizer } from '../../../src/webhooks/flows/authorizer.ts'
 import type { NewStep } from '../../../src/webhooks/flows/model.ts'
 import { faultOfSigned } from '../../../src/webhooks/signature.ts'
 import { until } from '../../help/receiver.ts'
+import { TEMPLATES } from '../../help/templates.ts'
 import { newFlowRig } from './flow-rig.ts'
-import { ACCOUNT } from './rig.ts'
+import { ACCOUNT, allowing } from './rig.ts'
 
 /** A request as the CRM of these tests gets it. */
 type Got = { method: string; path: string; query: string; headers: Record<string, string>; body: string }
@@ -582,5 +588,86 @@ describe('the pace', () => {
     await until('all eight requests came', () => at.length === 8)
     // A burst of one second, then four a second: the eighth comes a second after the fourth, at the earliest.
     expect((at[7] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(900)
+  })
+})
+
+describe('the test of a flow', () => {
+  const sample = EXAMPLES.find(({ data }) => data.name === 'call_ended')
+  const options = (more: object = {}) => ({
+    templates: TEMPLATES,
+    send: newStepRequests(newGuardedRequests({ allow: allowing('loopback') })),
+    authorizer: undefined,
+    sample: { event: 'call_ended', body: JSON.stringify(sample) } as const,
+    ...more,
+  })
+  const flow = {
+    steps: [
+      step('find', { method: 'GET', url: 'contacts', keep: { id: '/id' } }),
+      step('ring', { on: ['dial_started'] }),
+      step('add', {
+        url: 'contacts/{{ kept.id }}?key={{ parameters.key }}',
+        needs: ['id'],
+        headers: { 'X-Key': 'top-secret' },
+        body: '{"by":"{{ data.call.id }}","again":"top-secret"}',
+      }),
+      step('off', { if: 'false' }),
+    ],
+    parameters: { key: 'k' },
+  }
+  async function tested(how: { send: boolean }) {
+    const rig = await start()
+    await rig.setFlow(CRM, flow, { headers: { 'X-Account': 'account-secret' } })
+    const webhook = await rig.store.webhooks.webhookGetByUrl(ACCOUNT, CRM)
+    if (webhook === undefined) throw new Error('there is no webhook')
+    const own = ownRequestsOf(webhook, { templates: TEMPLATES, purpose: 'trying' })
+    const cached = cachedWebhookOf(webhook, Date.now() * 1_000, own)
+    if (cached.flow === undefined) throw new Error('there is no flow')
+    return { rig, steps: (await testFlow(options(), cached.flow, how)).steps }
+  }
+
+  test('renders the steps that begin when a call ends, and sends nothing', async () => {
+    const { steps } = await tested({ send: false })
+    expect(steps).toEqual([
+      {
+        step: 'find',
+        method: 'GET',
+        url: `${CRM}/contacts`,
+        headers: ['x-account'],
+        body: null,
+        status: null,
+        error: null,
+      },
+      {
+        step: 'add',
+        method: 'POST',
+        url: `${CRM}/contacts/id?key=k`,
+        headers: ['x-account', 'x-key'],
+        body: `{"by":"${sample?.data.call.id}","again":"***"}`,
+        status: null,
+        error: null,
+      },
+      {
+        step: 'off',
+        method: 'POST',
+        url: null,
+        headers: [],
+        body: null,
+        status: null,
+        error: 'skipped: its `if` says so',
+      },
+    ])
+    expect(got).toEqual([])
+  })
+
+  test('sends them if it is asked to, and stores nothing', async () => {
+    answer = ({ path }) => Response.json({ id: 42 }, { status: path.endsWith('42') ? 409 : 200 })
+    const { rig, steps } = await tested({ send: true })
+    expect(steps.map(({ step, url, status, error }) => [step, url, status, error])).toEqual([
+      ['find', `${CRM}/contacts`, 200, null],
+      ['add', `${CRM}/contacts/42?key=k`, 409, 'it answered 409'],
+    ])
+    expect(JSON.stringify(steps)).not.toMatch(/top-secret|account-secret/)
+    expect(got.map(({ headers }) => headers['x-account'])).toEqual(['account-secret', 'account-secret'])
+    expect(await rig.store.queue.pendingCount()).toBe(0)
   })
 })

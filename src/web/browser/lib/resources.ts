@@ -8,6 +8,7 @@ export type {
   DeliveryDetail,
   LoggedAttempt as Attempt,
   Tested as TestResult,
+  TestedFlow as FlowTestResult,
 } from '../../../deliveries/log/model.ts'
 export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'

@@ -24,14 +24,18 @@ export function AttemptList({ attempts, pending }: { attempts: readonly Attempt[
     <ol class="attempts">
       {attempts.map((attempt, at) => (
         <li key={at}>
-          <AttemptRow
-            attempt={attempt}
-            name={attempt.probe ? 'probe' : `attempt ${countAttempts(attempts.slice(0, at + 1))}`}
-          />
+          <AttemptRow attempt={attempt} name={nameOf(attempt, countAttempts(attempts.slice(0, at + 1)))} />
         </li>
       ))}
     </ol>
   )
+}
+
+/** Returns the name of an attempt: of a flow its step. */
+function nameOf({ probe, step, method, kept = [] }: Attempt, number: number): string {
+  if (step !== undefined)
+    return `${step}${method == null ? '' : `, ${method}`}${kept.length === 0 ? '' : `, keeps ${kept.join(', ')}`}`
+  return probe ? 'probe' : `attempt ${number}`
 }
 
 /** Returns how many of these count: probes of a webhook that is down do not. */
@@ -55,7 +59,8 @@ function AttemptRow({ attempt, name }: { attempt: Attempt; name: string }) {
       <div class="attempt-head">
         <span class={`attempt-status ${tone}`}>
           <Icon name={succeeded ? 'check' : 'cross'} />
-          {attempt.status ?? (attempt.error === null ? 'acknowledged' : 'no response')}
+          {attempt.status ??
+            (attempt.error === null ? 'acknowledged' : attempt.method === null ? 'not sent' : 'no response')}
         </span>
         <span class="muted" title={attempt.probe ? 'Sent while the webhook was down; it does not count.' : ''}>
           {name}

@@ -8,16 +8,20 @@ import { errorText, request } from '../../lib/api.ts'
 import { describeAnswer, isAccepted } from '../../lib/attempt-outcome.ts'
 import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds } from '../../lib/format.ts'
-import type { TestResult } from '../../lib/resources.ts'
+import type { FlowTestResult, TestResult } from '../../lib/resources.ts'
 
-/** Sends one signed request, marked as a test, and shows the response. */
+/** Sends one signed request, marked as a test, and shows the response; of a flow its steps, which are sent on demand. */
 export function TestDialog({ url, onClose }: { url: string; onClose: () => void }) {
-  const [result, setResult] = useState<TestResult | null>(null)
+  const [result, setResult] = useState<TestResult | FlowTestResult | null>(null)
   const [error, setError] = useState<string | null>(null)
   const [busy, setBusy] = useState(true)
+  const isFlow = result !== null && 'steps' in result
   const send = async () => {
     setBusy(true)
-    const response = await request<TestResult>('POST', '/integration/webhook/test', { url })
+    const response = await request<TestResult | FlowTestResult>('POST', '/integration/webhook/test', {
+      url,
+      send: isFlow,
+    })
     setBusy(false)
     setError(response.ok ? null : errorText(response))
     setResult(response.ok ? response.result : null)
@@ -33,14 +37,24 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
       <div aria-live="polite">
         {busy ? <p class="loading">Sending a signed request. This takes at most 10 seconds…</p> : null}
         {error === null || busy ? null : <ErrorMessage text={error} />}
-        {result === null || busy ? null : <TestOutcome result={result} />}
+        {result === null || busy ? null : 'steps' in result ? (
+          <FlowOutcome result={result} />
+        ) : (
+          <TestOutcome result={result} />
+        )}
       </div>
-      <p class="hint">
-        The request is marked with the name <code>test</code>. It is no call event, and it is stored nowhere.
-      </p>
+      {isFlow ? (
+        <p class="hint">
+          These are the steps that begin when a call ends, with a made-up call. Sending them creates it in the CRM.
+        </p>
+      ) : (
+        <p class="hint">
+          The request is marked with the name <code>test</code>. It is no call event, and it is stored nowhere.
+        </p>
+      )}
       <div class="actions end">
         <button type="button" onClick={send} disabled={busy}>
-          <Icon name="send" /> Send again
+          <Icon name="send" /> {isFlow ? 'Send the steps' : 'Send again'}
         </button>
         <button type="button" class="primary" onClick={onClose}>
           Done
@@ -70,6 +84,27 @@ function TestOutcome({ result }: { result: TestResult }) {
       ) : (
         <CodeBlock text={result.response} label="the response" />
       )}
+    </>
+  )
+}
+
+function FlowOutcome({ result: { steps } }: { result: FlowTestResult }) {
+  if (steps.length === 0) return <p class="muted">No step begins when a call ends.</p>
+  return (
+    <>
+      {steps.map((step, at) => (
+        <section key={at}>
+          <p class={step.error === null ? 'outcome good' : 'outcome bad'}>
+            <Icon name={step.error === null ? 'check' : 'cross'} />
+            <strong>{step.step}</strong>
+            <span>
+              {step.method} {step.url ?? ''} {step.status ?? ''}
+            </span>
+          </p>
+          {step.error === null ? null : <p class="dialog-text">{step.error}</p>}
+          {step.body === null || step.body === '' ? null : <CodeBlock text={step.body} label="the body" />}
+        </section>
+      ))}
     </>
   )
 }

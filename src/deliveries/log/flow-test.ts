@@ -1,0 +1,178 @@
+import { newUuid } from '../../lib/id.ts'
+import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
+import type { FlowStore } from '../../store/operations/flows.ts'
+import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
+import { previewFlow } from '../../webhooks/flows/flow-preview.ts'
+import { secretMask } from '../../webhooks/flows/flow-secrets.ts'
+import { createStepRenderer } from '../../webhooks/flows/step-renderer.ts'
+import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
+import type { LoadedDelivery } from '../queue/delivery.ts'
+import { createFlowTurns, type FlowWebhook } from '../sending/flow-turn.ts'
+import type { SendStep, StepRequest } from '../sending/step-request.ts'
+import type { TurnRecord } from '../sending/turn-record.ts'
+import type { TestedFlow, TestedStep } from './model.ts'
+
+export type FlowTestOptions = {
+  readonly templates: TemplateRenderer
+  readonly send: SendStep
+  /** Absent on the command line, which would take a rotated token from the service. */
+  readonly authorizer: Authorizer | undefined
+  /** The body of the event that is played. */
+  readonly sample: { readonly event: 'call_ended'; readonly body: string }
+  readonly nowUs?: NowUs
+}
+
+/** Who tests waits for the answer: a step that is left then is not sent. */
+const MAX_MS = 60_000
+const MAX_TURNS = 200
+
+/** Plays the sample of an event to a flow; nothing is stored. Without `send` its requests are only rendered. */
+export async function testFlow(
+  options: FlowTestOptions,
+  webhook: FlowWebhook,
+  { send }: { send: boolean },
+): Promise<TestedFlow> {
+  const { flow } = webhook
+  if ('problem' in flow) return { steps: [{ ...NO_REQUEST, step: '', method: 'POST', error: flow.problem }] }
+  return send ? await sendSteps(options, webhook) : await renderSteps(options, webhook)
+}
+
+const NO_REQUEST = { url: null, headers: [], body: null, status: null, error: null }
+
+async function renderSteps({ templates, sample }: FlowTestOptions, webhook: FlowWebhook): Promise<TestedFlow> {
+  const { flow, accountId, secrets, url } = webhook
+  if ('problem' in flow) return { steps: [] }
+  const shown = await previewFlow({
+    flow,
+    answers: new Map(),
+    webhookUrl: url,
+    events: [{ name: sample.event, callId: 'sample', body: sample.body }],
+    secrets,
+    renderer: createStepRenderer(templates, { accountId, purpose: 'trying' }),
+    areValuesAssumed: true,
+  })
+  const own = Object.keys(webhook.headers).map((name) => name.toLowerCase())
+  return {
+    steps: shown.map(({ step, method, url, headers, body, skipped, error }) => ({
+      step,
+      method,
+      url,
+      headers: url === null ? [] : [...new Set([...own, ...headers.map((name) => name.toLowerCase())])],
+      body,
+      status: null,
+      error: error ?? skipped,
+    })),
+  }
+}
+
+async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promise<TestedFlow> {
+  const { sample, nowUs = wallUs } = options
+  const sent: StepRequest[] = []
+  const memory = newMemory()
+  const makeTurn = createFlowTurns({
+    flows: memory.flows,
+    async send(request) {
+      sent.push(request)
+      return await options.send(request)
+    },
+    authorizer: options.authorizer ?? WITHOUT_AUTHORIZER,
+    openRecording: () => Promise.reject(new Error('call_ended has no recording')),
+    nowUs,
+  })
+  const delivery = deliveryOf(webhook, sample, nowUs())
+  const steps: TestedStep[] = []
+  const untilMs = performance.now() + MAX_MS
+  for (let turns = 0; turns < MAX_TURNS && performance.now() < untilMs; turns += 1) {
+    sent.length = 0
+    const { outcome, turn } = await makeTurn(webhook, delivery, undefined)
+    if (turn !== undefined) {
+      steps.push(...stepsOf(turn, sent, webhook, outcome.kind === 'refused'))
+      memory.note(turn)
+    }
+    if (outcome.kind === 'advanced') continue
+    const { reason } = { reason: undefined, ...outcome }
+    // What failed before a request is in no attempt.
+    if (outcome.kind === 'deferred') steps.push({ ...NO_REQUEST, step: '', method: 'POST', error: reason ?? null })
+    return { steps }
+  }
+  steps.push({
+    ...NO_REQUEST,
+    step: '',
+    method: 'POST',
+    error: 'the steps that follow were not sent: a test ends here',
+  })
+  return { steps }
+}
+
+const WITHOUT_AUTHORIZER: Authorizer = {
+  authorize: async () => ({ reason: 'it is used by the service alone: test the webhook in the page', retryAfterMs: 0 }),
+  renew: async () => ({ reason: 'it is renewed by the service alone: test the webhook in the page', retryAfterMs: 0 }),
+}
+
+/** Keeps the progress of a test in memory. */
+function newMemory() {
+  let progress: TurnRecord['progress'] = {}
+  let kept: TurnRecord['kept'] = {}
+  const flows: Pick<FlowStore, 'flowGet'> = {
+    flowGet: async ({ callIds: [callId = ''] }) => ({ progress, kept: new Map([[callId, kept]]) }),
+  }
+  return {
+    flows,
+    note(turn: TurnRecord): void {
+      progress = turn.progress
+      kept = { ...kept, ...turn.kept }
+    },
+  }
+}
+
+/** A delivery that is stored nowhere. */
+function deliveryOf(
+  { id: webhookId, accountId }: FlowWebhook,
+  { event, body }: FlowTestOptions['sample'],
+  atUs: number,
+): LoadedDelivery {
+  const uuid = newUuid(atUs)
+  return {
+    id: 0,
+    accountId,
+    webhookId,
+    callId: uuid,
+    event,
+    uuid,
+    body,
+    atUs,
+    generation: 1,
+    sinceUs: atUs,
+    tries: 0,
+    attemptsMade: 0,
+    dueUs: undefined,
+    phase: 'in flight',
+    state: 'pending',
+    plan: 'schedule',
+  }
+}
+
+/** Returns the attempts of a turn, each with the request that it made. */
+function stepsOf(
+  { attempts }: TurnRecord,
+  sent: readonly StepRequest[],
+  { secrets }: FlowWebhook,
+  isRefused: boolean,
+): TestedStep[] {
+  const mask = secretMask(secrets)
+  const requests = [...sent]
+  return attempts.map(({ status, error, step }, at) => {
+    const request = step?.url == null ? undefined : requests.shift()
+    const { method = 'POST', body = null, url, headers = {} } = request ?? {}
+    const names = Object.keys(headers).filter((name) => !/^(webhook-.*|traceparent)$/.test(name))
+    return {
+      step: step?.name ?? '',
+      method,
+      url: url === undefined ? null : mask(url),
+      headers: names,
+      body: typeof body === 'string' ? mask(body) : null,
+      status,
+      error: error === null ? (isRefused && at === attempts.length - 1 ? `it answered ${status}` : null) : mask(error),
+    }
+  })
+}
