@@ -10,7 +10,7 @@ import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds } from '../../lib/format.ts'
 import type { FlowTestResult, TestResult } from '../../lib/resources.ts'
 
-/** Sends one signed request, marked as a test, and shows the response; of a flow its steps, which are sent on demand. */
+/** Sends a signed request, marked as a test, and shows the response; of a flow its steps, which are sent on demand. */
 export function TestDialog({ url, onClose }: { url: string; onClose: () => void }) {
   const [result, setResult] = useState<TestResult | FlowTestResult | null>(null)
   const [error, setError] = useState<string | null>(null)
