@@ -64,7 +64,7 @@ const present = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 /** Returns the place of an error of a flow of one step in the settings. */
-const pathOf = (path: string): string => path.replace(/^\/flow(\/steps\/0)?/, '')
+const pathOf = (path: string): string => path.replace(/^(\/flow)?(\/steps\/0)?/, '')
 
 function presetErrors(name: string, url: unknown, parameters: unknown): FieldError[] {
   const preset = presetOf(name)
@@ -77,7 +77,12 @@ function presetErrors(name: string, url: unknown, parameters: unknown): FieldErr
   if (url === undefined) errors.push({ path: '/url', message: 'is missing beside parameters' })
   const flow = { preset: name, parameters: parameters ?? {} }
   const found = flowErrors(flow, { url, body: null, withCredentials: false })
-  return [...errors, ...found.map((error) => ({ ...error, path: pathOf(error.path) }))]
+  // What only the steps of the preset need is not asked for.
+  const secret = preset.parameters.filter(({ type }) => type === 'secret').map((one) => `/parameters/${one.name}`)
+  const own = found
+    .map((error) => ({ ...error, path: pathOf(error.path) }))
+    .filter(({ path, message }) => !message.startsWith('is missing') || secret.includes(path))
+  return [...errors, ...own]
 }
 
 const baseOf = (url: string): string => `${TEMPLATE_URL.exec(url)?.[1] ?? ''}/`
