@@ -142,7 +142,7 @@ export const ODOO: Preset = {
       ...call(
         'mail.message',
         'load',
-        '{"fields":["id","model","res_id","message_type","subtype_id/id","date","subject","body"{% if kept.owner %},"author_id/.id"{% endif %}],"data":[["hookswitch.call_{{ key }}","res.partner","{{ kept.contact }}","comment","mail.mt_note",{{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }},{{ title }},{{ facts | escape | newline_to_br }}{% if kept.owner %},"{{ kept.owner }}"{% endif %}]]}',
+        '{"context":{"tz":"UTC"},"fields":["id","model","res_id","message_type","subtype_id/id","date","subject","body"{% if kept.owner %},"author_id/.id"{% endif %}],"data":[["hookswitch.call_{{ key }}","res.partner","{{ kept.contact }}","comment","mail.mt_note",{{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }},{{ title }},{{ facts | escape | newline_to_br }}{% if kept.owner %},"{{ kept.owner }}"{% endif %}]]}',
         NUMBER + TITLE + FACTS + CALL_KEY,
       ),
       ...keeping('note', '/ids/0'),

@@ -78,6 +78,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
   }
 
   async function trialOf(accountId: number, { url, preset: name, parameters = {} }: PresetTrial): Promise<Trial> {
+    checkUrl(url)
     const preset = presetByName(name)
     if (preset === undefined) throw invalid([{ path: '/preset', message: 'is no preset of this version' }])
     const given = await withStoredSecrets(accountId, url, { preset: name, parameters })
@@ -180,6 +181,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
       accountId: number,
       { url, flow, events }: { url: string; flow?: NewFlow; events: readonly PreviewedEvent[] },
     ): Promise<CallPreview> {
+      checkUrl(url)
       const errors = flowErrors(flow, { url, body: null, withCredentials: false })
       if (errors.length > 0) throw invalid(errors)
       const given = await withStoredSecrets(accountId, url, flow ?? (await storedFlow(accountId, url)))
@@ -231,6 +233,12 @@ type Asked = PresetCheck & { readonly json: unknown }
 const NO_EVENT = '{"time":null,"data":{}}'
 
 const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', INVALID, { errors })
+
+/** @throws Fault 422 when it is no base of requests. */
+function checkUrl(url: string): void {
+  if (!/^https?:/i.test(url) || !URL.canParse(url))
+    throw invalid([{ path: '/url', message: 'must be an absolute http: or https: URL' }])
+}
 
 function jsonOf(text: string | null): unknown {
   try {

@@ -91,6 +91,8 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
             messages: [{ type: 'error', message: `Missing required value for the field ${missing}` }],
           },
         }
+      // A time without a zone is in the zone of the context, else of the user.
+      if (row.date !== undefined && at(named, 'context', 'tz') !== 'UTC') return { fault: 'the zone of the date' }
       if (model === 'mail.message' && !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(String(row.date)))
         return { fault: 'date' }
       if (row['user_id/.id'] !== undefined && !USERS.includes(Number(row['user_id/.id'])))
