@@ -14,6 +14,14 @@ type Alert =
       readonly reason?: string | undefined
     }
   | {
+      /** A trunk has been rejected or unreachable for a while, or is up again; with a reason it is no longer there. */
+      readonly what: 'trunk'
+      readonly state: 'down' | 'up'
+      /** The name of the trunk, with that of its PBX. */
+      readonly name: string
+      readonly reason?: string | undefined
+    }
+  | {
       /** Backups fail, or succeed again. */
       readonly what: 'backup'
       readonly state: 'failed' | 'succeeded'
@@ -93,10 +101,13 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
 }
 
 /** The key of a body that has what the alert is about. */
-const KEYS = { webhook: 'url', pbx: 'pbx', backup: 'backup', authorization: 'url' } as const satisfies Record<
-  Alert['what'],
-  string
->
+const KEYS = {
+  webhook: 'url',
+  pbx: 'pbx',
+  trunk: 'trunk',
+  backup: 'backup',
+  authorization: 'url',
+} as const satisfies Record<Alert['what'], string>
 
 /** Returns the JSON body of an alert. Slack, Mattermost and Google Chat show its `text`. */
 function bodyOf(alert: Alert, atUs: number) {
@@ -114,6 +125,10 @@ function sentence({ what, state, name, reason }: Alert): string {
     return state === 'refused'
       ? `The authorization of ${inert(name)} is refused${why}. Its deliveries are kept until it is mended.`
       : `The authorization of ${inert(name)} works again.`
+  if (what === 'trunk') {
+    if (state === 'down') return `The trunk ${inert(name)} is down${why}.`
+    return reason === undefined ? `The trunk ${inert(name)} is up again.` : `The trunk ${inert(name)} is gone${why}.`
+  }
   const subject = `The ${what === 'pbx' ? 'PBX' : 'webhook'} ${inert(name)}`
   if (state === 'down') return `${subject} has been down for 5 minutes${why}.`
   return reason === undefined ? `${subject} is up again.` : `${subject} is watched no more${why}.`

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import { type Alerts, createAlerts } from '../alerts/alerts.ts'
 import { startPbxAlerts } from '../alerts/pbx-alerts.ts'
+import { startTrunkAlerts } from '../alerts/trunk-alerts.ts'
 import { createAudit, createOperatorLog } from '../auth/audit.ts'
 import { startAuditRetention } from '../auth/audit-retention.ts'
 import { auditRoutes } from '../auth/audit-routes.ts'
@@ -358,6 +359,7 @@ async function startWatching(
     startAuditRetention({ trail: store.audit, log, mayPrune }),
     recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
     startPbxAlerts({ status: watch.status, alerts, store, log }),
+    startTrunkAlerts({ present: watch.present, afterMs: config.alertTrunkMs, alerts, store, log }),
     ...backupsOf(config, { alerts, log }),
     alerts,
   )
@@ -418,6 +420,7 @@ async function createRoot(
     disk,
     node: persistence.cluster?.keeper,
     pbxs: watch.status,
+    states: watch.present,
     unstored: watch.waiting,
     steadyUs: clock.steadyUs,
   })

@@ -184,8 +184,14 @@ export const SETTINGS = {
   alertUrl: {
     flag: '--alert-url <url>',
     description:
-      'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, and when it is up again; when a backup fails',
+      'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, or a trunk for a minute, and when it is up again; when a backup fails',
     read: optional((given) => httpUrl('--alert-url', given)),
+  },
+  alertTrunkMs: {
+    flag: '--alert-trunk <duration>',
+    description: 'how long a trunk has to be down until the alert URL gets a POST',
+    default: '1m',
+    read: required((given) => duration('--alert-trunk', given)),
   },
 } as const satisfies Readonly<Record<string, Setting>>
 

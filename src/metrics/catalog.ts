@@ -134,6 +134,30 @@ export const METRICS = {
     help: 'PBX events that were skipped because processing them failed',
     labels: ['pbx'],
   },
+  phones: {
+    name: 'hookswitch_phones',
+    type: 'gauge',
+    help: 'Phones of a PBX, by state (registered, unregistered, unreachable)',
+    labels: ['pbx', 'state'],
+  },
+  trunks: {
+    name: 'hookswitch_trunks',
+    type: 'gauge',
+    help: 'Trunks of a PBX, by state (registered, rejected, unreachable, reachable, unknown)',
+    labels: ['pbx', 'state'],
+  },
+  agents: {
+    name: 'hookswitch_agents',
+    type: 'gauge',
+    help: 'Agents of a PBX, by state (available, busy, paused, logged_out, unreachable), once for each of their queues',
+    labels: ['pbx', 'state'],
+  },
+  callersWaiting: {
+    name: 'hookswitch_callers_waiting',
+    type: 'gauge',
+    help: 'Callers who wait in the queues of a PBX',
+    labels: ['pbx'],
+  },
   callsWithoutAccount: {
     name: 'hookswitch_calls_without_account_total',
     type: 'counter',

@@ -52,6 +52,24 @@ const ROWS: readonly Row[] = [
         targets: [perSecond(METRICS.pbxUntrusted, 'untrusted'), perSecond(METRICS.pbxFailed, 'failed')],
       },
       {
+        title: 'Phones, by state',
+        unit: 'short',
+        targets: [{ expr: `sum by (state) (${of(METRICS.phones)})`, legend: '{{state}}' }],
+      },
+      {
+        title: 'Trunks, by state',
+        unit: 'short',
+        targets: [{ expr: `sum by (pbx, state) (${of(METRICS.trunks)})`, legend: '{{pbx}} {{state}}' }],
+      },
+      {
+        title: 'Agents and waiting callers',
+        unit: 'short',
+        targets: [
+          { expr: `sum by (state) (${of(METRICS.agents)})`, legend: '{{state}}' },
+          sum(METRICS.callersWaiting, 'callers waiting'),
+        ],
+      },
+      {
         title: 'Calls without an account per second',
         description: 'Calls on a PBX with tenants that show a name for which there is no account',
         unit: 'short',

@@ -10,6 +10,8 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import { PBX_STATES } from '../pbx/watch/model.ts'
 import type { WatchedStatus } from '../pbx/watch/watched-pbx.ts'
+import type { Present } from '../states/board/subject.ts'
+import { AGENT_STATES, PHONE_STATES, TRUNK_STATES } from '../states/model.ts'
 import type { DiskWatch } from '../store/sqlite/engine/disk-space.ts'
 import type { Store } from '../store/store.ts'
 import { METRICS, type MetricDefinition } from './catalog.ts'
@@ -22,6 +24,8 @@ type Watched = {
   /** The node, where several share a database. */
   readonly node?: { counts(): { readonly accounts: number; readonly pbxs: number }; isTrusted(): boolean } | undefined
   readonly pbxs: () => readonly WatchedStatus[]
+  /** Returns what is known of each PBX that this node is connected to, by its name. */
+  readonly states: () => ReadonlyMap<string, readonly Present[]>
   /** Returns the number of events that were emitted but are not stored yet. */
   readonly unstored: () => number
   /** The steady clock, by which retries are due. */
@@ -68,7 +72,10 @@ function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Reg
   return { name, help, labelNames: [...labels], registers: [registry] }
 }
 
-function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, unstored, steadyUs }: Watched): void {
+function addGauges(
+  registry: Registry,
+  { store, dispatcher, disk, node, pbxs, states, unstored, steadyUs }: Watched,
+): void {
   /** An unknown value has no sample: 0 would be a value. */
   const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number | undefined>) =>
     new Gauge({
@@ -106,6 +113,7 @@ function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, un
   gauge(METRICS.diskNearlyFull, () => Number(disk.nearlyFull()))
   gauge(METRICS.memory, () => process.memoryUsage.rss())
   perPbx(registry, pbxs)
+  ofStates(registry, states)
   ofNode(registry, node)
   recordingGauge(registry, store)
 }
@@ -164,6 +172,37 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   counter(METRICS.pbxFailed, ({ faults }) => faults)
   counter(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
   counter(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
+}
+
+const STATES_OF = { phone: PHONE_STATES, trunk: TRUNK_STATES, agent: AGENT_STATES } as const
+const METRIC_OF = { phone: METRICS.phones, trunk: METRICS.trunks, agent: METRICS.agents } as const
+
+/** How many phones, trunks and agents are in each state, and callers in queues. Their names are no labels. */
+function ofStates(registry: Registry, states: Watched['states']): void {
+  for (const kind of ['phone', 'trunk', 'agent'] as const)
+    new Gauge({
+      ...settingsOf(METRIC_OF[kind], registry),
+      collect() {
+        this.reset()
+        for (const [pbx, present] of states()) {
+          const counts = new Map<string, number>(STATES_OF[kind].map((state) => [state, 0]))
+          for (const one of present)
+            if (one.kind === kind) counts.set(one.state.state, (counts.get(one.state.state) ?? 0) + 1)
+          for (const [state, count] of counts) this.set({ pbx, state }, count)
+        }
+      },
+    })
+  new Gauge({
+    ...settingsOf(METRICS.callersWaiting, registry),
+    collect() {
+      this.reset()
+      for (const [pbx, present] of states()) {
+        let waiting = 0
+        for (const one of present) if (one.kind === 'queue') waiting += one.state.waiting
+        this.set({ pbx }, waiting)
+      }
+    },
+  })
 }
 
 /** Prometheus gives up a scrape after 10 s: a value that the store has not returned in this time is left out. */

@@ -13,6 +13,7 @@ const flags: GivenSettings = {
   retention: '30d',
   retentionFailed: '90d',
   retentionCalls: '90d',
+  alertTrunk: '1m',
   host: [],
   recordingsFrom: [],
   recordingLink: '7d',

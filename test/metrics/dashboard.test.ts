@@ -14,7 +14,15 @@ async function scraped(): Promise<Map<string, string>> {
   await using rig = await newRig({ observer: metrics.observer })
   const { store, dispatcher } = rig
   const disk = { freeBytes: () => 1, nearlyFull: () => false, stop: async () => {} }
-  metrics.watch({ store, dispatcher, disk, pbxs: () => [], unstored: () => 0, steadyUs: rig.clock.steadyUs })
+  metrics.watch({
+    store,
+    dispatcher,
+    disk,
+    states: () => new Map(),
+    pbxs: () => [],
+    unstored: () => 0,
+    steadyUs: rig.clock.steadyUs,
+  })
   const types = [...(await metrics.text()).matchAll(/^# TYPE (\w+) (\w+)$/gm)]
   return new Map(types.map(([, name = '', type = '']) => [name, type]))
 }

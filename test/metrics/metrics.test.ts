@@ -5,6 +5,7 @@ import { SECOND } from '../../src/lib/time.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { metricsRoutes } from '../../src/metrics/routes.ts'
 import type { WatchedStatus } from '../../src/pbx/watch/watched-pbx.ts'
+import type { Present } from '../../src/states/board/subject.ts'
 import { type DiskWatch, NO_DISK } from '../../src/store/sqlite/engine/disk-space.ts'
 import { newRig } from '../deliveries/run/rig.ts'
 import { startApi } from '../help/api.ts'
@@ -23,6 +24,30 @@ const url = (path: string) => `${receiver.url}/${path}`
 afterEach(() => {
   receiver.received.length = 0
 })
+
+const since = '2026-11-20T21:50:00.104118Z'
+const STATES: ReadonlyMap<string, readonly Present[]> = new Map([
+  [
+    'office',
+    [
+      {
+        kind: 'phone',
+        state: { extension: '101', name: null, state: 'registered', since, device: 'idle', contacts: 1 },
+      },
+      {
+        kind: 'phone',
+        state: { extension: '102', name: null, state: 'registered', since, device: 'idle', contacts: 1 },
+      },
+      { kind: 'trunk', state: { trunk: 'carrier', state: 'rejected', since, reason: null } },
+      { kind: 'agent', state: { extension: '101', queue: 'support', state: 'paused', reason: null, since } },
+      {
+        kind: 'queue',
+        state: { queue: 'support', waiting: 3, longest_wait: 0, available: 0, busy: 0, paused: 1 },
+        waitingSinceUs: 0,
+      },
+    ],
+  ],
+])
 
 const PBX: WatchedStatus = {
   name: 'of"fice',
@@ -56,7 +81,15 @@ async function measured(options: Parameters<typeof newRig>[0] = {}, disk: DiskWa
   const metrics = createMetrics()
   const rig = await newRig({ scheduleMs: [], observer: metrics.observer, ...options })
   const { store, dispatcher } = rig
-  metrics.watch({ store, dispatcher, disk, pbxs: () => [PBX], unstored: () => 3, steadyUs: rig.clock.steadyUs })
+  metrics.watch({
+    store,
+    dispatcher,
+    disk,
+    pbxs: () => [PBX],
+    states: () => STATES,
+    unstored: () => 3,
+    steadyUs: rig.clock.steadyUs,
+  })
   const scrape = async () => readScrape(await metrics.text())
   return {
     rig,
@@ -82,6 +115,17 @@ test('attempts are counted by outcome, deliveries by state, and each is timed on
   expect(['delivered', 'failed', 'cancelled'].map(ended)).toEqual([2, 4, undefined])
   const counts = ['first_attempt', 'delivered', 'attempt'].map((of) => sumOf(samples, `hookswitch_${of}_seconds_count`))
   expect(counts).toEqual([6, 2, 6])
+})
+
+test('phones, trunks and agents are counted by state, and the callers who wait', async () => {
+  await using all = await measured()
+  const samples = await all.scrape()
+  const count = (name: string, labels: Record<string, string> = {}) => sumOf(samples, name, labels)
+  expect(count('hookswitch_phones', { pbx: 'office', state: 'registered' })).toBe(2)
+  expect(count('hookswitch_phones', { pbx: 'office', state: 'unreachable' })).toBe(0)
+  expect(count('hookswitch_trunks', { pbx: 'office', state: 'rejected' })).toBe(1)
+  expect(count('hookswitch_agents', { pbx: 'office', state: 'paused' })).toBe(1)
+  expect(count('hookswitch_callers_waiting', { pbx: 'office' })).toBe(3)
 })
 
 test('a retry is no first attempt', async () => {
@@ -172,6 +216,7 @@ test('while the store cannot be read, all that does not need it is measured', as
     disk: NO_DISK,
     node: { counts: () => ({ accounts: 2, pbxs: 1 }), isTrusted: () => isAvailable },
     pbxs: () => [PBX],
+    states: () => STATES,
     unstored: () => 3,
     // Each scrape is long after the one before.
     steadyUs: createSteps(clock.steadyUs(), 60 * SECOND),

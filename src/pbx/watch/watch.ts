@@ -27,6 +27,8 @@ export type Watch = {
    * that other nodes watch, as those stored them. @throws Fault `unavailable`.
    */
   states(accountId: number, pbx?: string): Promise<Iterable<Present>>
+  /** Returns what is known of each PBX that this node is connected to, of all accounts, by its name. */
+  present(): ReadonlyMap<string, readonly Present[]>
   /** Returns how many events are emitted but not on disk yet, of all PBXs. */
   waiting(): number
   stop(): Promise<void>
@@ -73,6 +75,12 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
         ...own.flatMap((pbx) => [...pbx.states(accountId)]),
       ]
     },
+    present: () =>
+      new Map(
+        running().flatMap((pbx) =>
+          pbx.status().state === 'up' ? [[pbx.source.name, [...pbx.present()]] as const] : [],
+        ),
+      ),
     waiting: () => running().reduce((sum, pbx) => sum + pbx.waiting(), 0),
     stop: slots.stop,
   }

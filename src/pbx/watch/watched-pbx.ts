@@ -59,6 +59,8 @@ export type WatchedPbx = {
   endpoints(): readonly KnownEndpoint[]
   /** Returns the phones, trunks, agents and queues of an account as they are now. */
   states(accountId: number): Iterable<Present>
+  /** Returns those of all accounts, and of none. */
+  present(): Iterable<Present>
   waiting(): number
   /** Connects, if it is not connected. */
   connect(): void
@@ -144,7 +146,8 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     callCounts: () =>
       new Map([...memory.accountsWithCalls().map((id) => [id, 0] as const), ...ingest.liveCallCounts()]),
     endpoints: () => memory.endpoints.list(),
-    states: (accountId) => states.presentOf((account) => pbxs.accounts.get(account) === accountId),
+    states: (accountId) => states.presentOf((account) => account !== null && pbxs.accounts.get(account) === accountId),
+    present: () => states.presentOf(() => true),
     waiting: ingest.pendingEvents,
     connect() {
       supervisor ??= start()

@@ -558,9 +558,13 @@ export function takeUnstored(board: Board): { id: string; subject: Subject | und
   return ids.map((id) => ({ id, subject: board.subjects.get(id) }))
 }
 
-/** Returns the subjects of the accounts that `isOwner` names, as they are now, in no order. */
-export function* presentOf(board: Board, isOwner: (account: string) => boolean, nowUs: number): Generator<Present> {
+/** Returns the subjects of the accounts that `isOwner` names (`null`: nobody's), as they are now, in no order. */
+export function* presentOf(
+  board: Board,
+  isOwner: (account: string | null) => boolean,
+  nowUs: number,
+): Generator<Present> {
   if (board.stage === 'first') return
   for (const { account, present, isGone } of board.subjects.values())
-    if (account !== null && isOwner(account) && !isGone) yield atMoment(present, nowUs)
+    if (isOwner(account) && !isGone) yield atMoment(present, nowUs)
 }

@@ -18,7 +18,7 @@ export type StateIngest = {
   /** Applies signals; changes are stored in the background. */
   feed(signals: readonly StateSignal[]): void
   /** Returns what accounts have, as it is now; nothing while nothing is known yet. */
-  presentOf(isOwner: (account: string) => boolean): Iterable<Present>
+  presentOf(isOwner: (account: string | null) => boolean): Iterable<Present>
   /** Stores what is left and stops. */
   stop(): Promise<void>
 }

@@ -1,8 +1,8 @@
 /**
- * A webhook or PBX that was reported as down. `key`: the id of the webhook, or the name of the PBX; `name`: as it was
- * reported.
+ * A webhook, PBX or trunk that was reported as down. `key`: the id of the webhook, the name of the PBX, or that of the
+ * PBX with the trunk's; `name`: as it was reported.
  */
-export type Outage = { readonly what: 'webhook' | 'pbx'; readonly key: string; readonly name: string }
+export type Outage = { readonly what: 'webhook' | 'pbx' | 'trunk'; readonly key: string; readonly name: string }
 
 export type OutageStore = {
   /** Returns the outages that were reported, in the order of their keys. */
