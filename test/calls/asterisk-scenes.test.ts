@@ -698,6 +698,32 @@ call_ended answered owner 103
 call_saved recordings 0`,
   ],
   [
+    'a phone that the PBX rings by itself is picked up by another',
+    (pbx) => {
+      pbx.local('one', 'two', '101')
+      pbx.dialBegin(null, 'one', '101@any')
+      pbx.ring('two', 'a', '101')
+      pbx.later(1_000)
+      pbx.call('picker', '104', '*8')
+      pbx.dialEnd('two', 'a', 'CANCEL')
+      pbx.emit('Pickup', pbx.snapshot('picker'), pbx.snapshot('a', 'Target'))
+      pbx.hangup('a', 16)
+      pbx.state('picker', 6)
+      pbx.dialEnd('two', 'picker', 'ANSWER')
+      pbx.enter('picker', 'talk')
+      pbx.enter('two', 'talk')
+      pbx.later(3_000)
+      pbx.end('picker', 'two', 'one')
+    },
+    `call_started outbound 101 -
+dial_started user 101
+dial_answered user 104
+dial_ended user 101 answered_elsewhere
+dial_ended user 104 answered
+call_ended answered owner 104
+call_saved recordings 0`,
+  ],
+  [
     'a pick-up that takes a virtual half of a group, behind which nobody rings yet',
     (pbx) => {
       pbx.inbound('caller', '15551230001', '15550100101')

@@ -133,7 +133,9 @@ const isWithdrawn = (result: StageResult): boolean => result === 'cancelled' || 
  * is none.
  */
 export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
-  if (!other.answered || other.source !== stage.source) return false
+  // Of a phone that the PBX rings by itself, who picks it up takes its place.
+  const isForSame = other.source === stage.source || (other.source !== null && stage.legs.includes(other.source))
+  if (!other.answered || !isForSame) return false
   // Its phone was up before the caller was connected to it.
   const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
   const answeredUs = Math.max(Math.min(other.answeredUs ?? 0, ...upsUs), other.sinceUs ?? 0)
