@@ -1,0 +1,119 @@
+import { afterAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { newUuid } from '../../src/lib/id.ts'
+import { nowUs } from '../../src/lib/time.ts'
+import { EXAMPLES } from '../../src/openapi/examples.ts'
+import type { NewStep } from '../../src/webhooks/flows/model.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { until } from '../help/receiver.ts'
+import { seededRandom } from '../help/seed.ts'
+import { openStore, storeEvents } from '../help/store.ts'
+
+// The service is killed again and again while flows are made, and the CRM fails now and then: the step that was in
+// flight is made again, and no other; each call has its order and its values.
+
+const random = seededRandom(20_261_123)
+const EVENTS = ['call_started', 'dial_answered', 'call_ended'] as const
+const CALLS = 60
+const KILLS = 6
+
+type Asked = { at: number; call: string; event: string; step: string; kept: string; status: number; id: string }
+const asked: Asked[] = []
+const kills: number[] = []
+let clock = 0
+let ids = 0
+
+const crm = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  idleTimeout: 0,
+  async fetch(request) {
+    const step = new URL(request.url).pathname.split('/').at(-1) ?? ''
+    const { call, event, kept } = (await request.json()) as { call: string; event: string; kept: string }
+    const status = random.chance(0.15) ? random.pick([404, 409, 422]) : 200
+    ids += 1
+    const id = `${call} ${ids}`
+    asked.push({ at: clock++, call, event, step, kept, status, id })
+    if (random.chance(0.3)) await Bun.sleep(random.int(20))
+    return Response.json({ id }, { status })
+  },
+})
+const folder = emptyFolder()
+afterAll(() => {
+  crm.stop(true)
+  folder[Symbol.dispose]()
+})
+
+const body = '{"call":"{{ data.call.id }}","event":"{{ data.name }}","kept":"{{ kept.id }}"}'
+const step = (name: string, more: Partial<NewStep> = {}): NewStep => ({
+  name,
+  on: [...EVENTS],
+  url: name,
+  body,
+  ...more,
+})
+
+test('what is done before a kill is never made again, and what is kept is never lost', async () => {
+  const args = ['--allow-net', 'loopback', '--log-level', 'warn', '--retry-schedule', `${'20ms,'.repeat(60)}1h`]
+  let app: RunningApp = await startServe({ cwd: folder.path, args })
+  const token = await newToken(app, 'flows@example.com')
+  const url = `http://127.0.0.1:${crm.port}/rest`
+  await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(url)] })
+  const steps = [step('find', { keep: { id: '/id' } }), step('add', { needs: ['id'] }), step('note')]
+  const put = await ask(app, 'PUT', '/integration/webhook/options', {
+    token,
+    body: { url, flow: { steps, parallel: 8 } },
+  })
+  expect(put.body.message).toBe('The options were replaced.')
+
+  const store = openStore(join(folder.path, 'data', 'hookswitch.db'))
+  for (let call = 0; call < CALLS; call += 1) {
+    const atUs = nowUs()
+    const events = EVENTS.map((name, sequence) => {
+      const uuid = newUuid(atUs)
+      const example = structuredClone(EXAMPLES.find(({ data }) => data.name === name))
+      const data = { ...example?.data, id: uuid, call: { ...example?.data.call, id: `call-${call}` } }
+      return { uuid, callId: `call-${call}`, name, sequence, atUs, body: JSON.stringify({ time: example?.time, data }) }
+    })
+    await storeEvents(store, events, { nowSteadyUs: atUs })
+  }
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const enough = asked.length + 20 + random.int(60)
+    await until('some steps are made', () => asked.length >= enough)
+    await app.stop('SIGKILL')
+    kills.push(clock++)
+    app = await startServe({ cwd: folder.path, args })
+  }
+  await until('all are delivered', async () => (await store.queue.pendingCount()) === 0)
+  await app.stop()
+  const { rows } = await store.log.deliveryList({
+    filter: { accountId: 1 },
+    fromId: Number.MAX_SAFE_INTEGER,
+    limit: 1_000,
+    order: 'newest',
+  })
+  expect(rows.map(({ state }) => state)).toEqual(rows.map(() => 'delivered'))
+  expect(rows).toHaveLength(CALLS * EVENTS.length)
+  expect((await store.maintenance.verify()).filter((one) => !one.includes('calls'))).toEqual([])
+  await store.stop()
+
+  for (const ofCall of Map.groupBy(asked, ({ call }) => call).values()) {
+    const places = ofCall.map(
+      (one) => EVENTS.indexOf(one.event as 'call_ended') * 10 + steps.findIndex(({ name }) => name === one.step),
+    )
+    // The order of a call: a step comes again only directly after itself.
+    expect(places).toEqual(places.toSorted((one, other) => one - other))
+    for (const [at, one] of ofCall.entries()) {
+      const before = ofCall[at - 1]
+      const isRepeated = before?.step === one.step && before.event === one.event && before.status === 200
+      // A step that the CRM has done is asked for again only if a kill lies between: it was in flight then.
+      if (isRepeated) expect(kills.some((kill) => kill > before.at && kill < one.at)).toBe(true)
+      // What `find` has given last is what every later step has; before it there is none.
+      const found = ofCall.slice(0, at).filter(({ step: name, status }) => name === 'find' && status === 200)
+      if (one.step !== 'find') expect(found.map(({ id }) => id)).toContain(one.kept)
+      if (one.kept !== '') expect(one.kept.startsWith(`${one.call} `)).toBe(true)
+    }
+  }
+  console.log(`${asked.length} requests, ${kills.length} kills`)
+})
