@@ -1,6 +1,7 @@
 import api from './api.md' with { type: 'text' }
 import cluster from './cluster.md' with { type: 'text' }
 import connect from './connect.md' with { type: 'text' }
+import contacts from './contacts.md' with { type: 'text' }
 import crm from './crm.md' with { type: 'text' }
 import deploy from './deploy.md' with { type: 'text' }
 import events from './events.md' with { type: 'text' }
@@ -24,6 +25,7 @@ export const GUIDES: readonly Guide[] = Object.entries({
   webhooks,
   mqtt,
   crm,
+  contacts,
   recordings,
   api,
   settings,

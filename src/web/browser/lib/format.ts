@@ -1,4 +1,5 @@
 import type { Call, Party, Stage, Transfer } from '../../../calls/event.ts'
+import { partyTexts } from './contact.ts'
 
 /** Names and numbers as people read them: times in the reader's own language and zone, everything else in English. */
 
@@ -70,9 +71,8 @@ export function humanize(name: string): string {
 /** Writes a party on one line: its name and number, as far as they are known. */
 export function formatParty(party: Party | null): string {
   if (party === null) return 'nobody'
-  const number = party.extension ?? party.number
-  if (party.name !== null && party.name !== number) return number === null ? party.name : `${party.name} · ${number}`
-  return number ?? 'anonymous'
+  const { main, beside } = partyTexts(party)
+  return [main, ...beside].join(' · ')
 }
 
 /** Writes who was dialled in a stage: `102 Phone 102`. */

@@ -5,7 +5,7 @@ import { ChartLegend } from '../../components/chart.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { PartyName } from '../../components/party-name.tsx'
+import { ContactLink, PartyName } from '../../components/party-name.tsx'
 import { Time } from '../../components/time.tsx'
 import { request } from '../../lib/api.ts'
 import { buildTimeline } from '../../lib/call-timeline.ts'
@@ -129,11 +129,13 @@ function CallTitle({ call }: { call: Call }) {
           <span class="visually-hidden">{call.direction} call:</span>
         </span>
         <PartyName party={call.from} />
+        <ContactLink party={call.from} />
         <span class="arrow-text" aria-hidden="true">
           →
         </span>
         <span class="visually-hidden">to</span>
         <PartyName party={call.to} />
+        <ContactLink party={call.to} />
       </h1>
       <CallBadge state={call.result ?? call.state} dot={call.state !== 'ended'} />
     </header>

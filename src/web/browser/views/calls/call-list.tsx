@@ -3,7 +3,7 @@ import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx
 import { MoreFilters, SegmentedFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PagedSection } from '../../components/paged-section.tsx'
-import { PartyName } from '../../components/party-name.tsx'
+import { ContactLink, PartyName } from '../../components/party-name.tsx'
 import { Time } from '../../components/time.tsx'
 import { localToUtc, pickFilters } from '../../lib/filters.ts'
 import { formatStopwatch, pluralize } from '../../lib/format.ts'
@@ -120,9 +120,11 @@ function CallRow({ call }: { call: Call }) {
         <a href={href}>
           <PartyName party={call.from} />
         </a>
+        <ContactLink party={call.from} />
       </td>
       <td class="cell-second">
         <PartyName party={call.to} />
+        <ContactLink party={call.to} />
       </td>
       <td class="cell-state">
         <CallBadge state={call.result ?? 'ended'} />

@@ -1,0 +1,16 @@
+import type { Party } from './resources.ts'
+
+/** Returns the link to a party's contact; `null` without one, or if it is not https: a system may answer anything. */
+export function contactHref({ contact }: Pick<Party, 'contact'>): string | null {
+  const url = contact?.url ?? ''
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  return parsed?.protocol === 'https:' ? parsed.href : null
+}
+
+/** Returns what is shown of a party: a name in bold, and what stands beside it. */
+export function partyTexts({ number, name, extension, contact }: Party): { main: string; beside: string[] } {
+  const shown = extension ?? number
+  const main = contact?.name ?? contact?.company ?? name ?? shown ?? 'anonymous'
+  const beside = [shown, contact?.company ?? null].filter((one) => one !== null)
+  return { main, beside: beside.filter((one) => one !== main) }
+}
