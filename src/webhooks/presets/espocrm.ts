@@ -49,10 +49,11 @@ export const ESPOCRM: Preset = {
       on: ['call_saved'],
       if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
       url: '/api/v1/Contact',
-      headers: { ...HEADERS, 'x-skip-duplicate-check': 'true' },
+      headers: HEADERS,
       body: `${NUMBER}${OWNER}{"lastName":{{ outside.name | default: number }},"phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
       keep: { contact: '/id' },
-      when: [...LIMITS, FINAL],
+      // The contact is there, made by a request that was repeated, or by somebody else.
+      when: [...LIMITS, { status: [409], then: 'done', keep: { contact: '/0/id' } }, FINAL],
       source: `${DOCS}/crud/#create`,
       answer: { status: 200, body: { id: '5564764442a6d024c', lastName: '+4930123456' } },
     },

@@ -34,6 +34,8 @@ export function startEspocrm(): CrmStub {
       const phone = at(json, 'phoneNumber')
       if (typeof at(json, 'lastName') !== 'string' || typeof phone !== 'string') return refused(400, 'lastName')
       if (!USERS.some((user) => user === at(json, 'assignedUserId'))) return refused(403, 'assignedUser')
+      // Duplicates are refused, with the records that are there.
+      if (contacts.includes(phone)) return { status: 409, body: [{ id: `c${contacts.indexOf(phone) + 1}` }] }
       contacts.push(phone)
       return { status: 200, body: { id: `c${contacts.length}` } }
     }

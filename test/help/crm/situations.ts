@@ -12,10 +12,14 @@ import { FIXTURES } from '../recording.ts'
  */
 export type Situation = { readonly name: string; readonly events: readonly CallEvent[] }
 
-/** Returns the events of a recording, with addresses of recordings, and a `recording_saved` for each of them. */
+/**
+ * Returns the events of a recording, or of several one after the other (`asterisk/a+b`), with addresses of recordings
+ * and a `recording_saved` for each of them.
+ */
 export function situationOf(name: string): Situation {
-  const [kind = '', recording = ''] = name.split('/')
-  const events = kind === 'asterisk' ? asteriskEvents([recording]) : freeswitchEvents([recording])
+  const [kind = '', recordings = ''] = name.split('/')
+  const names = recordings.split('+')
+  const events = kind === 'asterisk' ? asteriskEvents(names) : freeswitchEvents(names)
   return { name, events: events.flatMap(withRecordings) }
 }
 
@@ -47,8 +51,18 @@ const namesOf = (folder: string, extension: string): string[] =>
     .map((file) => `${folder}/${file.slice(0, -extension.length)}`)
     .sort()
 
-/** The names of all recordings. */
-export const ALL_RECORDINGS: readonly string[] = [...namesOf('asterisk', '.ami'), ...namesOf('freeswitch', '.esl')]
+/** The same caller twice within a minute. */
+const TWO_OF_A_PAIR = [
+  'asterisk/a-inbound-answered+a-inbound-answered',
+  'asterisk/c-inbound-no-answer+a-inbound-answered',
+]
+
+/** The names of all situations. */
+export const SITUATIONS: readonly string[] = [
+  ...TWO_OF_A_PAIR,
+  ...namesOf('asterisk', '.ami'),
+  ...namesOf('freeswitch', '.esl'),
+]
 
 /** What a CRM should know of a call in the end. */
 export type ExpectedCall = {

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { FLOW_PRESETS } from '../../../src/webhooks/presets/catalog.ts'
+import { emptyFolder, run } from '../../help/app.ts'
+import { addUser } from '../../help/client.ts'
+import { startAmocrm } from '../../help/crm/amocrm.ts'
+import { fileOf } from '../../help/recording.ts'
+
+/** The way to a CRM on the command line, against its stub. */
+
+const folder = emptyFolder()
+const cwd = folder.path
+const crm = startAmocrm()
+const LOOPBACK = ['--allow-net', 'loopback']
+
+beforeAll(() => addUser(cwd, 'a@example.com'))
+afterAll(() => {
+  crm.stop()
+  folder[Symbol.dispose]()
+})
+
+async function webhook(...args: string[]) {
+  const { code, stdout, stderr } = await run(['webhook', ...args], { cwd })
+  return { code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() }
+}
+
+test('the presets and their parameters are listed', async () => {
+  const { stdout } = await webhook('preset')
+  expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
+    'NAME',
+    ...FLOW_PRESETS.map(({ name }) => name),
+  ])
+  expect((await webhook('preset', 'amocrm')).stdout).toMatch(/token +secret +yes/)
+  expect(JSON.parse((await webhook('preset', 'amocrm', '--json')).stdout)).toMatchObject({
+    name: 'amocrm',
+    lookup: true,
+  })
+  expect((await webhook('preset', 'nonsense')).stderr).toContain('hookswitch webhook preset lists them')
+})
+
+test('a preset is chosen, checked, filled in and previewed', async () => {
+  await webhook('add', crm.url, '--events', 'call_ended', ...LOOPBACK)
+  const flow = join(cwd, 'crm.json')
+  const choose = (parameters: object) => {
+    writeFileSync(flow, JSON.stringify({ preset: 'amocrm', parameters }))
+    return webhook('set', crm.url, '--flow', flow)
+  }
+  expect((await webhook('check', crm.url, ...LOOPBACK)).stderr).toContain('has no preset of a CRM')
+  expect((await choose({ responsible: '504150' })).stderr).toContain('token')
+  expect((await choose({ token: 'wrong' })).stderr).toContain('switched on')
+  const refused = await webhook('check', crm.url, ...LOOPBACK)
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('the CRM answered 401: Unauthorized')])
+  await choose({ ...crm.parameters })
+  expect((await webhook('check', crm.url, ...LOOPBACK)).stdout).toStartWith('200\t')
+  expect((await webhook('users', crm.url, ...LOOPBACK)).stdout).toContain('504141  Anna Smith')
+
+  const recording = fileOf('asterisk/ast13-freepbx-recorded')
+  const preview = await webhook('preview', crm.url, '--recording', recording)
+  expect(preview.stdout).toContain(`call_saved\tcall\tPOST\t${crm.url}/api/v4/calls`)
+  expect(preview.stdout).toContain('documented answer: 200')
+  expect(preview.stdout).not.toContain('long-lived')
+  expect(
+    JSON.parse((await webhook('preview', crm.url, '--recording', recording, '--json')).stdout).steps[0],
+  ).toMatchObject({ step: 'card' })
+  expect((await webhook('preview', crm.url, '--call', 'nonsense')).stderr).toContain('No event of this call is kept')
+  expect((await webhook('preview', crm.url, '--call', 'a', '--recording', recording)).code).toBe(2)
+  expect(crm.calls()).toEqual([])
+})
