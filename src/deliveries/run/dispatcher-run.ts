@@ -132,6 +132,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
   })
   const refresh = startWebhookRefresh({
     store,
+    ownership,
     emitter,
     webhooks,
     loader,
@@ -153,7 +154,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
     guard,
     log,
     drainMs,
-    onGained: refresh.refresh,
+    onGained: refresh.gained,
     run,
   })
 

@@ -55,6 +55,11 @@ export function createLoader(options: LoaderOptions) {
     offer: (event: StoredEvent): void => offer(options, event),
     ...createAccountMoves(options),
 
+    /** Loads the deliveries of webhooks that have come to this node. */
+    adopt(webhookIds: readonly number[]): void {
+      for (const webhookId of webhookIds) if (isOwnWebhook(options, webhookId)) backlogs.of(webhookId)
+    },
+
     /** Reloads all deliveries that may have changed in the store, for these and all known webhooks. */
     refresh(by: 'us' | 'others', webhookIds: readonly number[]): void {
       for (const webhookId of webhookIds) if (isOwnWebhook(options, webhookId)) backlogs.of(webhookId)

@@ -1,3 +1,4 @@
+import type { Ownership } from '../../cluster/ownership.ts'
 import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import type { WebhookCache } from '../sending/webhook-cache.ts'
@@ -8,8 +9,12 @@ import type { Loader } from './loader.ts'
 /** The pause before a failed read is repeated. */
 const RETRY_MS = 1_000
 
+/** Who changed something, or that accounts came to this node. */
+type Cause = 'us' | 'others' | 'gained'
+
 type WebhookRefreshOptions = {
-  readonly store: Pick<Store, 'webhooks' | 'queue'>
+  readonly store: Pick<Store, 'queue'>
+  readonly ownership: Pick<Ownership, 'ownsAccount'>
   readonly emitter: Emitter
   readonly webhooks: WebhookCache
   readonly loader: Loader
@@ -30,16 +35,17 @@ type WebhookRefreshOptions = {
  * is repeated.
  */
 export function startWebhookRefresh(options: WebhookRefreshOptions) {
-  const { store, emitter, webhooks, loader, guard, onAnswered, onRefreshed, run, onRejected } = options
+  const { store, ownership, emitter, webhooks, loader, guard, onAnswered, onRefreshed, run, onRejected } = options
   const onUnread = onRejected('read the webhooks')
   let timer: Timer | undefined
   let stopped = false
 
-  async function refresh(by: 'us' | 'others'): Promise<void> {
+  async function refresh(by: Cause): Promise<void> {
     try {
-      const active = await store.webhooks.webhookListActive()
-      await webhooks.refresh(active)
-      loader.refresh(by, active)
+      const hasChanged = await webhooks.refresh(ownership.ownsAccount)
+      const active = webhooks.activeIds()
+      if (by === 'gained' && !hasChanged) loader.adopt(active)
+      else loader.refresh(by === 'others' ? 'others' : 'us', active)
       onRefreshed()
       run()
     } catch (error) {
@@ -70,8 +76,8 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
   emitter.on('stored', onStored).on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
   onWebhooks()
   return {
-    /** Reads the webhooks now. */
-    refresh: onWebhooks,
+    /** Reads the webhooks of accounts that were gained. */
+    gained: () => void refresh('gained'),
     stop(): void {
       stopped = true
       clearTimeout(timer)

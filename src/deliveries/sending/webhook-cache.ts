@@ -93,20 +93,45 @@ type Entry = { readonly record: WebhookRecord; readonly own: OwnRequests; webhoo
 export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: WebhookCacheOptions) {
   const entries = new Map<number, Entry>()
 
+  /** The versions of the accounts whose active webhooks are all cached, as they were before these were read. */
+  const versions = new Map<number, number>()
+
+  function put(record: WebhookRecord, atUs: number): void {
+    const own = ownRequestsOf(record, { templates, purpose: 'sending' })
+    entries.set(record.id, { record, own, webhook: cachedWebhookOf(record, atUs, own) })
+    onLoaded(record.id, timingOf(record, own))
+  }
+
   async function load(ids: readonly number[]): Promise<void> {
     const atUs = nowUs()
     const found = new Map((await webhooks.webhookGetMany(ids)).map((record) => [record.id, record]))
     for (const id of ids) {
       const record = found.get(id)
-      if (record === undefined) {
-        entries.delete(id)
-        continue
-      }
-      const own = ownRequestsOf(record, { templates, purpose: 'sending' })
-      entries.set(id, { record, own, webhook: cachedWebhookOf(record, atUs, own) })
-      onLoaded(id, timingOf(record, own))
+      if (record === undefined) entries.delete(id)
+      else put(record, atUs)
     }
   }
+
+  /** Reads the webhooks of accounts that have changed. Returns whether one of them was cached before. */
+  async function readChanged(owns: (accountId: number) => boolean): Promise<boolean> {
+    const atUs = nowUs()
+    const now = (await webhooks.webhookListVersions()).filter(({ accountId }) => owns(accountId))
+    for (const accountId of versions.keys()) if (!owns(accountId)) versions.delete(accountId)
+    const changed = now.filter(({ accountId, version }) => version === null || versions.get(accountId) !== version)
+    if (changed.length === 0) return false
+    const accounts = new Set(changed.map(({ accountId }) => accountId))
+    const isKnown = changed.some(({ accountId, version }) => version === null || versions.has(accountId))
+    const records = await webhooks.webhookListOfAccounts([...accounts])
+    const read = new Set(records.map(({ id }) => id))
+    for (const record of records) put(record, atUs)
+    // These have left their list, and may have deliveries in memory.
+    const left = [...entries].filter(([id, { record }]) => accounts.has(record.accountId) && !read.has(id))
+    if (left.length > 0) await load(left.map(([id]) => id))
+    for (const { accountId, version } of changed) if (version !== null) versions.set(accountId, version)
+    return isKnown
+  }
+
+  let reading: Promise<unknown> = Promise.resolve()
 
   function get(webhookId: number): CachedWebhook | undefined {
     const entry = entries.get(webhookId)
@@ -126,9 +151,26 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
       entries.get(webhookId)?.record.options?.resumedSteadyUs ?? Number.NEGATIVE_INFINITY,
     /** Reads webhooks, and removes unknown ones. @throws Fault `unavailable`. */
     load,
-    /** Reads all cached webhooks and these: a list or a secret may have changed. @throws Fault `unavailable`. */
-    refresh: (ids: readonly number[]) => load([...new Set([...entries.keys(), ...ids])]),
-    remove: (webhookId: number): void => void entries.delete(webhookId),
+    /**
+     * Reads the webhooks of the accounts for which `owns` is true, as far as they have changed. Returns whether there
+     * was a change of webhooks that were known.
+     * @throws Fault `unavailable`.
+     */
+    refresh(owns: (accountId: number) => boolean): Promise<boolean> {
+      // One at a time: an earlier read must not replace what a later one has found.
+      const next = reading.then(() => readChanged(owns))
+      reading = next.catch(() => undefined)
+      return next
+    },
+    /** Returns the cached webhooks that may have pending deliveries. */
+    activeIds: (): number[] =>
+      [...entries].flatMap(([id, { webhook }]) => (webhook.listed || webhook.cancelledTo > 0 ? id : [])),
+    remove(webhookId: number): void {
+      const entry = entries.get(webhookId)
+      // All of them are read again if the account comes back.
+      if (entry !== undefined) versions.delete(entry.record.accountId)
+      entries.delete(webhookId)
+    },
   }
 }
 

@@ -102,6 +102,8 @@ export type WebhookRecord = {
   readonly options: WebhookOptionsRecord | null
 }
 
+export type AccountVersion = { readonly accountId: number; readonly version: number | null }
+
 /** A webhook of a list with how many deliveries are pending for it, counted up to 10,000 of each kind. */
 export type ListedWebhook = {
   readonly id: number
@@ -148,4 +150,11 @@ export type WebhookStore = {
    * are not yet all cancelled.
    */
   webhookListActive(): Promise<number[]>
+  /**
+   * Returns the version of each account's webhooks: it changes with every change of the list, of a secret or of
+   * options. `null`: it is not known whether they have changed.
+   */
+  webhookListVersions(): Promise<AccountVersion[]>
+  /** Returns the active webhooks of some accounts, as `webhookListActive` has them. */
+  webhookListOfAccounts(accountIds: readonly number[]): Promise<WebhookRecord[]>
 }

@@ -3,6 +3,7 @@ import { SWITCH_NAMES, switchesOf } from '../../lib/event-kinds.ts'
 import { etagMatches, etagOf } from '../list-etag.ts'
 import { MAX_COUNTED_BRIEFLY } from '../operations/queue.ts'
 import {
+  type AccountVersion,
   LEFT_SECRETS_KEPT,
   type ListedOptions,
   type ListedWebhook,
@@ -42,7 +43,7 @@ function* readList(accountId: number): Work<WebhookEntry[]> {
 }
 
 /**
- * Notes that the events of an account may be for other webhooks. The account's row is locked, as storing events locks
+ * Notes that the events of an account may be for other webhooks, or that these are sent to otherwise. The account's row is locked, as storing events locks
  * it: until the transaction ends, no event is stored for the account.
  */
 const changeSubscriptions = (accountId: number): Work<void> =>
@@ -135,6 +136,7 @@ const IS_LISTED = sql`EXISTS
 
 function* rotateSecret(rotation: SecretRotation): Work<'rotated' | 'unlisted' | number> {
   const { accountId, url, secret, nowUs, previousUntilUs, force } = rotation
+  yield* changeSubscriptions(accountId)
   const stored = yield* first<{ untilUs: number | null }>(sql`
     SELECT s.previous_until AS "untilUs" FROM secrets s
     WHERE s.account_id = ${accountId} AND s.url = ${url} AND ${IS_LISTED} ${forUpdateOf('s')}`)
@@ -190,6 +192,9 @@ const webhookOf = ({ listed, options, ...row }: StoredWebhook): WebhookRecord =>
   options: readOptions(options),
 })
 
+/** The condition that a webhook may have pending deliveries. */
+const IS_ACTIVE = sql`(w.position IS NOT NULL OR w.cancelled_to > 0)`
+
 function* getWebhooks(ids: readonly number[]): Work<WebhookRecord[]> {
   const rows = yield* all<StoredWebhook>(sql`${WEBHOOK} WHERE w.id ${among(integers(ids))}`)
   const byId = new Map(rows.map((row) => [row.id, webhookOf(row)]))
@@ -238,8 +243,17 @@ export const WEBHOOKS: Declarations<WebhookStore> = {
   webhookGetByUrl: read(getByUrl),
   webhookListWithPending: read(listWithPending, { isSliced: true }),
   webhookListActive: read(function* () {
-    const rows = yield* all<{ id: number }>(sql`
-      SELECT id FROM webhooks WHERE position IS NOT NULL OR cancelled_to > 0`)
+    const rows = yield* all<{ id: number }>(sql`SELECT w.id FROM webhooks w WHERE ${IS_ACTIVE}`)
     return rows.map(({ id }) => id)
+  }),
+  // One node reads its file quicker than it would count changes.
+  webhookListVersions: read(() =>
+    all<AccountVersion>(sql`
+      SELECT id AS "accountId", ${either({ sqlite: sql`NULL`, postgres: sql`list_version` })} AS version FROM accounts`),
+  ),
+  webhookListOfAccounts: read(function* (accountIds) {
+    const rows = yield* all<StoredWebhook>(sql`
+      ${WEBHOOK} WHERE ${IS_ACTIVE} AND w.account_id ${among(integers(accountIds))}`)
+    return rows.map(webhookOf)
   }),
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { etagOf } from '../../../src/store/list-etag.ts'
 import type { WebhookOptionsRecord } from '../../../src/store/operations/webhooks.ts'
 import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
-import { ACCOUNT, entry, event, HOUR, idsOf, NOW, ONE, onEngines, outcomes, TWO } from './rig.ts'
+import { ACCOUNT, entry, event, HOUR, idsOf, NOW, ONE, onEngines, outcomes, TWO, user } from './rig.ts'
 
 onEngines('webhooks', ({ open }) => {
   test('a list keeps its order and its switches, and its tag guards it', async () => {
@@ -130,6 +130,48 @@ onEngines('webhooks', ({ open }) => {
     expect(await webhooks.secretRotate({ ...rotation, secret: 'third' })).toBe(until)
     expect(await webhooks.secretRotate({ ...rotation, secret: 'third', force: true })).toBe('rotated')
     expect(await webhooks.webhookGetByUrl(ACCOUNT, ONE)).toMatchObject({ secret: 'third', previous: 'second' })
+  })
+
+  test('the version of an account changes with its list, a secret and options, and with nothing else', async () => {
+    await using at = await open(ONE, TWO)
+    const { accounts, webhooks, queue } = at.store
+    await accounts.userCreate(user('other@example.com', 'other'))
+    const versionOf = async () =>
+      (await webhooks.webhookListVersions()).find((one) => one.accountId === ACCOUNT)?.version
+    const seen = [await versionOf()]
+    // A file is read as a whole.
+    if (seen[0] === null) return
+    const rotation = { accountId: ACCOUNT, url: ONE, secret: 'second', nowUs: NOW, previousUntilUs: NOW, force: true }
+    const options = { ...DEFAULT_OPTIONS, paused: true }
+    const changes = [
+      () => at.setList([entry(TWO), entry(ONE)]),
+      () => webhooks.secretRotate(rotation),
+      () => webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options, nowUs: NOW }),
+    ]
+    for (const change of changes) {
+      await change()
+      seen.push(await versionOf())
+    }
+    expect(new Set(seen).size).toBe(seen.length)
+    const [first = 0] = idsOf(await at.put(event('a')))
+    await queue.deliveryRecordOutcomes(outcomes([first], { state: 'failed' }))
+    await queue.deliveryRetry({ accountId: ACCOUNT, id: first, nowSteadyUs: NOW })
+    const others = (await webhooks.webhookListVersions()).filter(({ accountId }) => accountId !== ACCOUNT)
+    const list = [entry(ONE)]
+    for (const { accountId } of others)
+      await webhooks.listReplace({ accountId, list, ifMatch: null, secrets: ['third'], nowUs: NOW })
+    expect(await versionOf()).toBe(seen.at(-1) ?? null)
+  })
+
+  test('the active webhooks of some accounts are read with all that sending takes', async () => {
+    await using at = await open(ONE, TWO)
+    const { webhooks } = at.store
+    const ids = [await at.webhookId(ONE), await at.webhookId(TWO)]
+    await at.put(event('a'))
+    await at.setList([entry(TWO)])
+    const found = await webhooks.webhookListOfAccounts([ACCOUNT, 999])
+    expect(found.toSorted((one, other) => one.id - other.id)).toEqual(await webhooks.webhookGetMany(ids))
+    expect(await webhooks.webhookListOfAccounts([])).toEqual([])
   })
 
   test('what is pending is counted for each webhook, and webhooks with something to cancel are active', async () => {

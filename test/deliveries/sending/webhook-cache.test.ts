@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test'
+import { createWebhookCache } from '../../../src/deliveries/sending/webhook-cache.ts'
+import type { WebhookRecord } from '../../../src/store/operations/webhooks.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { TEMPLATES } from '../../help/templates.ts'
+
+const record = (id: number, more: Partial<WebhookRecord> = {}): WebhookRecord => ({
+  id,
+  accountId: Math.floor(id / 100),
+  url: `https://receiver.example/${id}`,
+  listed: true,
+  cancelledTo: 0,
+  secret: null,
+  previous: null,
+  previousUntilUs: null,
+  options: null,
+  ...more,
+})
+
+/** A cache over webhooks of the accounts 1, 2 and 3 whose versions a test sets; `read` notes what was read. */
+function newCache() {
+  const versions = new Map([1, 2, 3].map((accountId) => [accountId, 1]))
+  const records = new Map([101, 102, 201, 301].map((id) => [id, record(id)]))
+  const read: unknown[] = []
+  const webhooks: Pick<Store['webhooks'], 'webhookGetMany' | 'webhookListVersions' | 'webhookListOfAccounts'> = {
+    webhookListVersions: async () => Array.from(versions, ([accountId, version]) => ({ accountId, version })),
+    async webhookListOfAccounts(accountIds) {
+      read.push({ accounts: accountIds })
+      return [...records.values()].filter(({ accountId, listed }) => listed && accountIds.includes(accountId))
+    },
+    async webhookGetMany(ids) {
+      read.push({ ids })
+      return ids.flatMap((id) => records.get(id) ?? [])
+    },
+  }
+  const owned = new Set([1, 2])
+  const cache = createWebhookCache({
+    // The cache reads with these three alone.
+    webhooks: webhooks as Store['webhooks'],
+    templates: TEMPLATES,
+    nowUs: () => 0,
+    onLoaded: () => undefined,
+  })
+  return { cache, versions, records, read, owned, refresh: () => cache.refresh((accountId) => owned.has(accountId)) }
+}
+
+test('only the accounts of this node are read, each once while nothing changes', async () => {
+  const { cache, read, refresh } = newCache()
+  expect(await refresh()).toBe(false)
+  expect(cache.activeIds()).toEqual([101, 102, 201])
+  expect(await refresh()).toBe(false)
+  expect(read).toEqual([{ accounts: [1, 2] }])
+})
+
+test('of a change only its account is read, and a webhook that has left is known as such', async () => {
+  const { cache, versions, records, read, refresh } = newCache()
+  await refresh()
+  versions.set(1, 2)
+  records.set(102, record(102, { listed: false }))
+  records.delete(101)
+  expect(await refresh()).toBe(true)
+  expect(read.slice(1)).toEqual([{ accounts: [1] }, { ids: [101, 102] }])
+  expect(cache.get(101)).toBeUndefined()
+  expect(cache.get(102)?.listed).toBe(false)
+  expect(cache.activeIds()).toEqual([201])
+})
+
+test('of a gained account the webhooks are read, and read again when it was lost meanwhile', async () => {
+  const { cache, read, owned, refresh } = newCache()
+  await refresh()
+  owned.add(3)
+  expect(await refresh()).toBe(false)
+  expect(read.slice(1)).toEqual([{ accounts: [3] }])
+  owned.delete(3)
+  cache.remove(301)
+  owned.add(3)
+  await refresh()
+  expect(read.slice(2)).toEqual([{ accounts: [3] }])
+  expect(cache.get(301)?.accountId).toBe(3)
+})
+
+test('what was read while it changed is read again', async () => {
+  const { cache, versions, records, refresh } = newCache()
+  const first = refresh()
+  versions.set(2, 2)
+  records.set(201, record(201, { url: 'https://receiver.example/new' }))
+  await Promise.all([first, refresh()])
+  expect(cache.get(201)?.url).toBe('https://receiver.example/new')
+})
