@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { buildOnce } from '../help/app.ts'
 import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchHandOver, benchReturn, benchTakeover } from './cluster.ts'
+import { benchBalance } from './cluster-balance.ts'
 import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
 import { benchFilters } from './filters.ts'
 import { benchIsolation } from './isolation.ts'
@@ -71,6 +72,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
 
 /** Parts of those, which run alone only when they are named. */
 const PARTS: typeof BENCHES = {
+  'cluster-balance': benchBalance,
   'cluster-takeover': benchTakeover,
   'cluster-return': benchReturn,
   'cluster-hand-over': benchHandOver,
