@@ -43,8 +43,8 @@ function* readList(accountId: number): Work<WebhookEntry[]> {
 }
 
 /**
- * Notes that the events of an account may be for other webhooks, or that these are sent to otherwise. The account's row is locked, as storing events locks
- * it: until the transaction ends, no event is stored for the account.
+ * Notes that the events of an account may be for other webhooks, or that these are sent to otherwise. The account's row
+ * is locked, as storing events locks it: until the transaction ends, no event is stored for the account.
  */
 const changeSubscriptions = (accountId: number): Work<void> =>
   run(onPostgres(sql`UPDATE accounts SET list_version = list_version + 1 WHERE id = ${accountId}`))
