@@ -698,6 +698,33 @@ call_ended answered owner 103
 call_saved recordings 0`,
   ],
   [
+    'who is asked by FreePBX to confirm the call, and presses 2, has rejected it',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.ring('caller', 'a', '101')
+      pbx.ring('caller', 'b', '102')
+      pbx.later(2_000)
+      pbx.state('a', 6)
+      pbx.exten('a', '2')
+      pbx.emit('Newexten', pbx.snapshot('a'), { Context: 'macro-confirm', Application: 'Goto', AppData: 'noanswer,1' })
+      pbx.dialEnd('caller', 'a', 'ABORT')
+      pbx.hangup('a', 16)
+      pbx.later(2_000)
+      pbx.answer('caller', 'b')
+      pbx.later(2_000)
+      pbx.end('caller', 'b')
+    },
+    `call_started inbound 15551230001 15550100101
+~dial_started user 101
+~dial_started user 102
+dial_ended user 101 rejected
+dial_answered user 102
+dial_ended user 102 answered
+dial_ended group 15550100101 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
     'a phone that the PBX rings by itself is picked up by another',
     (pbx) => {
       pbx.local('one', 'two', '101')

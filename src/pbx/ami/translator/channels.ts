@@ -32,6 +32,8 @@ export type KnownChannel = {
   aboutToDial: string | null
   /** That extension forwards: what is dialled next is dialled instead of it. */
   forwards: boolean
+  /** It was asked to confirm the call, and declined. */
+  declined: boolean
   /** The dialplan refuses its call. */
   refused: boolean
   /** The file of a recording whose start was not reported yet. */
@@ -64,6 +66,7 @@ export function addChannel(
     dialAnswered: false,
     aboutToDial: null,
     forwards: false,
+    declined: false,
     refused: false,
     path: null,
     recordingOptions: {},

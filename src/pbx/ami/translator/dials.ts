@@ -55,12 +55,15 @@ export function ringing(context: AmiContext, id: string): ChannelSignal[] {
 export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const forward = frame.get('Forward')
   if (frame.get('DialStatus') === 'NOANSWER') context.channels.get(source)?.unanswered.push(frame.get('DestUniqueid'))
+  const dest = frame.get('DestUniqueid')
+  const isDeclined = frame.get('DialStatus') === 'ABORT' && context.channels.get(dest)?.declined === true
+  const said = isDeclined ? 'rejected' : resultOfStatus(frame.get('DialStatus'))
   return [
     {
       kind: 'dial_end',
       source: source === '' ? null : source,
-      dest: frame.get('DestUniqueid'),
-      result: forward === '' ? resultOfStatus(frame.get('DialStatus')) : 'forwarded',
+      dest,
+      result: forward === '' ? said : 'forwarded',
       forwardedTo: forward === '' ? null : cleanText(forward.split('@')[0] ?? ''),
     },
   ]

@@ -132,12 +132,17 @@ function subroutineOf(frame: AmiFrame, caller: string): KnownChannel['subroutine
   return { context, exten, caller }
 }
 
+/** Where FreePBX asks who is called to confirm the call, and the key that declines it. */
+const CONFIRMATION = 'macro-confirm'
+const DECLINES = '2'
+
 function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   const exten = frame.get('Exten')
   const place = placeOf(known, frame)
   const isNumber = /^\d+$/.test(place)
   if (known !== undefined && isNumber) known.entered = place
+  if (known !== undefined && frame.get('Context') === CONFIRMATION && exten === DECLINES) known.declined = true
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
