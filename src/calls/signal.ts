@@ -166,11 +166,15 @@ export type ChannelSignal =
    * is not the caller's channel but a virtual half behind which a member of a group was rung.
    */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
+  /** A party that took over calls, as an agent who stays on the line does, has left the last one and waits again. */
+  | { readonly kind: 'waits_again'; readonly id: string }
   /** `entry` names this way through the queue, where the PBX does: its end may be reported after the next one began. */
   | {
       readonly kind: 'queue_joined'
       readonly id: string
       readonly queue: string
+      /** Its display name, where the PBX has one. */
+      readonly name?: string | null
       readonly position: number | null
       readonly entry?: string | null
     }

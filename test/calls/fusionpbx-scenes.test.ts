@@ -31,6 +31,30 @@ function ringGroup(pbx: Scene, id: string): void {
   })
 }
 
+/** The caller's leg dials a number through a loopback channel, whose second half is at that extension. */
+function dialThroughLoopback(pbx: Scene, source: string, half: string, place: string): void {
+  const [one, two] = [`${half}1`, `${half}2`]
+  pbx.create(
+    one,
+    'outbound',
+    {
+      'Channel-Name': `loopback/${place}-a`,
+      'Caller-Destination-Number': place,
+      'Other-Type': 'originator',
+      'Other-Leg-Unique-ID': source,
+    },
+    { loopback_leg: 'A' },
+  )
+  pbx.create(
+    two,
+    'inbound',
+    { 'Channel-Name': `loopback/${place}-b`, 'Caller-Destination-Number': place },
+    { loopback_leg: 'B', other_loopback_leg_uuid: one },
+  )
+}
+
+const IN_GROUP = { current_application: 'lua', current_application_data: 'app.lua ring_groups' }
+
 const cases: SceneCase<Scene>[] = [
   [
     'a caller who reaches nobody leaves a message with the script: it is voicemail, and the message no recording',
@@ -243,6 +267,177 @@ dial_answered user 1002
 dial_ended user 1002 answered
 dial_ended group 600 answered
 call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a ring group in a ring group is a group in it, be it shown after its members are dialled',
+    (pbx) => {
+      ringGroup(pbx, 'A')
+      pbx.dial('A', 'B', '1004', { where: '600' })
+      dialThroughLoopback(pbx, 'A', 'L', '601')
+      pbx.dial('L2', 'C', '1001', { where: '601' })
+      pbx.set('L2', { ring_group_uuid: '2f1c0f6e-5a52-4e0f-9f5a-000000000601', ...IN_GROUP })
+      pbx.emit('CHANNEL_PROGRESS', 'L2')
+      pbx.dial('L2', 'D', '1002', { where: '601' })
+      pbx.later(3_000)
+      pbx.answer('D')
+      pbx.hangup('C', 'LOSE_RACE')
+      pbx.answer('L1')
+      pbx.answer('L2')
+      pbx.bridge('L2', 'D')
+      pbx.hangup('B', 'LOSE_RACE')
+      pbx.answer('A')
+      pbx.bridge('A', 'L1')
+      pbx.later(3_000)
+      pbx.end('A', 'L1', 'L2', 'D')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 1004
+dial_started user 1001
+dial_started user 1002
+dial_answered user 1002
+~ dial_ended user 1001 answered_elsewhere
+~ dial_ended user 1004 answered_elsewhere
+dial_ended user 1002 answered
+dial_ended group 601 answered
+dial_ended group 600 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a queue in a ring group is in it',
+    (pbx) => {
+      ringGroup(pbx, 'A')
+      pbx.dial('A', 'B', '1004', { where: '600' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      dialThroughLoopback(pbx, 'A', 'L', '700')
+      const queue = { 'Event-Subclass': 'callcenter::info', 'CC-Queue': '700@acme.example', 'CC-Member-UUID': 'M' }
+      pbx.emit('CUSTOM', 'L2', { ...queue, 'CC-Action': 'member-queue-start', 'CC-Member-Session-UUID': 'L2' })
+      pbx.dial(null, 'C', '1001', { cc_member_session_uuid: 'L2', cc_member_uuid: 'M' })
+      pbx.later(3_000)
+      pbx.hangup('B', 'NO_ANSWER')
+      pbx.answer('C')
+      pbx.bridge('L2', 'C')
+      pbx.answer('L1')
+      pbx.answer('L2')
+      pbx.answer('A')
+      pbx.bridge('A', 'L1')
+      pbx.later(3_000)
+      pbx.end('A', 'L1', 'L2', 'C')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 1004
+dial_started user 1001
+~ dial_ended user 1004 no_answer
+~ dial_answered user 1001
+dial_ended user 1001 answered
+dial_ended queue 700@acme.example answered
+dial_ended group 600 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
+    'a ring group that is forwarded to an extension rings nobody itself',
+    (pbx) => {
+      pbx.inbound('A', '15551230001', '15550100103')
+      pbx.move('A', '1002')
+      pbx.set('A', {
+        ring_group_uuid: '2f1c0f6e-5a52-4e0f-9f5a-000000000600',
+        user_exists: 'true',
+        current_application: 'bridge',
+        current_application_data: 'user/1002@acme.example.com',
+      })
+      pbx.dial('A', 'B', '1002', { where: '1002' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(3_000)
+      pbx.answer('B')
+      pbx.answer('A')
+      pbx.bridge('A', 'B')
+      pbx.later(3_000)
+      pbx.end('A', 'B')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 1002
+dial_answered user 1002
+dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a follow-me whose phones ring in turn is a group',
+    (pbx) => {
+      pbx.inbound('A', '15551230001', '15550100114')
+      pbx.move('A', '114')
+      pbx.set('A', { user_exists: 'true', follow_me_enabled: 'true', current_application: 'ring_ready' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.dial('A', 'B', '114', { ent_originate_aleg_uuid: 'A' })
+      pbx.later(4_000)
+      pbx.hangup('B', 'NO_ANSWER')
+      pbx.later(500)
+      pbx.dial('A', 'C', '102', { ent_originate_aleg_uuid: 'A' })
+      pbx.later(2_000)
+      pbx.answer('C')
+      pbx.answer('A')
+      pbx.bridge('A', 'C')
+      pbx.later(3_000)
+      pbx.end('A', 'C')
+    },
+    `call_started inbound 15551230001 15550100114
+dial_started user 114
+dial_ended user 114 no_answer
+dial_started user 102
+dial_answered user 102
+dial_ended user 102 answered
+dial_ended group 114 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'there is no such mailbox: the script answers nobody, and it is no voicemail',
+    (pbx) => {
+      ringsInVain(pbx)
+      pbx.set('A', {
+        voicemail_action: 'save',
+        voicemail_id: '1001',
+        current_application: 'lua',
+        current_application_data: 'app.lua voicemail',
+      })
+      pbx.emit('CALL_UPDATE', 'A')
+      pbx.hangup('A', 'NO_ANSWER')
+      pbx.over()
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 1001
+dial_ended user 1001 no_answer
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
+    'an agent of a queue with an id for a name, who cannot be reached the second time, is the phone that rang the first time',
+    (pbx) => {
+      const agent = '3c36280b-bf3f-536d-9d49-40273ae66a44'
+      const of = { 'Event-Subclass': 'callcenter::info', 'CC-Queue': '700@acme.example', 'CC-Member-UUID': 'M' }
+      const queue = { ...of, 'CC-Member-Session-UUID': 'A', 'CC-Agent': agent }
+      pbx.inbound('A', '15551230001', '15550100107')
+      pbx.answer('A')
+      pbx.emit('CUSTOM', 'A', { ...queue, 'CC-Action': 'member-queue-start' })
+      pbx.emit('CUSTOM', 'A', { ...queue, 'CC-Action': 'agent-offering' })
+      pbx.dial(null, 'B', '1001', { cc_member_session_uuid: 'A', cc_member_uuid: 'M', cc_agent: agent })
+      pbx.later(5_000)
+      pbx.hangup('B', 'NO_ANSWER')
+      pbx.emit('CUSTOM', 'A', { ...queue, 'CC-Action': 'bridge-agent-fail', 'CC-Hangup-Cause': 'NO_ANSWER' })
+      pbx.later(5_000)
+      pbx.emit('CUSTOM', 'A', { ...queue, 'CC-Action': 'agent-offering' })
+      pbx.emit('CUSTOM', 'A', { ...queue, 'CC-Action': 'bridge-agent-fail', 'CC-Hangup-Cause': 'USER_NOT_REGISTERED' })
+      pbx.later(2_000)
+      pbx.end('A')
+    },
+    `call_started inbound 15551230001 15550100107
+dial_started user 1001
+dial_ended user 1001 no_answer
+dial_ended user 1001 unavailable
+dial_ended queue 700@acme.example abandoned
+call_ended cancelled owner -
 call_saved recordings 0`,
   ],
   [

@@ -23,6 +23,7 @@ import {
   startRecording,
   stopRecording,
 } from './rules/recordings.ts'
+import { waitAgain } from './rules/standby.ts'
 import { attendedTransfer, blindTransfer, takeOverCall } from './rules/transfers.ts'
 import { noteConversation } from './state/conversations.ts'
 import {
@@ -183,6 +184,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'parked':
       park(state, signal, channel)
+      break
+    case 'waits_again':
+      waitAgain(state, signal, channel)
       break
     case 'queue_joined':
       joinQueue(state, channel, signal)

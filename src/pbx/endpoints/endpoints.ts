@@ -23,6 +23,10 @@ export type Inventory = {
   readonly endpoints: Readonly<Record<string, Configured>>
   /** Full names by the number of their mailbox. */
   readonly mailboxes: Readonly<Record<string, string>>
+  /** Display names of queues whose own name is another one; absent if an earlier version stored it. */
+  readonly queues?: Readonly<Record<string, string>>
+  /** The users by the names of the agents that ring them, where an agent's name is not that of its user. */
+  readonly agents?: Readonly<Record<string, string>>
 }
 
 /** The knowledge that survives a restart, as plain data. */
@@ -73,6 +77,10 @@ export type Endpoints = {
   kindOf(name: string): EndpointKind | null
   /** Returns the context in which its calls begin by the configuration, `''` if that is not known. */
   contextOf(name: string): string
+  /** Returns the display name of a queue, `null` if it is not known. */
+  queueName(queue: string): string | null
+  /** Returns the user that an agent of queues rings, `null` if that is not known. */
+  userOfAgent(agent: string): string | null
   /** Returns whether a number is known to be one of the PBX's own extensions. */
   isExtension(number: string): boolean
   configure(inventory: Inventory): void
@@ -149,6 +157,8 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
     },
     kindOf: (name) => verdictOf(name).kind,
     contextOf: (name) => configuredOf(name).context ?? '',
+    queueName: evidence.queueName,
+    userOfAgent: evidence.userOfAgent,
     isExtension: evidence.isExtension,
     configure: evidence.configure,
     isConfigured: evidence.isConfigured,
@@ -168,7 +178,15 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
 /** The evidence about the endpoints of one PBX, and the kinds that follow from it. */
 type Evidence = Pick<
   Endpoints,
-  'isExtension' | 'configure' | 'isConfigured' | 'noteUnanswered' | 'isUnanswered' | 'saved' | 'version'
+  | 'queueName'
+  | 'userOfAgent'
+  | 'isExtension'
+  | 'configure'
+  | 'isConfigured'
+  | 'noteUnanswered'
+  | 'isUnanswered'
+  | 'saved'
+  | 'version'
 > & {
   /** Adds what a call has shown. */
   note(name: string, change: Seen): void
@@ -230,6 +248,8 @@ function createEvidence(settings: Settings, saved: SavedEndpoints | undefined): 
     seenOf,
     verdictOf: (name) => classify(name, configuredOf(name), seenOf(name), around),
     names: () => new Set([...inventory.endpoints.keys(), ...seen.keys()]),
+    queueName: (queue) => cleanText(inventory.queues.get(queue) ?? ''),
+    userOfAgent: (agent) => inventory.agents.get(agent) ?? null,
     isExtension: (number) => inventory.numbers.has(number),
     configure(now) {
       inventory = indexed(now)
@@ -303,7 +323,9 @@ function indexed(source: Inventory | null) {
     [...endpoints].flatMap(([name, { listed, number }]) => (listed === undefined ? [] : (number ?? bareName(name)))),
   )
   const mailboxes = new Map(Object.entries(source?.mailboxes ?? {}))
-  return { source, endpoints, mailboxes, numbers }
+  const queues = new Map(Object.entries(source?.queues ?? {}))
+  const agents = new Map(Object.entries(source?.agents ?? {}))
+  return { source, endpoints, mailboxes, queues, agents, numbers }
 }
 
 const isSame = (one: Seen, other: Seen): boolean =>

@@ -47,8 +47,12 @@ function eventOf(search: (key: string) => readonly string[] | undefined, body: s
  */
 export function eventFromJson(bytes: Buffer): EslEvent | undefined {
   if (bytes[0] !== BRACE || bytes.lastIndexOf('}') < 0) return undefined
+  const isPresent = createPresence()
   const find = (key: string): readonly string[] | undefined => {
-    let at = lastEnd(bytes, needleOf(key).json)
+    const needle = needleOf(key)
+    const { family } = needle
+    if (family !== undefined && !isPresent(family, (prefix) => bytes.includes(prefix.json))) return undefined
+    let at = endOf(bytes, needle.json, needle.isOnce)
     while (at >= 0 && (bytes[at] ?? QUOTE) <= SPACE) at += 1
     return at < 0 ? undefined : jsonValue(bytes, at)
   }
@@ -96,9 +100,11 @@ function endOfOther(bytes: Buffer, start: number): number {
 export function eventFromPlain(bytes: Buffer): EslEvent | undefined {
   const end = bytes.indexOf('\n\n')
   const header = end < 0 ? bytes : bytes.subarray(0, end + 1)
+  const isPresent = createPresence()
   const find = (key: string): readonly string[] | undefined => {
-    const { plain } = needleOf(key)
-    const found = lastEnd(header, plain)
+    const { plain, family, isOnce } = needleOf(key)
+    if (family !== undefined && !isPresent(family, (prefix) => header.includes(prefix.plain))) return undefined
+    const found = endOf(header, plain, isOnce)
     // The first header has no line ending before it.
     const at = found < 0 && startsWith(header, plain) ? plain.length - 1 : found
     if (at < 0) return undefined
@@ -124,14 +130,43 @@ const BRACE_END = 0x7d
  * Behind the last place of it: of a key that is there twice (`Hangup-Cause` is) the last one counts. -1 if there is
  * none.
  */
-function lastEnd(bytes: Buffer, needle: Buffer): number {
+function endOf(bytes: Buffer, needle: Buffer, isOnce: boolean): number {
   // Going forward from hit to hit is much faster than lastIndexOf.
   let end = -1
-  for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, end)) end = at + needle.length
+  for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, end)) {
+    end = at + needle.length
+    if (isOnce) return end
+  }
   return end
 }
 
-type Needle = { readonly plain: Buffer; readonly json: Buffer }
+type Prefix = { readonly plain: Buffer; readonly json: Buffer }
+type Needle = Prefix & {
+  /** FreeSWITCH has such a key once in an event: what follows it need not be searched. */
+  readonly isOnce: boolean
+  /** The common beginning of this key and others, if most events have none of them. */
+  readonly family: Prefix | undefined
+}
+
+const prefixOf = (text: string): Prefix => ({ plain: Buffer.from(`\n${text}`), json: Buffer.from(`"${text}`) })
+
+const ONCE = /^(variable_|Caller-|Other-Leg-|Event-|Channel-|Unique-ID$)/
+const FAMILIES: ReadonlyMap<string, Prefix> = new Map(
+  ['variable_transfer_', 'variable_sip_redirect', 'variable_fifo_'].map((text) => [text, prefixOf(text)]),
+)
+
+/** Returns a look-up of families in one event: each is searched once, when a key of it is asked for. */
+function createPresence() {
+  const known = new Map<Prefix, boolean>()
+  return (family: Prefix, search: (prefix: Prefix) => boolean): boolean => {
+    const before = known.get(family)
+    if (before !== undefined) return before
+    const isThere = search(family)
+    known.set(family, isThere)
+    return isThere
+  }
+}
+
 const needles = new Map<string, Needle>()
 /** Keys come from our own code, so there are few; the bound is for a caller that passes on foreign ones. */
 const MAX_NEEDLES = 1_000
@@ -139,7 +174,13 @@ const MAX_NEEDLES = 1_000
 function needleOf(key: string): Needle {
   const known = needles.get(key)
   if (known !== undefined) return known
-  const needle = { plain: Buffer.from(`\n${key}: `), json: Buffer.from(`${JSON.stringify(key)}:`) }
+  const [, family] = [...FAMILIES].find(([text]) => key.startsWith(text)) ?? []
+  const needle: Needle = {
+    plain: Buffer.from(`\n${key}: `),
+    json: Buffer.from(`${JSON.stringify(key)}:`),
+    isOnce: ONCE.test(key),
+    family,
+  }
   if (needles.size < MAX_NEEDLES) needles.set(key, needle)
   return needle
 }

@@ -11,8 +11,8 @@ import { listRows } from './list-rows.ts'
  */
 
 /**
- * The answers of `sofia status`, of each profile, `list_users`, `show registrations as json` and `callcenter_config
- * agent list`.
+ * The answers of `sofia status`, of each profile, `list_users`, `show registrations as json`, `callcenter_config agent
+ * list` and `xml_locate`.
  */
 type EslAnswers = {
   readonly sofia: string
@@ -20,6 +20,8 @@ type EslAnswers = {
   readonly users: string
   readonly registrations: string
   readonly agents: string
+  /** The configuration of mod_callcenter, as XML; `''` if it was not given. */
+  readonly callcenter?: string
 }
 
 /** More profiles than any FreeSWITCH has: each costs a question. */
@@ -31,22 +33,56 @@ export function inventoryOf(answers: EslAnswers): Inventory {
   const note = (name: string, change: Configured): void => {
     if (name !== '') endpoints.set(name, { ...endpoints.get(name), ...change })
   }
-  for (const { kind, name } of sofiaRows(answers.sofia)) if (kind === 'gateway') note(name, { registers: true })
+  for (const { kind, name, address } of sofiaRows(answers.sofia)) {
+    if (kind !== 'gateway') continue
+    // FusionPBX names gateways by ids: the address tells people more.
+    note(name, { registers: true, ...(isId(name) && address !== '' ? { name: address } : {}) })
+  }
   for (const [profile, text] of Object.entries(answers.profiles)) {
     const context = /^Context\s+(\S+)/m.exec(text)?.[1]
     note(profile, { profile: true, ...(context === undefined ? {} : { context }) })
   }
   for (const { reg_user: user } of listRows(answers.registrations))
     if (user !== undefined) note(userOf(user), { listed: 'registration' })
+  const agents: Record<string, string> = {}
   for (const agent of table(answers.agents)) {
     // Other agents are reached through a gateway or the dialplan.
-    const user = /(?:^|[\]/])user\/([^@/]+)/.exec(agent.get('contact') ?? '')?.[1]
-    if (user !== undefined) note(user, { listed: 'seat' })
+    const user = /(?:^|[\]}/])user\/([^@/]+)/.exec(agent.get('contact') ?? '')?.[1]
+    if (user === undefined) continue
+    note(user, { listed: 'seat' })
+    const name = agent.get('name') ?? ''
+    if (userOf(name) !== user && name !== '') agents[name] = user
   }
   for (const [name, same] of Map.groupBy(table(answers.users), (user) => user.get('userid') ?? ''))
     note(name, { listed: 'directory', ...commonOf(same.map(shownBy)) })
-  return { endpoints: Object.fromEntries(endpoints), mailboxes: {} }
+  return {
+    endpoints: Object.fromEntries(endpoints),
+    mailboxes: {},
+    queues: queuesOf(answers.callcenter ?? ''),
+    agents,
+  }
 }
+
+const isId = (name: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(name)
+
+/** FusionPBX names a queue by its extension and domain, and has the name that people gave it as the label. */
+function queuesOf(xml: string): Record<string, string> {
+  const queues: Record<string, string> = {}
+  for (const [, tag = ''] of xml.matchAll(/<queue\s([^>]*)>/g)) {
+    const [name, label] = ['name', 'label'].map((key) => attributeOf(tag, key))
+    const display = label?.replace(/@[^@]*$/, '') ?? ''
+    if (name && display !== '' && label !== name) queues[name] = display.slice(0, 256)
+  }
+  return queues
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+/** Returns the value of an attribute of a tag, as FreeSWITCH prints XML. */
+const attributeOf = (tag: string, key: string): string | undefined =>
+  new RegExp(`(?:^|\\s)${key}="([^"]*)"`)
+    .exec(tag)?.[1]
+    ?.replace(/&(\w+);/g, (entity, name: string) => ENTITIES[name] ?? entity)
 
 type Shown = Pick<Configured, 'number' | 'name'>
 
@@ -66,11 +102,12 @@ function commonOf([first = {}, ...others]: readonly Shown[]): Shown {
 }
 
 /** Rows like `external::trunk  gateway  sip:… REGED` and `external  profile  sip:… RUNNING (0)`. */
-function sofiaRows(text: string): { kind: 'profile' | 'gateway'; name: string }[] {
+function sofiaRows(text: string): { kind: 'profile' | 'gateway'; name: string; address: string }[] {
   return text.split('\n').flatMap((line) => {
-    const [, name = '', kind = ''] = /^\s*(\S+)\s+(profile|gateway)\s/.exec(line) ?? []
-    if (kind === 'profile') return { kind, name }
-    return kind === 'gateway' ? { kind, name: name.slice(name.lastIndexOf('::') + 2) } : []
+    const [, name = '', kind = '', data = ''] = /^\s*(\S+)\s+(profile|gateway)\s+(\S*)/.exec(line) ?? []
+    const address = data.replace(/^sips?:/, '')
+    if (kind === 'profile') return { kind, name, address }
+    return kind === 'gateway' ? { kind, name: name.slice(name.lastIndexOf('::') + 2), address } : []
   })
 }
 
@@ -98,6 +135,9 @@ export const QUESTIONS = [
   ['callcenter_config agent list', 'the agents of queues'],
 ] as const
 
+/** The names of queues; where it is refused, queues go without. */
+const CALLCENTER = 'xml_locate configuration configuration name callcenter.conf'
+
 /** Asks a FreeSWITCH what is configured, in the background: a large directory takes its time. */
 export async function requestInventory(commands: Commands): Promise<InventoryReply> {
   const answers: string[] = []
@@ -114,5 +154,6 @@ export async function requestInventory(commands: Commands): Promise<InventoryRep
     const answer = /^[\w.-]+$/.test(profile) ? await commands.runJob(`sofia status profile ${profile}`) : ''
     if (answer !== undefined) profiles[profile] = answer
   }
-  return { inventory: inventoryOf({ sofia, profiles, users, registrations, agents }), denied }
+  const callcenter = agents === '' ? '' : ((await commands.runJob(CALLCENTER)) ?? '')
+  return { inventory: inventoryOf({ sofia, profiles, users, registrations, agents, callcenter }), denied }
 }

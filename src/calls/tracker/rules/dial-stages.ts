@@ -28,7 +28,8 @@ export function assignStage(
       stage.source === sourceId &&
       isOpen(stage) &&
       !stage.answered &&
-      legsRinging(state, stage),
+      legsRinging(state, stage) &&
+      !isOfLeftQueue(call, stage),
   )
   const stage =
     same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
@@ -39,6 +40,14 @@ export function assignStage(
   if (same === undefined && (party !== null || own)) findParent(state, call, stage, party)
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
+}
+
+/** Returns whether a stage is of a queue that the caller has left: its phones are about to stop. */
+function isOfLeftQueue(call: Call, stage: Stage): boolean {
+  const queue = call.queues.find(({ stageId }) => stageId === stage.parentId)
+  if (queue !== undefined) return queue.leftUs !== null && queue.answeredUs === null
+  const around = stageOf(call, stage.parentId)
+  return around !== undefined && isOfLeftQueue(call, around)
 }
 
 /** Returns whether a stage has not ended yet. */
@@ -125,6 +134,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       !other.answered &&
       legsRinging(state, other) &&
       stageOf(call, other.parentId)?.kind !== 'queue' &&
+      !isOfLeftQueue(call, other) &&
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
@@ -187,8 +197,8 @@ function nestGroup(
 ): void {
   const [nearest] = diallersOf(state, stage)
   const half = channelOf(state, nearest?.id ?? null)
-  if (nearest === undefined || half === undefined || !isVirtual(half) || isNamedByPlace(nearest)) return
-  if (half.dialledNumber === null || !/^\d+$/.test(half.dialledNumber)) return
+  if (nearest === undefined || half === undefined || !isVirtual(half) || nearest.placeFollows) return
+  if (!/^\d+$/.test(nearest.place ?? half.dialledNumber ?? '')) return
   // What a queue rings at once is no group.
   if (call.queues.some((queue) => queue.channel === half.id)) return
   const siblings = call.stages.filter(

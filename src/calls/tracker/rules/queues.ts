@@ -15,8 +15,8 @@ export function joinQueue(
   channel: Channel,
   signal: At & Extract<ChannelSignal, { kind: 'queue_joined' }>,
 ): void {
-  const { queue, position, entry = null, atUs } = signal
-  channel.queuing = { queue, position, entry, atUs }
+  const { queue, name = null, position, entry = null, atUs } = signal
+  channel.queuing = { queue, name, position, entry, atUs }
   placeQueue(state, channel)
 }
 

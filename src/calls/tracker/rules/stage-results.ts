@@ -1,5 +1,5 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
-import { channelOf } from '../state/registry.ts'
+import { channelOf, stageOf } from '../state/registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
 
@@ -105,7 +105,14 @@ const isAnswering = (leg: Channel | undefined): boolean => leg !== undefined && 
 function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
   const caller = channelOf(state, stage.source)
   if (caller === undefined || !isUp(caller)) return false
-  return call.queues.some((queue) => queue.stageId === stage.parentId && queue.result === 'abandoned')
+  return call.queues.some(({ stageId, result }) => result === 'abandoned' && isWithin(call, stage, stageId))
+}
+
+/** Returns whether a stage is in a queue, directly or in a group that is. */
+function isWithin(call: Call, stage: Stage, queueId: string): boolean {
+  if (stage.parentId === null || stage.parentId === queueId) return stage.parentId === queueId
+  const around = stageOf(call, stage.parentId)
+  return around !== undefined && isWithin(call, around, queueId)
 }
 
 /**

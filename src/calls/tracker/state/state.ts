@@ -78,7 +78,7 @@ export type Channel = {
   /** Half of a virtual channel that was made for a consultation, and is part of the call since a transfer. */
   adopted: boolean
   /** It is in a queue, and for which party is not known yet. */
-  queuing: { queue: string; position: number | null; entry: string | null; atUs: number } | null
+  queuing: { queue: string; name?: string | null; position: number | null; entry: string | null; atUs: number } | null
   /** The other half of a virtual channel, and which half this is. */
   pair: string | null
   half: 1 | 2 | null

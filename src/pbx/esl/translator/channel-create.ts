@@ -52,7 +52,8 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
 
 function noteUnnamed(context: EslContext, event: EslEvent, leg: Leg): void {
   leg.unnamed = variableOf(event, 'presence_id')
-  if (leg.unnamed !== '' && leg.source !== null) context.legs.get(leg.source)?.unnamedCallees.add(leg.id)
+  if (leg.unnamed !== '' && leg.source !== null)
+    context.legs.get(leg.source)?.unnamedCallees.set(leg.id, placeOf(event))
 }
 
 /** The number that FreeSWITCH shows to a phone that it rings for no party in particular. */
@@ -174,12 +175,25 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
   if (leg === undefined || source === null) return []
   for (const party of [endpoint.number, variableOf(event, 'dialed_user')]) if (party) leg.reached.add(party)
   const agent = variableOf(event, 'cc_agent')
-  if (agent !== '') noteOffer(context, source, agent, -1)
+  if (agent !== '') {
+    noteOffer(context, source, agent, -1)
+    noteAgent(context, agent, endpoint)
+  }
   const where = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Destination-Number') : ''
   if (where === '' || where === leg.dialled) return []
   const sent = sentAway(context, event, leg, where)
   leg.dialled = where
   return [...sent, { kind: 'extension_changed', id: source, extension: where }]
+}
+
+/** Agents whose parties are known, at most. */
+const MAX_AGENTS = 10_000
+
+/** An agent that cannot be reached next time has no leg, and may have a name that says nothing. */
+function noteAgent({ agents }: EslContext, agent: string, endpoint: Endpoint): void {
+  if (endpoint.kind === 'virtual') return
+  if (agents.size >= MAX_AGENTS) agents.clear()
+  agents.set(agent, endpoint)
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../../calls/signal.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
@@ -22,8 +23,8 @@ export type Leg = {
   readonly extension: string | null
   /** The user who is dialled, with the domain, until the name is known; `''` if nobody is to be named. */
   unnamed: string
-  /** The legs that it dialled, and whose names are not known. */
-  readonly unnamedCallees: Set<string>
+  /** The legs that it dialled, and whose names are not known, with the places of their events among all. */
+  readonly unnamedCallees: Map<string, number>
   /** The value by which it shows its customer; `null` if it has none (yet). */
   tenant: string | null
   dialled: string
@@ -104,6 +105,8 @@ export type EslContext = {
   readonly names: Map<string, string>
   /** How often a queue offered a caller to an agent for whom there is no leg (yet), by session and agent. */
   readonly offers: Map<string, number>
+  /** The parties that were rung for agents of queues, by the names of these. */
+  readonly agents: Map<string, Endpoint>
   count: number
 }
 
@@ -120,7 +123,7 @@ export function addLeg(
     dialler: diallerOf(context, leg.source),
     order: ++context.count,
     unnamed: '',
-    unnamedCallees: new Set(),
+    unnamedCallees: new Map(),
     rang: false,
     answered: false,
     answerSignalled: false,

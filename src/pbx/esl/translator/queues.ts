@@ -17,7 +17,16 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
   switch (event.get('CC-Action')) {
     case 'member-queue-start':
       noteQueued(context, id, entry ?? '')
-      return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null, entry }]
+      return [
+        {
+          kind: 'queue_joined',
+          id,
+          queue: queue ?? '',
+          name: context.endpoints.queueName(event.get('CC-Queue')),
+          position: null,
+          entry,
+        },
+      ]
     case 'member-queue-end':
       return isTakenOut(context, event, id)
         ? []
@@ -25,6 +34,11 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
     case 'agent-offering':
       noteOffer(context, id, agent, 1)
       return []
+    case 'bridge-agent-start':
+      // An agent who waits in a call of its own (uuid-standby).
+      return popped(context, event.get('CC-Agent-UUID'), id)
+    case 'bridge-agent-end':
+      return waitsAgain(context, event.get('CC-Agent-UUID'), id)
     case 'bridge-agent-fail':
       return unreachedAgent(context, event, id, agent)
     default:
@@ -67,11 +81,12 @@ function unreachedAgent(context: EslContext, event: EslEvent, source: string, ag
   if ((context.offers.get(`${source} ${agent}`) ?? 0) <= 0) return []
   noteOffer(context, source, agent, -1)
   const cause = event.get('CC-Hangup-Cause')
+  const known = context.agents.get(agent)
   return [
     {
       kind: 'dial_failed',
       source,
-      endpoint: context.endpoints.named(userOf(agent), null),
+      endpoint: known ?? context.endpoints.named(context.endpoints.userOfAgent(agent) ?? userOf(agent), null),
       result: resultOfCause(cause),
     },
   ]
@@ -115,7 +130,18 @@ function wait(context: EslContext, name: string, id: string, waits: boolean): vo
 /** A leg that called in to serve a queue gets a caller: it becomes part of that call, whichever began first. */
 function popped(context: EslContext, id: string, caller: string): ChannelSignal[] {
   const consumer = context.legs.get(id)
-  if (consumer === undefined || caller === '' || consumer.dialler === caller) return []
+  if (consumer === undefined || caller === '' || consumer.dialler === caller || consumer.virtual) return []
+  if (consumer.takesCaller === caller) return []
   consumer.takesCaller = caller
   return [{ kind: 'joined', id, into: caller }]
+}
+
+/** The leg that served a caller is still up: the next caller may follow. */
+function waitsAgain(context: EslContext, id: string, caller: string): ChannelSignal[] {
+  const leg = context.legs.get(id)
+  if (leg === undefined || leg.gone || leg.takesCaller !== caller) return []
+  leg.takesCaller = null
+  leg.peer = null
+  leg.peers = []
+  return [{ kind: 'waits_again', id }]
 }

@@ -45,6 +45,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     tenants: options.tenants,
     names: new Map(),
     offers: new Map(),
+    agents: new Map(),
     count: 0,
   }
   const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
@@ -98,11 +99,12 @@ function named(leg: Leg, name: string | null): ChannelSignal[] {
   return [{ kind: 'member', dest: leg.id, name }]
 }
 
-/** The caller's leg shows the name of the extension that it has dialled. */
+/** The caller's leg shows the name of the extension that it has dialled, in the first event after that or never. */
 function calleeNamed(context: EslContext, event: EslEvent, caller: Leg): ChannelSignal[] {
-  const waiting = [...caller.unnamedCallees].flatMap((id) => context.legs.get(id) ?? []).filter(isUnnamed)
-  if (waiting.length === 0) return []
-  const name = cleanText(variableOf(event, 'initial_callee_id_name'))
+  const waiting = [...caller.unnamedCallees.keys()].flatMap((id) => context.legs.get(id) ?? []).filter(isUnnamed)
+  const place = placeOf(event)
+  for (const [id, dialled] of caller.unnamedCallees) if (place > dialled) caller.unnamedCallees.delete(id)
+  const name = waiting.length === 0 ? null : cleanText(variableOf(event, 'initial_callee_id_name'))
   if (name === null || /^[+*#\d]*$/.test(name)) return []
   const extension = variableOf(event, 'dialed_extension')
   return waiting.filter((leg) => leg.extension === extension).flatMap((leg) => named(leg, name))

@@ -1,0 +1,41 @@
+import type { At } from '../../signal.ts'
+import { newChannel } from '../state/initial-state.ts'
+import { callOf, leaveBridge, leaveConference, markChanged, openCall, placeInCall } from '../state/registry.ts'
+import type { Channel, TrackerState } from '../state/state.ts'
+import { isUp } from '../state/state.ts'
+import { endRecordings } from './recordings.ts'
+
+/** Agents who stay on the line: they serve one caller after the other with the same channel. */
+
+/** How such a party leaves a call that goes on or ends without it. */
+const LEFT = { code: 16, result: 'answered', withdrawn: false, mayTransfer: false, forwardedTo: null } as const
+
+/**
+ * Ends the part of a party in the call that it took over. What it was there stays in that call, as a channel that is
+ * gone; the party itself waits in a call of which nothing is emitted, unless it takes over the next one.
+ */
+export function waitAgain(state: TrackerState, at: At, channel: Channel): void {
+  const call = callOf(state, channel)
+  if (call === undefined || call.root === channel.id || channel.dial === null || !isUp(channel)) return
+  endRecordings(state, channel, at.atUs)
+  leaveBridge(state, channel)
+  leaveConference(state, channel)
+  const left: Channel = {
+    ...channel,
+    id: `${channel.id} until ${at.atUs}`,
+    goneUs: channel.talkedUs ?? at.atUs,
+    goneArrivedUs: at.arrivedUs,
+    end: LEFT,
+  }
+  const inItsPlace = (id: string): string => (id === channel.id ? left.id : id)
+  state.channels.set(left.id, left)
+  call.channels = call.channels.map(inItsPlace)
+  for (const stage of call.stages) stage.legs = stage.legs.map(inItsPlace)
+  const waiting = newChannel(channel.id, channel.endpoint)
+  waiting.tenant = channel.tenant
+  waiting.dialledNumber = channel.dialledNumber
+  waiting.upUs = channel.upUs
+  state.channels.set(waiting.id, waiting)
+  placeInCall(state, waiting, openCall(state, channel.id, at.atUs, at.atUs))
+  markChanged(state, call)
+}
