@@ -19,6 +19,7 @@ export function assignStage(
   const sourceId = party?.id ?? null
   const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
   const target = dest.endpoint.number
+  const diallers = diallersBefore(state, dest)
   // Another of its devices, as long as one rings; what is dialled after that is another attempt, though the first may
   // not be over yet.
   const same = call.stages.find(
@@ -29,7 +30,7 @@ export function assignStage(
       isOpen(stage) &&
       !stage.answered &&
       legsRinging(state, stage) &&
-      !isOfLeftQueue(call, stage),
+      !isOfLeftQueue(call, stage, diallers),
   )
   const stage =
     same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
@@ -42,12 +43,18 @@ export function assignStage(
   markChanged(state, call)
 }
 
-/** Returns whether a stage is of a queue that the caller has left: its phones are about to stop. */
-function isOfLeftQueue(call: Call, stage: Stage): boolean {
+/**
+ * Returns whether a stage is of a queue that the caller has left, so that its phones are about to stop. Who dials past
+ * the queue shows it too.
+ */
+function isOfLeftQueue(call: Call, stage: Stage, diallers: readonly Dialler[]): boolean {
   const queue = call.queues.find(({ stageId }) => stageId === stage.parentId)
-  if (queue !== undefined) return queue.leftUs !== null && queue.answeredUs === null
+  if (queue !== undefined) {
+    const isPast = diallers.length > 0 && diallers.every(({ byQueue }) => byQueue === false)
+    return queue.answeredUs === null && (queue.leftUs !== null || isPast)
+  }
   const around = stageOf(call, stage.parentId)
-  return around !== undefined && isOfLeftQueue(call, around)
+  return around !== undefined && isOfLeftQueue(call, around, diallers)
 }
 
 /** Returns whether a stage has not ended yet. */
@@ -134,7 +141,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       !other.answered &&
       legsRinging(state, other) &&
       stageOf(call, other.parentId)?.kind !== 'queue' &&
-      !isOfLeftQueue(call, other) &&
+      !isOfLeftQueue(call, other, diallers) &&
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
@@ -157,11 +164,24 @@ function commonGroup(
   diallers: readonly Dialler[],
 ): Stage | undefined {
   const groups = siblings.flatMap((sibling) => groupsAround(call, sibling))
-  if (diallers.some(isNamedByPlace)) return groups[0]
+  if (diallers.some(isNamedByPlace)) {
+    // Siblings are rung from the same place, be it through halves: theirs is the group that is named after that.
+    const place = diallers.at(-1)?.place ?? null
+    return (
+      groups.find(({ target }) => place !== null && target === place) ??
+      groups.find((group) => !isOfOtherHalf(state, call, group, diallers))
+    )
+  }
   return groups.find((group) => {
     const by = commonDialler(state, partiesIn(call, group))
     return by === undefined || diallers.some(({ id }) => id === by.id)
   })
+}
+
+/** Returns whether all in a group are rung by a virtual half that is none of these diallers. */
+function isOfOtherHalf(state: TrackerState, call: Call, group: Stage, diallers: readonly Dialler[]): boolean {
+  const half = channelOf(state, commonDialler(state, partiesIn(call, group))?.id ?? null)
+  return half !== undefined && isVirtual(half) && diallers.every(({ id }) => id !== half.id)
 }
 
 /** The PBX reports with each dial where it is made: halves need no look. */
@@ -213,9 +233,18 @@ function nestGroup(
   const isAll = partiesIn(call, around).every((one) => one === stage || siblings.includes(one))
   if (siblings.length === 0 || (isAll && around.kind === 'group')) return
   const known = siblings.find(isInner)
-  const group = stageOf(call, known?.parentId ?? null) ?? addGroup(state, call, party, [...siblings, stage])
-  group.parentId = around.id
+  const isHere = around.kind === 'group' && around.target === nearest.place
+  const group = isHere
+    ? around
+    : (stageOf(call, known?.parentId ?? null) ?? addGroup(state, call, party, [...siblings, stage]))
+  if (group !== around && !isInside(call, around, group)) group.parentId = around.id
   for (const member of [...siblings, stage]) member.parentId = group.id
+}
+
+/** Returns whether a stage is in a group, at any depth. */
+function isInside(call: Call, stage: Stage, group: Stage): boolean {
+  const around = stageOf(call, stage.parentId)
+  return around !== undefined && (around === group || isInside(call, around, group))
 }
 
 /**

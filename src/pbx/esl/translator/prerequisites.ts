@@ -41,6 +41,7 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
         prerequisites: [
           ...legs(own, a, b),
           ...(isConsulting ? [] : [legIsFree(context, a, b), legIsFree(context, b, a)]),
+          ...agentIsShown(context, event),
         ],
       }
     }
@@ -48,6 +49,11 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
       const member = event.get('CC-Member-Session-UUID')
       const isLeaving = event.get('CC-Action') === 'member-queue-end' || event.get('FIFO-Action') === 'abort'
       const others = [event.get('FIFO-Caller-UUID'), isLeaving ? bridgedBy(event) : '']
+      // These are events of the agent's leg: the caller's bridge may wait for them.
+      if (/^bridge-agent-(start|end)$/.test(event.get('CC-Action'))) {
+        const isIn = isInQueue(context, member, event.get('CC-Member-UUID'))
+        return { own, prerequisites: [...legs(own, member), isIn] }
+      }
       return { own: member || own, prerequisites: legs(member || own, ...others) }
     }
     default:
@@ -73,13 +79,17 @@ const legIsMade = (context: EslContext, id: string): Prerequisite => ({
 function queueIsJoined(context: EslContext, event: EslEvent): Prerequisite[] {
   const caller = variableOf(event, 'cc_member_session_uuid') || variableOf(event, 'fifo_bridge_uuid')
   if (caller === '') return []
-  const entry = variableOf(event, 'cc_member_uuid')
-  const isMet = (): boolean => {
+  return [isInQueue(context, caller, variableOf(event, 'cc_member_uuid'))]
+}
+
+const isInQueue = (context: EslContext, caller: string, entry: string): Prerequisite => ({
+  name: `queue ${caller} ${entry}`,
+  isMet() {
     const entries = context.queued.get(caller)
     return entries !== undefined && (entry === '' || entries.has(entry) || entries.has(''))
-  }
-  return [{ name: `queue ${caller} ${entry}`, isMet, timeoutUs: TIMEOUT_US }]
-}
+  },
+  timeoutUs: TIMEOUT_US,
+})
 
 /** The caller's next event comes 20 ms after its phone or line was rung for it; one who was answered has none. */
 const HEARD_TIMEOUT_US = 150_000
@@ -122,6 +132,17 @@ const pagerIsMade = (context: EslContext, event: EslEvent): Prerequisite[] =>
         },
       ]
     : []
+
+/** A queue gives its caller to an agent who waits in a call of its own: the queue's event says so. */
+function agentIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
+  if (variableOf(event, 'current_application') !== 'callcenter') return []
+  const [caller, agent] = [event.get('Unique-ID'), event.get('Other-Leg-Unique-ID')]
+  const isShown = (): boolean => {
+    const leg = context.legs.get(agent)
+    return leg !== undefined && (leg.source !== null || leg.originated || leg.takesCaller === caller)
+  }
+  return [{ name: `agent ${agent} of ${caller}`, isMet: isShown, timeoutUs: BRIDGE_TIMEOUT_US }]
+}
 
 /** A leg that is bridged is out of the bridge that it was in before. */
 const legIsFree = (context: EslContext, id: string, other: string): Prerequisite => ({

@@ -38,7 +38,7 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
       // An agent who waits in a call of its own (uuid-standby).
       return popped(context, event.get('CC-Agent-UUID'), id)
     case 'bridge-agent-end':
-      return waitsAgain(context, event.get('CC-Agent-UUID'), id)
+      return waitsAgain(context, event.get('CC-Agent-UUID'))
     case 'bridge-agent-fail':
       return unreachedAgent(context, event, id, agent)
     default:
@@ -112,6 +112,8 @@ export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
     case 'caller_pop':
       wait(context, name, id, false)
       return []
+    case 'bridge-consumer-stop':
+      return waitsAgain(context, id)
     case 'consumer_pop':
       return popped(context, id, event.get('FIFO-Caller-UUID'))
     default:
@@ -137,9 +139,9 @@ function popped(context: EslContext, id: string, caller: string): ChannelSignal[
 }
 
 /** The leg that served a caller is still up: the next caller may follow. */
-function waitsAgain(context: EslContext, id: string, caller: string): ChannelSignal[] {
+function waitsAgain(context: EslContext, id: string): ChannelSignal[] {
   const leg = context.legs.get(id)
-  if (leg === undefined || leg.gone || leg.takesCaller !== caller) return []
+  if (leg === undefined || leg.gone || leg.takesCaller === null) return []
   leg.takesCaller = null
   leg.peer = null
   leg.peers = []
