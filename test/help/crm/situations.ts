@@ -53,7 +53,7 @@ const namesOf = (folder: string, extension: string): string[] =>
 
 /** The same caller twice within a minute. */
 const TWO_OF_A_PAIR = [
-  'asterisk/a-inbound-answered+a-inbound-answered',
+  'asterisk/e-inbound-abandoned+a-inbound-answered',
   'asterisk/c-inbound-no-answer+a-inbound-answered',
 ]
 
