@@ -187,6 +187,7 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
   const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
   const samples = new Map(ALL_EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
   const options = createOptionsService({
+    authorizations: store.authorizations,
     webhooks: store.webhooks,
     templates,
     samples,

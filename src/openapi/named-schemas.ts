@@ -43,6 +43,7 @@ import {
 } from '../web/model.ts'
 import { Rotation, UrlOnly, Webhook, WebhookSecret } from '../webhooks/model.ts'
 import {
+  AuthorizationProblem,
   NewWebhookOptions,
   PresetBody,
   Preview,
@@ -78,6 +79,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   SecretRotation: Rotation,
   WebhookOptions,
   NewWebhookOptions,
+  AuthorizationProblem,
   WebhookFilter,
   WebhookBody,
   PresetBody,

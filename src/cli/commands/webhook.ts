@@ -134,7 +134,12 @@ async function onAccount<Result>(
     const webhooks = createWebhookService({ webhooks: store.webhooks })
     const note: Services['note'] = (event, facts) => noteAct(store, { event, email: null, account, facts })
     return await withTemplates(async (templates) => {
-      const options = createOptionsService({ webhooks: store.webhooks, templates, samples })
+      const options = createOptionsService({
+        webhooks: store.webhooks,
+        authorizations: store.authorizations,
+        templates,
+        samples,
+      })
       const setup = createSetupService({ webhooks: store.webhooks, events: store.log, templates, exchange })
       return await work({ webhooks, options, setup, templates, note }, accountId, store)
     }).catch((error) => {

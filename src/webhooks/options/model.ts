@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { WEBHOOK_URL } from '../../lib/api-schema.ts'
+import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
 import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
 import { NewFlow } from '../flows/model.ts'
@@ -121,12 +121,40 @@ const fields = {
 }
 const url = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
 
+/** The renewal of a token that is refused. */
+export const AuthorizationProblem = t.Object(
+  {
+    since: t.String({ format: 'date-time', description: 'Since when' }),
+    message: t.String({ description: 'What the server said' }),
+  },
+  closed,
+)
+
 /** The options of a URL. A URL that is twice in the list has the same options for both. */
-export const WebhookOptions = t.Object({ url, ...fields }, closed)
+export const WebhookOptions = t.Object(
+  {
+    url,
+    ...fields,
+    problem: t.Optional(
+      described(
+        AuthorizationProblem,
+        'There while the renewal of the token of its flow is refused: its deliveries are pending. Read only',
+      ),
+    ),
+  },
+  closed,
+)
 export type WebhookOptions = Static<typeof WebhookOptions>
 
 /** Options as they are sent: a field that is left out gets its default. */
-export const NewWebhookOptions = t.Object({ url, ...t.Partial(t.Object(fields)).properties }, closed)
+export const NewWebhookOptions = t.Object(
+  {
+    url,
+    ...t.Partial(t.Object(fields)).properties,
+    problem: t.Optional(t.Unknown({ description: 'Read only: what is sent is ignored' })),
+  },
+  closed,
+)
 export type NewWebhookOptions = Static<typeof NewWebhookOptions>
 
 export const PreviewRequest = t.Object(

@@ -1,7 +1,7 @@
 import { INVALID } from '../../http/validation.ts'
 import { type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
-import { type NowUs, SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
 import type { BodyOption, WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_OPTIONS } from '../../store/webhook-options.ts'
@@ -19,6 +19,8 @@ export type OptionsService = ReturnType<typeof createOptionsService>
 
 type Dependencies = {
   readonly webhooks: Store['webhooks']
+  /** Without it no problem is shown. */
+  readonly authorizations?: Pick<Store['authorizations'], 'authorizationProblemList'>
   /** A default body of each kind of event. */
   readonly samples: ReadonlyMap<string, string>
   /** Called after every change. */
@@ -33,6 +35,7 @@ const DEFAULT_EVENT = 'call_started'
 /** Creates the service for the options of the URLs of an account. */
 export function createOptionsService({
   webhooks,
+  authorizations,
   samples,
   onChanged = () => {},
   templates,
@@ -68,7 +71,12 @@ export function createOptionsService({
     /** Returns the options of each URL of the list, in its order. */
     async list(accountId: number): Promise<WebhookOptions[]> {
       const listed = await webhooks.optionsList(accountId)
-      return listed.map(({ url, options }) => shown(url, options ?? DEFAULT_OPTIONS))
+      const problems = (await authorizations?.authorizationProblemList(accountId)) ?? []
+      return listed.map(({ url, options }) => {
+        const found = options?.flow == null ? undefined : problems.find((problem) => problem.url === url)
+        const problem = found && { since: rfc3339(found.sinceUs), message: found.message }
+        return { ...shown(url, options ?? DEFAULT_OPTIONS), ...(problem && { problem }) }
+      })
     },
 
     /**

@@ -25,7 +25,8 @@ let nowUs = 0
 beforeAll(async () => {
   store = openStore(join(folder.path, 'hookswitch.db'))
   api = await startApi(store, (auth) => {
-    const options = createOptionsService({ webhooks: store.webhooks, samples: SAMPLES, templates: TEMPLATES })
+    const { webhooks, authorizations } = store
+    const options = createOptionsService({ webhooks, authorizations, samples: SAMPLES, templates: TEMPLATES })
     return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now: () => nowUs })
   })
   token = await api.logIn('default')
@@ -294,4 +295,31 @@ describe('422 at', () => {
     expect((await put({ steps: [step({ body: '{{' })] })).status).toBe(422)
     expect(await listed()).toEqual(before)
   })
+})
+
+test('a renewal that is refused is a problem of the options, until one succeeds; it is read only', async () => {
+  const problems = async () =>
+    ((await ask(api, 'GET', PATH, { token })).body.result as { url: string; problem?: unknown }[]).map(
+      (one) => one.problem,
+    )
+  await put({ steps: [{ name: 'a', on: ['call_ended'] }] })
+  const owner = { accountId: 1, url: ONE }
+  const claim = { owner, settings: 'x', refusedHeader: null, nowSteadyUs: 1, untilSteadyUs: 2 }
+  const { authorizations } = store
+  await authorizations.renewalClaim({ ...claim, claim: 'a' })
+  await authorizations.renewalFail({
+    owner,
+    claim: 'a',
+    problem: 'status 400: invalid_grant',
+    nowUs: 1_795_213_000_000_000,
+  })
+  const problem = { since: '2026-11-21T04:56:40.000000Z', message: 'status 400: invalid_grant' }
+  const [shown] = await problems()
+  expect(shown).toEqual({ ...problem, since: expect.stringMatching(/^2026-11-2\dT.*Z$/) })
+  const [options] = (await ask(api, 'GET', PATH, { token })).body.result as object[]
+  expect((await ask(api, 'PUT', PATH, { token, body: { ...options } })).status).toBe(200)
+  await authorizations.renewalClaim({ ...claim, claim: 'b' })
+  const times = { expiresSteadyUs: null, renewSteadyUs: null }
+  await authorizations.renewalStore({ owner, claim: 'b', header: 'Bearer 1', refreshToken: null, ...times })
+  expect(await problems()).toEqual([undefined, undefined])
 })
