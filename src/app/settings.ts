@@ -82,7 +82,7 @@ export const SETTINGS = {
   },
   proxy: {
     flag: '--proxy <url>',
-    description: 'an egress proxy for webhooks; it then has to refuse internal addresses',
+    description: 'an egress proxy for webhooks; it then has to refuse internal addresses; MQTT is not sent',
     read: optional((given) => httpUrl('--proxy', given)),
   },
   metricsToken: {

@@ -59,9 +59,9 @@ export type PbxStatus = typeof PbxStatus.static
 export const LastAttempt = t.Object({
   at: time('When it was made'),
   status: t.Union([Type.Integer({ minimum: 0, form: { minimum: 100, maximum: 599 } }), t.Null()], {
-    description: 'The status of the response; `null` if there was none',
+    description: 'The status of the response; `null` if there was none, and by MQTT, which has none',
   }),
-  error: text('Why there was no response; `null` if there was one'),
+  error: text('Why there was no response, or why an MQTT broker refused the event; `null` otherwise'),
   duration_ms: t.Union([t.Number({ form: { minimum: 0 } }), t.Null()], {
     description: 'Milliseconds until the status',
   }),

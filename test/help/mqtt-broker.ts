@@ -24,11 +24,21 @@ export type BrokerOptions = {
   readonly certified?: Certified
   readonly port?: number
   readonly host?: string
+  /** It does not answer pings. */
+  readonly mute?: boolean
 }
 
 /** A broker of MQTT 5 or 3.1.1 that takes messages and does with each what the test says. It has no subscribers. */
 export async function startBroker(options: BrokerOptions = {}) {
-  const { version = 5, connack = {}, accept = () => 0, certified, closes = false, host = '127.0.0.1' } = options
+  const {
+    version = 5,
+    connack = {},
+    accept = () => 0,
+    certified,
+    closes = false,
+    mute = false,
+    host = '127.0.0.1',
+  } = options
   const messages: PublishedMessage[] = []
   const connects: IConnectPacket[] = []
   const packets: Packet['cmd'][] = []
@@ -60,7 +70,7 @@ export async function startBroker(options: BrokerOptions = {}) {
         const code = accept(packet)
         send({ cmd: 'connack', sessionPresent: false, returnCode: code, reasonCode: code, ...connack })
         if (code !== 0) socket.end()
-      } else if (packet.cmd === 'pingreq') send({ cmd: 'pingresp' })
+      } else if (packet.cmd === 'pingreq' && !mute) send({ cmd: 'pingresp' })
       else if (packet.cmd === 'publish') take(packet)
     })
     socket.on('data', (chunk) => parser.parse(Buffer.from(chunk)))

@@ -31,7 +31,7 @@ export async function reach(target: Target, allow: AllowList, resolve: Resolve =
       const reason = found[0] === undefined ? 'the name has no address' : (addressRefusal(found[0], allow) ?? '')
       return { kind: 'refused', reason }
     }
-    if (target.broker !== undefined) return await reachBroker(target.broker, target.name, address)
+    if (target.broker !== undefined) return await reachBroker(target.broker, target.literal ?? target.name, address)
     const pinned = target.literal === undefined && target.url.protocol === 'https:'
     const { status, headers } = await fetch(target.at(address).url, {
       method: 'HEAD',

@@ -13,11 +13,11 @@ const count = { minimum: 0 }
 const text = (description: string) => t.Union([t.String(), t.Null()], { description })
 const time = (description: string) => t.Union([t.String({ format: 'date-time' }), t.Null()], { description })
 const status = t.Union([Type.Integer({ form: { minimum: 100, maximum: 599 } }), t.Null()], {
-  description: 'The status of the response; `null` if there was none',
+  description: 'The status of the response; `null` if there was none, and by MQTT, which has none',
 })
 const duration = Type.Integer({ description: 'Milliseconds until the status', form: count })
-const error = text('Why there was no response; `null` if there was one')
-const response = text('The first 4 KiB of the body of the response')
+const error = text('Why there was no response, or why an MQTT broker refused the event; `null` otherwise')
+const response = text('The first 4 KiB of the body of the response; by MQTT, how the broker acknowledged the event')
 const moment = (description: string) => t.Optional(t.String({ format: 'date-time', description }))
 
 /** One event for one webhook. */
@@ -32,7 +32,7 @@ export const Delivery = t.Object({
   state: t.UnionEnum(DELIVERY_STATES, {
     default: undefined,
     description:
-      '`pending`: it will be sent, or sent again. `delivered`: the receiver answered 2xx. `failed`: all attempts failed. ' +
+      '`pending`: it will be sent, or sent again. `delivered`: the receiver answered 2xx, or the MQTT broker acknowledged it. `failed`: all attempts failed. ' +
       '`cancelled`: its URL left the list',
   }),
   attempts_made: Type.Integer({ description: 'without probes', form: count }),
@@ -42,7 +42,7 @@ export const Delivery = t.Object({
 })
 export type Delivery = typeof Delivery.static
 
-/** One request. Without an answer `status` is `null`, else `error`. */
+/** One request, or one message to an MQTT broker. A request has a `status` or an `error`. */
 export const LoggedAttempt = t.Object({
   at: t.String({ format: 'date-time', description: 'When the request was sent' }),
   probe: t.Optional(

@@ -97,7 +97,7 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
     throw new Error('no address is left')
 
     async function connect(address: string, isLast: boolean): Promise<BrokerConnection> {
-      const { broker, name } = target
+      const { broker, literal, name } = target
       if (broker === undefined) throw new Error('an HTTP webhook has no broker')
       const own = new AbortController()
       const abort = () => own.abort()
@@ -112,7 +112,7 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
         return await connectToBroker({
           broker,
           address,
-          name,
+          name: literal ?? name,
           version: entry.version,
           withinMs: timeoutMs,
           connectMs: isLast ? timeoutMs : nextAddressMs,

@@ -139,6 +139,10 @@ export function openSession(options: SessionOptions): MqttSession {
       if (next === undefined) return
       const id = freeId()
       const bytes = next.packet(id)
+      if (bytes.length === 0) {
+        next.resolve({ kind: 'unacceptable', reason: 'the message has what no MQTT packet can hold' })
+        continue
+      }
       if (limits.maximumPacketSize !== undefined && bytes.length > limits.maximumPacketSize) {
         const reason = `the message has ${bytes.length} bytes, and the broker takes ${limits.maximumPacketSize} at most`
         next.resolve({ kind: 'unacceptable', reason })
@@ -192,7 +196,7 @@ export function openSession(options: SessionOptions): MqttSession {
         return Promise.resolve({ kind: 'unacceptable', reason: 'the broker keeps no retained messages' })
       const { promise, resolve } = Promise.withResolvers<Published>()
       const packet = packetOf(message, version)
-      unsent.push({ packet: (messageId) => mqtt.generate({ ...packet, messageId }, protocol), resolve })
+      unsent.push({ packet: (messageId) => bytesOf({ ...packet, messageId }, version), resolve })
       sendNext()
       return promise
     },
@@ -222,8 +226,20 @@ function refusalOf(given: number, { maximumQoS, reasonString }: Limits) {
   return { reason: 'the broker acknowledges no messages: it supports quality of service 0 alone', isVersion: false }
 }
 
+/** Returns the bytes of a packet; none if it has what no packet can hold: the library throws then, or writes nothing. */
+function bytesOf(packet: IPublishPacket, protocolVersion: Version): Uint8Array {
+  try {
+    return mqtt.generate(packet, { protocolVersion })
+  } catch {
+    return new Uint8Array()
+  }
+}
+
 function packetOf({ topic, body, contentType, userProperties, retain }: Message, version: Version): IPublishPacket {
   const packet = { cmd: 'publish', qos: 1, dup: false, retain, topic, payload: body } as const
   if (version !== 5) return packet
-  return { ...packet, properties: { payloadFormatIndicator: true, contentType, userProperties: { ...userProperties } } }
+  const properties = { payloadFormatIndicator: true, contentType }
+  // The library writes nothing where there are none.
+  if (Object.keys(userProperties).length === 0) return { ...packet, properties }
+  return { ...packet, properties: { ...properties, userProperties: { ...userProperties } } }
 }

@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test'
+import { createAttempts } from '../../../src/deliveries/mqtt/attempts.ts'
+import { silent } from '../../../src/deliveries/sending/observer.ts'
 import { Fault } from '../../../src/lib/fault.ts'
 import { type Fence, LeaseLost } from '../../../src/store/operations/cluster.ts'
+import { startBroker } from '../../help/mqtt-broker.ts'
 import { changingOwnership } from '../../help/ownership.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
 import { storeEvents } from '../../help/store.ts'
-import { ACCOUNT, newRig } from './rig.ts'
+import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 /** What a node does for accounts that it owns, loses and gains. */
 
@@ -27,6 +30,24 @@ test('deliveries of an account are sent while it is owned, and what was stored m
   await until('it is sent when it is gained', async () => (await pendingOf(rig)) === 0)
   expect(receiver.received).toHaveLength(4)
   await receiver.stop()
+})
+
+test('an MQTT connection is closed when its account is lost', async () => {
+  using broker = await startBroker()
+  const { ownership, lose, gain } = changingOwnership()
+  const { attempt, forget, stop } = createAttempts({ allow: allowing('loopback') })
+  await using rig = await newRig({ ownership, attempt, observer: { ...silent, webhookRemoved: forget } })
+  await rig.setUrls(`${broker.url}/calls`)
+  await rig.emit('a')
+  await until('it is sent', async () => (await pendingOf(rig)) === 0)
+  expect(broker.open()).toBe(1)
+  await lose(ACCOUNT)
+  await until('the connection is closed', () => broker.open() === 0)
+  await gain(ACCOUNT)
+  await rig.emit('b')
+  await until('it is sent', async () => (await pendingOf(rig)) === 0)
+  expect(broker.messages.map(({ connection }) => connection)).toEqual([1, 2])
+  await stop()
 })
 
 test('what is in flight when an account is lost is aborted, counts as no attempt, and is sent by the next owner', async () => {
