@@ -226,7 +226,7 @@ function refusalOf(given: number, { maximumQoS, reasonString }: Limits) {
   return { reason: 'the broker acknowledges no messages: it supports quality of service 0 alone', isVersion: false }
 }
 
-/** Returns the bytes of a packet; none if it has what no packet can hold: the library throws then, or writes nothing. */
+/** Returns the bytes of a packet, none if no packet can hold it: the library throws then, or writes nothing. */
 function bytesOf(packet: IPublishPacket, protocolVersion: Version): Uint8Array {
   try {
     return mqtt.generate(packet, { protocolVersion })
