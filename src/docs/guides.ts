@@ -5,6 +5,7 @@ import contacts from './contacts.md' with { type: 'text' }
 import crm from './crm.md' with { type: 'text' }
 import deploy from './deploy.md' with { type: 'text' }
 import events from './events.md' with { type: 'text' }
+import flows from './flows.md' with { type: 'text' }
 import mqtt from './mqtt.md' with { type: 'text' }
 import operate from './operate.md' with { type: 'text' }
 import performance from './performance.md' with { type: 'text' }
@@ -26,6 +27,7 @@ export const GUIDES: readonly Guide[] = Object.entries({
   mqtt,
   crm,
   contacts,
+  flows,
   recordings,
   api,
   settings,

@@ -26,7 +26,7 @@ import { optionsChange } from '../../webhooks/options/options-change.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
-import type { PresetTrial } from '../../webhooks/setup/model.ts'
+import type { CallPreview, PresetTrial } from '../../webhooks/setup/model.ts'
 import { createSetupService, type SetupService, shownPresets } from '../../webhooks/setup/service.ts'
 import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import { noteAct } from '../note-act.ts'
@@ -366,11 +366,19 @@ async function showPreview(url: string, flags: PreviewFlags): Promise<void> {
   if ([flags.event, call, recording].filter((one) => one !== undefined).length > 1)
     throw wrongUsage('--event, --call and --recording: give one of them')
   if (call !== undefined || recording !== undefined) return await showCallPreview(url, flags)
-  const shown = await onAccount(flags, async ({ options }, accountId) => {
+  const shown = await onAccount(flags, async ({ options, setup }, accountId) => {
     const known = (await options.list(accountId)).find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
+    if (known.flow !== null) {
+      const body = JSON.stringify(ALL_EXAMPLES.find(({ data }) => data.name === event))
+      return await setup.previewEvents(accountId, { url, events: [{ name: event, callId: 'sample', body }] })
+    }
     return options.preview(accountId, { event, body: known.body })
   })
+  if ('steps' in shown) {
+    printSteps(shown, flags)
+    return
+  }
   if (flags.json) return printJson(shown)
   print(`Content-Type: ${shown.content_type}`)
   print(shown.body === '' ? 'this event is not sent: the template gives nothing for it' : shown.body)
@@ -379,12 +387,20 @@ async function showPreview(url: string, flags: PreviewFlags): Promise<void> {
 /** Prints the requests that a call would have caused. */
 async function showCallPreview(url: string, flags: PreviewFlags): Promise<void> {
   const { call, recording, account } = flags
-  const { steps } = await onAccount(flags, ({ setup }, accountId) =>
+  const shown = await onAccount(flags, ({ setup }, accountId) =>
     call === undefined
       ? setup.previewEvents(accountId, { url, events: eventsOfRecording(recording ?? '', account) })
       : setup.preview(accountId, { url, call_id: call }),
   )
-  if (flags.json) return printJson({ steps })
+  printSteps(shown, flags)
+}
+
+function printSteps({ steps }: CallPreview, flags: PreviewFlags): void {
+  if (flags.json) {
+    printJson({ steps })
+    return
+  }
+  if (steps.length === 0) print('no step of the flow begins with this event: nothing is sent')
   for (const { event, step, method, url: target, headers, body, skipped, error, answer } of steps) {
     print([event, step, ...(target === null ? [] : [method, oneLine(target)])].join('\t'))
     if (skipped !== null) print(`  ${skipped}`)

@@ -195,6 +195,8 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
         events,
         secrets: Object.values(secrets).filter((one) => one !== null),
         renderer: createStepRenderer(templates, { accountId, purpose: 'trying' }),
+        // Of a preset the documented answers are known.
+        areValuesAssumed: preset === undefined,
       })
       return {
         steps: steps.map((one) => ({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import type { NewStep } from '../../../src/webhooks/flows/model.ts'
@@ -125,6 +126,12 @@ describe('a flow', () => {
     expect(await stored()).toEqual(before)
     expect(before.steps[1]?.headers).toEqual({ 'X-Key': 'abc', 'x-zone': '{{ parameters.zone }}' })
   })
+})
+
+test('the flow of the guide is accepted', async () => {
+  const guide = readFileSync(join(import.meta.dir, '../../../src/docs/flows.md'), 'utf8')
+  const [, text = ''] = /^```jsonc\n([\s\S]*?)^```$/m.exec(guide) ?? []
+  expect(await put(JSON.parse(text))).toMatchObject({ status: 200 })
 })
 
 describe('secrets', () => {
