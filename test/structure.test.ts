@@ -35,6 +35,7 @@ const FOLDERS = [
   'web/browser/views/docs',
   'web/browser/views/help',
   'web/browser/views/pbxs',
+  'web/browser/views/phones',
   'web/browser/views/webhooks',
   'web/browser/views/live',
   'web/browser/components',

@@ -32,6 +32,8 @@ export type Board = {
   readonly tenants: Map<string, string | null>
   /** The endpoints of each phone and trunk, by its id. */
   endpointsOf: Map<string, readonly EndpointEntry[]>
+  /** The id of the phone or trunk that each endpoint is, or is part of. */
+  readonly idOfEndpoint: Map<string, string>
   readonly subjects: Map<string, Subject>
   /** Subjects of which something may be due. */
   readonly pending: Set<string>
@@ -88,6 +90,7 @@ export function newBoard(options: BoardOptions, stored: readonly StoredSubject[]
     directory: new Map(),
     tenants: new Map(),
     endpointsOf: new Map(),
+    idOfEndpoint: new Map(),
     subjects: new Map(subjects.map((subject) => [subject.id, subject])),
     pending: new Set(),
     unstored: new Set(),
@@ -133,6 +136,7 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
       const id = idOf(entry.kind, accountOf(board, entry), entry.key)
       board.directory.set(entry.endpoint, entry)
       board.endpointsOf.set(id, [...(board.endpointsOf.get(id) ?? []), entry])
+      board.idOfEndpoint.set(entry.endpoint, id)
       refresh(board, id, cause)
       return
     }
@@ -320,6 +324,8 @@ function setDirectory(board: Board, entries: readonly EndpointEntry[], cause: Ca
   board.directory = new Map(entries.map((entry) => [entry.endpoint, entry]))
   const earlier = board.endpointsOf
   board.endpointsOf = Map.groupBy(entries, (entry) => idOf(entry.kind, accountOf(board, entry), entry.key))
+  board.idOfEndpoint.clear()
+  for (const [id, some] of board.endpointsOf) for (const { endpoint } of some) board.idOfEndpoint.set(endpoint, id)
   for (const [id, [entry]] of earlier) {
     if (board.endpointsOf.has(id) || entry === undefined) continue
     if (entry.kind === 'phone' || !board.registrations.has(entry.key)) removeSubject(board, id)
@@ -334,9 +340,8 @@ function setDirectory(board: Board, entries: readonly EndpointEntry[], cause: Ca
 }
 
 function refreshEndpoint(board: Board, endpoint: string, cause: Cause): void {
-  const entry = board.directory.get(endpoint)
-  if (entry === undefined) return
-  refresh(board, idOf(entry.kind, accountOf(board, entry), entry.key), cause)
+  const id = board.idOfEndpoint.get(endpoint)
+  if (id !== undefined) refresh(board, id, cause)
 }
 
 /** Returns the account of a phone or trunk. */

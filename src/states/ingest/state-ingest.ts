@@ -43,13 +43,15 @@ const FLUSH_MS = 1_000
 /** Reads what the store has of a PBX, and follows its states from then on. @throws Fault `unavailable`. */
 export async function startStateIngest(options: StateIngestOptions): Promise<StateIngest> {
   const { calls, pbx, log, onStored, steadyUs, newId = newUuid, nowUs = wallUs } = options
-  const stored = (await calls.subjectStateList(pbx)).flatMap((row) => readSubject(row) ?? [])
-  const board = newBoard(options, stored, steadyUs())
+  const known = (await calls.subjectStateList(pbx)).flatMap((row) => readSubject(row) ?? [])
+  const board = newBoard(options, known, steadyUs())
   const writer = createBatchWriter(options)
   let lastId: string | undefined
   let changes: Change[] = []
   let timer: Timer | undefined
   let writing: Promise<void> | undefined
+  /** Some of the last changes were stored as events: somebody asks for them. Else there is no hurry. */
+  let isAsked = true
   let isStopped = false
 
   function eventOf(change: Change): NewEvent {
@@ -68,15 +70,16 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
     const batch: CallBatch = { pbx, parts, live: [], removed: [], subjects, nowSteadyUs: steadyUs() }
     const placed = await writer.store(batch)
     if (placed === undefined) return
-    const events_ = storedEventsOf(batch, placed)
-    if (events_.length > 0) onStored(events_)
+    const stored = storedEventsOf(batch, placed)
+    if (parts.length > 0) isAsked = stored.length > 0
+    if (stored.length > 0) onStored(stored)
   }
   function flush(): Promise<void> {
     writing ??= write()
       .catch((error) => log.error({ pbx, err: error }, 'changes of phones, trunks and queues cannot be passed on'))
       .finally(() => {
         writing = undefined
-        if (changes.length > 0) void flush()
+        if (changes.length > 0 && isAsked) void flush()
       })
     return writing
   }
@@ -87,7 +90,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
     changes.push(...due)
     if (wakeSteadyUs !== null && !isStopped)
       timer = setTimeout(take, Math.max(1, Math.ceil((wakeSteadyUs - steadyUs()) / 1_000)))
-    if (changes.length > 0) void flush()
+    if (changes.length > 0 && isAsked) void flush()
   }
   function apply(signal: StateSignal): void {
     try {
@@ -106,7 +109,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   const flushing = setInterval(() => {
     takeEndpoints()
     if (board.pending.size > 0) take()
-    if (board.unstored.size > 0) void flush()
+    if (board.unstored.size > 0 || changes.length > 0) void flush()
   }, FLUSH_MS)
 
   return {

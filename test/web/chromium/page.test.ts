@@ -447,6 +447,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
         ['#/live', '.live-grid'],
         ['#/webhooks', '.webhook-row'],
         ['#/deliveries', 'table'],
+        ['#/phones', 'table'],
         ['#/calls', 'table'],
         ['#/account', '.tokens'],
       ] as const) {

@@ -31,6 +31,7 @@ const VIEWS = {
   deliveries: ['#/deliveries', 'tbody tr'],
   'deliveries-filtered': ['#/deliveries?state=failed&number=15551230001', '.filters'],
   calls: ['#/calls', 'tbody tr'],
+  phones: ['#/phones', 'tbody tr'],
   account: ['#/account', '.tokens li'],
 } as const
 

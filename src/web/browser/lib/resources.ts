@@ -11,6 +11,7 @@ export type {
   TestedFlow as FlowTestResult,
 } from '../../../deliveries/log/model.ts'
 export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
+export type { Agent, Phone, Queue, Trunk } from '../../../states/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
 export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
 export type {

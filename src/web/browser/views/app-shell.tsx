@@ -17,6 +17,7 @@ import { LiveView } from './live/live-view.tsx'
 import { ConnectView } from './pbxs/connect-view.tsx'
 import { PbxEdit } from './pbxs/pbx-edit.tsx'
 import { PbxList } from './pbxs/pbx-list.tsx'
+import { PhonesView } from './phones/phones-view.tsx'
 import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
 type View = { name: string; title: string; icon: IconName; list: () => VNode; detail?: (id: string) => VNode }
@@ -38,6 +39,7 @@ const VIEWS: readonly [View, ...View[]] = [
     list: () => <CallList />,
     detail: (id) => <CallDetail key={id} id={id} />,
   },
+  { name: 'phones', title: 'Phones', icon: 'phone', list: () => <PhonesView /> },
 ]
 const PBXS: View = {
   name: 'pbxs',
