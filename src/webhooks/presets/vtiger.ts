@@ -24,7 +24,8 @@ const CALL = [IS_OUTSIDE, IS_WHOLE]
 const at = (time: string, format: string): string => `{{ ${time} | local_time: "UTC", "${format}" | json }}`
 const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
 Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
-const LOOKUP_URL = 'lookup?type=phone&value={{ number }}&searchIn=%5B%22Contacts%22%5D'
+const LOOKUP_URL =
+  'lookup?type=phone&value={{ number }}&searchIn=%7B%22Contacts%22%3A%5B%22mobile%22%2C%22phone%22%5D%7D'
 const FOUND = {
   status: 200,
   body: { success: true, result: [{ id: '12x3', firstname: 'Maria', lastname: 'Bern', phone: '+4930123456' }] },

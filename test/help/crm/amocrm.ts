@@ -77,6 +77,7 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
     for (const name of ['source_name', 'source_uid']) if (typeof at(one, name) !== 'string') return invalid(name)
     if (typeof uniq !== 'string' || typeof number !== 'string' || typeof duration !== 'number')
       return invalid('metadata')
+    if (typeof at(one, '_embedded', 'leads', 0, 'name') !== 'string') return invalid('_embedded.leads')
     if (typeof at(metadata, 'service_code') !== 'string' || typeof at(metadata, 'phone') !== 'string')
       return invalid('metadata.phone')
     if (typeof at(metadata, 'called_at') !== 'number') return invalid('metadata.called_at')

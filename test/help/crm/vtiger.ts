@@ -21,7 +21,7 @@ export function startVtiger(): CrmStub {
       return fault('INVALID_TYPE', 'a form')
     if (operation === 'GET me') return result({ id: '19x1', user_name: 'admin' })
     if (operation === 'GET lookup') {
-      if (query.get('type') !== 'phone' || query.get('searchIn') !== '["Contacts"]')
+      if (query.get('type') !== 'phone' || query.get('searchIn') !== '{"Contacts":["mobile","phone"]}')
         return fault('INVALID_QUERY', 'lookup')
       const found = contacts.indexOf(query.get('value') ?? '')
       return result(found < 0 ? [] : [{ id: `12x${found + 1}`, lastname: 'Bern' }])
