@@ -138,10 +138,10 @@ export const isEndpoint = (device: string): boolean => /^\w+\/[^/${}&]+$/.test(d
  * rows of lists may have the same names: all of them are read.
  */
 export const STATE_EVENTS = {
-  DeviceStateChange: { class: 'call', only: (peek) => isRow(peek) || isEndpoint(peek('Device')) },
+  DeviceStateChange: { class: 'call', only: (peek) => isEndpoint(peek('Device')) || isRow(peek) },
   ContactStatus: { class: 'system' },
   // Those of PJSIP say less than its ContactStatus.
-  PeerStatus: { class: 'system', only: (peek) => isRow(peek) || peek('ChannelType') !== 'PJSIP' },
+  PeerStatus: { class: 'system', only: (peek) => peek('ChannelType') !== 'PJSIP' || isRow(peek) },
   Registry: { class: 'system' },
   QueueMemberStatus: { class: 'agent' },
   QueueMemberAdded: { class: 'agent' },
