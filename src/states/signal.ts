@@ -15,8 +15,11 @@ export type EndpointEntry = {
   /** The extension of a phone; the trunk as the PBX's configuration calls it. */
   readonly key: string
   readonly name: string | null
-  /** The value by which it shows its customer, where the PBX serves several; `null` if it shows none. */
-  readonly tenant: string | null
+  /**
+   * The value by which it shows its customer, where the PBX serves several; `null` if it shows none, `undefined` if the
+   * PBX has yet to be asked: then it is nobody's.
+   */
+  readonly tenant: string | null | undefined
 }
 
 /** Lists that a PBX gives on request. Each is the whole truth about what it lists. */

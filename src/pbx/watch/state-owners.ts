@@ -30,8 +30,10 @@ export function stateOwners(
  * Returns a function that returns the phones and trunks of a PBX as its calls and its configuration show them, if they
  * have changed since it was called last.
  */
-export function endpointEntriesOf(endpoints: Pick<Endpoints, 'list' | 'version'>) {
+export function endpointEntriesOf(endpoints: Pick<Endpoints, 'list' | 'version'>, hasTenants: boolean) {
   let version: number | undefined
+  // An Asterisk is asked for each with its lists.
+  const tenant = hasTenants ? undefined : null
   return (): readonly EndpointEntry[] | undefined => {
     const now = endpoints.version()
     if (now === version) return undefined
@@ -39,8 +41,8 @@ export function endpointEntriesOf(endpoints: Pick<Endpoints, 'list' | 'version'>
     return endpoints.list().flatMap(({ name, number, display, kind }): EndpointEntry[] => {
       if (kind === null) return []
       const bare = bareName(name)
-      if (kind === 'trunk') return [{ endpoint: name, kind, key: bare, name: display, tenant: null }]
-      return [{ endpoint: name, kind: 'phone', key: number ?? bare, name: display, tenant: null }]
+      if (kind === 'trunk') return [{ endpoint: name, kind, key: bare, name: display, tenant }]
+      return [{ endpoint: name, kind: 'phone', key: number ?? bare, name: display, tenant }]
     })
   }
 }

@@ -106,7 +106,8 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     pbx: source.name,
     accountIdOf: pbxs.accounts.get,
     // FreeSWITCH names its users and gateways in its lists of them.
-    endpoints: source.protocol === 'esl' ? () => undefined : endpointEntriesOf(memory.endpoints),
+    endpoints:
+      source.protocol === 'esl' ? () => undefined : endpointEntriesOf(memory.endpoints, source.tenants !== undefined),
     onStored,
     log,
     ...(nowUs && { nowUs }),

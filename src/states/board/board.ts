@@ -133,17 +133,13 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
       return
     case 'endpoint': {
       const { entry } = signal
-      const id = idOf(entry.kind, accountOf(board, entry), entry.key)
       board.directory.set(entry.endpoint, entry)
-      board.endpointsOf.set(id, [...(board.endpointsOf.get(id) ?? []), entry])
-      board.idOfEndpoint.set(entry.endpoint, id)
-      refresh(board, id, cause)
+      moveEndpoint(board, entry.endpoint, cause)
       return
     }
     case 'tenant':
-      if (board.tenants.get(signal.endpoint) === signal.tenant) return
       board.tenants.set(signal.endpoint, signal.tenant)
-      setDirectory(board, [...board.directory.values()], { ...cause, isKnown: true })
+      moveEndpoint(board, signal.endpoint, { ...cause, isKnown: true })
       return
     case 'device':
       factsOf(board, signal.endpoint).device = { fact: signal.device, round: board.rounds.devices }
@@ -339,6 +335,32 @@ function setDirectory(board: Board, entries: readonly EndpointEntry[], cause: Ca
   }
 }
 
+/** Gives an endpoint to the phone or trunk that it is, or is part of, by what is known of it now. */
+function moveEndpoint(board: Board, endpoint: string, cause: Cause): void {
+  const entry = board.directory.get(endpoint)
+  if (entry === undefined) return
+  const id = idOf(entry.kind, accountOf(board, entry), entry.key)
+  const before = board.idOfEndpoint.get(endpoint)
+  if (id === before) return
+  if (before !== undefined) {
+    const others = (board.endpointsOf.get(before) ?? []).filter((one) => one.endpoint !== endpoint)
+    if (others.length > 0) {
+      board.endpointsOf.set(before, others)
+      refresh(board, before, cause)
+    } else {
+      board.endpointsOf.delete(before)
+      removeSubject(board, before)
+    }
+  }
+  board.endpointsOf.set(id, [...(board.endpointsOf.get(id) ?? []), entry])
+  board.idOfEndpoint.set(endpoint, id)
+  refresh(board, id, cause)
+  for (const [queue, facts] of board.queues)
+    for (const [member, one] of facts.members)
+      if (one.endpoint === endpoint && !placeQueue(board, queue, facts, cause))
+        refreshAgent(board, queue, member, cause)
+}
+
 function refreshEndpoint(board: Board, endpoint: string, cause: Cause): void {
   const id = board.idOfEndpoint.get(endpoint)
   if (id !== undefined) refresh(board, id, cause)
@@ -346,7 +368,9 @@ function refreshEndpoint(board: Board, endpoint: string, cause: Cause): void {
 
 /** Returns the account of a phone or trunk. */
 function accountOf({ options, tenants }: Board, { kind, endpoint, tenant }: EndpointEntry): string | null {
-  return kind === 'trunk' ? options.account : options.accountOf(tenants.get(endpoint) ?? tenant)
+  if (kind === 'trunk') return options.account
+  const value = tenants.has(endpoint) ? tenants.get(endpoint) : tenant
+  return value === undefined ? null : options.accountOf(value)
 }
 
 /** Sets the state of a phone or trunk by its endpoints. */

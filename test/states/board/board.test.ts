@@ -278,6 +278,14 @@ describe('the board', () => {
       'acme: 101 registered ringing 1',
       'owner: carrier rejected (Rejected)',
     ])
+    // One whose customer is not known yet is nobody's, and nobody is told of it.
+    rig.feed({ kind: 'endpoint', entry: phone('105', { tenant: undefined }) }, device('105', 'idle'))
+    rig.feed(device('105', 'ringing'))
+    expect(rig.present('owner').map(textOf)).toEqual(['carrier rejected (Rejected)'])
+    rig.feed({ kind: 'tenant', endpoint: 'PJSIP/105', tenant: 'beta' })
+    rig.pass(10)
+    expect(rig.present('beta').map(textOf)).toContain('105 registered ringing 1')
+    expect(rig.told).toHaveLength(2)
     // A member of another customer makes the queue nobody's.
     rig.feed({ ...member('available'), member: 'PJSIP/beta101', endpoint: 'PJSIP/beta101' } as Step)
     expect(rig.present('acme').map(textOf)).toEqual(['101 registered ringing 1'])
