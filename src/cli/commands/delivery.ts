@@ -137,8 +137,8 @@ async function pendingBecause(
   if (outage !== undefined)
     return `its webhook has been down ${describeDown(outage)}; one delivery at a time is sent as a probe, the others follow when one succeeds`
   if (waitMs > 0) return `its next attempt is in ${formatDuration(waitMs)}`
-  if (webhook?.options?.order === 'strict')
-    return 'it is due; with order=strict it follows the events of its call before it'
+  if (webhook?.options?.order === 'strict' || (webhook?.options?.flow ?? null) !== null)
+    return `it is due; with ${webhook?.options?.flow == null ? 'order=strict' : 'a flow'} it follows the events of its call before it`
   return 'it is due, and sent as soon as its webhook has capacity'
 }
 

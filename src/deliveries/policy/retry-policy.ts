@@ -8,7 +8,7 @@ import { MILLISECOND } from '../../lib/time.ts'
  * so the event is not sent. MQTT has no status.
  *
  * Three are of flows: `advanced`, a step is done and others follow; `ruled`, a rule of the step decides about its
- * answer; `deferred`, there is no authorization now, so the delivery stays as it is.
+ * answer; `deferred`, there is no authorization or no time for its templates now, so the delivery stays as it is.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number | null }

@@ -15,7 +15,7 @@ import {
   SKIPPED_WITHOUT_ELEMENTS,
 } from '../../webhooks/flows/machine.ts'
 import type { Flow, Kept, Step } from '../../webhooks/flows/model.ts'
-import type { RenderedStep, StepData, StepRenderer } from '../../webhooks/flows/step-renderer.ts'
+import type { RenderedStep, StepData, StepProblem, StepRenderer } from '../../webhooks/flows/step-renderer.ts'
 import { joinStepUrl, urlForLog } from '../../webhooks/flows/step-url.ts'
 import type { BrokenFlow } from '../../webhooks/options/flow-option.ts'
 import type { Signer, StreamSigner } from '../../webhooks/signature.ts'
@@ -146,7 +146,9 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
   const { delivery, turn } = players
   const skip = (step: Step, reason: string) =>
     turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: reason, step: withoutUrl(step) })
-  const unrendered = (step: Step, problem: string) => {
+  const unrendered = (step: Step, { problem, retryAfterMs }: Pick<StepProblem, 'problem' | 'retryAfterMs'>) => {
+    // Other templates are rendered now: that is no failure of this delivery.
+    if (retryAfterMs !== undefined) return ended({ kind: 'deferred', reason: problem, afterMs: retryAfterMs }, turn)
     skip(step, problem)
     return ended({ kind: 'unrendered', reason: problem }, turn)
   }
@@ -169,7 +171,7 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
     const { kept, merged } = turn
     const data: StepData = { body: delivery.body, kept, merged, parameters: flow.parameters }
     const list = step.each === null ? undefined : await renderer.elements(step, data)
-    if (list !== undefined && 'problem' in list) return unrendered(step, list.problem)
+    if (list !== undefined && 'problem' in list) return unrendered(step, list)
     const count = list === undefined ? 1 : list.elements.length
     if (element >= count) {
       if (count === 0) {
@@ -180,7 +182,7 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
       continue
     }
     const rendered = await renderer.request(step, list === undefined ? data : { ...data, item: list.elements[element] })
-    if ('problem' in rendered) return unrendered(step, rendered.problem)
+    if ('problem' in rendered) return unrendered(step, rendered)
     if ('skipped' in rendered) {
       lastSkip = count === 1 ? SKIPPED_BY_IF : `${SKIPPED_BY_IF} (element ${element + 1} of ${count})`
       skip(step, lastSkip)
@@ -188,7 +190,7 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
       continue
     }
     const joined = joinStepUrl(webhook.url, rendered.request.url, flow.origins)
-    if ('problem' in joined) return unrendered(step, `url: ${joined.problem}`)
+    if ('problem' in joined) return unrendered(step, { problem: `url: ${joined.problem}` })
     return await request(options, webhook, {
       ...players,
       step,

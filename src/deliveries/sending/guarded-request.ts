@@ -12,11 +12,14 @@ export type GuardedRequest = {
   readonly method: string
   /** All headers, those of `destinationHeaders` included. */
   readonly headers: Readonly<Record<string, string>>
-  /** A text, or a function that begins an upload: its headers have its length. */
-  readonly body?: string | (() => ReadableStream<Uint8Array>) | undefined
+  /** A text, or an upload: its headers have its length. */
+  readonly body?: string | UploadBody | undefined
   /** The requests that are aborted together with it. */
   readonly group?: AbortGroup | undefined
 }
+
+/** A body that is streamed, from its beginning each time. */
+export type UploadBody = { readonly size: number; read(): ReadableStream<Uint8Array> }
 
 /**
  * Why a request has no answer. `unreachable`: name look-up, address rules, connection, TLS or time limit. `unsent`:
@@ -56,8 +59,10 @@ export type GuardOptions = {
 
 /** A server must answer within 10 seconds, name look-up and connecting included. */
 export const TIMEOUT_MS = 10_000
-/** An upload takes as long as the line of the machine makes it. */
-const UPLOAD_TIMEOUT_MS = 600_000
+/** An upload may take longer by what a line of half a megabit takes for it, up to 10 minutes in all. */
+const UPLOAD_BYTES_A_MS = 64
+const MAX_UPLOAD_MS = 600_000
+const SECOND_MS = 1_000
 export const USER_AGENT = 'HookswitchHttpAgent/1.0'
 /** RFC 8305 gives a connection 2 s at most before the next address is tried. */
 const NEXT_ADDRESS_MS = 2_000
@@ -74,19 +79,18 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   const connections = createKeptConnections()
   const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)
-  const uploads = createDeadlines(UPLOAD_TIMEOUT_MS)
 
   // One function for all steps, since each further promise costs throughput at 20,000 requests a second.
   return async (request, reading) => {
     const startedMs = performance.now()
     const { target, group } = request
-    const isUpload = typeof request.body === 'function'
-    const withinMs = isUpload ? UPLOAD_TIMEOUT_MS : timeoutMs
+    const upload = typeof request.body === 'object' ? request.body : undefined
+    const withinMs = upload === undefined ? timeoutMs : uploadMs(upload, timeoutMs)
     let address: string | null = null
     const failed = (failure: RequestFailure['failure']) =>
       reading.failed({ failure, durationMs: Math.round(performance.now() - startedMs), address })
     if (group?.isAborted) return failed({ kind: 'aborted' })
-    const deadline = (isUpload ? uploads : deadlines).begin(startedMs, group)
+    const deadline = upload === undefined ? deadlines.begin(startedMs, group) : beginUpload(withinMs, group)
     try {
       const found = proxy === undefined ? addressesOf(target) : []
       const places = placesOf(target, found instanceof Promise ? await within(found, deadline.signal) : found)
@@ -141,6 +145,24 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   }
 }
 
+/** Returns how long an upload may take. */
+const uploadMs = ({ size }: UploadBody, timeoutMs: number): number =>
+  Math.min(timeoutMs + SECOND_MS * Math.ceil(size / UPLOAD_BYTES_A_MS / SECOND_MS), Math.max(timeoutMs, MAX_UPLOAD_MS))
+
+/** Begins the deadline of an upload, which has a length of its own. */
+function beginUpload(withinMs: number, group: AbortGroup | undefined) {
+  const controller = new AbortController()
+  group?.add(controller)
+  const timer = setTimeout(() => controller.abort(new DOMException('too late', 'TimeoutError')), withinMs)
+  return {
+    signal: controller.signal,
+    end(): void {
+      clearTimeout(timer)
+      group?.remove(controller)
+    },
+  }
+}
+
 /** Returns the headers of a URL: its user, and the name of its host, which an address replaces in the URL. */
 export function destinationHeaders(target: Target): Record<string, string> {
   const headers: Record<string, string> = {}
@@ -151,7 +173,7 @@ export function destinationHeaders(target: Target): Record<string, string> {
 
 function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, proxy?: string) {
   const { target, method, headers } = request
-  const body = typeof request.body === 'function' ? request.body() : (request.body ?? null)
+  const body = typeof request.body === 'object' ? request.body.read() : (request.body ?? null)
   // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
   const through = proxy ?? false
   // A compressed answer is logged as it came: 631 bytes could expand to 400 MB.

@@ -49,8 +49,7 @@ export function newStepRequests(send: SendGuarded, nowUs: NowUs = wallUs): SendS
     const { url, method, body, group, isAnswerWanted } = request
     const target = targetOf(url)
     const sent = { target, method, headers: headersOf(request, destinationHeaders(target)), group }
-    const content = body === null || typeof body === 'string' ? (body ?? undefined) : body.read
-    return send({ ...sent, body: content }, readingOf(isAnswerWanted, nowUs))
+    return send({ ...sent, body: body ?? undefined }, readingOf(isAnswerWanted, nowUs))
   }
 }
 

@@ -1,3 +1,4 @@
+import { MILLISECOND } from '../../lib/time.ts'
 import { type Escaping, escapingOf } from '../templates/escaping.ts'
 import type { Rendering, RenderRequest, TemplateRenderer, TemplateText } from '../templates/renderer.ts'
 import { type Kept, MAX_ELEMENTS, type Parameters, type Step } from './model.ts'
@@ -19,6 +20,8 @@ export type StepProblem = {
   readonly problem: string
   /** The field at fault: `url`, `headers/x-key`, `upload/fields/name`, … */
   readonly field: string
+  /** The templates are not at fault: they can be rendered after this time. */
+  readonly retryAfterMs?: number
 }
 
 /** A request as the templates of a step have made it, not yet joined to the URL of the webhook. */
@@ -138,7 +141,13 @@ const isSkipped = (condition: Rendering | undefined): boolean =>
 const problemsOf = (rendered: Readonly<Record<string, Rendering>>): StepProblem[] =>
   Object.entries(rendered).flatMap(([field, one]) =>
     'problem' in one
-      ? [{ field, problem: `${field}: ${one.kind === 'no_json' ? `is not JSON: ${one.problem}` : one.problem}` }]
+      ? [
+          {
+            field,
+            problem: `${field}: ${one.kind === 'no_json' ? `is not JSON: ${one.problem}` : one.problem}`,
+            ...(one.kind === 'busy' ? { retryAfterMs: Math.ceil(one.afterUs / MILLISECOND) } : {}),
+          },
+        ]
       : [],
   )
 
