@@ -50,9 +50,9 @@ export const ESPOCRM: Preset = {
       if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
       url: '/api/v1/Contact',
       headers: HEADERS,
-      body: `${NUMBER}${OWNER}{"lastName":{{ outside.name | default: number }},"phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
+      body: `${NUMBER}${OWNER}{"lastName":"{% if outside.name and outside.name != number %}{{ outside.name }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
       keep: { contact: '/id' },
-      // The contact is there, made by a request that was repeated, or by somebody else.
+      // EspoCRM compares names: this one has the number, so that it is the contact of a repeated request.
       when: [...LIMITS, { status: [409], then: 'done', keep: { contact: '/0/id' } }, FINAL],
       source: `${DOCS}/crud/#create`,
       answer: { status: 200, body: { id: '5564764442a6d024c', lastName: '+4930123456' } },

@@ -18,6 +18,7 @@ export function startEspocrm(): CrmStub {
   }
   let calls: Call[] = []
   const contacts: string[] = ['+4930123456']
+  const names: string[] = ['Maria Bern']
   let made = 0
   const server = startCrmServer(({ method, path, json, headers, query }) => {
     if (headers.get('x-api-key') !== 'espo-key') return refused(401, '')
@@ -34,8 +35,12 @@ export function startEspocrm(): CrmStub {
       const phone = at(json, 'phoneNumber')
       if (typeof at(json, 'lastName') !== 'string' || typeof phone !== 'string') return refused(400, 'lastName')
       if (!USERS.some((user) => user === at(json, 'assignedUserId'))) return refused(403, 'assignedUser')
-      // Duplicates are refused, with the records that are there.
-      if (contacts.includes(phone)) return { status: 409, body: [{ id: `c${contacts.indexOf(phone) + 1}` }] }
+      // Duplicates of a name are refused, with the records that are there, unless the check is skipped.
+      const name = String(at(json, 'lastName'))
+      const known = names.indexOf(name)
+      if (known >= 0 && headers.get('x-skip-duplicate-check') !== 'true')
+        return { status: 409, body: [{ id: `c${known + 1}` }] }
+      names[contacts.length] = name
       contacts.push(phone)
       return { status: 200, body: { id: `c${contacts.length}` } }
     }
