@@ -725,6 +725,34 @@ call_ended answered owner 102
 call_saved recordings 0`,
   ],
   [
+    'a queue that refuses the caller, since nobody is in it: another is entered, and left',
+    (pbx) => {
+      const queue = (name: string): void =>
+        pbx.emit('Newexten', pbx.snapshot('caller'), { Application: 'Queue', AppData: `${name},tR,,,30` })
+      const status = (value: string): void =>
+        pbx.emit('VarSet', pbx.snapshot('caller'), { Variable: 'QUEUESTATUS', Value: value })
+      pbx.inbound('caller', '15551230001', '15550100101')
+      queue('sales')
+      status('')
+      status('JOINEMPTY')
+      pbx.later(500)
+      queue('support')
+      status('')
+      pbx.emit('QueueCallerJoin', pbx.snapshot('caller'), { Queue: 'support', Position: 1, Count: 1 })
+      pbx.later(5_000)
+      pbx.emit('QueueCallerAbandon', pbx.snapshot('caller'), { Queue: 'support', Position: 1 })
+      pbx.emit('QueueCallerLeave', pbx.snapshot('caller'), { Queue: 'support', Position: 1, Count: 0 })
+      status('TIMEOUT')
+      pbx.later(1_000)
+      pbx.hangup('caller', 16)
+    },
+    `call_started inbound 15551230001 15550100101
+dial_ended queue sales other
+dial_ended queue support timeout
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
     'a phone that the PBX rings by itself is picked up by another',
     (pbx) => {
       pbx.local('one', 'two', '101')

@@ -43,6 +43,7 @@ const APPLICATIONS: ReadonlySet<string> = new Set([
   'busy',
   'congestion',
   'mixmonitor',
+  'queue',
 ])
 
 /** The first step of an extension with a number: a Dial in a macro or subroutine may be reached through it. */

@@ -32,6 +32,8 @@ export type KnownChannel = {
   aboutToDial: string | null
   /** That extension forwards: what is dialled next is dialled instead of it. */
   forwards: boolean
+  /** The queue that it is about to enter. */
+  nextQueue: string | null
   /** It was asked to confirm the call, and declined. */
   declined: boolean
   /** The dialplan refuses its call. */
@@ -67,6 +69,7 @@ export function addChannel(
     aboutToDial: null,
     forwards: false,
     declined: false,
+    nextQueue: null,
     refused: false,
     path: null,
     recordingOptions: {},

@@ -154,6 +154,9 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
       return isNumber ? extensionChanged(known, id, place) : []
     case 'page':
       return extensionChanged(known, id, exten)
+    case 'queue':
+      if (known !== undefined) known.nextQueue = cleanText(frame.get('AppData').split(',')[0] ?? '')
+      return isNumber ? extensionChanged(known, id, place) : []
     case 'voicemail':
       return [...extensionChanged(known, id, exten), { kind: 'voicemail', id }]
     case 'mixmonitor':
@@ -177,6 +180,30 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
 function ringGroup(known: KnownChannel | undefined, id: string, method: string): ChannelSignal[] {
   if (known?.entered == null || method === '' || method === 'none') return []
   return [...extensionChanged(known, id, known.entered), { kind: 'group', id, place: known.entered }]
+}
+
+/** Reads QUEUESTATUS. A queue that refuses a caller (full, or nobody in it) reports nothing else. */
+function queueStatus(known: KnownChannel | undefined, id: string, value: string): ChannelSignal[] {
+  if (value === '') return []
+  const left: ChannelSignal = {
+    kind: 'queue_left',
+    id,
+    queue: null,
+    result: value === 'TIMEOUT' ? 'timeout' : 'other',
+  }
+  const refusing = known?.nextQueue ?? null
+  if (known === undefined || refusing === null) return [left]
+  known.nextQueue = null
+  return [
+    { kind: 'queue_joined', id, queue: refusing, position: null },
+    { ...left, final: true },
+  ]
+}
+
+function queueCallerJoin(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  if (known !== undefined) known.nextQueue = null
+  return [{ kind: 'queue_joined', id, queue: queueOf(frame) ?? '', position: countOf(frame.get('Position')) }]
 }
 
 function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
@@ -203,9 +230,7 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
     case 'RingGroupMethod':
       return ringGroup(known, id, value)
     case 'QUEUESTATUS':
-      return value === ''
-        ? []
-        : [{ kind: 'queue_left', id, queue: null, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
+      return queueStatus(known, id, value)
     case 'MIXMONITOR_FILENAME':
       if (known !== undefined) known.path = value
       return [{ kind: 'recording_path', id, path: value }]
@@ -323,14 +348,7 @@ const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
   UnParkedCall: (_context, frame) => [
     { kind: 'joined', id: frame.get('RetrieverUniqueid'), into: frame.get('ParkeeUniqueid') },
   ],
-  QueueCallerJoin: (_context, frame, id) => [
-    {
-      kind: 'queue_joined',
-      id,
-      queue: queueOf(frame) ?? '',
-      position: countOf(frame.get('Position')),
-    },
-  ],
+  QueueCallerJoin: queueCallerJoin,
   QueueCallerLeave: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: null }],
   QueueCallerAbandon: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: 'abandoned' }],
   AgentCalled: (_context, frame) => [
