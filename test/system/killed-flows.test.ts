@@ -1,11 +1,14 @@
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { NewStep } from '../../src/webhooks/flows/model.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
+import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
 import { seededRandom } from '../help/seed.ts'
 import { openStore, storeEvents } from '../help/store.ts'
@@ -54,20 +57,26 @@ const step = (name: string, more: Partial<NewStep> = {}): NewStep => ({
   ...more,
 })
 
-test('what is done before a kill is never made again, and what is kept is never lost', async () => {
-  const args = ['--allow-net', 'loopback', '--log-level', 'warn', '--retry-schedule', `${'20ms,'.repeat(60)}1h`]
-  let app: RunningApp = await startServe({ cwd: folder.path, args })
-  const token = await newToken(app, 'flows@example.com')
+/** A store, and the nodes that are killed on it in turn. */
+type Played = { readonly nodes: number; readonly place: readonly string[]; open(): Promise<Store> }
+
+async function play({ nodes, place, open }: Played): Promise<void> {
+  asked.length = 0
+  kills.length = 0
+  const [base, schedule] = [['--allow-net', 'loopback', '--log-level', 'warn'], `${'20ms,'.repeat(60)}1h`]
+  const args = [...base, '--retry-schedule', schedule, ...place]
+  const start = () => startServe({ cwd: folder.path, args })
+  const [first, ...others] = [await start(), ...(await Promise.all(Array.from({ length: nodes - 1 }, start)))]
+  const apps: RunningApp[] = [first, ...others]
+  const token = await newToken(first, 'flows@example.com', { store: place })
   const url = `http://127.0.0.1:${crm.port}/rest`
-  await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(url)] })
+  await ask(first, 'PUT', '/integration/webhook', { token, body: [webhook(url)] })
   const steps = [step('find', { keep: { id: '/id' } }), step('add', { needs: ['id'] }), step('note')]
-  const put = await ask(app, 'PUT', '/integration/webhook/options', {
-    token,
-    body: { url, flow: { steps, parallel: 8 } },
-  })
+  const options = { url, flow: { steps, parallel: 8 } }
+  const put = await ask(first, 'PUT', '/integration/webhook/options', { token, body: options })
   expect(put.body.message).toBe('The options were replaced.')
 
-  const store = openStore(join(folder.path, 'data', 'hookswitch.db'))
+  const store = await open()
   for (let call = 0; call < CALLS; call += 1) {
     const atUs = nowUs()
     const events = EVENTS.map((name, sequence) => {
@@ -81,23 +90,24 @@ test('what is done before a kill is never made again, and what is kept is never 
   for (let kill = 0; kill < KILLS; kill += 1) {
     const enough = asked.length + 20 + random.int(60)
     await until('some steps are made', () => asked.length >= enough)
-    await app.stop('SIGKILL')
+    const [killed] = apps.splice(random.int(apps.length), 1)
+    await killed?.stop('SIGKILL')
     kills.push(clock++)
-    app = await startServe({ cwd: folder.path, args })
+    apps.push(await start())
   }
   await until('all are delivered', async () => (await store.queue.pendingCount()) === 0)
-  await app.stop()
-  const { rows } = await store.log.deliveryList({
-    filter: { accountId: 1 },
-    fromId: Number.MAX_SAFE_INTEGER,
-    limit: 1_000,
-    order: 'newest',
-  })
+  for (const app of apps) await app.stop()
+  const query = { filter: { accountId: 1 }, fromId: Number.MAX_SAFE_INTEGER, limit: 1_000, order: 'newest' } as const
+  const { rows } = await store.log.deliveryList(query)
   expect(rows.map(({ state }) => state)).toEqual(rows.map(() => 'delivered'))
   expect(rows).toHaveLength(CALLS * EVENTS.length)
   expect((await store.maintenance.verify()).filter((one) => !one.includes('calls'))).toEqual([])
   await store.stop()
+  check(steps)
+  console.log(`${asked.length} requests, ${kills.length} kills`)
+}
 
+function check(steps: readonly NewStep[]): void {
   for (const ofCall of Map.groupBy(asked, ({ call }) => call).values()) {
     const places = ofCall.map(
       (one) => EVENTS.indexOf(one.event as 'call_ended') * 10 + steps.findIndex(({ name }) => name === one.step),
@@ -109,11 +119,22 @@ test('what is done before a kill is never made again, and what is kept is never 
       const isRepeated = before?.step === one.step && before.event === one.event && before.status === 200
       // A step that the CRM has done is asked for again only if a kill lies between: it was in flight then.
       if (isRepeated) expect(kills.some((kill) => kill > before.at && kill < one.at)).toBe(true)
-      // What `find` has given last is what every later step has; before it there is none.
+      // Every later step has what `find` has given; before it there is none.
       const found = ofCall.slice(0, at).filter(({ step: name, status }) => name === 'find' && status === 200)
       if (one.step !== 'find') expect(found.map(({ id }) => id)).toContain(one.kept)
       if (one.kept !== '') expect(one.kept.startsWith(`${one.call} `)).toBe(true)
     }
   }
-  console.log(`${asked.length} requests, ${kills.length} kills`)
+}
+
+describe('what is done before a kill is never made again, and what is kept is never lost', () => {
+  test('on SQLite', async () => {
+    await play({ nodes: 1, place: [], open: async () => openStore(join(folder.path, 'data', 'hookswitch.db')) })
+  })
+
+  test.skipIf(POSTGRES_MISSING !== undefined)('on two nodes of a cluster', async () => {
+    await using database = await emptyDatabase()
+    const open = () => openPostgresStore(databaseSource(database.url))
+    await play({ nodes: 2, place: ['--database-url', database.url], open })
+  })
 })

@@ -37,13 +37,17 @@ export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: Deli
   return {
     observer: {
       started() {},
-      ended({ delivery: { webhookId, accountId }, attempted, probe, atUs, waitedUs }) {
+      ended({ delivery: { webhookId, accountId }, attempted, state, probe, atUs, waitedUs }) {
         const webhook = { accountId, webhookId }
+        const { kind } = attempted.outcome
+        const isEndOfFlow = attempted.turn !== undefined && state === 'delivered'
+        // Nothing was asked of the receiver.
+        if (kind === 'skipped' && !isEndOfFlow) return
         responses.set(webhookId, { key: webhook, atUs, attempted })
         changed.set(webhookId, webhook)
         // A step that is done delivers nothing yet, and has not failed.
-        if (attempted.outcome.kind === 'advanced' || attempted.outcome.kind === 'deferred') return
-        if (attempted.outcome.kind === 'delivered') lastHour.addDelivered(webhook, waitedUs, atUs)
+        if (kind === 'advanced' || kind === 'deferred') return
+        if (kind === 'delivered' || isEndOfFlow) lastHour.addDelivered(webhook, waitedUs, atUs)
         else if (probe) lastHour.addFailedProbe(webhook, atUs)
         else lastHour.addFailedAttempt(webhook, atUs)
       },
