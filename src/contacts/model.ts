@@ -50,7 +50,9 @@ export const NewContactSettings = t.Object(
         description: 'The body, JSON: a template with `number`, which is escaped',
       }),
     ),
-    authorization: t.Optional(t.Union([NewAuthorization, t.Null()])),
+    authorization: t.Optional(
+      t.Union([NewAuthorization, t.Null()], { description: 'How to get the value of `authorization`, as in a flow' }),
+    ),
     item: t.Optional(pointer('Where the contact is in the JSON answer; the answer itself unless it is given')),
     fields: t.Optional(ContactFields),
     spellings: t.Optional(

@@ -4,6 +4,7 @@ import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchHandOver, benchReturn, benchTakeover } from './cluster.ts'
 import { benchBalance } from './cluster-balance.ts'
 import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
+import { benchContacts } from './contacts.ts'
 import { benchFilters } from './filters.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
@@ -57,6 +58,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
     ...(await benchReturn()),
   ],
   isolation: benchIsolation,
+  contacts: benchContacts,
   claims: benchClaims,
   drain: benchDrain,
   mqtt: benchMqtt,

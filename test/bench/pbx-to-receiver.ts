@@ -10,6 +10,8 @@ export type Latency = { events: number; p50Ms: number; p99Ms: number; maxMs: num
 export type LatencyOptions = {
   /** Arguments for the store. */
   readonly store?: readonly string[]
+  /** Changes the service before the calls begin. */
+  readonly setUp?: ((watched: Awaited<ReturnType<typeof startWatched>>) => Promise<void>) | undefined
 }
 
 const TICK_MS = 5
@@ -74,13 +76,14 @@ type Rate = { readonly callsPerSecond: number; readonly seconds: number }
 export async function benchLatency(
   callsPerSecond = 200,
   seconds = 10,
-  { store = [] }: LatencyOptions = {},
+  { store = [], setUp = async () => {} }: LatencyOptions = {},
 ): Promise<Latency> {
   using folder = emptyFolder()
   const pbx = startAsterisk()
   const url = `ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`
   const watched = await startWatched(folder.path, [url], store)
   await pbx.ready
+  await setUp(watched)
   const calls = startCalls([pbx], watched, { callsPerSecond, seconds })
   await calls.ended
   const total = callsPerSecond * seconds
