@@ -49,10 +49,10 @@ export async function benchContacts(): Promise<Row[]> {
     })
   await crm.stop(true)
   dead.stop(true)
-  const median = (name: keyof (typeof found)[number]) =>
-    found.map((one) => one[name]).toSorted((one, other) => one - other)[Math.floor(ROUNDS / 2)] ?? Number.NaN
-  const [without, slow, ofDead] = [median('without'), median('slow'), median('dead')]
-  const detail = (ms: number) => `${ms.toFixed(1)} ms, without ${without.toFixed(1)} ms, medians of ${ROUNDS}`
+  // The best round of each: what else the machine does makes a round worse, never better.
+  const best = (name: keyof (typeof found)[number]) => Math.min(...found.map((one) => one[name]))
+  const [without, slow, ofDead] = [best('without'), best('slow'), best('dead')]
+  const detail = (ms: number) => `${ms.toFixed(1)} ms, without ${without.toFixed(1)} ms, the best of ${ROUNDS}`
   return [
     figure(`p99 with a look-up of ${LOOK_UP_MS} ms ÷ without`, slow / without, '', detail(slow)),
     atMost('p99 with a dead CRM ÷ without, after the breaker opened', 1.1, ofDead / without, '', detail(ofDead)),
