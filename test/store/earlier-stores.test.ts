@@ -36,6 +36,7 @@ async function readablePaths(app: RunningApp, token: string): Promise<string[]> 
       const ids = path.startsWith('/call/') ? calls : deliveries
       if (path.includes('{id}')) return ids.map((id) => path.replace('{id}', id))
       if (path === '/overview/webhook') return `${path}?url=${encodeURIComponent(String(webhook?.url))}`
+      if (path === '/contact') return `${path}?number=12345`
       return path.includes('{') ? [] : path
     })
 }
