@@ -12,7 +12,7 @@ import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { ask } from '../help/client.ts'
-import { actionId, actionName, ami, startScripted } from '../help/pbx.ts'
+import { startListedAsterisk } from '../help/listed-asterisk.ts'
 import { until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
 import { storedPbxs } from '../help/stored-pbxs.ts'
@@ -20,50 +20,7 @@ import { storedPbxs } from '../help/stored-pbxs.ts'
 // An Asterisk that is told what to answer: from the bytes of its lists and events to what the API shows, what the store
 // keeps, and what is stored for a webhook that asks for it.
 
-const LISTS: Readonly<Record<string, string[]>> = {
-  DeviceStateList: [
-    'Event: DeviceStateChange\nDevice: PJSIP/101\nState: NOT_INUSE',
-    'Event: DeviceStateChange\nDevice: PJSIP/102\nState: UNAVAILABLE',
-    'Event: DeviceStateChange\nDevice: PJSIP/carrier\nState: NOT_INUSE',
-    'Event: DeviceStateChange\nDevice: Queue:support_avail\nState: NOT_INUSE',
-  ],
-  PJSIPShowRegistrationsOutbound: [
-    'Event: OutboundRegistrationDetail\nObjectName: carrier-reg\nEndpoint: carrier\nClientUri: sip:a@b\nServerUri: sip:b\nStatus: Registered',
-  ],
-  QueueStatus: [
-    'Event: QueueParams\nQueue: support\nCalls: 1',
-    'Event: QueueMember\nQueue: support\nName: Anna\nLocation: Local/101@from-queue/n\nStateInterface: PJSIP/101\nInCall: 0\nStatus: 1\nPaused: 1\nPausedReason: lunch',
-    'Event: QueueEntry\nQueue: support\nPosition: 1\nUniqueid: 1.5\nWait: 41',
-  ],
-}
-const VARIABLES: Readonly<Record<string, string>> = {
-  'PJSIP_AOR(101,contact)': '101;@0123456789abcdef0123456789abcdef',
-  'PJSIP_AOR(102,contact)': '102;@fedcba9876543210fedcba9876543210',
-  'PJSIP_CONTACT(102;@fedcba9876543210fedcba9876543210,status)': 'Unreachable',
-}
-
-let send = (_: string): void => {}
-const pbx = startScripted({
-  greeting: 'Asterisk Call Manager/9.0.0\r\n',
-  answer(block, write) {
-    send = (text) => write(ami(text))
-    const id = `ActionID: ${actionId(block)}`
-    const name = actionName(block)
-    const rows = LISTS[name]
-    if (name === 'Challenge') return write(ami(`Response: Success\nChallenge: 1\n${id}`))
-    if (name === 'Getvar') {
-      const variable = /^Variable: (.*)$/m.exec(block)?.[1]?.trim() ?? ''
-      return write(ami(`Response: Success\n${id}\nVariable: ${variable}\nValue: ${VARIABLES[variable] ?? ''}`))
-    }
-    if (name === 'Login') return write(ami(`Response: Success\n${id}`))
-    const isList = rows !== undefined || /^(Status|CoreShowChannels|ShowDialPlan|.*List|.*peers|.*registry)$/.test(name)
-    if (!isList) return write(ami(`Response: Success\n${id}`))
-    write(ami(`Response: Success\nEventList: start\n${id}`))
-    for (const row of rows ?? []) write(ami(`${row}\n${id}`))
-    write(ami(`Event: ${name}Complete\nEventList: Complete\nListItems: ${rows?.length ?? 0}\n${id}`))
-  },
-})
-
+const pbx = startListedAsterisk()
 const folder = emptyFolder()
 const store = openStore(join(folder.path, 'hookswitch.db'))
 const stored: StoredEvent[] = []
@@ -133,8 +90,8 @@ test('an unknown parameter is refused', async () => {
 })
 
 test('a phone that rings is stored for the webhook that asks for it, and what nobody asked for is not', async () => {
-  send('Event: DeviceStateChange\nPrivilege: call,all\nDevice: PJSIP/101\nState: RINGING')
-  send(
+  pbx.send('Event: DeviceStateChange\nPrivilege: call,all\nDevice: PJSIP/101\nState: RINGING')
+  pbx.send(
     'Event: QueueMemberPause\nPrivilege: agent,all\nQueue: support\nInterface: Local/101@from-queue/n\nStateInterface: PJSIP/101\nStatus: 6\nPaused: 0\nInCall: 0',
   )
   await until('two events are stored', () => stored.length === 2)
