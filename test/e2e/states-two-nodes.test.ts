@@ -63,6 +63,6 @@ describe.skipIf(POSTGRES_MISSING !== undefined)(
       expect(await read(taking, '/agent')).toMatchObject([{ extension: '101', state: 'paused', reason: 'lunch' }])
       await taking.stop()
       pbx.stop()
-    }, 120_000)
+    })
   },
 )
