@@ -59,7 +59,15 @@ export function newAttempt(options: AttemptOptions): Attempt {
   const reading: Reading<Attempted> = {
     async answered(response, { durationMs, leftMs, address }) {
       const outcome = outcomeOf(response, nowUs)
-      return { outcome, durationMs, address, response: await readLogged(response, leftMs) }
+      if (!isShort(response)) return { outcome, durationMs, address, response: await readLogged(response, leftMs) }
+      // The common case, bounded by the 10 s of the attempt. Even reading the property `body` would make it a stream.
+      let text = ''
+      try {
+        text = await response.text()
+      } catch {
+        // The answer broke off: its status counts.
+      }
+      return { outcome, durationMs, address, response: text }
     },
     failed: ({ failure, durationMs, address }) => ({ outcome: failure, durationMs, address, response: null }),
   }
@@ -97,18 +105,18 @@ const LOGGED_BYTES = 4_096
 /** The first bytes of a body come with its status or soon after; one that trickles must not delay the next event. */
 const BODY_WAIT_MS = 1_000
 
+/** Returns whether an answer has a short body with a length. A chunked body has no valid one. */
+function isShort({ headers }: Response): boolean {
+  const length = headers.get('content-length')
+  return length !== null && Number(length) <= LOGGED_BYTES && !headers.has('transfer-encoding')
+}
+
 /**
  * Returns the first 4 KiB of an answer's body, or `null` if it has none. Reads for a second at most; a body that is
  * longer or slower is cut off with its connection. A short one is read to its end, so that the connection can be used
  * again.
  */
 async function readLogged(response: Response, leftMs: number): Promise<string | null> {
-  const { headers } = response
-  // A chunked body has no valid length.
-  const length = Number((headers.has('transfer-encoding') ? null : headers.get('content-length')) ?? Number.NaN)
-  // The common case: a short body with a length, read at once and bounded by the 10 s of the attempt. Even reading the
-  // property `body` would make it a stream.
-  if (length <= LOGGED_BYTES) return response.text().catch(() => '')
   const { body } = response
   if (body === null) return null
   const deadline = Promise.withResolvers<'late'>()

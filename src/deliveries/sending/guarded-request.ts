@@ -79,6 +79,8 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   const connections = createKeptConnections()
   const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)
+  /** Where requests to a target with one address went last: an address that is allowed is so for ever. */
+  const single = new WeakMap<Target, readonly Destination[]>()
 
   // One function for all steps, since each further promise costs throughput at 20,000 requests a second.
   return async (request, reading) => {
@@ -87,14 +89,13 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
     const upload = typeof request.body === 'object' ? request.body : undefined
     const withinMs = upload === undefined ? timeoutMs : uploadMs(upload, timeoutMs)
     let address: string | null = null
-    const failed = (failure: RequestFailure['failure']) =>
-      reading.failed({ failure, durationMs: Math.round(performance.now() - startedMs), address })
-    if (group?.isAborted) return failed({ kind: 'aborted' })
+    if (group?.isAborted) return failed(reading, { kind: 'aborted' }, { startedMs, address })
     const deadline = upload === undefined ? deadlines.begin(startedMs, group) : beginUpload(withinMs, group)
     try {
       const found = proxy === undefined ? addressesOf(target) : []
       const places = placesOf(target, found instanceof Promise ? await within(found, deadline.signal) : found)
-      if (typeof places === 'string') return failed({ kind: 'unreachable', reason: places })
+      if (typeof places === 'string')
+        return failed(reading, { kind: 'unreachable', reason: places }, { startedMs, address })
       let resent = false
       for (let index = 0; ; ) {
         const place = places[index]
@@ -121,9 +122,9 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
         }
       }
     } catch (error) {
-      if (group?.isAborted) return failed({ kind: 'aborted' })
-      if (isOutOfFiles(error)) return failed({ kind: 'unsent', reason: OUT_OF_FILES })
-      return failed({ kind: 'unreachable', reason: reasonOf(error, withinMs) })
+      if (group?.isAborted) return failed(reading, { kind: 'aborted' }, { startedMs, address })
+      if (isOutOfFiles(error)) return failed(reading, { kind: 'unsent', reason: OUT_OF_FILES }, { startedMs, address })
+      return failed(reading, { kind: 'unreachable', reason: reasonOf(error, withinMs) }, { startedMs, address })
     } finally {
       deadline.end()
     }
@@ -136,8 +137,16 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   /** Returns the allowed addresses, or why none is allowed. */
   function placesOf(target: Target, found: readonly string[]): readonly Destination[] | string {
     if (proxy !== undefined) return [{ url: target.plain, origin: target.url.origin, address: null }]
+    const only = found.length === 1 ? found[0] : undefined
+    const known = only === undefined ? undefined : single.get(target)
+    if (known !== undefined && known[0]?.address === only) return known
     const allowed = found.filter((one) => refusalOf(one) === undefined)
     if (allowed.length === 0) return refusal(target, found[0], refusalOf)
+    if (only !== undefined) {
+      const places = [target.at(only)]
+      single.set(target, places)
+      return places
+    }
     return connecting
       .sorted(target, allowed)
       .slice(0, MAX_ADDRESSES)
@@ -171,14 +180,29 @@ export function destinationHeaders(target: Target): Record<string, string> {
   return headers
 }
 
+/** Returns the result of a request that has no answer. */
+function failed<Result>(
+  reading: Reading<Result>,
+  failure: RequestFailure['failure'],
+  { startedMs, address }: { startedMs: number; address: string | null },
+): Result {
+  return reading.failed({ failure, durationMs: Math.round(performance.now() - startedMs), address })
+}
+
 function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, proxy?: string) {
   const { target, method, headers } = request
-  const body = typeof request.body === 'object' ? request.body.read() : (request.body ?? null)
-  // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
-  const through = proxy ?? false
-  // A compressed answer is logged as it came: 631 bytes could expand to 400 MB.
-  const plainly = { redirect: 'manual' as const, decompress: false }
-  const sent = { method, headers, body, signal, keepalive, proxy: through, ...plainly }
+  const sent = {
+    method,
+    headers,
+    body: typeof request.body === 'object' ? request.body.read() : (request.body ?? null),
+    signal,
+    keepalive,
+    // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
+    proxy: proxy ?? false,
+    redirect: 'manual' as const,
+    // A compressed answer is logged as it came: 631 bytes could expand to 400 MB.
+    decompress: false,
+  }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
   return pinned ? { ...sent, tls: { serverName: target.name } } : sent
 }
