@@ -32,6 +32,8 @@ type AccountFollowerOptions = {
 
 /** How often to check whether the deliveries of lost accounts have left memory. */
 const CHECK_MS = 10
+/** A stop takes no longer for an upload, or for a token, than for an attempt. */
+const FLOWS_DRAIN_MS = 10_000
 
 /**
  * Starts to follow the accounts of this node. For a lost account, attempts in flight are aborted and deliveries leave
@@ -93,8 +95,11 @@ export function followAccounts(options: AccountFollowerOptions) {
         for (const accountId of knownAccounts()) sender.abort(accountId)
       }
       const timer = drainMs === undefined ? undefined : setTimeout(abort, drainMs)
+      // Other attempts have ended by then.
+      const ofFlows = setTimeout(() => sender.abortFlows(), FLOWS_DRAIN_MS)
       await draining
       clearTimeout(timer)
+      clearTimeout(ofFlows)
     },
   }
 }

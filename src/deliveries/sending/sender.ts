@@ -46,6 +46,8 @@ export type Sender = {
   interrupted(): number
   /** Aborts the attempts in flight for an account: they do not count. */
   abort(accountId: number): void
+  /** Aborts the requests of flows that are in flight, which may take longer than other attempts. */
+  abortFlows(): void
   /** Aborts all attempts in flight; resolves when they have ended. */
   abortAll(): Promise<void>
 }
@@ -61,8 +63,9 @@ export function createSender(options: SenderOptions): Sender {
   const isExpired = ({ sinceUs, webhookId }: LoadedDelivery, atSteadyUs: number): boolean =>
     atSteadyUs - Math.max(sinceUs, webhooks.resumedUs(webhookId)) > maxAgeUs
   const groups = newAbortGroups()
+  const flows = newAbortGroups()
   const interruptions = createInterruptions(options)
-  const begin = createBeginning(options, groups)
+  const begin = createBeginning(options, { groups, flows })
   const running = createRunning({ begin, end, onError: interruptions.note, onEnded })
 
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
@@ -101,10 +104,15 @@ export function createSender(options: SenderOptions): Sender {
 
   return {
     send: (slot) => running.start(slot, nowUs()),
-    abort: groups.abort,
+    abort(accountId) {
+      groups.abort(accountId)
+      flows.abort(accountId)
+    },
+    abortFlows: flows.abortAll,
     interrupted: interruptions.count,
     async abortAll() {
       groups.abortAll()
+      flows.abortAll()
       await running.none()
     },
   }
@@ -113,7 +121,7 @@ export function createSender(options: SenderOptions): Sender {
 /** Makes the function that begins an attempt: it signs the delivery as its webhook is now. */
 function createBeginning(
   { attempt, makeTurn, webhooks, observer }: SenderOptions,
-  groups: ReturnType<typeof newAbortGroups>,
+  { groups, flows }: { groups: AbortGroups; flows: AbortGroups },
 ) {
   return (slot: AttemptSlot, atUs: number): Promise<Attempted> => {
     const { id, accountId, webhookId, uuid, callId, body, sinceUs } = slot.delivery
@@ -121,8 +129,8 @@ function createBeginning(
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
+    if (webhook.flow !== undefined) return makeTurn(webhook.flow, slot.delivery, flows.of(accountId))
     const group = groups.of(accountId)
-    if (webhook.flow !== undefined) return makeTurn(webhook.flow, slot.delivery, group)
     const sent = {
       id: uuid,
       timestampS,
@@ -224,6 +232,8 @@ function createInterruptions({ scheduler, loaded, log, steadyUs, fail }: SenderO
     note,
   }
 }
+
+type AbortGroups = ReturnType<typeof newAbortGroups>
 
 /** The attempts of each account, which are aborted together. */
 function newAbortGroups() {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
 import type { NewStep } from '../../../src/webhooks/flows/model.ts'
+import { until } from '../../help/receiver.ts'
 import { newFlowRig } from './flow-rig.ts'
 
 // Callers, CRMs and owners of flows who mean harm, or are only careless.
@@ -11,6 +12,7 @@ const server = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   idleTimeout: 0,
+  maxRequestBodySize: 64 * 1024 * 1024,
   async fetch(request) {
     const { pathname: path, searchParams: query } = new URL(request.url)
     const one = { path, query, headers: Object.fromEntries(request.headers), body: await request.text() }
@@ -150,4 +152,22 @@ test('a recording that breaks off is a failed attempt', async () => {
   const { state, attempts } = await rig.ended(await rig.event('recording_saved', 'one'))
   expect([state, attempts[0]?.error]).toEqual(['failed', 'the recording: its file cannot be read to its end'])
   expect(got).toEqual([])
+})
+
+test('a stop does not wait for an upload that hangs, and it does not count', async () => {
+  const bytes = new Uint8Array(40_000_000)
+  const rig = await start({
+    openRecording: async () => ({
+      size: bytes.length,
+      mediaType: 'audio/wav',
+      read: () => new Blob([bytes]).stream(),
+      close: async () => {},
+    }),
+  })
+  answer = () => new Promise(() => {})
+  await rig.setFlow(CRM, { steps: [step('attach', { on: ['recording_saved'], upload: 'recording' })] })
+  const id = await rig.event('recording_saved', 'one')
+  await until('the upload is taken', () => got.length === 1)
+  await rig.dispatcher.stop()
+  expect(await rig.delivery(id)).toMatchObject({ state: 'pending', attemptsMade: 0, attempts: [] })
 })
