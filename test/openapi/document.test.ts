@@ -128,7 +128,7 @@ describe('the API document', () => {
 
   test('gives the form of every text that is not free: what a PBX, a person or a receiver has written', () => {
     const free =
-      /\.(message|name|client|error|response|body|rendered|content_type|number|extension|pbx|pbx_id|did|target|forwarded_to|path|format|address|detail|trunks|phones|undecided|text|line|company|owner)$|^Contact\.(id|url)$/
+      /\.(message|name|client|error|response|body|rendered|content_type|number|extension|pbx|pbx_id|did|target|forwarded_to|path|format|address|detail|trunks|phones|undecided|text|line|company|owner|trunk|queue|reason)$|^Contact\.(id|url)$/
     const texts = Object.entries(document.components.schemas).flatMap(([name, schema]) => textsOf(schema, name))
     expect(texts.filter((path) => !free.test(path))).toEqual([])
     const { properties } = document.components.schemas.PasswordChange as { properties: Record<string, object> }

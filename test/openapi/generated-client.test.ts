@@ -36,7 +36,10 @@ await client.PUT('/integration/webhook/options', { headers, body: { url: webhook
 // @ts-expect-error: it has to be a preset or a template
 await client.PUT('/integration/webhook/options', { headers, body: { url: webhook.url, body: { content_type: 'a/b' } } })
 const first: components['schemas']['Event'] | undefined = events.data?.result.items[0]
-const direction: 'inbound' | 'outbound' | 'internal' | undefined = first?.body.data.call.direction
+const data = first?.body.data
+// Events of phones, trunks, agents and queues are of no call.
+const direction: 'inbound' | 'outbound' | 'internal' | undefined =
+  data !== undefined && 'call' in data ? data.call.direction : undefined
 console.log(JSON.stringify({ urls: list.data?.result.map(({ url }) => url), event: first?.event, direction }))
 `
 

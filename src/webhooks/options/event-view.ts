@@ -11,8 +11,6 @@ type EventData = StateView & {
   readonly stage?: StageView | null
   readonly transfer?: TransferView
   readonly by?: PartyView | null
-  readonly phone?: { readonly extension: string | null }
-  readonly agent?: { readonly extension: string | null }
 }
 export type PartyView = {
   readonly number: string | null
