@@ -1,5 +1,6 @@
 import mqtt, { type IConnackPacket, type IPubackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
 import { MQTT5_DISCONNECT_CODES, MQTT5_PUBACK_PUBREC_CODES } from 'mqtt-packet/constants'
+import { harmless } from '../../lib/terminal-text.ts'
 import { ALL_FAILURES, describeReason, isFailure, reasonCodeOf, UNSUPPORTED_VERSION } from './reason-codes.ts'
 
 /**
@@ -60,7 +61,13 @@ type SessionOptions = {
 }
 
 /** A publisher gets some bytes for each packet; a broker that sends more than this without an end of it is none. */
-const MAX_PACKET_BYTES = 65_536
+const MAX_PACKET_BYTES = 16_384
+/** Read at a time: what comes after the end of a session costs nothing. */
+const SLICE_BYTES = 4_096
+/** Answers to nothing: a broker that goes on with them takes the time of all other webhooks. */
+const MAX_UNASKED = 64
+/** The characters of a broker's reason that are kept. */
+const MAX_REASON_CHARACTERS = 500
 const MAX_PACKET_ID = 65_535
 /** The most unacknowledged messages if the broker names no limit (MQTT 5.0, 3.2.2.3.3). */
 const DEFAULT_RECEIVE_MAXIMUM = 65_535
@@ -88,6 +95,7 @@ export function openSession(options: SessionOptions): MqttSession {
   const unsent: Unsent[] = []
   let lastId = 0
   let isPinging = false
+  let unasked = 0
 
   function send(packet: Packet): void {
     write(mqtt.generate(packet, protocol))
@@ -106,18 +114,26 @@ export function openSession(options: SessionOptions): MqttSession {
   function receive(packet: Packet): void {
     if (packet.cmd === 'connack') accept(packet)
     else if (packet.cmd === 'puback') acknowledge(packet)
-    else if (packet.cmd === 'pingresp') isPinging = false
-    else if (packet.cmd === 'disconnect') {
+    else if (packet.cmd === 'pingresp') {
+      if (!isPinging) noteUnasked()
+      isPinging = false
+    } else if (packet.cmd === 'disconnect') {
       const { reasonCode = 0, properties } = packet
-      end(`the broker closed the connection: ${describeReason(reasonCode, properties?.reasonString)}`)
+      end(`the broker closed the connection: ${describeReason(reasonCode, textOf(properties))}`)
     } else end(`the broker sent a ${packet.cmd} packet, which is not for a publisher`)
   }
 
   function acknowledge({ messageId = 0, reasonCode = 0, properties }: IPubackPacket): void {
     const resolve = unacknowledged.get(messageId)
+    if (resolve === undefined) noteUnasked()
     unacknowledged.delete(messageId)
-    resolve?.({ kind: 'acknowledged', code: reasonCode, text: properties?.reasonString })
+    resolve?.({ kind: 'acknowledged', code: reasonCode, text: textOf(properties) })
     sendNext()
+  }
+
+  function noteUnasked(): void {
+    unasked += 1
+    if (unasked > MAX_UNASKED) end('the broker sent too many answers to nothing')
   }
 
   function accept({ reasonCode, returnCode = 0, properties = {} }: IConnackPacket): void {
@@ -182,10 +198,11 @@ export function openSession(options: SessionOptions): MqttSession {
 
   return {
     read(chunk) {
-      if (state === 'ended') return
       try {
-        const buffered = parser.parse(Buffer.from(chunk))
-        if (buffered > MAX_PACKET_BYTES) end('the broker sent a packet that is too large for a publisher')
+        for (let at = 0; at < chunk.length && state !== 'ended'; at += SLICE_BYTES) {
+          const buffered = parser.parse(Buffer.from(chunk.subarray(at, at + SLICE_BYTES)))
+          if (buffered > MAX_PACKET_BYTES) end('the broker sent a packet that is too large for a publisher')
+        }
       } catch (error) {
         malformed(error)
       }
@@ -214,15 +231,21 @@ export function openSession(options: SessionOptions): MqttSession {
   }
 }
 
+/** Returns the words of a broker, which may be anything, as far as they are kept. */
+function textOf(properties: { readonly reasonString?: string } | undefined): string | undefined {
+  const text = properties?.reasonString
+  return text === undefined ? undefined : harmless(text.slice(0, MAX_REASON_CHARACTERS).toWellFormed())
+}
+
 /** Returns why a broker does not accept a connection; `undefined` if it does. */
-function refusalOf(given: number, { maximumQoS, reasonString }: Limits) {
+function refusalOf(given: number, limits: Limits) {
   // A broker of MQTT 3.1.1 answers with a code of its own version.
   const code = isFailure(given) ? given : reasonCodeOf(given)
   if (isFailure(code)) {
-    const reason = `the broker refused the connection: ${describeReason(code, reasonString)}`
+    const reason = `the broker refused the connection: ${describeReason(code, textOf(limits))}`
     return { reason, isVersion: code === UNSUPPORTED_VERSION }
   }
-  if (maximumQoS !== 0) return undefined
+  if (limits.maximumQoS !== 0) return undefined
   return { reason: 'the broker acknowledges no messages: it supports quality of service 0 alone', isVersion: false }
 }
 

@@ -35,6 +35,23 @@ const accepted = (version: Version): Packet =>
     ? { cmd: 'connack', sessionPresent: false, reasonCode: 0 }
     : { cmd: 'connack', sessionPresent: false, returnCode: 0 }
 
+test('the words of a broker are short, and harmless in a log', async () => {
+  const { session, say } = sessionOf(5)
+  say(accepted(5))
+  const published = session.publish(MESSAGE)
+  say({
+    cmd: 'puback',
+    messageId: 1,
+    reasonCode: 135,
+    properties: { reasonString: `no\n\u001b[31m${'x'.repeat(10_000)}` },
+  })
+  const answer = await published
+  const text = answer.kind === 'acknowledged' ? (answer.text ?? '') : ''
+  expect(text).toStartWith('no')
+  expect(text).not.toMatch(/\p{Cc}/u)
+  expect(text.length).toBe(500)
+})
+
 describe.each([5, 4] as const)('a session of version %i', (version) => {
   test('is ready once, when the broker has accepted the connection', () => {
     const { say, ready, ends } = sessionOf(version)
@@ -69,6 +86,33 @@ describe.each([5, 4] as const)('a session of version %i', (version) => {
       .parse(Buffer.from(packet ?? []))
     expect(read).toMatchObject([{ cmd: 'publish', topic: 'x', messageId: 2 }])
     if (version === 5) expect(read).toMatchObject([{ properties: { userProperties: { empty: '', 'x-ü': 'ü' } } }])
+  })
+
+  test.each([
+    ['acknowledgements', [0x40, 2, 0, 7]],
+    ['answers to pings', [0xd0, 0]],
+  ])('ends when a broker floods it with %s of nothing', (_, packet) => {
+    const { session, say, ends } = sessionOf(version)
+    say(accepted(version))
+    session.read(new Uint8Array(Array(10_000).fill(packet).flat()))
+    expect(ends).toEqual(['the broker sent too many answers to nothing'])
+  })
+
+  test('ends at a packet that is too large, whether it comes in one piece or in many', () => {
+    const huge = mqtt.generate({
+      cmd: 'publish',
+      qos: 0,
+      dup: false,
+      retain: false,
+      topic: 'x',
+      payload: 'x'.repeat(100_000),
+    })
+    for (const size of [huge.length, 1_000]) {
+      const { session, say, ends } = sessionOf(version)
+      say(accepted(version))
+      for (let at = 0; at < huge.length; at += size) session.read(huge.subarray(at, at + size))
+      expect(ends).toEqual(['the broker sent a packet that is too large for a publisher'])
+    }
   })
 
   test('ignores acknowledgements of nothing', () => {
