@@ -37,7 +37,7 @@ function AuditTable({ items }: { items: readonly AuditEntry[] | null }) {
       </EmptyState>
     )
   return (
-    <table class="rows stack">
+    <table class="rows stack audit">
       <thead>
         <tr>
           <th scope="col">When</th>
@@ -49,10 +49,10 @@ function AuditTable({ items }: { items: readonly AuditEntry[] | null }) {
       <tbody>
         {items.map((entry, at) => (
           <tr key={`${entry.time} ${at}`}>
-            <td class="cell-time">
+            <td class="muted">
               <Time at={entry.time} day />
             </td>
-            <td class="cell-main break">
+            <td class="break">
               {entry.user ?? entry.operator ?? 'the service'}
               <span class="muted"> {entry.operator === null ? entry.address : 'command'}</span>
             </td>
