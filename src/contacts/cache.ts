@@ -8,33 +8,62 @@ type Entry = { readonly contact: Contact | null; readonly untilUs: number }
 /** The contacts that were found, and the numbers that were not, for a while; pure but for its own state. */
 export type ContactCache = ReturnType<typeof createContactCache>
 
-/** Creates an empty cache. The number that was used least recently goes first. */
+/**
+ * Creates an empty cache. When it is full, the account with the most numbers loses the one that it used least recently:
+ * one account cannot push out those of the others.
+ */
 export function createContactCache(maxNumbers = MAX_NUMBERS) {
-  const entries = new Map<string, Entry>()
-  const keyOf = (accountId: number, number: string) => `${accountId} ${number}`
+  const accounts = new Map<number, Map<string, Entry>>()
+  let size = 0
+
+  function entriesOf(accountId: number): Map<string, Entry> {
+    const known = accounts.get(accountId) ?? new Map<string, Entry>()
+    accounts.set(accountId, known)
+    return known
+  }
+  function remove(accountId: number, number: string): void {
+    const entries = accounts.get(accountId)
+    if (!entries?.delete(number)) return
+    size -= 1
+    if (entries.size === 0) accounts.delete(accountId)
+  }
+  function shrink(): void {
+    let most: readonly [number, Map<string, Entry>] | undefined
+    for (const one of accounts) if (most === undefined || one[1].size > most[1].size) most = one
+    if (most === undefined) return
+    const [accountId, entries] = most
+    const [oldest] = entries.keys()
+    if (oldest !== undefined) remove(accountId, oldest)
+  }
   return {
     /** Returns what is known of a number: a contact, `null` if there is none, `undefined`: it has to be looked up. */
     get(accountId: number, number: string, nowUs: number): Contact | null | undefined {
-      const key = keyOf(accountId, number)
-      const entry = entries.get(key)
-      if (entry === undefined) return undefined
-      entries.delete(key)
-      if (entry.untilUs <= nowUs) return undefined
-      entries.set(key, entry)
+      const entries = accounts.get(accountId)
+      const entry = entries?.get(number)
+      if (entries === undefined || entry === undefined) return undefined
+      if (entry.untilUs <= nowUs) {
+        remove(accountId, number)
+        return undefined
+      }
+      entries.delete(number)
+      entries.set(number, entry)
       return entry.contact
     },
     set(accountId: number, number: string, entry: Entry): void {
-      const key = keyOf(accountId, number)
-      entries.delete(key)
-      entries.set(key, entry)
-      const [oldest] = entries.keys()
-      if (entries.size > maxNumbers && oldest !== undefined) entries.delete(oldest)
+      remove(accountId, number)
+      entriesOf(accountId).set(number, entry)
+      size += 1
+      if (size > maxNumbers) shrink()
     },
     /** Forgets the numbers of an account. */
     forget(accountId: number): void {
-      for (const key of entries.keys()) if (key.startsWith(`${accountId} `)) entries.delete(key)
+      size -= accounts.get(accountId)?.size ?? 0
+      accounts.delete(accountId)
     },
-    clear: () => entries.clear(),
-    size: () => entries.size,
+    clear(): void {
+      accounts.clear()
+      size = 0
+    },
+    size: () => size,
   }
 }

@@ -11,9 +11,10 @@ export function mergeOptions(
   stored: WebhookOptionsRecord | null,
   nowSteadyUs: number,
 ): WebhookOptionsRecord | UnknownSecrets {
-  const before = new Map(Object.entries(stored?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
+  const kept = hasFurtherOrigin(options, stored) ? null : stored
+  const before = new Map(Object.entries(kept?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
   const headers = withStored(options.headers, (name) => before.get(name.toLowerCase()))
-  const secrets = withStored(options.flowSecrets, (key) => stored?.flowSecrets[key])
+  const secrets = withStored(options.flowSecrets, (key) => kept?.flowSecrets[key])
   const unknownSecrets = secrets.unknown.filter((key) => !optionalSecrets.includes(key))
   if (headers.unknown.length > 0 || unknownSecrets.length > 0)
     return { unknownHeaders: headers.unknown, unknownSecrets }
@@ -21,6 +22,18 @@ export function mergeOptions(
   const resumedSteadyUs = resumes ? nowSteadyUs : (stored?.resumedSteadyUs ?? null)
   return { ...options, headers: headers.values, flowSecrets: secrets.values, resumedSteadyUs }
 }
+
+/**
+ * Returns whether the steps of a flow may go to an origin that was not there when the stored secrets were given: who
+ * cannot read them could have them sent there.
+ */
+function hasFurtherOrigin({ flow }: Pick<WebhookOptionsRecord, 'flow'>, stored: WebhookOptionsRecord | null): boolean {
+  const before = originsOf(stored?.flow)
+  return originsOf(flow).some((origin) => !before.includes(origin))
+}
+
+const originsOf = (flow: WebhookOptionsRecord['flow'] | undefined): readonly unknown[] =>
+  Array.isArray(flow?.origins) ? flow.origins : []
 
 /** Puts stored values in place of `null` values. */
 function withStored(given: Readonly<Record<string, string | null>>, storedOf: (name: string) => string | undefined) {

@@ -108,6 +108,16 @@ describe('the cache', () => {
     expect(['a', 'b', 'c'].map((number) => cache.get(1, number, 0) !== undefined)).toEqual([true, false, true])
   })
 
+  test('an account that fills it pushes out its own numbers alone', () => {
+    const cache = createContactCache(10)
+    for (const number of ['a', 'b', 'c']) cache.set(2, number, entry(SECOND))
+    for (let number = 0; number < 1_000; number += 1) cache.set(1, `${number}`, entry(SECOND))
+    expect(['a', 'b', 'c'].map((number) => cache.get(2, number, 0) !== undefined)).toEqual([true, true, true])
+    expect([cache.size(), cache.get(1, '999', 0) !== undefined]).toEqual([10, true])
+    cache.forget(1)
+    expect(cache.size()).toBe(3)
+  })
+
   test('forgets the numbers of an account', () => {
     const cache = createContactCache()
     cache.set(1, 'a', entry(SECOND))

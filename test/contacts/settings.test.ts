@@ -33,6 +33,11 @@ describe('settings', () => {
       { ...OWN, headers: {}, authorization: { kind: 'oauth2' } },
       ['/authorization/token_url', '/authorization/client_id', '/authorization/client_secret'],
     ],
+    [
+      'with a token URL that is none',
+      { ...OWN, headers: {}, authorization: { ...OAUTH2, token_url: 'http://[/' } },
+      ['/authorization/token_url'],
+    ],
     ['with a body for GET', { ...OWN, method: 'GET', body: '{}' }, ['/body']],
     ['with parameters of no preset', { ...OWN, parameters: {} }, ['/parameters']],
     ['of an unknown preset', { preset: 'nothing' }, ['/preset']],

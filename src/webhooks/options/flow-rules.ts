@@ -164,6 +164,8 @@ const REQUIRED = {
   login: ['request', 'token', 'expires_in'],
 } as const
 
+const TOKEN_URL = /^https?:\/\/[^/\\?#\s@]+([/?][^\s\\]*)?$/i
+
 function authorizationErrors(given: NewAuthorization, context: StepContext): FieldError[] {
   const pointer = `${FLOW}/authorization`
   const surplus = (given.kind === 'oauth2' ? LOGIN : OAUTH2).filter((name) => given[name] !== undefined)
@@ -173,7 +175,8 @@ function authorizationErrors(given: NewAuthorization, context: StepContext): Fie
     ...missing.map((name) => ({ path: `${pointer}/${name}`, message: 'is missing' })),
   ]
   const { token_url: tokenUrl, request } = given
-  if (tokenUrl !== undefined && !/^https?:\/\/[^/\\?#\s@]+([/?][^\s\\]*)?$/i.test(tokenUrl))
+  const isTokenUrl = (text: string) => TOKEN_URL.test(text) && URL.canParse(text)
+  if (tokenUrl !== undefined && !isTokenUrl(tokenUrl))
     errors.push({ path: `${pointer}/token_url`, message: 'must be an absolute http: or https: URL' })
   if (request === undefined) return errors
   const unknown = (['if', 'each', 'upload', 'keep', 'needs', 'when'] as const).filter(

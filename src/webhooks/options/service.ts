@@ -29,6 +29,9 @@ type Dependencies = {
   readonly nowUs?: NowUs
 }
 
+const UNLISTED: FieldError = { path: '/url', message: 'is not in the list' }
+const NOT_KEPT = 'has no stored value that null could keep'
+const NOT_KEPT_FOR_ORIGINS = `${NOT_KEPT}: with a further origin in \`origins\` each has to be sent again`
 const JSON_TYPE = 'application/json'
 const DEFAULT_EVENT = 'call_started'
 
@@ -88,6 +91,8 @@ export function createOptionsService({
       const { url } = sent
       const given = sent.flow ?? null
       const flow = given === null ? undefined : separateSecrets(given, secretParametersOf(given))
+      // The steps of a flow are joined to it before the list is read.
+      if (!URL.canParse(url)) throw invalid([UNLISTED])
       const needed = given === null ? [] : (presetOf(given.preset)?.events ?? [])
       const options = recordOf(sent, flow, needed)
       if (options.body !== null) await tried(accountId, options.body)
@@ -101,13 +106,13 @@ export function createOptionsService({
         switchOn: needed.filter(isSwitch),
         nowUs: nowUs(),
       })
-      if (replaced === 'unlisted') throw invalid([{ path: '/url', message: 'is not in the list' }])
+      if (replaced === 'unlisted') throw invalid([UNLISTED])
       if ('unknownHeaders' in replaced)
         throw invalid(
           [
             ...replaced.unknownHeaders.map((name) => pointerTo(name)),
             ...replaced.unknownSecrets.map((key) => `/flow${flow?.pointers[key] ?? ''}`),
-          ].map((path) => ({ path, message: 'has no stored value that null could keep' })),
+          ].map((path) => ({ path, message: given?.origins?.length ? NOT_KEPT_FOR_ORIGINS : NOT_KEPT })),
         )
       onChanged()
       return { options: shown(url, replaced), switchedOn: needed.filter((event) => !before.includes(event)) }

@@ -172,6 +172,26 @@ describe('secrets', () => {
     expect(paths(header)).toEqual(['/flow/steps/0/headers/x-other'])
   })
 
+  test('are not kept when steps may go to a further origin', async () => {
+    const headers = { 'X-Own': 'own-secret' }
+    const origins = ['https://api.example.com']
+    await put({ ...flow(oauth2), origins }, { headers })
+    const shown = await listed()
+    const kept = { headers: { 'X-Own': null } }
+    expect(await put({ ...shown, origins: [] }, kept)).toMatchObject({ status: 200 })
+    const elsewhere = { ...shown, origins: ['https://evil.example'] }
+    expect(paths(await put(elsewhere, kept)).toSorted()).toEqual([
+      '/flow/authorization/client_secret',
+      '/flow/steps/0/headers/X-Key',
+      '/headers/X-Own',
+    ])
+    await put(null, { headers })
+    const added = { steps: [step({ url: 'https://evil.example/' })], origins: ['https://evil.example'] }
+    expect(paths(await put(added, kept))).toEqual(['/headers/X-Own'])
+    await put({ ...flow(oauth2), origins }, { headers })
+    expect(await put({ ...shown, origins }, kept)).toMatchObject({ status: 200 })
+  })
+
   test('a refresh token that is left out asks for client credentials', async () => {
     await put(flow(oauth2))
     const { refresh_token: _, ...credentials } = oauth2
@@ -284,6 +304,16 @@ describe('422 at', () => {
   ]
   test.each(cases)('%s', async (_, flow, expected) => {
     expect(paths(await put(flow)).toSorted()).toEqual(expected.toSorted())
+  })
+
+  test.each(['here', 'http://[', '/rest', ''])('a webhook whose URL is none: %j', async (url) => {
+    const answer = await put({ steps: [step()] }, { url })
+    expect([answer.status, paths(answer)]).toEqual([422, ['/url']])
+  })
+
+  test.each(['https://[/', 'https://a.example:99999/token'])('a token URL that is none: %s', async (url) => {
+    const authorization = { kind: 'oauth2', token_url: url, client_id: 'x', client_secret: 'y' }
+    expect(paths(await put({ steps: [step()], authorization }))).toEqual(['/flow/authorization/token_url'])
   })
 
   test('a body beside a flow', async () => {
