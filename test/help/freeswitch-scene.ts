@@ -4,6 +4,7 @@ import { ANSWER, answerEvent } from '../../src/pbx/esl/answers.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { countingIds, player } from './play.ts'
+import type { TimedFrame } from './reorder.ts'
 
 /** A scene at a FreeSWITCH, as the events it would send; for situations that no recording has. */
 
@@ -18,13 +19,19 @@ type Leg = {
 
 const START_US = 1_795_213_000_000_000
 
-/** With `tenants` every value that a leg shows is the name of an account. */
-export function freeswitchScene(tenants?: TenantRule) {
+type Arrange = (frames: readonly TimedFrame[]) => readonly TimedFrame[]
+
+/**
+ * With `tenants` every value that a leg shows is the name of an account. With `arrange` nothing is played before the scene is over: then its
+ * events are, in the order and at the times that this gives them.
+ */
+export function freeswitchScene(tenants?: TenantRule, arrange?: Arrange) {
   const signals = createEslTranslator({ trunks: [], extensions: [], variables: [], ...(tenants && { tenants }) })
   const shared = { accountOf: (value: string) => value, isOnEveryChannel: false }
   const state = { ...newTracker('pbx', 'default', countingIds()), tenants: tenants === undefined ? null : shared }
   const played = player({ state })
   const legs = new Map<string, Leg>()
+  const kept: TimedFrame[] = []
   let atMs = 0
   let sequence = 0
 
@@ -59,8 +66,12 @@ export function freeswitchScene(tenants?: TenantRule) {
       all: (key: string) => fields[key]?.split('|:') ?? [],
     }
     const frame: EslFrame = { offset: 0, contentType: 'text/event-plain', get: () => '', body: '', event }
-    played.play(signals.release?.(nowUs) ?? [])
-    played.play(signals.event(frame, nowUs))
+    if (arrange === undefined) play({ frame, atUs: nowUs })
+    else kept.push({ frame, atUs: nowUs })
+  }
+  function play({ frame, atUs }: TimedFrame): void {
+    played.play(signals.release?.(atUs) ?? [])
+    played.play(signals.event(frame, atUs))
   }
 
   const scene = {
@@ -177,6 +188,8 @@ export function freeswitchScene(tenants?: TenantRule) {
       for (const one of [id, ...others]) scene.hangup(one)
     },
     over() {
+      for (const one of arrange?.(kept) ?? []) play(one)
+      played.play(signals.release?.(played.state.nowUs + 2_000_000) ?? [])
       played.rest(10_000_000)
       return { bodies: played.events.map(({ body }) => body), state: played.state }
     },

@@ -48,13 +48,16 @@ export function assignStage(
  * the queue shows it too.
  */
 function isOfLeftQueue(call: Call, stage: Stage, diallers: readonly Dialler[]): boolean {
-  const queue = call.queues.find(({ stageId }) => stageId === stage.parentId)
-  if (queue !== undefined) {
-    const isPast = diallers.length > 0 && diallers.every(({ byQueue }) => byQueue === false)
-    return queue.answeredUs === null && (queue.leftUs !== null || isPast)
+  let id = stage.parentId
+  for (let depth = 0; id !== null && depth < MAX_NESTING; depth++) {
+    const queue = call.queues.find(({ stageId }) => stageId === id)
+    if (queue !== undefined) {
+      const isPast = diallers.length > 0 && diallers.every(({ byQueue }) => byQueue === false)
+      return queue.answeredUs === null && (queue.leftUs !== null || isPast)
+    }
+    id = stageOf(call, id)?.parentId ?? null
   }
-  const around = stageOf(call, stage.parentId)
-  return around !== undefined && isOfLeftQueue(call, around, diallers)
+  return false
 }
 
 /** Returns whether a stage has not ended yet. */
@@ -243,47 +246,67 @@ function nestGroup(
 
 /** Returns whether a stage is in a group, at any depth. */
 function isInside(call: Call, stage: Stage, group: Stage): boolean {
-  const around = stageOf(call, stage.parentId)
-  return around !== undefined && (around === group || isInside(call, around, group))
+  let around = stageOf(call, stage.parentId)
+  for (let depth = 0; around !== undefined && around !== group && depth < MAX_NESTING; depth++)
+    around = stageOf(call, around.parentId)
+  return around === group
 }
 
 /**
  * Notes that the extension at which a channel is rings a group; what it rings already becomes a member. A group that
- * was made of the members alone gives way to it, unless others are in that too.
+ * was made of the same members gives way to it; groups further inside stay in it, and it goes into those around them.
  */
 export function noteGroup(state: TrackerState, channel: Channel, place: string): void {
   channel.group = place
   const call = callOf(state, channel)
   if (call === undefined) return
-  const left = new Set<Stage>()
-  for (const stage of call.stages) {
+  for (const stage of [...call.stages]) {
     if (!isPartyStage(stage) || stage.emitted.ended) continue
-    if (!diallersOf(state, stage).some(({ id }) => id === channel.id)) continue
-    const parent = stageOf(call, stage.parentId)
-    if (parent?.kind === 'queue' && !isVirtual(channel)) continue
-    const group = shownGroup(state, call, stage)
-    if (group === undefined || parent === group) continue
-    stage.parentId = group.id
-    if (parent === undefined) continue
-    left.add(parent)
-    const outer = outermostGroup(call, group)
-    if (outer !== parent) outer.parentId = parent.id
+    const diallers = diallersOf(state, stage)
+    if (!diallers.some((one) => one.id === channel.id && (one.place ?? channel.dialledNumber) === place)) continue
+    const [shown] = groupOf(state, call, channel, stage.startedUs)
+    if (shown !== undefined) placeInShown(state, call, { stage, shown, channel })
   }
-  for (const parent of left) dropEmptied(call, parent)
+}
+
+function placeInShown(
+  state: TrackerState,
+  call: Call,
+  { stage, shown, channel }: { stage: Stage; shown: Stage; channel: Channel },
+): void {
+  const diallerOf = (group: Stage): string | undefined => commonDialler(state, partiesIn(call, group))?.id
+  const isWithin = (group: Stage): boolean =>
+    diallerOf(group) !== channel.id &&
+    partiesIn(call, group).every((one) => diallersOf(state, one).some(({ id }) => id === channel.id))
+  let member = stage
+  let around = stageOf(call, stage.parentId)
+  for (
+    let depth = 0;
+    around?.kind === 'group' && around !== shown && isWithin(around) && depth < MAX_NESTING;
+    depth++
+  ) {
+    member = around
+    around = stageOf(call, around.parentId)
+  }
+  if (around === shown || (around?.kind === 'queue' && !isVirtual(channel))) return
+  if (around?.kind === 'group' && around.shownBy === null && diallerOf(around) === channel.id) {
+    for (const one of call.stages) if (one.parentId === around.id) one.parentId = shown.id
+    shown.parentId ??= around.parentId
+    call.stages = call.stages.filter((one) => one !== around)
+    return
+  }
+  member.parentId = shown.id
+  if (around !== undefined && !isInside(call, around, shown)) shown.parentId ??= around.id
 }
 
 function outermostGroup(call: Call, group: Stage): Stage {
-  const around = stageOf(call, group.parentId)
-  return around?.kind === 'group' ? outermostGroup(call, around) : group
-}
-
-/** Removes a group that was made of its members, if nothing is in it but one other group at most. */
-function dropEmptied(call: Call, group: Stage): void {
-  if (group.kind !== 'group' || group.shownBy !== null) return
-  const [only, ...others] = call.stages.filter((one) => one.parentId === group.id)
-  if (others.length > 0 || (only !== undefined && only.kind !== 'group')) return
-  if (only !== undefined) only.parentId = group.parentId
-  call.stages = call.stages.filter((one) => one !== group)
+  let outer = group
+  for (let depth = 0; depth < MAX_NESTING; depth++) {
+    const around = stageOf(call, outer.parentId)
+    if (around?.kind !== 'group') return outer
+    outer = around
+  }
+  return outer
 }
 
 /** Returns those diallers that the queue made itself, or had made. */

@@ -110,9 +110,10 @@ function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
 
 /** Returns whether a stage is in a queue, directly or in a group that is. */
 function isWithin(call: Call, stage: Stage, queueId: string): boolean {
-  if (stage.parentId === null || stage.parentId === queueId) return stage.parentId === queueId
-  const around = stageOf(call, stage.parentId)
-  return around !== undefined && isWithin(call, around, queueId)
+  let id = stage.parentId
+  for (let depth = 0; id !== null && id !== queueId && depth < MAX_NESTING; depth++)
+    id = stageOf(call, id)?.parentId ?? null
+  return id === queueId
 }
 
 /**
