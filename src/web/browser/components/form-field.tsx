@@ -12,6 +12,9 @@ type FormFieldProps = {
   hint?: ComponentChildren
   autoComplete?: string
   required?: boolean
+  placeholder?: string
+  /** The id of a `datalist` with proposals. */
+  list?: string
 }
 
 /** Shows a labelled input with its errors beside it, tied together for screen readers. */
@@ -27,6 +30,8 @@ export function FormField(props: FormFieldProps) {
     autoComplete: props.autoComplete ?? 'off',
     'aria-invalid': errors.length > 0,
     ...(describedBy === undefined ? {} : { 'aria-describedby': describedBy }),
+    ...(props.placeholder === undefined ? {} : { placeholder: props.placeholder }),
+    ...(props.list === undefined ? {} : { list: props.list }),
     onInput: (event: InputEvent & { currentTarget: HTMLInputElement }) => props.onInput(event.currentTarget.value),
   }
   return (

@@ -123,3 +123,11 @@ const MAX_COUNTED = 10_000
 export function formatPendingCount(count: number): string {
   return count < MAX_COUNTED ? count.toLocaleString() : `${MAX_COUNTED.toLocaleString()}+`
 }
+
+/** Writes what the API reports as a sentence: each part begins with a capital letter and ends with a full stop. */
+export function formatSentence(text: string): string {
+  const capital = text
+    .trim()
+    .replace(/(^|[.!?] )(\p{Ll})/gu, (_, before: string, letter: string) => before + letter.toUpperCase())
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`
+}

@@ -1,8 +1,10 @@
 import type { Delivery } from '../../../deliveries/log/model.ts'
+import type { PresetDirectory } from '../../../webhooks/setup/model.ts'
 
 export type { AuditEntry } from '../../../auth/audit-entry.ts'
 export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
 export type { Call, CallRecord, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
+export type { ContactSettings } from '../../../contacts/model.ts'
 export type {
   Delivery,
   DeliveryDetail,
@@ -14,6 +16,7 @@ export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
 export type { Agent, Phone, Queue, Trunk } from '../../../states/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
 export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
+export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../webhooks/setup/model.ts'
 export type {
   EventWithDeliveries,
   LiveCall,
@@ -25,6 +28,7 @@ export type {
   WebhookMinute,
 } from '../../model.ts'
 
+export type CrmUser = PresetDirectory['users'][number]
 export type DeliveryState = Delivery['state']
 
 /** One page of a list; `next_cursor` is null on the last. */

@@ -70,7 +70,13 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
           <EventOptions form={form} errors={errors} onChange={setForm} />
           <FilterOptions form={form} errors={errors} onChange={setForm} />
           <HeaderOptions form={form} errors={errors} onChange={setForm} />
-          <BodyOptions form={form} errors={errors} onChange={setForm} />
+          {form.others.flow ? (
+            <p class="hint">
+              The requests of this webhook are those of its {form.others.flow.preset === undefined ? 'steps' : 'CRM'}.
+            </p>
+          ) : (
+            <BodyOptions form={form} errors={errors} onChange={setForm} />
+          )}
           <div class="actions end">
             <button type="button" onClick={onClose}>
               Cancel

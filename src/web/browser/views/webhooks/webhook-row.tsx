@@ -1,9 +1,10 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { isMqttUrl, TOPIC_NAMES } from '../../../../webhooks/mqtt-url.ts'
 import { Icon } from '../../components/icon.tsx'
+import { Time } from '../../components/time.tsx'
 import { SWITCH_TEXTS } from '../../lib/event-switches.ts'
 import { humanize } from '../../lib/format.ts'
-import type { Webhook, WebhookHealth } from '../../lib/resources.ts'
+import type { Webhook, WebhookHealth, WebhookOptions } from '../../lib/resources.ts'
 import { type DraftRow, isSwitchChanged } from '../../lib/webhook-draft.ts'
 import { WebhookCharts } from './webhook-charts.tsx'
 import { WebhookHealthLine } from './webhook-health.tsx'
@@ -24,11 +25,13 @@ export function WebhookTableHead() {
 }
 
 /** The dialogs that a row opens. */
-export type RowDialog = 'secret' | 'options' | 'test'
+export type RowDialog = 'secret' | 'options' | 'test' | 'crm'
 
 type WebhookRowProps = {
   row: DraftRow
   health: WebhookHealth | null
+  /** Its stored options; `null`: not read yet, or it is not saved. */
+  options: WebhookOptions | null
   error: string | null
   /** How often the list holds this URL. */
   copies: number
@@ -38,7 +41,7 @@ type WebhookRowProps = {
 }
 
 /** Shows one webhook of the list for editing, with the state of its receiver. */
-export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpen }: WebhookRowProps) {
+export function WebhookRow({ row, health, options, error, copies, onEdit, onRemove, onOpen }: WebhookRowProps) {
   const { webhook, removed, saved } = row
   const [charted, setCharted] = useState(false)
   const isSaved = saved !== null && saved.url === webhook.url && !removed
@@ -60,6 +63,7 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
         ) : (
           <WebhookHealthLine health={isSaved ? health : null} />
         )}
+        {isSaved && options?.problem !== undefined ? <Problem problem={options.problem} /> : null}
       </div>
       <fieldset class="switches" disabled={removed}>
         <legend class="visually-hidden">Events for {name}</legend>
@@ -96,6 +100,14 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
               expanded={charted && isSaved}
               onClick={() => setCharted(!charted)}
             />
+            {isSaved && options?.flow ? (
+              <RowButton
+                icon="crm"
+                label={options.flow.preset === undefined ? `Requests of ${name}` : `CRM of ${name}`}
+                text={options.flow.preset === undefined ? 'Requests' : 'CRM'}
+                onClick={() => onOpen('crm')}
+              />
+            ) : null}
             <RowButton
               icon="options"
               label={`Options of ${name}`}
@@ -123,6 +135,18 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
       </div>
       {charted && isSaved && health !== null ? <WebhookCharts url={health.url} occurrence={health.occurrence} /> : null}
     </li>
+  )
+}
+
+function Problem({ problem: { since, message } }: { problem: NonNullable<WebhookOptions['problem']> }) {
+  return (
+    <p class="webhook-warning" role="alert">
+      <Icon name="alert" />
+      <span>
+        Its authorization is refused since <Time at={since} day />: {message}. Its deliveries are pending until it is
+        renewed: open CRM and enter the secrets anew.
+      </span>
+    </p>
   )
 }
 
@@ -167,7 +191,7 @@ function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: Url
 }
 
 type RowButtonProps = {
-  icon: 'live' | 'options' | 'key' | 'send' | 'trash'
+  icon: 'live' | 'crm' | 'options' | 'key' | 'send' | 'trash'
   label: string
   text: string
   disabled?: boolean

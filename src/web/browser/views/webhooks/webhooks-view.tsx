@@ -8,7 +8,7 @@ import { showToast } from '../../components/toast.tsx'
 import { type ApiResult, request, withQuery } from '../../lib/api.ts'
 import { overview, refreshOverview, useReconnected } from '../../lib/connection.ts'
 import { observable, useObservable } from '../../lib/observable.ts'
-import type { Webhook } from '../../lib/resources.ts'
+import type { Webhook, WebhookOptions } from '../../lib/resources.ts'
 import { accessToken } from '../../lib/session.ts'
 import { mergeWebhooks, sameWebhooks, singleChange } from '../../lib/webhook-diff.ts'
 import {
@@ -24,6 +24,7 @@ import {
   rebaseDraft,
   saveDraft,
 } from '../../lib/webhook-draft.ts'
+import { CrmDialog } from './crm-dialog.tsx'
 import { OptionsDialog } from './options-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { TestDialog } from './test-dialog.tsx'
@@ -42,9 +43,10 @@ accessToken.subscribe(() => {
 
 /** Shows the webhook list for editing. */
 export function WebhooksView() {
-  const { draft, theirs, error, errors, save, resolveConflict, discard, load } = useWebhookDraft()
+  const { draft, options, theirs, error, errors, save, resolveConflict, discard, load, takeOwnChange } =
+    useWebhookDraft()
   const setDraft = currentDraft.set
-  const [dialog, setDialog] = useState<{ kind: RowDialog; url: string } | null>(null)
+  const [dialog, setDialog] = useState<{ kind: RowDialog; url: string } | { kind: 'crm'; url: null } | null>(null)
   const table = useRef<HTMLElement>(null)
   useFirstError(table, errors)
   if (draft === null)
@@ -63,6 +65,9 @@ export function WebhooksView() {
         <button type="button" class="primary" onClick={() => setDraft(addRow(draft))}>
           <Icon name="plus" /> Add webhook
         </button>
+        <button type="button" onClick={() => setDialog({ kind: 'crm', url: null })}>
+          <Icon name="crm" /> Connect a CRM
+        </button>
       </header>
       {error === null ? null : <ErrorMessage text={error} />}
       {other.length === 0 ? null : <ErrorMessage text={other.join(' ')} />}
@@ -79,7 +84,12 @@ export function WebhooksView() {
         {draft.rows.length === 0 ? (
           <NoWebhooks />
         ) : (
-          <WebhookRows draft={draft} errors={rowErrors} onOpen={(kind, url) => setDialog({ kind, url })} />
+          <WebhookRows
+            draft={draft}
+            options={options}
+            errors={rowErrors}
+            onOpen={(kind, url) => setDialog({ kind, url })}
+          />
         )}
       </section>
       {isDraftChanged(draft) ? (
@@ -93,6 +103,9 @@ export function WebhooksView() {
       ) : null}
       {dialog?.kind === 'secret' ? <SecretDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
       {dialog?.kind === 'options' ? <OptionsDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
+      {dialog?.kind === 'crm' ? (
+        <CrmDialog url={dialog.url} onSaved={() => void takeOwnChange()} onClose={() => setDialog(null)} />
+      ) : null}
       {dialog?.kind === 'test' ? <TestDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
     </div>
   )
@@ -105,6 +118,7 @@ function useWebhookDraft() {
   const [theirs, setTheirs] = useState<ServerList | null>(null)
   const [errors, setErrors] = useState<readonly FieldError[]>([])
   const [error, setError] = useState<string | null>(null)
+  const [options, setOptions] = useState<readonly WebhookOptions[]>([])
   const saves = useRef(0)
 
   const takeServerList = (response: ApiResult<Webhook[]>) => {
@@ -126,9 +140,28 @@ function useWebhookDraft() {
     // A response that was asked for before a save may be older than the save, or before a logout another account's.
     if (savesBefore === saves.current && accessToken.get() === token) takeServerList(response)
   }
+  const loadOptions = async () => {
+    const response = await request<WebhookOptions[]>('GET', '/integration/webhook/options')
+    if (response.ok) setOptions(response.result)
+  }
+  /** Takes over what a dialog has changed in the list; what is not saved here is kept. */
+  const takeOwnChange = async () => {
+    saves.current += 1
+    const token = accessToken.get()
+    const [response] = await Promise.all([request<Webhook[]>('GET', '/integration/webhook'), loadOptions()])
+    const now = currentDraft.get()
+    if (!response.ok || accessToken.get() !== token) return
+    const { result, etag } = response
+    if (now === null || !isDraftChanged(now)) return setDraft(newDraft(result, etag))
+    setDraft(rebaseDraft(mergeWebhooks(now.base, draftWebhooks(now), result), result, etag))
+  }
   useEffect(() => {
-    void load()
-    const timer = setInterval(() => document.hidden || void load(), POLL_INTERVAL_MS)
+    const loadAll = () => {
+      void load()
+      void loadOptions()
+    }
+    loadAll()
+    const timer = setInterval(() => document.hidden || loadAll(), POLL_INTERVAL_MS)
     return () => clearInterval(timer)
   }, [])
   useReconnected(() => {
@@ -163,7 +196,7 @@ function useWebhookDraft() {
     if (draft !== null) setDraft(newDraft(draft.base, draft.etag))
     setErrors([])
   }
-  return { draft, theirs, error, errors, save, resolveConflict, discard, load }
+  return { draft, options, theirs, error, errors, save, resolveConflict, discard, load, takeOwnChange }
 }
 
 /** The list is another one by now; of a single webhook: its URL is already there, or has left. */
@@ -213,17 +246,19 @@ function NoWebhooks() {
         To try it without one, run this and add <code>http://127.0.0.1:9000/</code>. It prints what it receives:
         <code class="line">hookswitch listen --port 9000</code>
       </p>
+      <p>For Bitrix24, HubSpot, Odoo and other CRMs choose “Connect a CRM”: it asks for the key, and no programming.</p>
     </EmptyState>
   )
 }
 
 type WebhookRowsProps = {
   draft: Draft
+  options: readonly WebhookOptions[]
   errors: ReadonlyMap<number, string>
   onOpen: (dialog: RowDialog, url: string) => void
 }
 
-function WebhookRows({ draft, errors, onOpen }: WebhookRowsProps) {
+function WebhookRows({ draft, options, errors, onOpen }: WebhookRowsProps) {
   const now = useObservable(overview)
   const occurrences = new Map<string, number>()
   const healthOf = (url: string) => {
@@ -240,6 +275,7 @@ function WebhookRows({ draft, errors, onOpen }: WebhookRowsProps) {
             key={row.key}
             row={row}
             health={row.saved === null ? null : healthOf(row.saved.url)}
+            options={options.find(({ url }) => url === row.webhook.url) ?? null}
             error={errors.get(row.key) ?? null}
             copies={countUrl(draft, row.webhook.url)}
             onEdit={(change) => currentDraft.set(editRow(draft, row.key, change))}

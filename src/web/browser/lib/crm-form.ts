@@ -1,0 +1,117 @@
+import type { FieldError } from '../../../lib/fault.ts'
+import type { NewWebhookOptions } from '../../../webhooks/options/model.ts'
+import type { CrmUser, FlowPreset } from './resources.ts'
+
+/** A line of a map: the user of the CRM who has an extension. */
+export type MapLine = { readonly extension: string; readonly user: string }
+type Value = string | boolean | readonly MapLine[]
+
+/** The parameters of a preset as a form holds them. Pure. */
+export type CrmForm = {
+  readonly url: string
+  readonly preset: FlowPreset
+  readonly values: Readonly<Record<string, Value>>
+  /** The secrets that the server has: an empty field keeps them. */
+  readonly stored: readonly string[]
+}
+
+type Parameter = FlowPreset['parameters'][number]
+type Parameters = Readonly<Record<string, unknown>>
+
+/** Returns the form of a preset with the parameters that are stored; a new one has its defaults. */
+export function crmFormOf(preset: FlowPreset, url: string, parameters: Parameters = {}): CrmForm {
+  const isStored = ({ name, type }: Parameter) => type === 'secret' && parameters[name] === null
+  return {
+    url,
+    preset,
+    values: Object.fromEntries(preset.parameters.map((one) => [one.name, initialValue(one, parameters[one.name])])),
+    stored: preset.parameters
+      .filter((one) => isStored(one) && Object.hasOwn(parameters, one.name))
+      .map(({ name }) => name),
+  }
+}
+
+function initialValue({ type, default: byDefault }: Parameter, given: unknown): Value {
+  const value = given ?? byDefault
+  if (type === 'map')
+    return Object.entries(typeof value === 'object' && value !== null ? value : {}).map(([extension, user]) => ({
+      extension,
+      user: String(user),
+    }))
+  if (type === 'boolean') return value === true
+  return typeof value === 'string' ? value : ''
+}
+
+/** Returns the text of a parameter; empty if it is none. */
+export function textOf({ values }: CrmForm, name: string): string {
+  const value = values[name]
+  return typeof value === 'string' ? value : ''
+}
+
+/** Returns the lines of a map. */
+export function linesOf({ values }: CrmForm, name: string): readonly MapLine[] {
+  const value = values[name]
+  return typeof value === 'object' ? value : []
+}
+
+/** Returns the flow that a form describes. A `null` keeps the stored secret; an empty field is left out. */
+export function flowOfForm(form: CrmForm): NonNullable<NewWebhookOptions['flow']> {
+  const parameters = form.preset.parameters.flatMap((parameter): (readonly [string, unknown])[] => {
+    const value = sentValue(form, parameter)
+    return value === undefined ? [] : [[parameter.name, value]]
+  })
+  return { preset: form.preset.name, parameters: Object.fromEntries(parameters) }
+}
+
+function sentValue(form: CrmForm, { name, type }: Parameter): unknown {
+  if (type === 'boolean') return form.values[name] === true
+  if (type === 'map') {
+    const lines = linesOf(form, name).map(({ extension, user }) => [extension.trim(), user.trim()] as const)
+    const whole = lines.filter(([extension, user]) => extension !== '' && user !== '')
+    return whole.length === 0 ? undefined : Object.fromEntries(whole)
+  }
+  const text = textOf(form, name).trim()
+  if (text !== '') return text
+  return type === 'secret' && form.stored.includes(name) ? null : undefined
+}
+
+/** Returns what is missing or stands twice, as errors of `/url` and `/parameters/…`. */
+export function findCrmErrors(form: CrmForm): FieldError[] {
+  const url = /^https?:\/\/./i.test(form.url.trim())
+    ? []
+    : [{ path: '/url', message: 'Give the address of the CRM: https://…' }]
+  return [
+    ...url,
+    ...form.preset.parameters.flatMap((parameter) => {
+      const message = problemOf(form, parameter)
+      return message === undefined ? [] : [{ path: `/parameters/${parameter.name}`, message }]
+    }),
+  ]
+}
+
+function problemOf(form: CrmForm, parameter: Parameter): string | undefined {
+  const { name, title, type, required } = parameter
+  if (required && sentValue(form, parameter) === undefined) return `${title} is missing.`
+  if (type !== 'map') return undefined
+  const lines = linesOf(form, name).map(({ extension, user }) => ({ extension: extension.trim(), user: user.trim() }))
+  const extensions = lines.flatMap(({ extension }) => extension || [])
+  const twice = extensions.find((one, at) => extensions.indexOf(one) !== at)
+  if (twice !== undefined) return `Extension ${twice} is there twice.`
+  const alone = lines.find(({ extension, user }) => extension !== '' && user === '')
+  return alone === undefined ? undefined : `Extension ${alone.extension} has no user.`
+}
+
+/** Adds the users of a CRM to a map: with their extension where it is known and free, else without one. */
+export function fillLines(lines: readonly MapLine[], users: readonly CrmUser[]): MapLine[] {
+  const filled = lines.filter(({ extension, user }) => extension.trim() !== '' || user.trim() !== '')
+  for (const { id, extension } of users) {
+    const isFree = extension !== null && !filled.some((line) => line.extension.trim() === extension)
+    const isThere = filled.some(({ user }) => user.trim() === id)
+    if (!isThere) filled.push({ extension: isFree ? extension : '', user: id })
+    else if (isFree) {
+      const empty = filled.findIndex((line) => line.user.trim() === id && line.extension.trim() === '')
+      if (empty >= 0) filled[empty] = { extension, user: id }
+    }
+  }
+  return filled
+}

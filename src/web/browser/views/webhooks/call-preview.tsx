@@ -1,0 +1,95 @@
+import { useEffect, useId, useState } from 'preact/hooks'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { errorText, request } from '../../lib/api.ts'
+import { type CrmForm, flowOfForm } from '../../lib/crm-form.ts'
+import { formatDateTime, formatParty, humanize } from '../../lib/format.ts'
+import type { Call, Page, CallPreview as Preview } from '../../lib/resources.ts'
+
+/** Shows which requests one of the last calls would have caused. Nothing is sent. */
+export function CallPreview({ form }: { form: CrmForm }) {
+  const id = useId()
+  const [calls, setCalls] = useState<readonly Call[] | null>(null)
+  const [chosen, setChosen] = useState('')
+  const [preview, setPreview] = useState<Preview | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const load = async () => {
+    const response = await request<Page<Call>>('GET', '/call?limit=20')
+    if (!response.ok) return setError(errorText(response))
+    setCalls(response.result.items)
+    setChosen(response.result.items[0]?.id ?? '')
+  }
+  useEffect(() => void load(), [])
+  const show = async () => {
+    const body = { url: form.url.trim(), call_id: chosen, flow: flowOfForm(form) }
+    const response = await request<Preview>('POST', '/integration/webhook/preview/call', body)
+    setPreview(response.ok ? response.result : null)
+    setError(response.ok ? null : errorText(response))
+  }
+  if (calls?.length === 0)
+    return <p class="muted">There is no call yet. Once one has ended, this shows what it would have caused.</p>
+  return (
+    <section class="call-preview" aria-live="polite">
+      <label for={id}>A call that has ended</label>
+      <div class="call-choice">
+        <select id={id} value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+          {(calls ?? []).map((call) => (
+            <option key={call.id} value={call.id}>
+              {formatDateTime(call.started_at)} · {humanize(call.direction)} · {formatParty(call.from)} →{' '}
+              {formatParty(call.to)}
+            </option>
+          ))}
+        </select>
+        <button type="button" onClick={() => void show()} disabled={chosen === ''}>
+          Show its requests
+        </button>
+      </div>
+      {error === null ? null : <ErrorMessage text={error} />}
+      {preview === null ? null : <PreviewedSteps preview={preview} />}
+    </section>
+  )
+}
+
+function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
+  const made = steps.filter(({ skipped }) => skipped === null)
+  return (
+    <>
+      <p class="hint">
+        {made.length === 0
+          ? 'This call causes no request.'
+          : 'Nothing is sent. The answers are those of the CRM’s documentation.'}
+      </p>
+      <ol class="previewed-steps">
+        {steps.map(({ event, step, method, url, body, skipped, error, answer }, at) => (
+          <li key={at}>
+            <p>
+              <b>{humanize(step)}</b> <span class="muted">of {humanize(event)}</span>
+            </p>
+            {skipped === null ? null : <p class="muted">Not made: {skipped}</p>}
+            {url === null ? null : (
+              <p class="break">
+                <code>
+                  {method} {url}
+                </code>
+              </p>
+            )}
+            {error === null ? null : <p class="field-error">{error}</p>}
+            {body === null || body === '' ? null : (
+              <CodeBlock text={readable(body)} label={`the body of ${humanize(step)}`} />
+            )}
+            {answer === null || skipped !== null ? null : <p class="muted">Answer: {answer.status}</p>}
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+/** JSON with line breaks; anything else as it is. */
+function readable(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'bun:test'
+import { GUIDES } from '../../../src/docs/guides.ts'
+import { crmAddressOf } from '../../../src/web/browser/lib/crm-addresses.ts'
+import { type CrmForm, crmFormOf, fillLines, findCrmErrors, flowOfForm } from '../../../src/web/browser/lib/crm-form.ts'
+import { formatSentence } from '../../../src/web/browser/lib/format.ts'
+import { anchorOf, sectionsOf } from '../../../src/web/browser/lib/guide-search.ts'
+import { FLOW_PRESETS } from '../../../src/webhooks/presets/catalog.ts'
+import { shownPresets } from '../../../src/webhooks/setup/service.ts'
+
+const URL = 'https://crm.example.com'
+const PRESETS = shownPresets()
+function preset(name: string) {
+  const found = PRESETS.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`no preset ${name}`)
+  return found
+}
+const withValues = (form: CrmForm, values: CrmForm['values']): CrmForm => ({
+  ...form,
+  values: { ...form.values, ...values },
+})
+const parametersOf = (form: CrmForm) => flowOfForm(form).parameters
+
+describe('the form of a preset', () => {
+  test.each(PRESETS.map((one) => [one.name, one] as const))('%s: a new one has the defaults', (_, one) => {
+    const sent = parametersOf(crmFormOf(one, URL)) ?? {}
+    for (const { name, default: byDefault } of one.parameters) expect(sent[name] ?? null).toEqual(byDefault)
+  })
+
+  test('a stored secret is kept by null, unless it is typed anew; one that never was is left out', () => {
+    const form = crmFormOf(preset('espocrm'), URL, { key: null, responsible: 'u1', create: false })
+    expect(parametersOf(form)).toEqual({ key: null, responsible: 'u1', create: false })
+    expect(parametersOf(withValues(form, { key: ' new ' }))).toMatchObject({ key: 'new' })
+    expect(parametersOf(crmFormOf(preset('espocrm'), URL))).not.toHaveProperty('key')
+    expect(findCrmErrors(form)).toEqual([])
+  })
+
+  test('what was stored comes back as it was', () => {
+    const parameters = { format: 'form', internal: true, users: { '101': 'anna', '102': 'bo' }, responsible: 'eve' }
+    expect(parametersOf(crmFormOf(preset('journal'), URL, parameters))).toEqual(parameters)
+  })
+
+  test.each([
+    ['an address', { url: 'crm.example.com' }, {}, ['/url']],
+    ['a key', {}, { key: ' ' }, ['/parameters/key']],
+    ['a user for an extension', {}, { users: [{ extension: '101', user: '' }] }, ['/parameters/users']],
+    [
+      'each extension once',
+      {},
+      {
+        users: [
+          { extension: '101', user: 'u1' },
+          { extension: ' 101', user: 'u2' },
+        ],
+      },
+      ['/parameters/users'],
+    ],
+    ['no extension for a user', {}, { users: [{ extension: '', user: 'u1' }] }, []],
+  ])('asks for %s', (_, change, values, paths) => {
+    const whole = withValues(crmFormOf(preset('espocrm'), URL), { key: 'k', responsible: 'u1' })
+    expect(findCrmErrors(withValues({ ...whole, ...change }, values)).map(({ path }) => path)).toEqual(paths)
+  })
+})
+
+test('the map is filled in with the users of the CRM, and what was there stays', () => {
+  const users = [
+    { id: '1', name: 'Anna', extension: '101' },
+    { id: '2', name: 'Bo', extension: null },
+    { id: '3', name: 'Cleo', extension: '103' },
+    { id: '4', name: 'Dan', extension: '104' },
+  ]
+  const lines = [
+    { extension: '103', user: '9' },
+    { extension: '', user: '4' },
+    { extension: '', user: '' },
+  ]
+  const filled = [
+    { extension: '103', user: '9' },
+    { extension: '104', user: '4' },
+    { extension: '101', user: '1' },
+    { extension: '', user: '2' },
+    { extension: '', user: '3' },
+  ]
+  expect(fillLines(lines, users)).toEqual(filled)
+  expect(fillLines(filled, users)).toEqual(filled)
+})
+
+describe('every preset', () => {
+  const sections = GUIDES.filter(({ name }) => name === 'crm').flatMap(sectionsOf)
+
+  test.each(FLOW_PRESETS.map((one) => [one.name, one] as const))(
+    '%s has an address that the guide names, in a section of its own',
+    (name) => {
+      const { example, section } = crmAddressOf(name)
+      const found = sections.find(({ anchor }) => anchor === anchorOf(section.replaceAll('`', '')))
+      expect([name, found?.title.replaceAll('`', '')]).toEqual([name, section.replaceAll('`', '')])
+      if (!/^https:\/\/crm.example.com/.test(example)) expect(found?.text).toContain(example)
+    },
+  )
+
+  // The page offers "Check" and "Fill in from the CRM" where there is a look-up.
+  test.each(FLOW_PRESETS.map((one) => [one.name, one] as const))(
+    '%s has a check and a list of users where it has a look-up, and only there',
+    (_, { lookup, check, directory }) => {
+      expect([check !== null, directory !== null]).toEqual([lookup !== null, lookup !== null])
+    },
+  )
+})
+
+test.each([
+  [
+    'the CRM answered 401: Unauthorized. the key is wrong: make a new one',
+    'The CRM answered 401: Unauthorized. The key is wrong: make a new one.',
+  ],
+  ['Done.', 'Done.'],
+  ['was it https://crm.example.com/a.b?', 'Was it https://crm.example.com/a.b?'],
+])('%j is the sentence %j', (text, sentence) => expect(formatSentence(text)).toBe(sentence))

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../../help/browser.ts'
+import { ask, newToken, PASSWORD, webhook } from '../../help/client.ts'
+import { startAmocrm } from '../../help/crm/amocrm.ts'
+import { until } from '../../help/receiver.ts'
+
+const EMAIL = 'ada@example.com'
+const OTHER = 'https://one.example/'
+const KEY = 'long-lived'
+/** A folder for pictures of each step, to be looked at by a person. */
+const PICTURES = process.env.HOOKSWITCH_PICTURES
+
+type Options = { url: string; name: string; events: string[]; flow: { preset: string; parameters: unknown } }
+
+describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs chromium)', () => {
+  const crm = startAmocrm()
+  let folder: ReturnType<typeof emptyFolder>
+  let app: RunningApp
+  let seen: Visit
+  let token: string
+  beforeAll(async () => {
+    folder = emptyFolder()
+    app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback'] })
+    token = await newToken(app, EMAIL)
+    await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(OTHER)] })
+    seen = await visit(await browserOfRun(), { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
+    const { page } = seen
+    await page.goto(`${app.url}/#/webhooks`)
+    await page.getByLabel('E-mail').fill(EMAIL)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('button', { name: 'Connect a CRM' }).waitFor()
+  })
+  afterAll(async () => {
+    await seen?.page.context().close()
+    await app?.stop()
+    folder?.[Symbol.dispose]()
+    crm.stop()
+  })
+
+  const optionsOf = async (url: string) =>
+    ((await ask(app, 'GET', '/integration/webhook/options', { token })).body.result as Options[]).find(
+      (one) => one.url === url,
+    )
+  /** Checks what is shown at the width of a screen and of a phone, in both themes. */
+  const examine = async (name: string) => {
+    const { page } = seen
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [1280, 390]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize({ width, height: 900 })
+        expect(await overflowOf(page)).toBe(0)
+        const wide = await page.evaluate(() => {
+          const dialog = document.querySelector('dialog')
+          return dialog === null ? 0 : dialog.scrollWidth - dialog.clientWidth
+        })
+        expect([name, width, wide]).toEqual([name, width, 0])
+        expect(await accessibilityFaults(page)).toEqual([])
+        if (PICTURES !== undefined)
+          await page.screenshot({ path: `${PICTURES}/${name}-${width}-${colorScheme}.png`, animations: 'disabled' })
+      }
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.setViewportSize({ width: 1280, height: 900 })
+  }
+
+  test('it is chosen, and what is missing is said at its field', async () => {
+    const { page } = seen
+    await page.getByRole('button', { name: 'Connect a CRM' }).click()
+    await page.getByRole('radio', { name: 'amoCRM' }).check({ force: true })
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('alert').filter({ hasText: 'Give the address of the CRM' }).waitFor()
+    await dialog.getByRole('alert').filter({ hasText: 'Long-lived token is missing.' }).waitFor()
+    expect(crm.requests).toHaveLength(0)
+    await examine('missing')
+  })
+
+  test('a wrong key is refused in the words of the CRM, with what to do', async () => {
+    const { page } = seen
+    await page.getByLabel('Address').fill(crm.url)
+    await page.getByLabel('Long-lived token').fill('wrong-token')
+    await page.getByRole('button', { name: 'Check' }).click()
+    const said = page.getByText(/The CRM answered 401: Unauthorized\. The key is wrong.*make a new one\./)
+    await said.waitFor()
+    await examine('refused')
+    expect(await page.getByRole('dialog').textContent()).not.toContain('wrong-token')
+  })
+
+  test('the right key is accepted, the users are read, and a call is previewed', async () => {
+    const { page } = seen
+    await page.getByLabel('Long-lived token').fill(KEY)
+    expect(await page.getByText('The CRM answered 401').count()).toBe(0)
+    await page.getByRole('button', { name: 'Check' }).click()
+    await page.getByText('The CRM accepts the key.').waitFor()
+    await page.getByRole('button', { name: 'Fill in from the CRM' }).click()
+    await page.getByLabel('Extension of Anna Smith').fill('101')
+    await page.getByLabel('Responsible user').fill('504150')
+    await page.getByText('What a call would cause').click()
+    await page.getByText('There is no call yet').waitFor()
+    await examine('filled')
+  })
+
+  test('it is saved with its key, which is never read back', async () => {
+    const { page } = seen
+    await page.getByLabel('Look callers up in this CRM').check()
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const row = page.getByRole('listitem').filter({ has: page.getByRole('group', { name: crm.url }) })
+    await row.getByText('amoCRM', { exact: false }).first().waitFor()
+    await row.getByRole('button', { name: `CRM of ${crm.url}` }).waitFor()
+    expect(await optionsOf(crm.url)).toMatchObject({
+      flow: { preset: 'amocrm', parameters: { token: null, responsible: '504150', users: { '101': '504141' } } },
+    })
+    const listed = (await ask(app, 'GET', '/integration/webhook', { token })).body.result
+    expect(listed).toEqual([webhook(OTHER), expect.objectContaining({ url: crm.url, call_saved: true })])
+    expect((await ask(app, 'GET', '/integration/contacts', { token })).body.result).toMatchObject({ preset: 'amocrm' })
+    await examine('list')
+  })
+
+  test('it is opened again beside a change that is not saved: an empty secret keeps the stored one', async () => {
+    const { page } = seen
+    await page.getByRole('switch', { name: 'call started' }).first().click({ force: true })
+    await page.getByRole('button', { name: `CRM of ${crm.url}` }).click()
+    const key = page.getByLabel('Long-lived token')
+    await key.waitFor()
+    expect([await key.inputValue(), await key.getAttribute('placeholder')]).toEqual(['', 'stored'])
+    expect(await page.getByLabel('Look callers up in this CRM').isChecked()).toBe(true)
+    await examine('stored')
+    await page.getByRole('button', { name: 'Add an extension' }).click()
+    await page.getByLabel('Extension 2').fill('102')
+    await page.getByLabel('User 2').fill('504142')
+    await page.getByLabel('Look callers up in this CRM').uncheck()
+    const asked = crm.requests.length
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    // The stored key was tried, since nobody had checked it.
+    expect(crm.requests.slice(asked).map(({ headers }) => headers.get('authorization'))).toEqual([`Bearer ${KEY}`])
+    expect(await optionsOf(crm.url)).toMatchObject({
+      flow: { parameters: { token: null, users: { '101': '504141', '102': '504142' } } },
+    })
+    expect((await ask(app, 'GET', '/integration/contacts', { token })).body.result).toBeNull()
+    await page.getByRole('region', { name: 'Unsaved changes' }).getByText('call started off').waitFor()
+    expect(await page.getByText('Someone else changed the list').count()).toBe(0)
+    await page.getByRole('button', { name: 'Discard' }).click()
+  })
+
+  test('an address that is in the list already is refused at its field, and nothing is lost', async () => {
+    const { page } = seen
+    await page.getByRole('button', { name: 'Connect a CRM' }).click()
+    await page.getByRole('radio', { name: 'Any system' }).check({ force: true })
+    await page.getByLabel('Address').fill(OTHER)
+    expect(await page.getByRole('button', { name: 'Check', exact: true }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('alert').filter({ hasText: 'is in the list already' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await optionsOf(OTHER)).toMatchObject({ flow: null })
+  })
+
+  test('steps of its own are shown as they are, with the way to the guide', async () => {
+    const { page } = seen
+    const flow = { steps: [{ name: 'note', on: ['call_ended'], url: '/notes', headers: { 'x-key': 'hidden-value' } }] }
+    const { status } = await ask(app, 'PUT', '/integration/webhook/options', { token, body: { url: OTHER, flow } })
+    expect(status).toBe(200)
+    await page.reload()
+    await page.getByRole('button', { name: `Requests of ${OTHER}` }).click()
+    const text = page.getByRole('region', { name: 'the steps' })
+    await text.waitFor()
+    expect(await text.textContent()).toContain('"/notes"')
+    expect(await text.textContent()).not.toContain('hidden-value')
+    expect(await page.getByRole('link', { name: 'the guide' }).getAttribute('href')).toBe('/help#/flows')
+    await examine('steps')
+    await page.getByRole('button', { name: 'Done' }).click()
+  })
+
+  test('a token whose renewal is refused shows on the row and in the form', async () => {
+    const { page } = seen
+    const options = await optionsOf(crm.url)
+    await page.route('**/integration/webhook/options', (route) =>
+      route.fulfill({
+        json: {
+          status: 'success',
+          code: 200,
+          result: [{ ...options, problem: { since: '2026-01-02T03:04:05Z', message: 'invalid_grant: revoked' } }],
+          message: '',
+        },
+      }),
+    )
+    await page.reload()
+    await page.getByRole('alert').filter({ hasText: 'invalid_grant: revoked' }).waitFor()
+    await page.getByRole('button', { name: `CRM of ${crm.url}` }).click()
+    await page.getByRole('dialog').getByText('The CRM refuses its authorization: invalid_grant: revoked').waitFor()
+    await examine('problem')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.unroute('**/integration/webhook/options')
+  })
+
+  test('the page made no fault and asked no other origin', async () => {
+    await until('the requests of the page are known', () => seen.asked.length > 0)
+    expect(seen.faults).toEqual([])
+    expect(seen.asked.filter((url) => !url.startsWith(app.url) && !url.startsWith('data:'))).toEqual([])
+  })
+})
