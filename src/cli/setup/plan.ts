@@ -48,7 +48,12 @@ export function findPbxs(machine: Machine, folder?: string): FoundPbx[] {
   const usual = named === undefined ? FREESWITCH_FOLDERS : [named]
   const freeswitch = (folder === undefined ? usual : [folder])
     .filter((one) => machine.exists(`${one}/${EVENT_SOCKET}`) || machine.exists(`${one}/freeswitch.xml`))
-    .map((one): FoundPbx => ({ distribution: fusion === undefined ? 'FreeSWITCH' : 'FusionPBX', folder: one }))
+    .map(
+      (one): FoundPbx => ({
+        distribution: fusion !== undefined && (named ?? one) === one ? 'FusionPBX' : 'FreeSWITCH',
+        folder: one,
+      }),
+    )
   return [...asterisk, ...freeswitch]
 }
 
@@ -96,12 +101,11 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): Plan |
   const secret = /^secret = (.+)$/m.exec((ownLines(before ?? '', ASTERISK_COMMENT) ?? []).join('\n'))?.[1]
   const general = sectionsOf(isManaged ? main : withoutOwnLines(main, ASTERISK_COMMENT), 'general')
   const setting = (name: string) => general.findLast(([key]) => key === name)?.[1]
-  const isOn = /^(yes|true|on|1)$/i
+  const isOn = (name: string) => /^(yes|true|on|1)$/i.test(setting(name) ?? '')
   const settings = [
-    ...(isOn.test(setting('enabled') ?? '') ? [] : ['enabled = yes']),
-    // One that listens nowhere yet should not begin to listen on all addresses.
-    ...(isOn.test(setting('enabled') ?? '') || setting('bindaddr') !== undefined ? [] : ['bindaddr = 127.0.0.1']),
-    ...(isOn.test(setting('timestampevents') ?? '') ? [] : ['timestampevents = yes']),
+    // Nobody uses it yet: so it need not listen on all addresses, as the file that is shipped says.
+    ...(isOn('enabled') ? [] : ['enabled = yes', 'bindaddr = 127.0.0.1']),
+    ...(isOn('timestampevents') ? [] : ['timestampevents = yes']),
   ]
   const isFirst = general.length === 0 && !/^\s*\[general\]/m.test(others)
   const made = secret ?? wanted.secret
@@ -116,7 +120,7 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): Plan |
   ]
   const after = withOwnLines(before ?? '', lines, ASTERISK_COMMENT)
   const bindaddr = setting('bindaddr') ?? ''
-  const isElsewhere = bindaddr !== '' && !['0.0.0.0', '::', '127.0.0.1', '[::]'].includes(bindaddr)
+  const isElsewhere = isOn('enabled') && bindaddr !== '' && !['0.0.0.0', '::', '127.0.0.1', '[::]'].includes(bindaddr)
   const port = setting('port') ?? '5038'
   const recordings = machine.exists(MONITOR) ? MONITOR : undefined
   const asterisk = ['asterisk', ...(wanted.isUnusualFolder ? ['-C', `${folder}/asterisk.conf`] : [])]

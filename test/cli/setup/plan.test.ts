@@ -48,9 +48,9 @@ const MONITOR = '/var/spool/asterisk/monitor'
 describe('Asterisk', () => {
   test.each<[what: string, manager: string, added: string[], url: string]>([
     [
-      'as it is shipped: off, on all addresses',
+      'as it is shipped, off: it begins to listen on this machine alone',
       '[general]\nenabled = no\nport = 5038\nbindaddr = 0.0.0.0\n',
-      ['[general](+)', 'enabled = yes', 'timestampevents = yes', ''],
+      ['[general](+)', 'enabled = yes', 'bindaddr = 127.0.0.1', 'timestampevents = yes', ''],
       'ami://hookswitch:made@127.0.0.1:5038?name=office',
     ],
     [
@@ -180,6 +180,14 @@ describe('FreeSWITCH', () => {
     const [found] = findPbxs(machine)
     expect(found && planFor(machine, found, WANTED)).toEqual({ refused: expect.stringMatching(reason) })
   })
+})
+
+test('FusionPBX is where its own configuration says', () => {
+  const config = { '/etc/fusionpbx/config.conf': 'switch.conf.dir = /opt/freeswitch\n' }
+  const files = { ...config, '/opt/freeswitch/freeswitch.xml': '', '/srv/other/freeswitch.xml': '' }
+  const machine = machineOf({ files })
+  expect(findPbxs(machine)).toEqual([{ distribution: 'FusionPBX', folder: '/opt/freeswitch' }])
+  expect(findPbxs(machine, '/srv/other')).toEqual([{ distribution: 'FreeSWITCH', folder: '/srv/other' }])
 })
 
 test('two PBXs on one machine are both found', () => {
