@@ -13,6 +13,8 @@ export type LookUp = ContactPlace &
     readonly url: string
     readonly request: Omit<Step, 'name' | 'on'>
     readonly spellings: readonly Spelling[]
+    /** It uses the tokens of the webhook with this URL: a refresh token that rotates can have one owner. */
+    readonly isOfWebhook: boolean
   }
 
 type LookUpParts = {
@@ -41,7 +43,7 @@ async function lookUpOnce(lookUp: LookUp, number: string, parts: LookUpParts): P
     if ('problem' in made) return { kind: 'failed', reason: made.problem }
     const { accountId, url, origins, parameters, authorization } = lookUp
     if (authorization === null) return readLookUp(await parts.exchange(made.request), lookUp)
-    const owner = { accountId, url, origins, parameters, authorization, isLookUp: true }
+    const owner = { accountId, url, origins, parameters, authorization, isLookUp: !lookUp.isOfWebhook }
     let authorized = await parts.authorizer.authorize(owner)
     for (let isLast = false; ; isLast = true) {
       if ('reason' in authorized) return { kind: 'failed', reason: authorized.reason }

@@ -190,6 +190,7 @@ export function lookUpOf(
     item,
     fields,
     spellings,
+    isOfWebhook: false,
   }
 }
 
@@ -216,5 +217,6 @@ function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): Lo
     item,
     fields,
     spellings,
+    isOfWebhook: settings.url === undefined,
   }
 }

@@ -24,6 +24,7 @@ const lookUp = (more: Partial<LookUp> = {}): LookUp => ({
   item: '',
   fields: { name: '/name' },
   spellings: ['e164', 'digits', 'national', 'last_10'],
+  isOfWebhook: false,
   ...more,
 })
 
@@ -96,4 +97,27 @@ test('a template that fails is a failure', async () => {
   const request = { ...lookUp().request, body: '{"n": {{ number }' }
   expect(await find(lookUp({ request }))).toMatchObject({ kind: 'failed' })
   expect(asked).toEqual([])
+})
+
+test('a look-up with the preset of a webhook shares its tokens, every other has its own', async () => {
+  const owners: (boolean | undefined)[] = []
+  const authorize: Authorizer['authorize'] = async ({ isLookUp }) => {
+    owners.push(isLookUp)
+    return { reason: 'no token', retryAfterMs: 1 }
+  }
+  const authorization = {
+    kind: 'oauth2',
+    tokenUrl: '',
+    clientId: '',
+    clientSecret: '',
+    refreshToken: 'r',
+    scope: null,
+  } as const
+  const parts = {
+    steps,
+    exchange: async () => Promise.reject(new Error()),
+    authorizer: { authorize, renew: authorize },
+  }
+  for (const isOfWebhook of [true, false]) await lookUpNumber(lookUp({ authorization, isOfWebhook }), PHONE, parts)
+  expect(owners).toEqual([false, true])
 })
