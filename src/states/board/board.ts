@@ -196,25 +196,41 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
   }
 }
 
-/** The first lists are complete: nobody is told of them. */
+/**
+ * All lists are there: what they show is set at once, since a part of them is no state. Nobody is told of the first
+ * ones.
+ */
 function finishLists(board: Board, cause: Cause): void {
-  if (board.stage === 'first')
-    for (const subject of board.subjects.values()) {
-      subject.told = subject.present
-      board.unstored.add(subject.id)
-    }
-  // Subjects of an earlier process of which no list knows anything.
-  if (board.stage === 'resync')
-    for (const { id, account, present, isGone } of [...board.subjects.values()]) {
-      if (isGone || isKnown(board, id, present)) continue
-      // What was told as being there is told as being gone.
-      if (present.kind === 'agent' || (present.kind === 'phone' && present.state.state !== 'unregistered'))
-        setPresent(board, { id, account, present: goneOf(present, rfc3339(cause.atUs)) }, cause)
-      const subject = board.subjects.get(id)
-      if (subject !== undefined) subject.isGone = true
-    }
+  if (board.stage === 'live') return
+  const listed = { ...cause, isListed: true, isKnown: board.stage === 'first' }
   board.stage = 'live'
+  const agents = refreshAll(board, listed)
+  // Subjects of before, perhaps of an earlier process, of which no list knows anything.
+  for (const { id, account, present, isGone } of [...board.subjects.values()]) {
+    if (isGone || (present.kind === 'agent' ? agents.has(id) : false) || isKnown(board, id, present)) continue
+    // What was told as being there is told as being gone.
+    if (present.kind === 'agent' || (present.kind === 'phone' && present.state.state !== 'unregistered'))
+      setPresent(board, { id, account, present: goneOf(present, rfc3339(cause.atUs)) }, listed)
+    const subject = board.subjects.get(id)
+    if (subject !== undefined) subject.isGone = true
+  }
   for (const id of board.subjects.keys()) board.pending.add(id)
+}
+
+/** Sets all subjects by what is known. Returns the ids of the agents. */
+function refreshAll(board: Board, cause: Cause): ReadonlySet<string> {
+  const agents = new Set<string>()
+  for (const id of board.endpointsOf.keys()) refresh(board, id, cause)
+  for (const trunk of board.registrations.keys()) refreshTrunk(board, trunk, cause)
+  for (const [queue, facts] of board.queues) {
+    placeQueue(board, queue, facts, cause)
+    for (const member of facts.members.keys()) {
+      refreshAgent(board, queue, member, cause)
+      agents.add(idOf('agent', facts.account, queue, member))
+    }
+    refreshQueue(board, queue, cause)
+  }
+  return agents
 }
 
 /** Returns the state of a subject that is not there any more. */
@@ -233,6 +249,7 @@ function isKnown(board: Board, id: string, { kind, state }: Present): boolean {
     case 'trunk':
       return board.endpointsOf.has(id) || board.registrations.has(state.trunk) || !board.known.has('registrations')
     case 'agent':
+      return !board.known.has('queues')
     case 'queue':
       return board.queues.has(state.queue) || !board.known.has('queues')
   }
@@ -393,6 +410,7 @@ function refresh(board: Board, id: string, cause: Cause): void {
 }
 
 function refreshTrunk(board: Board, trunk: string, cause: Cause): void {
+  if (board.stage !== 'live') return
   const { account } = board.options
   const id = idOf('trunk', account, trunk)
   const facts = (board.endpointsOf.get(id) ?? []).flatMap(({ endpoint }) => board.endpoints.get(endpoint) ?? [])
@@ -471,6 +489,7 @@ function removeMember(board: Board, queue: string, member: string, cause: Cause)
   const present = board.subjects.get(id)?.present
   const extension = present?.kind === 'agent' ? present.state.extension : one.extension
   facts.members.delete(member)
+  if (board.stage !== 'live') return
   setAgent(board, facts.account, { queue, member, extension, state: 'logged_out', reason: null }, cause)
   const subject = board.subjects.get(id)
   if (subject !== undefined) subject.isGone = true
@@ -493,10 +512,12 @@ function setPresent(
   { id, account, present }: Pick<Subject, 'id' | 'account' | 'present'>,
   { atUs, steadyUs, isListed, isKnown }: Cause,
 ): void {
+  // A part of the lists is no state: all of it is set when they are complete.
+  if (board.stage !== 'live') return
   const known = board.subjects.get(id)
   board.pending.add(id)
   if (known === undefined) {
-    const told = board.stage === 'first' || isKnown ? present : before(present)
+    const told = isKnown ? present : before(present)
     board.unstored.add(id)
     board.subjects.set(id, {
       id,

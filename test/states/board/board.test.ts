@@ -232,6 +232,22 @@ describe('the board', () => {
     ])
   })
 
+  test('until all lists are there, what was known is shown as it was, with its times', () => {
+    const rows = [...REGISTERED, device('carrier', 'idle'), registration('registered'), member('available')]
+    const earlier = connected(...rows)
+    const rig = createRig(OWN, [...earlier.board.subjects.values()])
+    const before = rig.present()
+    rig.pass(60)
+    rig.feed({ kind: 'endpoints', endpoints: KNOWN }, { kind: 'connected' })
+    rig.feed({ kind: 'list_began', list: 'devices' }, device('101', 'idle'), device('carrier', 'idle'))
+    rig.feed({ kind: 'list_ended', list: 'devices', isComplete: true })
+    expect(rig.present()).toEqual(before)
+    rig.feed(...lists(...rows))
+    rig.pass(10)
+    expect(rig.present()).toEqual(before)
+    expect(rig.told).toEqual([])
+  })
+
   test('a phone with several endpoints is one phone', () => {
     const rig = createRig()
     const desk = phone('101')
