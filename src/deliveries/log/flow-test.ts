@@ -2,7 +2,7 @@ import { newUuid } from '../../lib/id.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { FlowStore } from '../../store/operations/flows.ts'
 import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
-import { previewFlow } from '../../webhooks/flows/flow-preview.ts'
+import { MAX_SHOWN_CHARACTERS, previewFlow } from '../../webhooks/flows/flow-preview.ts'
 import { secretMask } from '../../webhooks/flows/flow-secrets.ts'
 import { createStepRenderer } from '../../webhooks/flows/step-renderer.ts'
 import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
@@ -82,13 +82,16 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
   const delivery = deliveryOf(webhook, sample, nowUs())
   const steps: TestedStep[] = []
   const untilMs = performance.now() + MAX_MS
-  for (let turns = 0; turns < MAX_TURNS && performance.now() < untilMs; turns += 1) {
+  let characters = 0
+  const isOver = () => characters > MAX_SHOWN_CHARACTERS || performance.now() > untilMs
+  for (let turns = 0; turns < MAX_TURNS && !isOver(); turns += 1) {
     sent.length = 0
     const { outcome, turn } = await makeTurn(webhook, delivery, undefined)
     if (turn !== undefined) {
       steps.push(...stepsOf(turn, sent, webhook, outcome.kind === 'refused'))
       memory.note(turn)
     }
+    for (const { url, body } of sent) characters += url.length + (typeof body === 'string' ? body.length : 0)
     if (outcome.kind === 'advanced') continue
     const { reason } = { reason: undefined, ...outcome }
     // What failed before a request is in no attempt.

@@ -36,6 +36,8 @@ type Previewing = {
 
 /** A call makes tens of requests: more are left out. */
 const MAX_PREVIEWED = 200
+/** What is shown of all requests together; at a larger one it ends. One template can make half a million of them. */
+export const MAX_SHOWN_CHARACTERS = 1_000_000
 
 /** Returns the requests that events would cause, without making one. */
 export async function previewFlow(previewing: Previewing) {
@@ -43,6 +45,7 @@ export async function previewFlow(previewing: Previewing) {
   const masked = secretMask(secrets)
   const keptOf = new Map<string, Kept>()
   const shown: PreviewedStep[] = []
+  let characters = 0
 
   async function preview({ name: event, callId, body }: PreviewedEvent): Promise<void> {
     let progress: Progress = {}
@@ -52,7 +55,7 @@ export async function previewFlow(previewing: Previewing) {
     for (;;) {
       const kept = keptOf.get(callId) ?? {}
       const move = nextMove(flow.steps, event, progress, kept)
-      if (move.kind === 'end' || shown.length >= MAX_PREVIEWED) return
+      if (move.kind === 'end' || shown.length >= MAX_PREVIEWED || characters > MAX_SHOWN_CHARACTERS) return
       const { step } = move
       if (move.kind === 'skip') {
         show(step, { skipped: move.reason })
@@ -91,6 +94,7 @@ export async function previewFlow(previewing: Previewing) {
       const answer = answers.get(step.name) ?? null
       const headers = [...Object.keys(request.headers), ...(flow.authorization === null ? [] : ['authorization'])]
       const text = step.upload === null ? request.body : '(the recording)'
+      characters += joined.url.length + (text?.length ?? 0)
       show(step, { url: masked(joined.url), headers, body: text === null ? null : masked(text), answer })
       const { kept: found } = judge(step, { status: answer?.status ?? 200, json: answer?.body }, false)
       const assumed = areValuesAssumed && answer === null ? Object.keys(step.keep).map((name) => [name, name]) : []

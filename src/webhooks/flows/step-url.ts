@@ -13,9 +13,13 @@ const STRANGE = /[\s\\\u0000-\u001f\u007f]/
 /** `.` and `..`, also written with `%2e`, lead to other paths than the template shows. */
 const DOTS = /^(\.|%2e){1,2}$/i
 
+/** Servers take 8 KiB; the log keeps it with each attempt. */
+const MAX_CHARACTERS = 8_192
+
 /** Joins what the template of a step rendered to the URL of its webhook. */
 export function joinStepUrl(webhookUrl: string, rendered: string, origins: readonly string[]): StepUrl {
   const text = rendered.trim()
+  if (text.length > MAX_CHARACTERS) return { problem: `the URL has more than ${MAX_CHARACTERS} characters` }
   if (STRANGE.test(text)) return { problem: 'the URL has a space, a control character or a backslash' }
   if (!text.isWellFormed()) return { problem: 'the URL has half a character' }
   const base = new URL(webhookUrl)

@@ -614,9 +614,9 @@ describe('the test of a flow', () => {
     ],
     parameters: { key: 'k' },
   }
-  async function tested(how: { send: boolean }) {
+  async function tested(how: { send: boolean }, tried: { steps: NewStep[] } = flow) {
     const rig = await start()
-    await rig.setFlow(CRM, flow, { headers: { 'X-Account': 'account-secret' } })
+    await rig.setFlow(CRM, tried, { headers: { 'X-Account': 'account-secret' } })
     const webhook = await rig.store.webhooks.webhookGetByUrl(ACCOUNT, CRM)
     if (webhook === undefined) throw new Error('there is no webhook')
     const own = ownRequestsOf(webhook, { templates: TEMPLATES, purpose: 'trying' })
@@ -657,6 +657,13 @@ describe('the test of a flow', () => {
       },
     ])
     expect(got).toEqual([])
+  })
+
+  test.each([false, true])('ends when its bodies are a million characters; sent: %s', async (send) => {
+    const body = `{% for i in (1..4000) %}${'x'.repeat(100)}{% endfor %}`
+    const huge = step('huge', { body, content_type: 'text/plain', each: JSON.stringify(Array(50).fill(1)) })
+    const { steps } = await tested({ send }, { steps: [huge] })
+    expect(steps.filter((one) => one.body !== null).map((one) => one.body?.length)).toEqual(Array(3).fill(400_000))
   })
 
   test('sends them if it is asked to, and stores nothing', async () => {
