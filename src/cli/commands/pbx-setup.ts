@@ -15,7 +15,7 @@ import { print } from '../print.ts'
 import { deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
 import { customersCsv, findFusionPbx, readDomains } from '../setup/fusionpbx.ts'
 import { isWritable, type Machine, thisMachine } from '../setup/machine.ts'
-import { type FoundPbx, findPbxs, type Plan, planFor } from '../setup/plan.ts'
+import { type FoundPbx, findPbxs, type Plan, planFor, SERVICE_USER } from '../setup/plan.ts'
 
 type Flags = {
   data: string
@@ -30,9 +30,8 @@ type Flags = {
   undo?: boolean
 }
 
-/** The folder and the system user of the packages. */
+/** The folder of the packages. */
 const PACKAGE_DATA = '/var/lib/hookswitch'
-const SERVICE_USER = 'hookswitch'
 
 /** Adds `hookswitch pbx setup`, for the machine on which the PBX runs. */
 export function setupCommand(pbx: Command): void {

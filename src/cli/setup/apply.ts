@@ -1,10 +1,22 @@
-import { chmodSync, chownSync, existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { Fault } from '../../lib/fault.ts'
 import type { Machine } from './machine.ts'
 import { ASTERISK_COMMENT, withoutOwnLines } from './own-block.ts'
-import type { FileChange, Plan } from './plan.ts'
+import { FILES, type FileChange, type Plan, RELOADS, SERVICE_USER } from './plan.ts'
 
 /** What was done for a PBX, so that it can be undone. It has no secret. */
 const SetupRecord = Type.Object({
@@ -18,12 +30,41 @@ export type SetupRecord = typeof SetupRecord.static
 /** The file of the record, beside the configuration of the PBX. */
 const recordPath = (folder: string) => `${folder}/hookswitch-setup.json`
 
-/** Returns what was done for the PBX in a folder, `undefined` if nothing was. */
+/**
+ * Returns what was done for the PBX in a folder, `undefined` if nothing was. The folder may belong to the user of the
+ * PBX, while this process is root: so nothing of the record is believed that this program would not have written.
+ * @throws Fault for any other content.
+ */
 export function readRecord(machine: Machine, folder: string): SetupRecord | undefined {
   const text = machine.read(recordPath(folder))
   if (text === undefined) return undefined
-  const record: unknown = JSON.parse(text)
-  return Value.Check(SetupRecord, record) ? record : undefined
+  const record = parsed(text)
+  if (Value.Check(SetupRecord, record) && isOurs(record, folder)) return record
+  throw new Fault(
+    'conflict',
+    `${recordPath(folder)} has what this program did not write: look who changed it, delete it, and remove the lines between the marks of hookswitch by hand`,
+  )
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isOurs = ({ name, files, joined, reload }: SetupRecord, folder: string): boolean =>
+  !name.startsWith('-') &&
+  files.every(({ path }) => FILES.some((one) => resolve(path) === resolve(folder, one))) &&
+  (joined === null || (joined.user === SERVICE_USER && /^[a-z_][a-z0-9_.-]*$/i.test(joined.group))) &&
+  reload.every((command) => isReload(command, folder))
+
+function isReload([program, ...args]: readonly string[], folder: string): boolean {
+  const [option, path = ''] = args
+  const isNamed = program === 'asterisk' && option === '-C' && resolve(path) === resolve(folder, 'asterisk.conf')
+  const command = [program, ...(isNamed ? args.slice(2) : args)]
+  return RELOADS.some((one) => Bun.deepEquals(one, command))
 }
 
 /** Writes what is going to be done, together with what an earlier setup did. */
@@ -68,8 +109,15 @@ function replaceFile(path: string, text: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   const like = statSync(existsSync(target) ? target : dirname(target))
   const temporary = `${target}.hookswitch-new`
-  writeFileSync(temporary, text, { mode: 0o600 })
-  if (process.getuid?.() === 0) chownSync(temporary, like.uid, like.gid)
-  chmodSync(temporary, like.isDirectory() ? NEW_FILE_MODE : like.mode & 0o7777)
+  rmSync(temporary, { force: true })
+  // Only a new file: whoever owns the folder could have put a link to a file of root there.
+  const file = openSync(temporary, 'wx', 0o600)
+  try {
+    writeFileSync(file, text)
+    if (process.getuid?.() === 0) fchownSync(file, like.uid, like.gid)
+    fchmodSync(file, like.isDirectory() ? NEW_FILE_MODE : like.mode & 0o7777)
+  } finally {
+    closeSync(file)
+  }
   renameSync(temporary, target)
 }

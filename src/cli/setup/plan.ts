@@ -38,6 +38,18 @@ const ASTERISK_FOLDERS = ['/etc/asterisk']
 const FREESWITCH_FOLDERS = ['/etc/freeswitch', '/usr/local/freeswitch/conf', '/usr/local/freeswitch/etc/freeswitch']
 const EVENT_SOCKET = 'autoload_configs/event_socket.conf.xml'
 
+/** The system user of the packages. */
+export const SERVICE_USER = 'hookswitch'
+/** The files that are ever written, in the folder of the configuration. */
+export const FILES = ['manager.conf', 'manager_custom.conf', EVENT_SOCKET] as const
+const ASTERISK_RELOAD = ['-rx', 'manager reload'] as const
+const FREESWITCH_RELOADS = [
+  ['fs_cli', '-x', 'load mod_event_socket'],
+  ['fs_cli', '-x', 'reload mod_event_socket'],
+] as const
+/** The commands that are ever run after a change; that of Asterisk may name its configuration. */
+export const RELOADS: readonly (readonly string[])[] = [['asterisk', ...ASTERISK_RELOAD], ...FREESWITCH_RELOADS]
+
 /** Returns the PBXs on this machine. `folder`: the only one that is looked at. */
 export function findPbxs(machine: Machine, folder?: string): FoundPbx[] {
   const asterisk = (folder === undefined ? ASTERISK_FOLDERS : [folder])
@@ -128,7 +140,7 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): Plan |
     found,
     changes: after === before ? [] : [{ path, before, after, lines }],
     joins: joinsOf(machine, wanted, recordings),
-    reload: [[...asterisk, '-rx', 'manager reload']],
+    reload: [[...asterisk, ...ASTERISK_RELOAD]],
     url: urlOf({ login: `ami://${wanted.user}:${encodeURIComponent(made)}`, port, ...wanted, recordings }),
     notes: [
       ...(isElsewhere
@@ -183,13 +195,7 @@ function planFreeSwitch(machine: Machine, found: FoundPbx, wanted: Wanted): Plan
     found,
     changes: own === undefined ? [] : [{ path, before: null, after: own, lines: own.trimEnd().split('\n') }],
     joins: joinsOf(machine, wanted, recordings),
-    reload:
-      own === undefined
-        ? []
-        : [
-            ['fs_cli', '-x', 'load mod_event_socket'],
-            ['fs_cli', '-x', 'reload mod_event_socket'],
-          ],
+    reload: own === undefined ? [] : FREESWITCH_RELOADS,
     url: urlOf({
       login: `esl://:${encodeURIComponent(password)}`,
       port,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, run } from '../../help/app.ts'
@@ -65,6 +65,44 @@ describe('pbx setup', () => {
     expect(await pbxs()).toEqual([])
     const twice = await setup('--undo', '--yes')
     expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('there is nothing to undo') })
+  })
+
+  describe('the folder may belong to the user of the PBX', () => {
+    const record = join(etc, 'hookswitch-setup.json')
+    const own = { name: 'main', files: [{ path: custom, isNew: false }], joined: null, reload: [] as string[][] }
+    const harm = join(folder.path, 'harm')
+    test.each<[string, unknown]>([
+      ['a command', { ...own, reload: [['touch', harm]] }],
+      ['a command with more', { ...own, reload: [['asterisk', '-rx', 'manager reload', harm]] }],
+      ['another configuration', { ...own, reload: [['asterisk', '-C', harm, '-rx', 'manager reload']] }],
+      ['a file elsewhere', { ...own, files: [{ path: join(etc, '../other.conf'), isNew: true }] }],
+      ['another user', { ...own, joined: { user: 'root', group: 'root' } }],
+      ['an option in place of a group', { ...own, joined: { user: 'hookswitch', group: '-Q' } }],
+      ['an option in place of a name', { ...own, name: '--all' }],
+      ['no record', { name: 1 }],
+      ['no JSON', undefined],
+    ])('a record with %s is not believed', async (_, content) => {
+      writeFileSync(record, content === undefined ? '{' : JSON.stringify(content))
+      for (const args of [['--undo', '--yes'], ['--yes']]) {
+        const { code, stderr } = await setup(...args)
+        expect({ code, stderr }).toEqual({
+          code: 1,
+          stderr: expect.stringContaining(`${record} has what this program`),
+        })
+      }
+      expect(existsSync(harm)).toBe(false)
+      rmSync(record)
+    })
+
+    test('a link in the place of a new file is not followed', async () => {
+      const victim = join(folder.path, 'victim')
+      writeFileSync(victim, 'of root', { mode: 0o600 })
+      for (const path of [record, custom]) symlinkSync(victim, `${path}.hookswitch-new`)
+      await setup('--yes', '--name', 'main')
+      expect([readFileSync(victim, 'utf8'), statSync(victim).mode & 0o777]).toEqual(['of root', 0o600])
+      expect(readFileSync(custom, 'utf8')).toContain('hookswitch begin')
+      expect((await setup('--undo', '--yes')).stdout).toContain('hookswitch pbx remove main')
+    })
   })
 
   test.each([

@@ -57,12 +57,16 @@ describe('a rendered URL is joined to that of the webhook', () => {
     ['/contacts/%2e%2E/admin', /as a part/],
     ['contacts/.%2e', /as a part/],
     ['https://files.example/../x', /as a part/],
-    [`?q=${'x'.repeat(8_190)}`, /more than 8192 characters/],
   ]
   test.each(refused)('%j is refused', (rendered, reason) => {
     expect(joinStepUrl('https://crm.example/rest', rendered, ORIGINS)).toEqual({
       problem: expect.stringMatching(reason),
     })
+  })
+
+  test('one that is too long is refused', () => {
+    const problem = 'the URL has more than 8192 characters'
+    expect(joinStepUrl('https://crm.example/rest', `?q=${'x'.repeat(8_190)}`, ORIGINS)).toEqual({ problem })
   })
 })
 
