@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
 import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../../help/browser.ts'
 import { ask, newToken, PASSWORD, webhook } from '../../help/client.ts'
 import { startAmocrm } from '../../help/crm/amocrm.ts'
+import { fixture } from '../../help/pbx.ts'
 import { until } from '../../help/receiver.ts'
 
 const EMAIL = 'ada@example.com'
@@ -15,13 +17,16 @@ type Options = { url: string; name: string; events: string[]; flow: { preset: st
 
 describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs chromium)', () => {
   const crm = startAmocrm()
+  let replay: ReturnType<typeof startReplay>
   let folder: ReturnType<typeof emptyFolder>
   let app: RunningApp
   let seen: Visit
   let token: string
   beforeAll(async () => {
     folder = emptyFolder()
-    app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback'] })
+    replay = startReplay({ files: [fixture('h2-ring-group-local.ami')], speed: 20 })
+    const pbx = `ami://watcher:secret@127.0.0.1:${replay.port}?name=office`
+    app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback', '--pbx', pbx] })
     token = await newToken(app, EMAIL)
     await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(OTHER)] })
     seen = await visit(await browserOfRun(), { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
@@ -35,6 +40,7 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
   afterAll(async () => {
     await seen?.page.context().close()
     await app?.stop()
+    await replay?.stop()
     folder?.[Symbol.dispose]()
     crm.stop()
   })
@@ -96,8 +102,17 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     await page.getByRole('button', { name: 'Fill in from the CRM' }).click()
     await page.getByLabel('Extension of Anna Smith').fill('101')
     await page.getByLabel('Responsible user').fill('504150')
+    await until('a call has ended', async () => {
+      const { body } = await ask(app, 'GET', '/call', { token })
+      return (body.result as { items: unknown[] }).items.length > 0
+    })
     await page.getByText('What a call would cause').click()
-    await page.getByText('There is no call yet').waitFor()
+    await page.getByRole('button', { name: 'Show its requests' }).click()
+    await page.getByText('Nothing is sent. The answers are those').waitFor()
+    expect(await page.getByRole('dialog').textContent()).toContain(`POST ${crm.url}/api/v4/calls`)
+    expect(await page.getByRole('dialog').textContent()).not.toContain(KEY)
+    expect(crm.calls()).toEqual([])
+    await page.getByText('Nothing is sent. The answers are those').scrollIntoViewIfNeeded()
     await examine('filled')
   })
 
