@@ -36,7 +36,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     kind: 'queue',
     target: queuing.queue,
     source: caller.party?.id ?? null,
-    name: null,
+    name: queuing.name ?? null,
     startedUs: queuing.atUs,
   })
   // A member of a queue or group that is a queue itself.
