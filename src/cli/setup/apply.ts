@@ -3,6 +3,7 @@ import {
   existsSync,
   fchmodSync,
   fchownSync,
+  lstatSync,
   openSync,
   realpathSync,
   renameSync,
@@ -108,6 +109,9 @@ const NEW_FILE_MODE = 0o640
 function replaceFile(path: string, text: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   const like = statSync(existsSync(target) ? target : dirname(target))
+  const link = lstatSync(path, { throwIfNoEntry: false })
+  if (link?.isSymbolicLink() && link.uid !== 0 && link.uid !== like.uid)
+    throw new Fault('conflict', `${path} links to ${target}, which belongs to another user: nothing is written there`)
   const temporary = `${target}.hookswitch-new`
   rmSync(temporary, { force: true })
   // Only a new file: whoever owns the folder could have put a link to a file of root there.

@@ -62,4 +62,9 @@ export async function readDomains({ path, settings }: FusionPbx): Promise<{ doma
 
 /** Returns the customers as a file for `hookswitch user add --from`. */
 export const customersCsv = (domains: readonly { readonly domain: string; readonly email: string | null }[]): string =>
-  domains.map(({ domain, email }) => `${domain},${domain},${email ?? `admin@${domain}`},user\n`).join('')
+  domains
+    .map(({ domain, email }) => `${[domain, domain, email ?? `admin@${domain}`, 'user'].map(csvField).join(',')}\n`)
+    .join('')
+
+/** Customers choose their addresses themselves: none may begin another field, such as the kind of user. */
+const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, run } from '../../help/app.ts'
@@ -91,6 +101,19 @@ describe('pbx setup', () => {
         })
       }
       expect(existsSync(harm)).toBe(false)
+      rmSync(record)
+    })
+
+    test.skipIf(process.getuid?.() !== 0)('a link of that user to a file of root is not written', async () => {
+      const victim = join(folder.path, 'victim.conf')
+      writeFileSync(victim, '; of root')
+      renameSync(custom, `${custom}.kept`)
+      symlinkSync(victim, custom)
+      lchownSync(custom, 12_345, 12_345)
+      const { code, stderr } = await setup('--yes', '--name', 'main')
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('belongs to another user') })
+      expect(readFileSync(victim, 'utf8')).toBe('; of root')
+      renameSync(`${custom}.kept`, custom)
       rmSync(record)
     })
 
