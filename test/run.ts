@@ -17,10 +17,11 @@ const CHECKS = [
  * no pattern are the last part.
  */
 const PARTS = [
+  /^test\/system\/[a-k][\w-]+\.test\.ts$/,
   /^test\/deliveries\//,
+  /^test\/system\/[\w-]+\.test\.ts$/,
   /^test\/cli\//,
   /^test\/web\/chromium\/page\.test\.ts$/,
-  /^test\/system\/[\w-]+\.test\.ts$/,
   /^test\/(web|openapi)\//,
   /^test\/(calls|webhooks)\//,
   /^test\/system\/cluster\/faults\.test\.ts$/,
