@@ -5,7 +5,7 @@ import manifest from '../package.json' with { type: 'json' }
 
 // The Helm chart, linted and rendered by helm itself, where there is one.
 
-const CHART = resolve(import.meta.dir, '../deploy/chart')
+const CHART = resolve(import.meta.dir, '../.ci/chart')
 const HELM = Bun.which('helm')
 // A helm that was built from its source does not know the version of Kubernetes that it is for.
 const KUBERNETES = ['--kube-version', '1.31.0']

@@ -157,6 +157,15 @@ test('no files import each other in a circle', () => {
   expect(files.map((path) => cycleFrom(path, [], done)).find((cycle) => cycle !== undefined)).toBeUndefined()
 })
 
+test('the project has the folders src and test, and hidden ones', () => {
+  const root = join(SRC, '..')
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
+  const folders = readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !ignored.includes(`${entry.name}/`))
+    .map(({ name }) => name)
+  expect(folders.toSorted()).toEqual(['src', 'test'])
+})
+
 test('the folders and files of src are the rows of the module table in src/README.md', () => {
   const [, table = ''] = /^## Modules$([\s\S]*?)^## /m.exec(source('README.md')) ?? []
   const rows = [...table.matchAll(/^\| `([\w.-]+)\/?` +\| /gm)].map(([, name = '']) => name)

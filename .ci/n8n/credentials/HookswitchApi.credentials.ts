@@ -11,7 +11,7 @@ export class HookswitchApi implements ICredentialType {
     dark: 'file:../nodes/Hookswitch/hookswitch.dark.svg',
   }
 
-  documentationUrl = 'https://github.com/OWNER/REPOSITORY/tree/main/integrations/n8n#credentials'
+  documentationUrl = 'https://github.com/OWNER/REPOSITORY/tree/main/.ci/n8n#credentials'
 
   properties: INodeProperties[] = [
     {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-// Tries the node in a real n8n: `bun integrations/n8n/try.ts PATH-OF-N8N` after `npm run build`. It activates a workflow,
+// Tries the node in a real n8n: `bun .ci/n8n/try.ts PATH-OF-N8N` after `npm run build`. It activates a workflow,
 // plays a recorded call, and expects an item for each event; sends a forged request, and expects 401; deactivates the
 // workflow, and expects that the webhook is gone. PATH-OF-N8N is the program of the npm package n8n; the settings of its
 // database (DB_TYPE, …) are those of the environment.
@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path'
 const HERE = import.meta.dir
 const ROOT = resolve(HERE, '../..')
 const [n8n] = process.argv.slice(2)
-if (n8n === undefined) throw new Error('give the path of n8n: bun integrations/n8n/try.ts node_modules/.bin/n8n')
+if (n8n === undefined) throw new Error('give the path of n8n: bun .ci/n8n/try.ts node_modules/.bin/n8n')
 
 const folder = mkdtempSync(join(tmpdir(), 'hookswitch-n8n-'))
 const children: Bun.Subprocess[] = []
