@@ -40,18 +40,30 @@ const APART_MS = 37
 /** Of recordings of one customer: parties and parking slots are the same in all of them. */
 const OF_ONE_APART_MS = 90_000
 
-/** Returns the recordings of all customers as one, played at once. */
-export function recordingOfAll(kind: Kind, customers: readonly Customer[]): Recording {
-  const frames = customers.flatMap(({ name, fixtures }, index) =>
+type CustomerFrame = Frame & { readonly customer: string }
+
+function framesOfAll(kind: Kind, customers: readonly Customer[]): CustomerFrame[] {
+  return customers.flatMap(({ name, fixtures }, index) =>
     fixtures.flatMap((fixture, nth) => {
       const fromMs = index * APART_MS + nth * OF_ONE_APART_MS
       const number = index + 1 + nth * 100
-      return (kind === 'asterisk' ? amiFrames(fixture, number, name) : eslFrames(fixture, number, name, fromMs)).map(
-        ({ bytes, atMs }) => ({ bytes, atMs: atMs + fromMs }),
-      )
+      const frames = kind === 'asterisk' ? amiFrames(fixture, number, name) : eslFrames(fixture, number, name, fromMs)
+      return frames.map(({ bytes, atMs }) => ({ customer: name, bytes, atMs: atMs + fromMs }))
     }),
   )
-  const ordered = frames.toSorted((a, b) => a.atMs - b.atMs)
+}
+
+/** Returns when the recording of each customer ends, in milliseconds of the recording of all. */
+export function endsMs(kind: Kind, customers: readonly Customer[]): ReadonlyMap<string, number> {
+  const ends = new Map<string, number>()
+  for (const { customer, atMs } of framesOfAll(kind, customers))
+    ends.set(customer, Math.max(atMs, ends.get(customer) ?? 0))
+  return ends
+}
+
+/** Returns the recordings of all customers as one, played at once. */
+export function recordingOfAll(kind: Kind, customers: readonly Customer[]): Recording {
+  const ordered = framesOfAll(kind, customers).toSorted((a, b) => a.atMs - b.atMs)
   const head = Buffer.from(kind === 'asterisk' ? GREETING : ESL_GREETING)
   let offset = head.length
   const timing = ordered.map(({ bytes, atMs }) => {

@@ -14,7 +14,7 @@ import { emptyFolder, type RunningApp, run, startServe } from '../../help/app.ts
 import { lastingSql } from '../../help/cluster-parts.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
-import { customerOf, customersOf, type Kind, recordingOfAll } from '../../help/tenant-recordings.ts'
+import { customerOf, customersOf, endsMs, type Kind, recordingOfAll } from '../../help/tenant-recordings.ts'
 import { addCustomers, areOver, eventsAt, strays, unsoundCalls } from '../../help/tenant-webhooks.ts'
 
 // A PBX with several accounts has a lease of its own: its owner writes into accounts that other nodes own.
@@ -119,8 +119,6 @@ test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover are tho
   await beside.stop()
 })
 
-/** At these moments the time of the recording stops until the first node was killed, and the second one. */
-const STOPS_AT_MS = [5_000, 9_000] as const
 const SPEED = 4
 
 const SHARED: readonly [Kind, scheme: string, tenants: string][] = [
@@ -135,16 +133,20 @@ for (const [kind, scheme, tenants] of SHARED)
     /** The last one has no account. */
     const known = names.slice(0, -1)
     const folder = emptyFolder()
-    const stops: (() => unknown)[] = [() => folder[Symbol.dispose]()]
+    const cleanups: (() => unknown)[] = [() => folder[Symbol.dispose]()]
     const receiver = startReceiver()
-    stops.unshift(() => receiver.stop())
-    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+    cleanups.unshift(() => receiver.stop())
+    const ends = endsMs(kind, customers)
+    const endMs = Math.max(...ends.values())
+    const breakAt = (part: number) => ({ atMs: part * endMs, gate: Promise.withResolvers<void>() })
+    /** The time of the recording stops twice, until a node was killed. */
+    const breaks = [breakAt(1 / 3), breakAt(2 / 3)] as const
     const replay = startReplay({
       files: [recordingOfAll(kind, customers)],
       speed: SPEED,
-      holds: gates.map(({ promise }, at) => ({ atMs: STOPS_AT_MS[at] ?? 0, until: promise })),
+      holds: breaks.map(({ atMs, gate }) => ({ atMs, until: gate.promise })),
     })
-    stops.unshift(() => replay.stop())
+    cleanups.unshift(() => replay.stop())
     let nodes: RunningApp[] = []
     let url = ''
     /** How many accounts each node had when the first was killed, and the second. */
@@ -154,7 +156,7 @@ for (const [kind, scheme, tenants] of SHARED)
     const pbx = `${scheme}:any@127.0.0.1:${replay.port}?name=shared&tenants=${tenants}`
     const startNode = async () => {
       const node = await startServe({ cwd: folder.path, args: [...args, '--database-url', url, '--pbx', pbx] })
-      stops.unshift(() => node.stop('SIGKILL'))
+      cleanups.unshift(() => node.stop('SIGKILL'))
       nodes.push(node)
     }
     const owners = async (): Promise<{ address: string; accounts: number[]; pbxs: string[] }[]> =>
@@ -171,8 +173,21 @@ for (const [kind, scheme, tenants] of SHARED)
         return { watching: watching.address, other: other.address }
       }
     }
+    /**
+     * Waits until the time of the recording stands still and the customers who have no call up have got all events: a
+     * call that begins and ends while no node watches is known to nobody.
+     */
+    async function standsStill({ atMs }: (typeof breaks)[number]): Promise<void> {
+      await until('the PBX stands still', replay.isOnHold)
+      const over = known.filter((name) => (ends.get(name) ?? 0) < atMs)
+      await until('calls that were over are saved', () => {
+        const events = eventsAt(receiver)
+        const own = over.map((name) => events.filter(({ to }) => to === name))
+        return own.every((some) => some.length > 0 && areOver(some))
+      })
+    }
     /** Kills a node, and lets the PBX go on as soon as it is watched again and another node has come. */
-    async function killAndGoOn(address: string, gate: (typeof gates)[number]): Promise<void> {
+    async function killAndGoOn(address: string, { gate }: (typeof breaks)[number]): Promise<void> {
       const [node] = nodes.filter((one) => one.url === address)
       await node?.stop('SIGKILL')
       nodes = nodes.filter((one) => one !== node)
@@ -180,31 +195,25 @@ for (const [kind, scheme, tenants] of SHARED)
       await until('the PBX is watched', () => replay.clients() === 1)
       gate.resolve()
     }
-    /** All that was played so far, at most so much more as was under way. */
-    const isPlayedTo = (atLeast: number) =>
-      until('customers have got events', () => eventsAt(receiver).length >= atLeast)
 
     beforeAll(async () => {
       const database = await migratedDatabase()
-      stops.unshift(() => database[Symbol.asyncDispose]())
+      cleanups.unshift(() => database[Symbol.asyncDispose]())
       url = database.url
       const store = await openPostgresStore(databaseSource(url))
       await addCustomers(store, known, receiver.url)
       await store.stop()
       await startNode()
       await startNode()
-      await isPlayedTo(known.length)
-      const first = await roles()
-      await killAndGoOn(first.watching, gates[0])
-      const before = eventsAt(receiver).length
-      await isPlayedTo(before + known.length)
-      const second = await roles()
-      await killAndGoOn(second.other, gates[1])
+      await standsStill(breaks[0])
+      await killAndGoOn((await roles()).watching, breaks[0])
+      await standsStill(breaks[1])
+      await killAndGoOn((await roles()).other, breaks[1])
       await replay.finished
       await until('every call comes to its end', () => areOver(eventsAt(receiver)))
     })
     afterAll(async () => {
-      for (const stop of stops) await stop()
+      for (const cleanUp of cleanups) await cleanUp()
     })
 
     test('both nodes own accounts, before and after the first kill', () => {

@@ -33,6 +33,8 @@ export type Player = {
   /** Returns the moment of the recording, in its milliseconds. */
   nowMs(): number
   played(): number
+  /** Returns whether the next event waits for a hold. */
+  isOnHold(): boolean
   /** Resolves when the last event of the last recording was sent, for the first time. */
   readonly finished: Promise<void>
   stop(): void
@@ -92,6 +94,7 @@ export function createPlayer(options: PlayerOptions): Player {
     pause: clock.pause,
     nowMs: position.nowMs,
     played,
+    isOnHold: position.isOnHold,
     finished: finish.promise,
     stop() {
       isStopped = true

@@ -26,6 +26,8 @@ export type Replay = {
   readonly events: number
   /** Returns how many events were played. */
   played(): number
+  /** Returns whether the next event waits for a hold. */
+  isOnHold(): boolean
   /** Returns how many clients are logged in. */
   clients(): number
   /** Resolves when the last event of the last recording was sent, for the first time. */
@@ -71,6 +73,7 @@ export function startReplay(options: ReplayOptions): Replay {
     port: server.port,
     events: recordings.reduce((sum, recording) => sum + personaOf(kind).load(recording).steps.length, 0),
     played: player.played,
+    isOnHold: player.isOnHold,
     clients: peers.ready,
     finished: player.finished,
     async stop() {
