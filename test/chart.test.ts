@@ -48,9 +48,12 @@ describe.skipIf(HELM === null)('helm', () => {
 
   test('renders several nodes on a database, behind an ingress', () => {
     const made = render(
-      ...['--set', 'replicas=3,database.url=postgres://u:p@db/calls,settings.HOOKSWITCH_ALLOW_NET=private'],
-      ...['--set', 'ingress.enabled=true,ingress.host=calls.example.com,ingress.tlsSecret=tls'],
-      ...['--set', 'firstUser.email=you@example.com,firstUser.password=secret'],
+      '--set',
+      'replicas=3,database.url=postgres://u:p@db/calls,settings.HOOKSWITCH_ALLOW_NET=private',
+      '--set',
+      'ingress.enabled=true,ingress.host=calls.example.com,ingress.tlsSecret=tls',
+      '--set',
+      'firstUser.email=you@example.com,firstUser.password=secret',
     )
     expect([...made.keys()].toSorted()).toEqual(['Deployment', 'Ingress', 'PodDisruptionBudget', 'Secret', 'Service'])
     const { spec } = made.get('Deployment') ?? {}

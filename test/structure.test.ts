@@ -303,6 +303,21 @@ const tests = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }
 /** The time that each test has, by test/help/patience.ts: far more than any machine needs. */
 const TEST_MS = 900_000
 
+test('no literal is spread where it is written, which switches off the check for excess properties', () => {
+  const root = join(SRC, '..')
+  const all = ['src', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('fixtures/'))
+      .map((path) => join(folder, path)),
+  )
+  const spread = all.flatMap((path) => {
+    const text = readFileSync(join(root, path), 'utf8')
+    const found = text.matchAll(/\.{3}(?:\{|\[[^[\]]*\](?![.[?]))/g)
+    return [...found].map(({ index }) => `${path}:${text.slice(0, index).split('\n').length}`)
+  })
+  expect(spread).toEqual([])
+})
+
 test('the fast lane starts neither the executable nor a browser', () => {
   const { test: lane } = Bun.TOML.parse(readFileSync(join(import.meta.dir, '../bunfig.toml'), 'utf8')) as {
     test: { pathIgnorePatterns: string[] }

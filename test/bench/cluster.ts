@@ -91,7 +91,11 @@ async function handOver(cluster: BusyCluster, round: number): Promise<HandOver> 
 export async function benchHandOver(): Promise<Row[]> {
   if (POSTGRES_MISSING !== undefined) return []
   const cluster = await startBusyCluster({
-    ...{ nodes: 3, accounts: 3, callsPerSecond: 5, seconds: 60 + ROUNDS * SETTLING_S, answerAfterMs: 200 },
+    nodes: 3,
+    accounts: 3,
+    callsPerSecond: 5,
+    seconds: 60 + ROUNDS * SETTLING_S,
+    answerAfterMs: 200,
   })
   const all: HandOver[] = []
   for (let round = 0; round < ROUNDS; round += 1) all.push(await handOver(cluster, round))

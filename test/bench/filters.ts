@@ -9,7 +9,11 @@ const ROUNDS = 5
 
 const FACTS = {
   ...NO_FACTS,
-  ...{ direction: 'inbound', pbx: 'office', queue: 'sales-berlin', did: ['+49301110'], result: 'answered' },
+  direction: 'inbound',
+  pbx: 'office',
+  queue: 'sales-berlin',
+  did: ['+49301110'],
+  result: 'answered',
   number: ['030123456', '+4930123456'],
   extension: ['101', '102'],
 }

@@ -64,8 +64,12 @@ export async function benchReading(): Promise<Row[]> {
       await storeEvents(
         store,
         Array.from({ length: 5_000 }, (_, n) => ({
-          ...{ uuid: newUuid(nowUs()), callId: `call ${done + n}`, name: 'call_started' as const, sequence: 1 },
-          ...{ atUs: nowUs(), body: bodyOf(1_024) },
+          uuid: newUuid(nowUs()),
+          callId: `call ${done + n}`,
+          name: 'call_started' as const,
+          sequence: 1,
+          atUs: nowUs(),
+          body: bodyOf(1_024),
         })),
       )
     await store.stop()

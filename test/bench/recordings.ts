@@ -47,8 +47,20 @@ async function addRecording(folder: string, file: string): Promise<string> {
   const store = openStore(join(folder, 'data/hookswitch.db'))
   const call = { id: 'recorded', savedUs: nowUs(), direction: 'inbound' as const, fromNumber: null, toNumber: null }
   const recording: RecordingRecord = {
-    ...{ callId: call.id, id: 'r', accountId: 1, pbx: 'bench', path: file, state: 'saved', sinceUs: nowUs() },
-    ...{ sequence: 1, error: null, sizeBytes: FILE_BYTES, stamp, sha256: null, mediaType: 'audio/wav', copy: null },
+    callId: call.id,
+    id: 'r',
+    accountId: 1,
+    pbx: 'bench',
+    path: file,
+    state: 'saved',
+    sinceUs: nowUs(),
+    sequence: 1,
+    error: null,
+    sizeBytes: FILE_BYTES,
+    stamp,
+    sha256: null,
+    mediaType: 'audio/wav',
+    copy: null,
   }
   await store.calls.batchStore(batch({ saved: [{ ...call, record: '{}' }] }, { recordings: [recording] }))
   await store.stop()
@@ -196,7 +208,9 @@ function rowsOf(
   { turns, moments, received }: Awaited<ReturnType<typeof measureTurns>>,
 ): Row[] {
   const p99s = turns.map(({ alone, control, service }) => ({
-    ...{ alone: p99Of(taken, alone), control: p99Of(taken, control), service: p99Of(taken, service) },
+    alone: p99Of(taken, alone),
+    control: p99Of(taken, control),
+    service: p99Of(taken, service),
   }))
   const ratio = (of: Kind, by: Kind) => medianOf(p99s.map((one) => one[of] / one[by]))
   const middle = (kind: Kind) => `${median(p99s.map((one) => one[kind])).toFixed(1)} ms`

@@ -4,7 +4,10 @@ import { dialledBy, factsOf } from '../../src/calls/event-facts.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 
 const stage = (id: string, kind: string, target: string | null, parentId: string | null = null) => ({
-  ...{ id, kind, target, parentId },
+  id,
+  kind,
+  target,
+  parentId,
 })
 const STAGES = [
   stage('group', 'group', '600'),

@@ -58,8 +58,12 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
     })
     expect(added.code).toBe(0)
     const args = [
-      ...['--allow-net', 'loopback', '--retry-schedule', '200ms,200ms,200ms,200ms,200ms,200ms,1h'],
-      ...['--pbx', `ami://any:any@127.0.0.1:${replay.port}?name=office`],
+      '--allow-net',
+      'loopback',
+      '--retry-schedule',
+      '200ms,200ms,200ms,200ms,200ms,200ms,1h',
+      '--pbx',
+      `ami://any:any@127.0.0.1:${replay.port}?name=office`,
     ]
     const start = async () => {
       const app = await startServe({ cwd: folder.path, env, args })

@@ -120,10 +120,17 @@ for (const engine of ENGINES)
       await hasGot('default', 'office', 'dial_answered')
       await until('its call is counted', async () => (await find('office'))?.calls === 1)
       expect(await find('office')).toEqual({
-        ...{ name: 'office', kind: 'asterisk', address: `127.0.0.1:${pbx.port}`, state: 'up', error: null, calls: 1 },
+        name: 'office',
+        kind: 'asterisk',
+        address: `127.0.0.1:${pbx.port}`,
+        state: 'up',
+        error: null,
+        calls: 1,
         since: expect.stringMatching(/^\d{4}-.*Z$/),
         events_per_second: expect.any(Number),
-        ...{ source: 'store', account: 'default', url: `ami://hookswitch:***@127.0.0.1:${pbx.port}` },
+        source: 'store',
+        account: 'default',
+        url: `ami://hookswitch:***@127.0.0.1:${pbx.port}`,
       })
       await kill()
       await isUp('office')
@@ -281,7 +288,11 @@ for (const engine of ENGINES)
       expect((await cli('pbx add --replace -', `${pbx.url}?name=shop&country=UZ\n`)).code).toBe(0)
       const rows: unknown = JSON.parse((await cli('pbx list --json')).stdout)
       expect(rows).toContainEqual({
-        ...{ name: 'shop', kind: 'asterisk', address: `127.0.0.1:${pbx.port}`, account: 'default', source: 'store' },
+        name: 'shop',
+        kind: 'asterisk',
+        address: `127.0.0.1:${pbx.port}`,
+        account: 'default',
+        source: 'store',
         url: `ami://hookswitch:***@127.0.0.1:${pbx.port}?name=shop&country=UZ`,
       })
       expect((await cli('pbx remove shop')).code).toBe(0)

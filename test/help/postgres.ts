@@ -94,22 +94,31 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   const data = join(folder, 'data')
   const init = Bun.spawn(
     [
-      ...[...asUser, join(folder, 'native/bin/initdb'), '-D', data, '-U', 'owner', '--auth=scram-sha-256'],
-      ...[`--pwfile=${passwordFile}`, '--encoding=UTF8', '--locale=C', '--no-sync'],
+      ...asUser,
+      join(folder, 'native/bin/initdb'),
+      '-D',
+      data,
+      '-U',
+      'owner',
+      '--auth=scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync',
     ],
     { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   if ((await init.exited) !== 0) throw new Error(`initdb: ${await new Response(init.stderr).text()}`)
   const port = await freePort()
   const all = {
-    ...{
-      listen_addresses: '127.0.0.1',
-      port: `${port}`,
-      unix_socket_directories: '',
-      fsync: 'off',
-      full_page_writes: 'off',
-    },
-    ...{ max_connections: '300', log_min_messages: 'fatal', ...settings },
+    listen_addresses: '127.0.0.1',
+    port: `${port}`,
+    unix_socket_directories: '',
+    fsync: 'off',
+    full_page_writes: 'off',
+    max_connections: '300',
+    log_min_messages: 'fatal',
+    ...settings,
   }
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const binary = [...asUser, join(folder, 'native/bin/postgres')]

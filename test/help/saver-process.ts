@@ -29,12 +29,24 @@ const store =
     ? openStore(join(folder, 'hookswitch.db'))
     : await openPostgresStore(databaseSource(databaseUrl))
 startRecordingSaver({
-  ...{ store, copies, pbxs: () => [parsed.pbx], maxBytes: 1e9, nowUs },
-  ...{ ownership: OWNS_EVERYTHING, log: createLog('silent'), onStored() {}, everyMs: 1 },
+  store,
+  copies,
+  pbxs: () => [parsed.pbx],
+  maxBytes: 1e9,
+  nowUs,
+  ownership: OWNS_EVERYTHING,
+  log: createLog('silent'),
+  onStored() {},
+  everyMs: 1,
   files: createRecordingFiles({ pbxs: () => [parsed.pbx], maxBytes: 1e9, copies }),
   steadyUs: () => steadyUs() * 1_000,
   eventOf: async ({ id, callId, sequence }) => ({
-    ...{ uuid: id, callId, name: 'call_saved', sequence, atUs: nowUs(), body: '{}' },
+    uuid: id,
+    callId,
+    name: 'call_saved',
+    sequence,
+    atUs: nowUs(),
+    body: '{}',
   }),
 })
 process.stdout.write('ready\n')

@@ -37,13 +37,16 @@ export function createUp() {
       switch (signal.kind) {
         case 'channel':
           up.set(signal.id, {
-            ...{
-              id: signal.id,
-              linkedId: signal.linkedId,
-              endpoint: signal.endpoint,
-              dialledNumber: signal.dialledNumber,
-            },
-            ...{ callee: false, source: null, up: false, ringing: false, bridge: null, startedUs: signal.atUs },
+            id: signal.id,
+            linkedId: signal.linkedId,
+            endpoint: signal.endpoint,
+            dialledNumber: signal.dialledNumber,
+            callee: false,
+            source: null,
+            up: false,
+            ringing: false,
+            bridge: null,
+            startedUs: signal.atUs,
           })
           break
         case 'pair':
@@ -112,8 +115,13 @@ export function scenarioPbx(random: Random, prefix: string, startUs: number) {
     ): Leg {
       const leg = { id: id(), number, kind }
       pbx.emit({
-        ...{ kind: 'channel', id: leg.id, linkedId: of.linked ?? leg.id, endpoint: endpointOf(leg) },
-        ...{ dialledNumber: of.dialled ?? 's', originated: of.originated === true, shown: null },
+        kind: 'channel',
+        id: leg.id,
+        linkedId: of.linked ?? leg.id,
+        endpoint: endpointOf(leg),
+        dialledNumber: of.dialled ?? 's',
+        originated: of.originated === true,
+        shown: null,
       })
       return leg
     },
@@ -122,8 +130,13 @@ export function scenarioPbx(random: Random, prefix: string, startUs: number) {
       const pair = { near: id(), far: id() }
       for (const half of [pair.near, pair.far])
         pbx.emit({
-          ...{ kind: 'channel', id: half, linkedId: linked, endpoint: VIRTUAL, dialledNumber: dialled },
-          ...{ originated: false, shown: null },
+          kind: 'channel',
+          id: half,
+          linkedId: linked,
+          endpoint: VIRTUAL,
+          dialledNumber: dialled,
+          originated: false,
+          shown: null,
         })
       pbx.emit({ kind: 'pair', one: pair.near, two: pair.far })
       return pair

@@ -29,16 +29,20 @@ afterEach(async () => {
 })
 
 const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
-  ...{
-    callId: `call ${id}`,
-    id,
-    accountId: 1,
-    pbx: 'office',
-    path: `/monitor/${id}.wav`,
-    state: 'saved',
-    sinceUs: NOW,
-  },
-  ...{ sequence: 7, error: null, sizeBytes: 5, stamp: 's', sha256: 'ab', mediaType: 'audio/wav', copy: `x/${id}.wav` },
+  callId: `call ${id}`,
+  id,
+  accountId: 1,
+  pbx: 'office',
+  path: `/monitor/${id}.wav`,
+  state: 'saved',
+  sinceUs: NOW,
+  sequence: 7,
+  error: null,
+  sizeBytes: 5,
+  stamp: 's',
+  sha256: 'ab',
+  mediaType: 'audio/wav',
+  copy: `x/${id}.wav`,
   ...more,
 })
 const pathOf = (id: string) => join(folder.path, 'copies', 'x', `${id}.wav`)
@@ -51,8 +55,14 @@ async function add(...recordings: RecordingRecord[]) {
 }
 const start = (more: Partial<Parameters<typeof startCopyRetention>[0]> = {}) => {
   running = startCopyRetention({
-    ...{ recordings: store.recordings, copies: copies(), log: createLog('silent'), keepMs: 1_000, nowUs: () => NOW },
-    ...{ isOwner: () => true, mayPrune: () => true, everyMs: 5 },
+    recordings: store.recordings,
+    copies: copies(),
+    log: createLog('silent'),
+    keepMs: 1_000,
+    nowUs: () => NOW,
+    isOwner: () => true,
+    mayPrune: () => true,
+    everyMs: 5,
     ...more,
   })
 }

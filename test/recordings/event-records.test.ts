@@ -4,7 +4,12 @@ import { EXAMPLES } from '../../src/openapi/examples.ts'
 
 const urlOf = () => 'https://calls.example/x'
 const events = EXAMPLES.map((body) => ({
-  ...{ id: body.data.id, name: body.data.name, callId: body.data.call.id, sequence: body.data.sequence, atUs: 1, body },
+  id: body.data.id,
+  name: body.data.name,
+  callId: body.data.call.id,
+  sequence: body.data.sequence,
+  atUs: 1,
+  body,
 }))
 
 test.each(events)(

@@ -56,8 +56,20 @@ beforeAll(async () => {
   const store = openStore(join(folder.path, 'data/hookswitch.db'))
   for (const pbx of ['folder', 'web']) {
     const recording: RecordingRecord = {
-      ...{ callId: pbx, id: 'r', accountId: 1, pbx, path: '/monitor/large.wav', state: 'saved', sinceUs: nowUs() },
-      ...{ sequence: 1, error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+      callId: pbx,
+      id: 'r',
+      accountId: 1,
+      pbx,
+      path: '/monitor/large.wav',
+      state: 'saved',
+      sinceUs: nowUs(),
+      sequence: 1,
+      error: null,
+      sizeBytes: null,
+      stamp: null,
+      sha256: null,
+      mediaType: null,
+      copy: null,
     }
     const call = { id: pbx, savedUs: nowUs(), direction: 'inbound' as const, fromNumber: null, toNumber: null }
     await store.calls.batchStore(batch({ saved: [{ ...call, record: '{}' }] }, { recordings: [recording] }))

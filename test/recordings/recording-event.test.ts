@@ -22,17 +22,20 @@ test('a saved recording is an event with its call, its link and the sequence of 
   const { call, stages, recordings } = saved
   const [{ id = '', path } = { path: null }] = recordings
   const row: RecordingRecord = {
-    ...{
-      callId: call.id,
-      id,
-      accountId: 1,
-      pbx: 'office',
-      path: path ?? '',
-      state: 'saved',
-      sinceUs: NOW,
-      sequence: 9,
-    },
-    ...{ error: null, sizeBytes: 5, stamp: 's', sha256: null, mediaType: 'audio/wav', copy: null },
+    callId: call.id,
+    id,
+    accountId: 1,
+    pbx: 'office',
+    path: path ?? '',
+    state: 'saved',
+    sinceUs: NOW,
+    sequence: 9,
+    error: null,
+    sizeBytes: 5,
+    stamp: 's',
+    sha256: null,
+    mediaType: 'audio/wav',
+    copy: null,
   }
   const record = { id: call.id, savedUs: NOW, direction: call.direction, fromNumber: null, toNumber: null }
   await store.calls.batchStore(batch({ saved: [{ ...record, record: JSON.stringify({ call, stages, recordings }) }] }))

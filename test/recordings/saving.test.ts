@@ -64,8 +64,20 @@ afterEach(async () => {
 })
 
 const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
-  ...{ callId: 'call', id, accountId: 1, pbx: 'office', path: `/monitor/${id}.wav`, state: 'pending', sinceUs: SINCE },
-  ...{ sequence: 7, error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+  callId: 'call',
+  id,
+  accountId: 1,
+  pbx: 'office',
+  path: `/monitor/${id}.wav`,
+  state: 'pending',
+  sinceUs: SINCE,
+  sequence: 7,
+  error: null,
+  sizeBytes: null,
+  stamp: null,
+  sha256: null,
+  mediaType: null,
+  copy: null,
   ...more,
 })
 async function add(...recordings: RecordingRecord[]) {
@@ -106,13 +118,22 @@ function start({
     },
   }
   const saver = startRecordingSaver({
-    ...{ store: counted, copies, pbxs, maxBytes: MAX_BYTES, ownership: OWNS_EVERYTHING },
+    store: counted,
+    copies,
+    pbxs,
+    maxBytes: MAX_BYTES,
+    ownership: OWNS_EVERYTHING,
     files: createRecordingFiles({ pbxs, maxBytes: MAX_BYTES, copies }),
     steadyUs: () => clockUs,
     nowUs: () => SINCE + clockUs,
     log: createLog('silent'),
     eventOf: async ({ id, callId, sequence }): Promise<NewEvent> => ({
-      ...{ uuid: `event of ${id}`, callId, name: 'call_saved', sequence, atUs: SINCE, body: '{}' },
+      uuid: `event of ${id}`,
+      callId,
+      name: 'call_saved',
+      sequence,
+      atUs: SINCE,
+      body: '{}',
     }),
     onStored: (events) => void stored.push(...events),
     everyMs: 1,

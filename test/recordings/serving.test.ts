@@ -59,17 +59,20 @@ function put(path: string, content: Uint8Array | string, writtenAt = LONG_AGO) {
 }
 
 const recordingAt = (pbx: string, id: string, path: string): RecordingRecord => ({
-  ...{
-    callId: `call ${pbx}`,
-    id,
-    accountId: 1,
-    pbx,
-    path: `/monitor/${path}`,
-    state: 'pending',
-    sinceUs: 1 * SECOND,
-    sequence: 1,
-  },
-  ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+  callId: `call ${pbx}`,
+  id,
+  accountId: 1,
+  pbx,
+  path: `/monitor/${path}`,
+  state: 'pending',
+  sinceUs: 1 * SECOND,
+  sequence: 1,
+  error: null,
+  sizeBytes: null,
+  stamp: null,
+  sha256: null,
+  mediaType: null,
+  copy: null,
 })
 
 beforeAll(async () => {
@@ -96,7 +99,10 @@ beforeAll(async () => {
     publicUrl: `${PUBLIC}/`,
     recordingLinkMs: 60_000,
     recordingMaxBytes: MAX_BYTES,
-    ...{ recordingsCopy: undefined, recordingsFrom: [], retentionRecordingsMs: undefined, retentionCallsMs: 1 },
+    recordingsCopy: undefined,
+    recordingsFrom: [],
+    retentionRecordingsMs: undefined,
+    retentionCallsMs: 1,
   }
   const recordings = await openRecordings({
     store,
@@ -113,7 +119,12 @@ beforeAll(async () => {
     const rows = Object.entries(PATHS).map(([id, path]) => recordingAt(pbx, id, path))
     const call = { ...EXAMPLES[0]?.data.call, id: `call ${pbx}` }
     const shown = [...rows, { id: 'without a path', path: null }].map(({ id, path }) => ({
-      ...{ id, path, format: 'wav', duration: 2, started_at: null, ended_at: null },
+      id,
+      path,
+      format: 'wav',
+      duration: 2,
+      started_at: null,
+      ended_at: null,
     }))
     const record = JSON.stringify({ call, stages: [], recordings: shown })
     const saved = [{ id: call.id, savedUs: 1, direction: 'inbound' as const, fromNumber: null, toNumber: null, record }]

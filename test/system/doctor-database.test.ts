@@ -7,9 +7,20 @@ import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgre
 
 const SOURCE = databaseSource('postgres://me:secret@db.example/calls')
 const FACTS: ServerFacts = {
-  ...{ version: '18.4', fsync: 'on', synchronousCommit: 'on', fullPageWrites: 'on', isStandby: false, mayCreate: true },
-  ...{ hasStore: true, isEncrypted: true, asynchronousStandbys: 0, clockAheadMs: 20, roundTripMs: 0.4 },
-  ...{ unknownStandbys: 0, hasSharedSessions: false, ignoredSettings: [] },
+  version: '18.4',
+  fsync: 'on',
+  synchronousCommit: 'on',
+  fullPageWrites: 'on',
+  isStandby: false,
+  mayCreate: true,
+  hasStore: true,
+  isEncrypted: true,
+  asynchronousStandbys: 0,
+  clockAheadMs: 20,
+  roundTripMs: 0.4,
+  unknownStandbys: 0,
+  hasSharedSessions: false,
+  ignoredSettings: [],
 }
 
 test.each<[string, Partial<ServerFacts>, RegExp[]]>([

@@ -42,9 +42,20 @@ function recordingsIn(folder: string): RecordingRecord[] {
   return Array.from({ length: COUNT }, (_, at) => {
     writeFileSync(join(folder, 'monitor', `${at}.wav`), Buffer.alloc(BYTES, `sound ${at} `))
     return {
-      ...{ callId: 'call', id: `recording-${at}`, accountId: 1, pbx: 'office', path: `${at}.wav`, state: 'pending' },
-      ...{ sinceUs: nowUs(), sequence: 1, error: null, sizeBytes: null, stamp: null, sha256: null },
-      ...{ mediaType: null, copy: null },
+      callId: 'call',
+      id: `recording-${at}`,
+      accountId: 1,
+      pbx: 'office',
+      path: `${at}.wav`,
+      state: 'pending',
+      sinceUs: nowUs(),
+      sequence: 1,
+      error: null,
+      sizeBytes: null,
+      stamp: null,
+      sha256: null,
+      mediaType: null,
+      copy: null,
     }
   })
 }

@@ -40,11 +40,17 @@ async function fill(store: Store): Promise<void> {
   const list = [URL, 'https://two.example/'].map((url) => ({ url, ...forSwitches(() => true) }))
   await webhooks.listReplace({ accountId: 1, list, ifMatch: null, nowUs: NOW, secrets: ['whsec_a', 'whsec_b'] })
   await webhooks.optionsReplace({
-    ...{ accountId: 1, url: URL, nowUs: NOW },
+    accountId: 1,
+    url: URL,
+    nowUs: NOW,
     options: { ...DEFAULT_OPTIONS, name: 'CRM' },
   })
   const event = (n: number) => ({
-    ...{ uuid: `uuid ${n}`, callId: `call ${n}`, name: 'call_saved' as const, sequence: 1, atUs: NOW },
+    uuid: `uuid ${n}`,
+    callId: `call ${n}`,
+    name: 'call_saved' as const,
+    sequence: 1,
+    atUs: NOW,
     body: JSON.stringify({ data: { text: `{"a\\b",NULL} 😀 ${n}`, none: null } }),
   })
   const stored = await storeEvents(
@@ -54,9 +60,19 @@ async function fill(store: Store): Promise<void> {
   )
   const [a = 0, b = 0] = stored.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))
   await queue.deliveryRecordOutcomes({
-    ...{ deliveryIds: [a, b], generations: [1, 1], states: [1, 0], tries: [1, 1], attemptsMade: [1, 1] },
-    ...{ dueSteadyUs: [null, NOW + 5], endedUs: [NOW, null], attemptUs: [NOW, NOW], probes: [false, true] },
-    ...{ statuses: [200, null], durationsMs: [3, 4], errors: [null, 'timeout'], addresses: ['::1', null] },
+    deliveryIds: [a, b],
+    generations: [1, 1],
+    states: [1, 0],
+    tries: [1, 1],
+    attemptsMade: [1, 1],
+    dueSteadyUs: [null, NOW + 5],
+    endedUs: [NOW, null],
+    attemptUs: [NOW, NOW],
+    probes: [false, true],
+    statuses: [200, null],
+    durationsMs: [3, 4],
+    errors: [null, 'timeout'],
+    addresses: ['::1', null],
     responses: ['ok', null],
   })
   const saved = {
@@ -68,8 +84,20 @@ async function fill(store: Store): Promise<void> {
     record: '{}',
   }
   const recording: RecordingRecord = {
-    ...{ callId: 'call 1', id: 'r1', accountId: 1, pbx: 'office', path: '/a "b".wav', state: 'pending', sinceUs: NOW },
-    ...{ sequence: 3, error: 'not there', sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+    callId: 'call 1',
+    id: 'r1',
+    accountId: 1,
+    pbx: 'office',
+    path: '/a "b".wav',
+    state: 'pending',
+    sinceUs: NOW,
+    sequence: 3,
+    error: 'not there',
+    sizeBytes: null,
+    stamp: null,
+    sha256: null,
+    mediaType: null,
+    copy: null,
   }
   const live = [{ id: 'call 2', state: '{"x":1}' }]
   await calls.batchStore(batch({ saved: [saved] }, { live, recordings: [recording] }))
@@ -133,7 +161,12 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch store copy', () => {
     const copy = await openPostgresStore(databaseSource(database.url))
     expect(await view(copy)).toEqual(before)
     const made = await copy.accounts.userCreate({
-      ...{ account: 'new', type: 1, name: 'N', email: 'n@example.com', passwordHash: 'h', atUs: NOW },
+      account: 'new',
+      type: 1,
+      name: 'N',
+      email: 'n@example.com',
+      passwordHash: 'h',
+      atUs: NOW,
     })
     expect(made?.id).toBeGreaterThan(before.users.at(-1)?.id ?? 0)
     const [next] = await storeEvents(copy, [

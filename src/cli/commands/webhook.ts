@@ -19,7 +19,7 @@ import type { OperatorAct } from '../../store/operations/accounts.ts'
 import type { ListedWebhook } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import type { Exchange } from '../../webhooks/flows/exchange.ts'
-import { urlProblem, type WebhookList } from '../../webhooks/model.ts'
+import { urlProblem } from '../../webhooks/model.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
 import type { WebhookOptions } from '../../webhooks/options/model.ts'
 import { optionsChange } from '../../webhooks/options/options-change.ts'
@@ -261,7 +261,7 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
     const kept = (await options.list(accountId)).find((one) => one.url === url)
     // Events that were asked for by name are all that it gets.
     const isChanged = events.length > 0 && !Bun.deepEquals(wanted.events, kept?.events)
-    const inForce = isChanged ? await changeOptions(services, accountId, url, { events: wanted.events }) : kept
+    const inForce = isChanged ? await changeOptions(services, accountId, { url, events: wanted.events }) : kept
     const secret = (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
     return { secret, options: inForce, kept: describeKept(kept) }
   })
@@ -306,10 +306,11 @@ async function setWebhook(url: string, flags: Flags & OptionFlags & { events: st
     const { list: before, etag } = await services.webhooks.list(accountId)
     if (!before.some((one) => one.url === url)) throw notInList(url, flags.account)
     const events = wanted === undefined ? {} : { events: wanted.events }
-    const changed = await changeOptions(services, accountId, url, { ...changes, ...events })
+    const changed = await changeOptions(services, accountId, { ...changes, ...events, url })
     if (wanted !== undefined) {
       const after = before.map((one) => (one.url === url ? { url, ...wanted.switches } : one))
-      await replaceList(services, accountId, after, etag)
+      const { change } = await services.webhooks.replace(accountId, after, etag)
+      await services.note('webhooks_replaced', change)
     }
     return changed
   })
@@ -317,26 +318,14 @@ async function setWebhook(url: string, flags: Flags & OptionFlags & { events: st
   else print(`changed ${url}`)
 }
 
-async function replaceList(
-  { webhooks, note }: Services,
-  accountId: number,
-  ...[list, etag]: [list: WebhookList, etag: string]
-): Promise<void> {
-  const { change } = await webhooks.replace(accountId, list, etag)
-  await note('webhooks_replaced', change)
-}
-
 /** Changes some of the options of a URL; the values of its headers stay. */
 async function changeOptions(
   { options, note }: Services,
   accountId: number,
-  ...[url, changes]: [url: string, changes: Readonly<Record<string, unknown>>]
+  changes: { readonly url: string } & Readonly<Record<string, unknown>>,
 ) {
-  const before = (await options.list(accountId)).find((one) => one.url === url)
-  const { options: replaced, switchedOn } = await options.replace(
-    accountId,
-    optionsFrom({ ...before, url, ...changes }),
-  )
+  const before = (await options.list(accountId)).find(({ url }) => url === changes.url)
+  const { options: replaced, switchedOn } = await options.replace(accountId, optionsFrom({ ...before, ...changes }))
   if (switchedOn.length > 0) printError(`switched on, since the flow needs them: ${switchedOn.join(', ')}`)
   await note('webhook_options_replaced', { ...optionsChange(before, replaced), paused: String(replaced.paused) })
   return replaced

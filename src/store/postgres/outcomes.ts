@@ -144,12 +144,10 @@ async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise
       batch.attemptUs[at] ?? 0,
       batch.probes[at] === true,
       batch.statuses[at] ?? null,
-      ...[
-        batch.durationsMs[at] ?? 0,
-        batch.errors[at] ?? null,
-        batch.addresses[at] ?? null,
-        batch.responses[at] ?? null,
-      ],
+      batch.durationsMs[at] ?? 0,
+      batch.errors[at] ?? null,
+      batch.addresses[at] ?? null,
+      batch.responses[at] ?? null,
     ],
   )
   return delivered.length > 0

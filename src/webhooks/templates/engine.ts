@@ -1,11 +1,13 @@
 import {
   type Context,
+  type Drop,
   type Emitter,
   type FilterImplOptions,
   Liquid,
   LiquidError,
   Output,
   RenderError,
+  type Scope,
   type Template,
   toValueSync,
 } from 'liquidjs'
@@ -142,7 +144,7 @@ class ReportingContext extends LimitedContext {
   reported: Emitter | undefined
 
   /** Escaped text has the properties of text alone. */
-  override readProperty(...[scope, key]: Parameters<LimitedContext['readProperty']>): unknown {
+  override readProperty(scope: Scope, key: string | number | Drop): unknown {
     if (!(scope instanceof Escaped)) return super.readProperty(scope, key)
     return key === 'size' ? scope.text.length : undefined
   }

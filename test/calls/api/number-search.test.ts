@@ -10,7 +10,12 @@ const live = (id: string, from: string | null, to: string | null) => ({
   call: { id, from: party(from), to: party(to) } as Call,
 })
 const saved = (id: string, savedUs: number, fromNumber: string, toNumber: string) => ({
-  ...{ id, savedUs, direction: 'inbound' as const, fromNumber, toNumber, record: '{}' },
+  id,
+  savedUs,
+  direction: 'inbound' as const,
+  fromNumber,
+  toNumber,
+  record: '{}',
 })
 
 test('the calls of a number are those that are up and then the newest saved ones, of one account', async () => {

@@ -210,14 +210,12 @@ test('a call of a customer that was merged into before it was emitted stays with
   const state = JSON.stringify({ call: { ...call, mergedFrom: ['b'] }, channels: [] })
   await store.calls.batchStore(batch({}, { live: [{ id: 'a', state }] }))
   const { state: taken, accountIdOf } = await openTracker({
-    ...{
-      calls: store.calls,
-      history: store.log,
-      pbx: 'office',
-      account: 'main',
-      accountId: directory.get('main') ?? null,
-      log,
-    },
+    calls: store.calls,
+    history: store.log,
+    pbx: 'office',
+    account: 'main',
+    accountId: directory.get('main') ?? null,
+    log,
     tenants: { accounts: directory, isOnEveryChannel: false },
     newId: String,
   })

@@ -60,7 +60,11 @@ function watchOne(outages = memoryOutages()) {
     onOutage: (_, change, reason) => void sent.push(reason === undefined ? change : `${change}: ${reason}`),
   })
   return {
-    ...{ sent, state, scheduler, outages, stop: notices.stop },
+    sent,
+    state,
+    scheduler,
+    outages,
+    stop: notices.stop,
     pause: (paused: boolean) => scheduler.setTiming(1, { paused, maxPerSecond: null }),
     open() {
       const queue = scheduler.find(1)

@@ -7,14 +7,29 @@ import { until } from '../../help/receiver.ts'
 import { LOG } from '../run/rig.ts'
 
 const EVENT: StoredEvent = {
-  ...{ id: 1, accountId: 1, uuid: 'event', callId: 'call', sequence: 1, atUs: 1, body: '{}' },
+  id: 1,
+  accountId: 1,
+  uuid: 'event',
+  callId: 'call',
+  sequence: 1,
+  atUs: 1,
+  body: '{}',
   name: 'call_started',
-  ...{ sinceSteadyUs: 1, deliveries: [] },
+  sinceSteadyUs: 1,
+  deliveries: [],
 }
 
 const OUTCOME: OutcomeRecord = {
-  ...{ state: 1, dueSteadyUs: null, endedUs: 2, atUs: 1, probe: false },
-  ...{ status: 200, durationMs: 1, error: null, address: null, response: null },
+  state: 1,
+  dueSteadyUs: null,
+  endedUs: 2,
+  atUs: 1,
+  probe: false,
+  status: 200,
+  durationMs: 1,
+  error: null,
+  address: null,
+  response: null,
 }
 
 const delivery = (id: number): LoadedDelivery => newDelivery(EVENT, { id, webhookId: 1 })

@@ -65,17 +65,17 @@ test('without options the request is byte for byte what it was', async () => {
   await until('it arrived', () => receiver.received.length === 1)
   const [{ headers = {} } = {}] = receiver.received
   expect(Object.keys(headers).toSorted()).toEqual([
-    ...[
-      'accept',
-      'accept-encoding',
-      'connection',
-      'content-length',
-      'content-type',
-      'host',
-      'traceparent',
-      'user-agent',
-    ],
-    ...['webhook-id', 'webhook-signature', 'webhook-timestamp'],
+    'accept',
+    'accept-encoding',
+    'connection',
+    'content-length',
+    'content-type',
+    'host',
+    'traceparent',
+    'user-agent',
+    'webhook-id',
+    'webhook-signature',
+    'webhook-timestamp',
   ])
   expect(headers['content-type']).toBe('application/json')
   await receiver.stop()
@@ -204,7 +204,11 @@ test('a template that does not end is a failed attempt that says so, and holds n
   const store = (n: number) =>
     storeEvents(rig.store, [
       {
-        ...{ uuid: newUuid(n), callId: `call ${n}`, name: 'call_started', sequence: 1, atUs: n },
+        uuid: newUuid(n),
+        callId: `call ${n}`,
+        name: 'call_started',
+        sequence: 1,
+        atUs: n,
         body: JSON.stringify({ time: '', fault: 'endless', data: { name: `call ${n}` } }),
       },
     ])

@@ -23,7 +23,10 @@ export function startRecorder() {
       // Who sent it ended in the middle of it.
       if (body === undefined) return new Response(null, { status: 400 })
       const arrival: { -readonly [name in keyof Arrival]: Arrival[name] } = {
-        ...{ id: request.headers.get('webhook-id') ?? '', atMs, status: undefined, bodyHash: Bun.hash(body) },
+        id: request.headers.get('webhook-id') ?? '',
+        atMs,
+        status: undefined,
+        bodyHash: Bun.hash(body),
       }
       arrivals.push(arrival)
       const response = await answer()

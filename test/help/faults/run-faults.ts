@@ -59,8 +59,16 @@ export type FaultReport = {
 }
 
 const NOTHING: FaultReport = {
-  ...{ faults: 0, events: 0, calls: 0, repeated: 0, returned: 0 },
-  ...{ aloneMs: [], overlapping: [], handOverAloneMs: [], handOverMs: [], wrong: [] },
+  faults: 0,
+  events: 0,
+  calls: 0,
+  repeated: 0,
+  returned: 0,
+  aloneMs: [],
+  overlapping: [],
+  handOverAloneMs: [],
+  handOverMs: [],
+  wrong: [],
 }
 
 type Rig = {
@@ -162,7 +170,7 @@ async function startRig(options: FaultRun, cleaning: AsyncDisposableStack): Prom
   await until('all leases have an owner', async () => (await sql.freeLeases()) === 0)
   const onFault = (fault: PlannedFault) => options.onFault?.(fault)
   const play = (plan: readonly PlannedFault[]) => playFaults({ plan, nodes, server, sql, startNode, onFault })
-  return { ...{ run: options, folder: folder.path, databaseUrl: database.url }, sql, recorders, pbxs, nodes, play }
+  return { run: options, folder: folder.path, databaseUrl: database.url, sql, recorders, pbxs, nodes, play }
 }
 
 const isStrict = (account: number): boolean => account === 1

@@ -82,8 +82,12 @@ describe('the endpoints of a PBX', () => {
       numbers.map((number) => endpoints.caller(name, { ...caller(number, 'default'), begins: true }).kind)
     expect(calls('PJSIP/anna', '201', '0301234567', 'anonymous', '', '201', '+49301234567')).not.toContain('external')
     expect(calls('PJSIP/carrier', '116117', '0301', '116117', '0302', '0303', '116117')).toEqual([
-      ...['extension', 'extension', 'extension', 'extension'],
-      ...['external', 'external'],
+      'extension',
+      'extension',
+      'extension',
+      'extension',
+      'external',
+      'external',
     ])
     const line = endpoints.caller('PJSIP/carrier', caller('116117', 'default'))
     expect(line).toEqual({ kind: 'external', number: '116117', name: null })

@@ -40,8 +40,19 @@ const problem = (store: OpenStore, at = place()) => problemOfMark(markOf(store, 
 /** Stores a recording that is saved, and puts its copy into folders. */
 async function addCopy(store: OpenStore, id: string, places: readonly string[], sinceUs = NOW_US): Promise<void> {
   const recording: RecordingRecord = {
-    ...{ callId: `call ${id}`, id, accountId: 1, pbx: 'office', path: `/m/${id}.wav`, state: 'saved', sinceUs },
-    ...{ sequence: 7, error: null, sizeBytes: 5, stamp: 's', sha256: 'ab', mediaType: 'audio/wav' },
+    callId: `call ${id}`,
+    id,
+    accountId: 1,
+    pbx: 'office',
+    path: `/m/${id}.wav`,
+    state: 'saved',
+    sinceUs,
+    sequence: 7,
+    error: null,
+    sizeBytes: 5,
+    stamp: 's',
+    sha256: 'ab',
+    mediaType: 'audio/wav',
     copy: `account-1/${id}.wav`,
   }
   await store.calls.batchStore(batch({}, { recordings: [recording] }))
@@ -102,8 +113,13 @@ test('nothing is saved or forgotten while the folder is away, and doctor names i
   mkdirSync(place())
   expect(copies.remove('account-1/one')).rejects.toThrow('is not marked')
   const running = startCopyRetention({
-    ...{ recordings: store.recordings, copies, log: createLog('silent'), keepMs: 1, isOwner: () => true },
-    ...{ mayPrune: () => true, everyMs: 1 },
+    recordings: store.recordings,
+    copies,
+    log: createLog('silent'),
+    keepMs: 1,
+    isOwner: () => true,
+    mayPrune: () => true,
+    everyMs: 1,
   })
   let rounds = 0
   await until('it was tried', () => ++rounds > 20)

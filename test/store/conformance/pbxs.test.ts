@@ -7,7 +7,11 @@ import { ACCOUNT, NOW, ONE, onEngines } from './rig.ts'
 
 onEngines('pbxs', ({ open, engine }) => {
   const office: PbxRecord = {
-    ...{ name: 'office', url: 'ami://u:s@h', version: '1', endsCalls: false, recordings: null },
+    name: 'office',
+    url: 'ami://u:s@h',
+    version: '1',
+    endsCalls: false,
+    recordings: null,
     origin: 'store',
   }
 
@@ -63,8 +67,20 @@ onEngines('pbxs', ({ open, engine }) => {
     await using at = await open(ONE)
     const { pbxs, calls, recordings } = at.store
     const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
-      ...{ callId: 'call', id, accountId: ACCOUNT, pbx: 'office', path: '/a.wav', state: 'pending', sinceUs: NOW },
-      ...{ sequence: 9, error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+      callId: 'call',
+      id,
+      accountId: ACCOUNT,
+      pbx: 'office',
+      path: '/a.wav',
+      state: 'pending',
+      sinceUs: NOW,
+      sequence: 9,
+      error: null,
+      sizeBytes: null,
+      stamp: null,
+      sha256: null,
+      mediaType: null,
+      copy: null,
       ...more,
     })
     const put = (...some: RecordingRecord[]) => calls.batchStore(batch({}, { recordings: some }))

@@ -17,7 +17,12 @@ onEngines('recordings', ({ open }) => {
     state: 'pending',
     sinceUs: NOW,
     sequence: 9,
-    ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+    error: null,
+    sizeBytes: null,
+    stamp: null,
+    sha256: null,
+    mediaType: null,
+    copy: null,
     ...more,
   })
   const saved = (id: string, more: Partial<RecordingRecord> = {}) =>

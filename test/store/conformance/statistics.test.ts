@@ -6,7 +6,13 @@ onEngines('statistics', ({ open }) => {
     await using at = await open()
     const { statistics } = at.store
     const figures = (minute: number, delivered: number, webhookId = 1) => ({
-      ...{ accountId: ACCOUNT, webhookId, minute, events: 0, delivered, failedAttempts: 2, failedProbes: 3 },
+      accountId: ACCOUNT,
+      webhookId,
+      minute,
+      events: 0,
+      delivered,
+      failedAttempts: 2,
+      failedProbes: 3,
       latencies: [5, delivered],
     })
     const [first, second, other] = [figures(100, 1), figures(101, 7), figures(101, 1, 2)]

@@ -27,10 +27,20 @@ const event = (callId = 'call'): NewEvent => {
 function delivered(ids: readonly number[]): OutcomeBatch {
   const each = <Value>(value: Value): Value[] => ids.map(() => value)
   return {
-    ...{ deliveryIds: ids, generations: each(1), states: each(stateNumber('delivered')), tries: each(1) },
-    ...{ attemptsMade: each(1), dueSteadyUs: each(null), endedUs: each(NOW), attemptUs: each(NOW) },
-    ...{ probes: each(false), statuses: each(200), durationsMs: each(1), errors: each(null) },
-    ...{ addresses: each(null), responses: each('ok') },
+    deliveryIds: ids,
+    generations: each(1),
+    states: each(stateNumber('delivered')),
+    tries: each(1),
+    attemptsMade: each(1),
+    dueSteadyUs: each(null),
+    endedUs: each(NOW),
+    attemptUs: each(NOW),
+    probes: each(false),
+    statuses: each(200),
+    durationsMs: each(1),
+    errors: each(null),
+    addresses: each(null),
+    responses: each('ok'),
   }
 }
 
@@ -61,7 +71,13 @@ async function open(more: { statementMs?: number } = {}) {
       )
     )[0]
   return {
-    ...{ source, store, beside, fence, waiting, counts, setList },
+    source,
+    store,
+    beside,
+    fence,
+    waiting,
+    counts,
+    setList,
     async [Symbol.asyncDispose]() {
       await store.stop()
       await beside.stop()

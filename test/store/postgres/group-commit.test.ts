@@ -35,7 +35,8 @@ async function commit(jobs: readonly Job[], refused: (job: Job) => Error | undef
 test('each job is written once and in its order, with as many others as a statement may take', async () => {
   // Every 5th job fills a statement by itself, and neighbours often change the same.
   const jobs = Array.from({ length: 2_000 }, (_, at) => ({
-    ...{ at, rows: at % 5 === 0 ? MAX_ROWS : 700 },
+    at,
+    rows: at % 5 === 0 ? MAX_ROWS : 700,
     ids: [Math.floor(at / 3) % 7],
   }))
   const { groups, waiting, counts, results } = await commit(jobs)

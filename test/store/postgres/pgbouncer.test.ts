@@ -25,14 +25,16 @@ async function startPooler(mode: 'session' | 'transaction', settings: readonly s
   const [users, ini] = [join(folder, 'users.txt'), join(folder, 'pgbouncer.ini')]
   writeFileSync(users, `"${user}" "${password}"\n`)
   const lines = [
-    ...[
-      '[databases]',
-      `* = host=${host} port=${port}`,
-      '[pgbouncer]',
-      'listen_addr = 127.0.0.1',
-      `listen_port = ${own}`,
-    ],
-    ...['auth_type = plain', `auth_file = ${users}`, `pool_mode = ${mode}`, 'unix_socket_dir =', ...settings],
+    '[databases]',
+    `* = host=${host} port=${port}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${own}`,
+    'auth_type = plain',
+    `auth_file = ${users}`,
+    `pool_mode = ${mode}`,
+    'unix_socket_dir =',
+    ...settings,
   ]
   writeFileSync(ini, lines.join('\n'))
   const isRoot = process.getuid?.() === 0

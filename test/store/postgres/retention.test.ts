@@ -17,10 +17,20 @@ const NOW = 1_795_213_000 * SECOND
 function outcome(ids: readonly number[], state: 'delivered' | 'failed', atUs: number): OutcomeBatch {
   const each = <Value>(value: Value): Value[] => ids.map(() => value)
   return {
-    ...{ deliveryIds: ids, generations: each(1), states: each(stateNumber(state)), tries: each(1) },
-    ...{ attemptsMade: each(1), dueSteadyUs: each(null), endedUs: each(atUs), attemptUs: each(atUs) },
-    ...{ probes: each(false), statuses: each(state === 'delivered' ? 200 : 500), durationsMs: each(1) },
-    ...{ errors: each(null), addresses: each(null), responses: each('ok') },
+    deliveryIds: ids,
+    generations: each(1),
+    states: each(stateNumber(state)),
+    tries: each(1),
+    attemptsMade: each(1),
+    dueSteadyUs: each(null),
+    endedUs: each(atUs),
+    attemptUs: each(atUs),
+    probes: each(false),
+    statuses: each(state === 'delivered' ? 200 : 500),
+    durationsMs: each(1),
+    errors: each(null),
+    addresses: each(null),
+    responses: each('ok'),
   }
 }
 
@@ -49,7 +59,11 @@ async function open() {
   /** Stores events of a day, the first of which fails, the second stays pending, and all others are delivered. */
   const day = async (atUs: number, count = 12) => {
     const events = Array.from({ length: count }, (_, n) => ({
-      ...{ uuid: `${atUs} ${n}`, callId: `call ${atUs} ${n}`, name: 'call_saved' as const, sequence: 1, atUs },
+      uuid: `${atUs} ${n}`,
+      callId: `call ${atUs} ${n}`,
+      name: 'call_saved' as const,
+      sequence: 1,
+      atUs,
       body: '{"data":{}}',
     }))
     const stored = await storeEvents(store, events, { nowSteadyUs: atUs })
@@ -59,7 +73,11 @@ async function open() {
     return ids
   }
   return {
-    ...{ store, beside, prune, partitions, day },
+    store,
+    beside,
+    prune,
+    partitions,
+    day,
     async [Symbol.asyncDispose]() {
       await store.stop()
       await beside.stop()

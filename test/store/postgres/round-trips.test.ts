@@ -81,10 +81,20 @@ async function open() {
   const outcomes = (ids: readonly number[]): OutcomeBatch => {
     const each = <Value>(value: Value): Value[] => ids.map(() => value)
     return {
-      ...{ deliveryIds: ids, generations: each(1), states: each(stateNumber('delivered')), tries: each(1) },
-      ...{ attemptsMade: each(1), dueSteadyUs: each(null), endedUs: each(NOW), attemptUs: each(NOW) },
-      ...{ probes: each(false), statuses: each(200), durationsMs: each(1) },
-      ...{ errors: each(null), addresses: each(null), responses: each('ok') },
+      deliveryIds: ids,
+      generations: each(1),
+      states: each(stateNumber('delivered')),
+      tries: each(1),
+      attemptsMade: each(1),
+      dueSteadyUs: each(null),
+      endedUs: each(NOW),
+      attemptUs: each(NOW),
+      probes: each(false),
+      statuses: each(200),
+      durationsMs: each(1),
+      errors: each(null),
+      addresses: each(null),
+      responses: each('ok'),
     }
   }
   /** Returns how many round trips something takes. */

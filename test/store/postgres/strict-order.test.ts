@@ -33,7 +33,9 @@ async function open() {
   const queue = createQueueStore({ node: '', read, transaction: onlyRead, change: onlyRead }, outcomes)
   const resources = cleaning.move()
   return {
-    ...{ store, queue, webhookId },
+    store,
+    queue,
+    webhookId,
     /** Returns how many rows of events and pending deliveries the statements of this test have read so far. */
     async rowsRead(): Promise<number> {
       await read('SELECT pg_stat_force_next_flush()')
@@ -61,7 +63,12 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a strict order on Postgres', ()
       await storeEvents(
         at.store,
         calls.map((callId) => ({
-          ...{ uuid: `${callId} ${sequence}`, callId, name: 'call_started' as const, sequence, atUs: NOW, body: '{}' },
+          uuid: `${callId} ${sequence}`,
+          callId,
+          name: 'call_started' as const,
+          sequence,
+          atUs: NOW,
+          body: '{}',
         })),
         { nowSteadyUs: NOW },
       )

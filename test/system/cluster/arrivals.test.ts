@@ -15,8 +15,16 @@ const MINE = 1
 const THEIRS = 2
 
 const storedFor = (accountId: number): StoredEvent => ({
-  ...{ id: 1, accountId, uuid: 'u', callId: 'c', name: 'call_started', sequence: 1, atUs: 0, body: '{}' },
-  ...{ sinceSteadyUs: 0, deliveries: [{ id: 128, webhookId: 1 }] },
+  id: 1,
+  accountId,
+  uuid: 'u',
+  callId: 'c',
+  name: 'call_started',
+  sequence: 1,
+  atUs: 0,
+  body: '{}',
+  sinceSteadyUs: 0,
+  deliveries: [{ id: 128, webhookId: 1 }],
 })
 
 /** A node that stores events for an account that is not its own, and the owner of that account. */
@@ -41,13 +49,18 @@ async function startNodes() {
         return writer.arrivalHint(accountIds)
       },
     },
-    ...{ emitter, log: LOG, ownership: { ownsAccount: (accountId) => accountId === MINE } },
+    emitter,
+    log: LOG,
+    ownership: { ownsAccount: (accountId) => accountId === MINE },
   })
   const arrived: number[] = []
   const arrivals = startArrivals({
     // A poll that takes for ever: what arrives has come by a hint.
     store: { eventGetNewest: () => new Promise(() => {}), eventGetNewestAbove: () => new Promise(() => {}) },
-    ...{ hints: owner, log: LOG, accountIds: () => [THEIRS], onArrived: (ids) => void arrived.push(...ids) },
+    hints: owner,
+    log: LOG,
+    accountIds: () => [THEIRS],
+    onArrived: (ids) => void arrived.push(...ids),
   })
   cleaning.defer(() => arrivals.stop())
   cleaning.defer(() => hinting.stop())
@@ -103,8 +116,11 @@ test('of many accounts what is newest in the store is read, and now and then all
         return new Map([...events].filter(([, newest]) => newest > id && !(isHidden && newest === 202)))
       },
     },
-    ...{ accountIds: () => accounts, onArrived: (ids) => void arrived.push([...ids]), log: LOG },
-    ...{ pollMs: 20, compareMs: 3_000 },
+    accountIds: () => accounts,
+    onArrived: (ids) => void arrived.push([...ids]),
+    log: LOG,
+    pollMs: 20,
+    compareMs: 3_000,
   })
   await until('what is newest is read', () => above.length > 2)
   expect(above[0]).toBe(101)

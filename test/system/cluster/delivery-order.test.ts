@@ -13,7 +13,11 @@ const arrivalsOf = (record: string): Arrival[] =>
 
 const wrongOf = (record: string, given: Partial<Deliveries> = {}) =>
   wrongDeliveries({
-    ...{ arrivals: arrivalsOf(record), events: EVENTS, failed: [], isStrict: false, mayRepeat: () => false },
+    arrivals: arrivalsOf(record),
+    events: EVENTS,
+    failed: [],
+    isStrict: false,
+    mayRepeat: () => false,
     ...given,
   })
 

@@ -71,7 +71,12 @@ async function startNode({ source }: Awaited<ReturnType<typeof startServers>>) {
   cleaning.defer(stores.store.stop)
   cleaning.defer(stores.stop)
   const keeper = createLeaseKeeper({
-    ...{ cluster: stores.cluster, version: '1', pbxs: [], canWatch: () => false, log: LOG, elapsedUs: steadyUs },
+    cluster: stores.cluster,
+    version: '1',
+    pbxs: [],
+    canWatch: () => false,
+    log: LOG,
+    elapsedUs: steadyUs,
   })
   let replaced = 0
   let foreign = 0
@@ -99,7 +104,11 @@ async function startNode({ source }: Awaited<ReturnType<typeof startServers>>) {
   await stores.store.accounts.userCount()
   await until('it owns its account', () => keeper.ownsAccount(1))
   return {
-    ...{ keeper, storeOne, replaced: () => replaced, foreign: () => foreign, changes },
+    keeper,
+    storeOne,
+    replaced: () => replaced,
+    foreign: () => foreign,
+    changes,
     [Symbol.asyncDispose]: () => cleaning.disposeAsync(),
   }
 }

@@ -49,10 +49,21 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on a database', () => {
 })
 
 const shown = (pbxs: number): ShownNode => ({
-  ...{ id: 'a', address: 'http://192.0.2.1:8080', version: '1.0.0', state: 'up', since: 'S', last_heard_of: 'H' },
-  ...{ clock_ahead_ms: -30_040, accounts: [1], pbxs: [], maintenance: true },
+  id: 'a',
+  address: 'http://192.0.2.1:8080',
+  version: '1.0.0',
+  state: 'up',
+  since: 'S',
+  last_heard_of: 'H',
+  clock_ahead_ms: -30_040,
+  accounts: [1],
+  pbxs: [],
+  maintenance: true,
   pbx_states: Array.from({ length: pbxs }, (_, at) => ({
-    ...{ name: `pbx-${at}`, state: 'refused' as const, since: null, error: 'the user or the password is wrong' },
+    name: `pbx-${at}`,
+    state: 'refused' as const,
+    since: null,
+    error: 'the user or the password is wrong',
   })),
 })
 

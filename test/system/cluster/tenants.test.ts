@@ -59,14 +59,15 @@ test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover are tho
     const fenceOf: Ownership['fenceOf'] = (lease) => ({ leaseNames: [lease], terms: [term] })
     const stored: StoredEvent[] = []
     const ingest = await startIngest({
-      ...{
-        calls: store.calls,
-        history: store.log,
-        ownership: { ...OWNS_EVERYTHING, isShared: true, fenceOf },
-        clock,
-        log,
-      },
-      ...{ pbx: 'shared', account: null, accountId: null, tenants: { accounts: directory, isOnEveryChannel: false } },
+      calls: store.calls,
+      history: store.log,
+      ownership: { ...OWNS_EVERYTHING, isShared: true, fenceOf },
+      clock,
+      log,
+      pbx: 'shared',
+      account: null,
+      accountId: null,
+      tenants: { accounts: directory, isOnEveryChannel: false },
       onStored: (events) => void stored.push(...events),
       onMissed() {},
       onFault() {},
@@ -257,7 +258,10 @@ describe('the accounts by name', () => {
   ])('%s is %p', (name, spelling) => expect(directory.spellingOf(name)).toBe(spelling))
 
   test('an account that is added is found from then on', () => {
-    set([...[{ id: 1, name: 'default' }], { id: 4, name: 'Beta' }])
+    set([
+      { id: 1, name: 'default' },
+      { id: 4, name: 'Beta' },
+    ])
     expect([directory.spellingOf('beta'), directory.get('Beta'), directory.get('Acme')]).toEqual(['Beta', 4, undefined])
   })
 })

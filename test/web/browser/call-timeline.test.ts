@@ -14,24 +14,49 @@ const party = (number: string, extension: string | null = null) => ({
 })
 
 const CALL: Call = {
-  ...{
-    id: 'c',
-    pbx_id: 'c',
-    merged_from: [],
-    merged_into: null,
-    parent_id: null,
-    direction: 'inbound',
-    state: 'ended',
-  },
-  ...{ from: party('0301'), to: party('0302'), did: '0302', started_at: at(0), answered_at: at(10), ended_at: at(100) },
-  ...{ duration: 100, wait_duration: 10, talk_duration: 90, result: 'answered', answered_by: null, handled_by: [] },
-  ...{ queue: null, transfers: 1, recorded: false, hangup: null, variables: {}, partial: false },
-  ...{ missed: null, missed_by: [], stages_omitted: 0 },
+  id: 'c',
+  pbx_id: 'c',
+  merged_from: [],
+  merged_into: null,
+  parent_id: null,
+  direction: 'inbound',
+  state: 'ended',
+  from: party('0301'),
+  to: party('0302'),
+  did: '0302',
+  started_at: at(0),
+  answered_at: at(10),
+  ended_at: at(100),
+  duration: 100,
+  wait_duration: 10,
+  talk_duration: 90,
+  result: 'answered',
+  answered_by: null,
+  handled_by: [],
+  queue: null,
+  transfers: 1,
+  recorded: false,
+  hangup: null,
+  variables: {},
+  partial: false,
+  missed: null,
+  missed_by: [],
+  stages_omitted: 0,
 }
 const stage = (target: string, started: number, answered: number | null, ended: number | null): Stage => ({
-  ...{ id: target, parent_id: null, kind: 'user', target, name: null, attempt: 1, started_at: at(started) },
-  ...{ answered_at: answered === null ? null : at(answered), ended_at: ended === null ? null : at(ended) },
-  ...{ ring_duration: null, talk_duration: null, result: null, forwarded_to: null },
+  id: target,
+  parent_id: null,
+  kind: 'user',
+  target,
+  name: null,
+  attempt: 1,
+  started_at: at(started),
+  answered_at: answered === null ? null : at(answered),
+  ended_at: ended === null ? null : at(ended),
+  ring_duration: null,
+  talk_duration: null,
+  result: null,
+  forwarded_to: null,
 })
 const eventAt = (
   sequence: number,
@@ -39,7 +64,13 @@ const eventAt = (
   name: string,
   transfer: EventWithDeliveries['transfer'] = null,
 ): EventWithDeliveries => ({
-  ...{ id: String(sequence), name, sequence, at: at(seconds), stage: null, transfer, deliveries: [] },
+  id: String(sequence),
+  name,
+  sequence,
+  at: at(seconds),
+  stage: null,
+  transfer,
+  deliveries: [],
 })
 const STAGES = [stage('101', 0, 10, 50), stage('102', 50, 60, 100)]
 const timeline = (change: Partial<Parameters<typeof buildTimeline>[0]> = {}) =>
@@ -63,8 +94,12 @@ test('the call and each stage have a row, with ringing before the answer and tal
 
 test('a transfer is an arrow from the row of its originator to that of its target', () => {
   const transfer = {
-    ...{ kind: 'blind' as const, by: party('101', '101'), transferee: party('0301'), to: party('102', '102') },
-    ...{ call_id: 'c', other_call_id: null },
+    kind: 'blind' as const,
+    by: party('101', '101'),
+    transferee: party('0301'),
+    to: party('102', '102'),
+    call_id: 'c',
+    other_call_id: null,
   }
   const { arrows } = timeline({ events: [eventAt(4, 50, 'call_blind_transferred', transfer)] })
   expect(arrows.map(({ left, fromRow, toRow }) => [left, fromRow, toRow])).toEqual([[50, 1, 2]])

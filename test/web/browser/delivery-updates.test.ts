@@ -10,8 +10,15 @@ import {
 
 const CALL_ID = '01a1f900-5c8e-7000-8000-0000deadbeef'
 const delivery = (id: string, change: Partial<Delivery> = {}): Delivery => ({
-  ...{ id, event_id: `event-${id}`, event: 'call_started', call_id: CALL_ID, url: 'https://a.example/' },
-  ...{ state: 'pending', attempts_made: 0, next_attempt_at: null, delivered_at: null },
+  id,
+  event_id: `event-${id}`,
+  event: 'call_started',
+  call_id: CALL_ID,
+  url: 'https://a.example/',
+  state: 'pending',
+  attempts_made: 0,
+  next_attempt_at: null,
+  delivered_at: null,
   created_at: '2026-11-20T21:42:00.000000Z',
   ...change,
 })

@@ -14,7 +14,11 @@ import {
 
 const fields: PbxFields = {
   ...newPbxFields(newPbxSecret((bytes) => bytes.fill(7))),
-  ...{ name: 'head office', host: 'pbx.example', user: 'hook@switch', secret: 'a:b/c?#%@ü', account: 'acme & co' },
+  name: 'head office',
+  host: 'pbx.example',
+  user: 'hook@switch',
+  secret: 'a:b/c?#%@ü',
+  account: 'acme & co',
   more: 'trunks=carrier*&country=UZ',
 }
 
@@ -41,8 +45,15 @@ describe('the fields of the form', () => {
   test('become a URL that means the same', () => {
     expect(parsePbxUrl(pbxUrlOf(fields))).toMatchObject({
       pbx: {
-        ...{ protocol: 'ami', name: 'head office', host: 'pbx.example', port: 5038, user: 'hook@switch' },
-        ...{ secret: 'a:b/c?#%@ü', account: 'acme & co', trunks: ['carrier*'], country: 'UZ' },
+        protocol: 'ami',
+        name: 'head office',
+        host: 'pbx.example',
+        port: 5038,
+        user: 'hook@switch',
+        secret: 'a:b/c?#%@ü',
+        account: 'acme & co',
+        trunks: ['carrier*'],
+        country: 'UZ',
       },
     })
   })
@@ -72,8 +83,15 @@ describe('what to write into the PBX', () => {
     const { file, text } = pbxSetupOf({ ...fields, host: 'localhost' })
     expect(file).toBe('/etc/asterisk/manager.conf')
     expect(text.split('\n')).toEqual([
-      ...['[general]', 'enabled = yes', 'bindaddr = 127.0.0.1', 'timestampevents = yes', '', '[hook@switch]'],
-      ...['secret = a:b/c?#%@ü', 'read = system,call,agent,dialplan,cdr', 'write = reporting'],
+      '[general]',
+      'enabled = yes',
+      'bindaddr = 127.0.0.1',
+      'timestampevents = yes',
+      '',
+      '[hook@switch]',
+      'secret = a:b/c?#%@ü',
+      'read = system,call,agent,dialplan,cdr',
+      'write = reporting',
     ])
     expect(pbxSetupOf(fields).text).toContain('bindaddr = 0.0.0.0')
   })

@@ -7,7 +7,13 @@ const ms = (seconds: number) => START + seconds * 1_000
 const at = (seconds: number | null) => (seconds === null ? null : new Date(ms(seconds)).toISOString())
 
 const recording = (id: string, from: number | null, to: number | null, more: Partial<Recording> = {}): Recording => ({
-  ...{ id, path: '/a.wav', format: 'wav', duration: null, started_at: at(from), ended_at: at(to), url: null },
+  id,
+  path: '/a.wav',
+  format: 'wav',
+  duration: null,
+  started_at: at(from),
+  ended_at: at(to),
+  url: null,
   ...more,
 })
 const stage = (
@@ -16,8 +22,18 @@ const stage = (
   kind = 'user',
 ): Stage =>
   Object.assign(Object.create(null), {
-    ...{ id: target, parent_id: null, kind, target, name: null, attempt: 1, started_at: at(from) },
-    ...{ answered_at: at(answered), ended_at: at(to), ring_duration: null, talk_duration: null, result: null },
+    id: target,
+    parent_id: null,
+    kind,
+    target,
+    name: null,
+    attempt: 1,
+    started_at: at(from),
+    answered_at: at(answered),
+    ended_at: at(to),
+    ring_duration: null,
+    talk_duration: null,
+    result: null,
     forwarded_to: null,
   })
 

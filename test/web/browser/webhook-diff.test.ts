@@ -13,8 +13,14 @@ import {
 } from '../../../src/web/browser/lib/webhook-draft.ts'
 
 const hook = (url: string, change: Partial<Webhook> = {}): Webhook => ({
-  ...{ url, call_started: true, call_ended: true, call_saved: true, call_transferred: true },
-  ...{ dial_started: true, dial_answered: true, dial_ended: true },
+  url,
+  call_started: true,
+  call_ended: true,
+  call_saved: true,
+  call_transferred: true,
+  dial_started: true,
+  dial_answered: true,
+  dial_ended: true,
   ...change,
 })
 const A = hook('https://a.example/')

@@ -46,8 +46,12 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     app = await startServe({
       cwd: folder.path,
       args: [
-        ...['--allow-net', 'loopback', '--retry-schedule', '1s,1s,1s,1s,1s,1s,1s,1s,1s,1h'],
-        ...['--pbx', `ami://watcher:secret@127.0.0.1:${gate.port}?name=office`],
+        '--allow-net',
+        'loopback',
+        '--retry-schedule',
+        '1s,1s,1s,1s,1s,1s,1s,1s,1s,1h',
+        '--pbx',
+        `ami://watcher:secret@127.0.0.1:${gate.port}?name=office`,
       ],
     })
     await addUser(folder.path, EMAIL)

@@ -56,7 +56,10 @@ const replays = PBXS.map((pbx) =>
 const app = await startServe({
   cwd: data.path,
   args: [
-    ...['--allow-net', 'loopback', '--retry-schedule', '30s,5m'],
+    '--allow-net',
+    'loopback',
+    '--retry-schedule',
+    '30s,5m',
     ...replays.flatMap(({ kind, port }, at) => [
       '--pbx',
       `${kind === 'ami' ? 'ami://any:any' : 'esl://:any'}@127.0.0.1:${port}?name=${PBXS[at]?.name}`,

@@ -105,8 +105,14 @@ test('from the sources it is built when it is asked for', async () => {
   expect(assets.filter(({ isHtml }) => isHtml).map(({ path }) => path)).toEqual(['/', '/docs', '/help'])
   expect(assets.map(({ type }) => type.split(';')[0]).sort()).toEqual([
     'image/svg+xml',
-    ...['text/css', 'text/css', 'text/css'],
-    ...['text/html', 'text/html', 'text/html'],
-    ...['text/javascript', 'text/javascript', 'text/javascript'],
+    'text/css',
+    'text/css',
+    'text/css',
+    'text/html',
+    'text/html',
+    'text/html',
+    'text/javascript',
+    'text/javascript',
+    'text/javascript',
   ])
 })

@@ -70,7 +70,13 @@ describe('the last hour', () => {
     const hour = createLastHour()
     const minute = Math.floor(NOW / MINUTE)
     const saved = (delivered: number, latency: number, webhookId = 1) => ({
-      ...{ accountId: 1, webhookId, minute, events: 1, delivered, failedAttempts: 0, failedProbes: 0 },
+      accountId: 1,
+      webhookId,
+      minute,
+      events: 1,
+      delivered,
+      failedAttempts: 0,
+      failedProbes: 0,
       latencies: [latency, delivered],
     })
     hour.addDelivered({ accountId: 2, webhookId: 9 }, 1_000, NOW)

@@ -37,8 +37,11 @@ let nowUs = 0
 
 const setList = (urls: string[], accountId = 1) =>
   store.webhooks.listReplace({
-    ...{ accountId, list: urls.map((url) => webhook(url)), ifMatch: null },
-    ...{ secrets: urls.map((url) => `whsec_${url}`), nowUs: 1 },
+    accountId,
+    list: urls.map((url) => webhook(url)),
+    ifMatch: null,
+    secrets: urls.map((url) => `whsec_${url}`),
+    nowUs: 1,
   })
 
 beforeAll(async () => {

@@ -154,7 +154,8 @@ async function replacePartition(query: Query, number: number, ages: Ages): Promi
     [
       ages.deliveredBeforeUs,
       ages.failedBeforeUs,
-      ...[number, number + 1].map((edge) => edge * EVENTS_PER_PARTITION * DELIVERIES_PER_EVENT),
+      number * EVENTS_PER_PARTITION * DELIVERIES_PER_EVENT,
+      (number + 1) * EVENTS_PER_PARTITION * DELIVERIES_PER_EVENT,
     ],
   )
   const [counts] = await query<{ all: number; kept: number }>(

@@ -17,9 +17,19 @@ test('a variable is a signal when it changes; of a channel that is over nothing 
       .flatMap((signal) => (signal.kind === 'variable' ? signal.value : []))
   const set = (value: string) => amiEvent('VarSet', snapshotOf(ID), { Variable: 'CRM', Value: value })
   const record = amiEvent('Cdr', {
-    ...{ AccountCode: '', Source: '101', Destination: '102', DestinationContext: 'any', CallerID: '101' },
-    ...{ Channel: 'PJSIP/101-1', LastData: 'PJSIP/102', StartTime: '', Disposition: 'ANSWERED' },
-    ...{ AMAFlags: 'DOCUMENTATION', UniqueID: ID, UserField: '', CRM: '8' },
+    AccountCode: '',
+    Source: '101',
+    Destination: '102',
+    DestinationContext: 'any',
+    CallerID: '101',
+    Channel: 'PJSIP/101-1',
+    LastData: 'PJSIP/102',
+    StartTime: '',
+    Disposition: 'ANSWERED',
+    AMAFlags: 'DOCUMENTATION',
+    UniqueID: ID,
+    UserField: '',
+    CRM: '8',
   })
   expect(valuesIn(amiEvent('Newchannel', snapshotOf(ID)), set('7'), set('7'), set('8'), set('8'))).toEqual(['7', '8'])
   // Call detail records come after the end of their channel.

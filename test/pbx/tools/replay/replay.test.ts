@@ -48,7 +48,8 @@ describe('a replayed PBX', () => {
   test('goes on for the others when a client that does not read leaves', async () => {
     const replay = kept(startReplay({ files: [callsOf(1_000, 3, { firstCall: 0 })], speed: FAST }))
     const silent = await Bun.connect({
-      ...{ hostname: '127.0.0.1', port: replay.port },
+      hostname: '127.0.0.1',
+      port: replay.port,
       socket: {
         open: (socket) => void socket.write('Action: Login\r\nUsername: any\r\nSecret: any\r\nEvents: on\r\n\r\n'),
         data: (socket) => void socket.pause(),
