@@ -1,12 +1,12 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min'
 
-/** Returns the E.164 form (`+998712345678`) of a number as a PBX has it, `null` if it is no possible one. */
+/** Returns the E.164 form (`+998712345678`) of a number as the PBX has it; `null` if no such number is possible. */
 export type ToE164 = (number: string | null) => string | null
 
-/** Numbers come again in every event of a call, and in many calls: some 1 MB. */
+/** A number comes back in every event of a call, and in many calls: some 1 MB. */
 const MAX_KNOWN = 10_000
 
-/** Makes the function for numbers that are dialled in a country; `null`: numbers have no E.164 form. */
+/** Creates the conversion for numbers that are dialled in a country; without a country numbers have no E.164 form. */
 export function createToE164(country: string | null): ToE164 {
   if (country === null || !isSupportedCountry(country)) return () => null
   const known = new Map<string, string | null>()

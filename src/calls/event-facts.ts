@@ -3,7 +3,7 @@ import type { Call, CallEvent, Dialled, Party } from './event.ts'
 
 type StageOf = Dialled & { readonly id: string; readonly parentId: string | null }
 
-/** Returns the stages that an event is about: the one given (of a group or queue its members), or all. */
+/** Returns the stages that an event is about: the given stage (for a group or queue, its members), or all stages. */
 export function dialledBy(stages: readonly StageOf[], stageId: string | undefined): readonly StageOf[] {
   if (stageId === undefined) return stages
   const own = stages.find(({ id }) => id === stageId)
@@ -13,13 +13,15 @@ export function dialledBy(stages: readonly StageOf[], stageId: string | undefine
 
 const numbersOf = (party: Party): string[] => [party.number, party.e164].filter((number) => number !== null)
 
-/** Returns the number that was called from outside, in its forms. A record has the E.164 form at its party alone. */
+/**
+ * Returns the called number of an inbound call in all its forms. A record has the E.164 form at the called party only.
+ */
 function numbersOfDid({ did, to }: Call, didE164: string | null | undefined): string[] {
   const e164 = didE164 ?? (to.number === did ? to.e164 : null)
   return [...new Set([did, e164])].filter((number) => number !== null)
 }
 
-/** Returns what filters of webhooks go by. */
+/** Returns the facts that webhooks' filters check. */
 export function factsOf({ body, dialled = [], didE164 }: CallEvent): EventFacts {
   const { call, pbx } = body.data
   const isOfStage = body.data.name.startsWith('dial_')

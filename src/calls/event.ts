@@ -14,9 +14,9 @@ import type { CallEventKind, EventKind, StateEventKind } from '../lib/event-kind
 import { Agent, Phone, Queue, Trunk } from '../states/model.ts'
 
 /**
- * The bodies of the call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be
- * `[]`; enumerations are closed. Times are RFC 3339 in UTC with microseconds, durations whole seconds rounded down and
- * `null` until they are over, numbers and ids strings. `sequence`, not `time`, is the order.
+ * The bodies of the call events, as receivers get them. Keys never disappear: unknown values are `null`, lists may be
+ * `[]`; enumerations are closed. Times are RFC 3339 in UTC with microseconds; durations are whole seconds, rounded
+ * down, and `null` until they are over; numbers and ids are strings. `sequence`, not `time`, is the order.
  */
 const closed = { additionalProperties: false } as const
 type Form = Readonly<Record<string, unknown>>
@@ -25,20 +25,23 @@ const text = (description: string, form: Form = {}) => t.Union([t.String({ form 
 const time = (description: string) => t.Union([t.String({ format: 'date-time' }), t.Null()], { description })
 const seconds = (description: string) => t.Union([Type.Integer({ minimum: 0 }), t.Null()], { description })
 
-/** A closed set of words. Elysia's UnionEnum would name the first one as default, which none of ours has. */
+/**
+ * A closed set of words. Elysia's UnionEnum would declare the first one as the default, and none of these has a
+ * default.
+ */
 const words = <const T extends readonly [string, ...string[]]>(values: T, description: string) =>
   t.UnionEnum(values, { default: undefined, description })
 const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T, description: string) =>
   t.Union([t.UnionEnum(values, { default: undefined }), t.Null()], { description })
 
-/** What the account's own system knows of a number. */
+/** The account's own record of a number. */
 export const Contact = t.Object(
   {
-    id: text('Its id there'),
+    id: text('Its id in that system'),
     name: text('The name of the person'),
     company: text('The company'),
     url: text('A link to it, or `null`'),
-    owner: text('The extension of who is responsible, or `null`'),
+    owner: text('The extension of the person who is responsible, or `null`'),
   },
   closed,
 )
@@ -58,8 +61,7 @@ export const Party = t.Object(
       { pattern: '^\\+[1-9][0-9]{1,14}$' },
     ),
     contact: t.Union([Contact, t.Null()], {
-      description:
-        'What the look-up of contacts found of an outside number; `null` without one, or if it found nothing',
+      description: 'The contact that was found for an outside number; `null` without a look-up, or if it found none',
     }),
   },
   closed,
@@ -89,7 +91,7 @@ export const CallQueue = t.Object(
   {
     name: t.String({ description: 'The name of the queue' }),
     position: t.Union([Type.Integer(), t.Null()], {
-      description: 'The position of the caller in it, as the PBX reported it; `null` if it did not',
+      description: 'The position of the caller, if the PBX reported it; else `null`',
     }),
     wait_duration: seconds('Whole seconds in the queue; `null` until that is over'),
   },
@@ -104,8 +106,8 @@ export const Call = t.Object(
         "The PBX's own id (Asterisk Linkedid, FreeSWITCH uuid of the first channel), for finding the call there",
     }),
     merged_from: t.Array(t.String({ form: UUID }), { description: 'The ids of calls that were merged into this one' }),
-    merged_into: text('The id of the call that this one was merged into and in which it went on; else `null`', UUID),
-    parent_id: text('Of a consultation: the id of the call for which it was made; else `null`', UUID),
+    merged_into: text('The id of the call into which this one was merged; else `null`', UUID),
+    parent_id: text('If this is a consultation, the id of the call for which it was made; else `null`', UUID),
     direction: words(DIRECTIONS, '`inbound`: from outside. `outbound`: to outside. `internal`: within the PBX'),
     state: words(
       CALL_STATES,
@@ -115,11 +117,11 @@ export const Call = t.Object(
     from: described(Party, 'Who called'),
     to: described(
       Party,
-      'Who was called: of an inbound call the dialled number, of an internal call the extension, of an outbound call the ' +
-        'number as sent to the trunk',
+      'Who was called: the dialled number of an inbound call, the extension of an internal one, the number as sent to the ' +
+        'trunk of an outbound one',
     ),
-    did: text('The outside number that was called, of an inbound call; else `null`'),
-    started_at: time('When the call started; `null` if that was not seen'),
+    did: text('The dialled outside number of an inbound call; else `null`'),
+    started_at: time('When the call started; `null` if its start was missed'),
     answered_at: time('When the first person answered; never an IVR, a queue or voicemail'),
     ended_at: time('When the call ended; `null` while it is up'),
     duration: seconds('Whole seconds from the start to the end'),
@@ -127,32 +129,32 @@ export const Call = t.Object(
     talk_duration: seconds('Whole seconds from the answer to the end'),
     result: wordsOrNull(
       CALL_RESULTS,
-      '`answered`: a person answered. `no_answer`: nobody did, or the call was declined. `busy`: the called party was ' +
+      '`answered`: a person answered. `no_answer`: nobody answered, or the call was declined. `busy`: the called party was ' +
         'busy. `cancelled`: the caller gave up. `failed`: it could not be set up. `voicemail`: voicemail answered. `null` ' +
         'while the call is up',
     ),
-    answered_by: party('The party that answered first; `null` if none did'),
+    answered_by: party('The party that answered first; `null` if nobody answered'),
     handled_by: t.Array(Party, {
       description: 'The parties that handled the call, in order; the last one owns it',
     }),
-    queue: t.Union([CallQueue, t.Null()], { description: 'The last queue that the call was in, or `null`' }),
-    transfers: Type.Integer({ minimum: 0, description: 'How many transfers there were so far' }),
+    queue: t.Union([CallQueue, t.Null()], { description: 'The last queue of the call, or `null`' }),
+    transfers: Type.Integer({ minimum: 0, description: 'The number of transfers so far' }),
     recorded: t.Boolean({ description: 'Whether a recording has started' }),
     hangup: t.Union([Hangup, t.Null()], { description: 'How the call ended; `null` while it is up' }),
     variables: t.Record(t.String(), t.String(), { description: 'The channel variables that the operator chose' }),
     missed: t.Union([t.Boolean(), t.Null()], {
       description:
-        "At the end of an inbound or internal call: whether none of the PBX's own people answered it. `null` before, and " +
-        'of other calls',
+        'Whether no extension of the PBX answered an inbound or internal call. `null` before its end, and for ' +
+        'other calls',
     }),
     missed_by: t.Array(Party, {
-      description: 'Of a missed call: the extensions that were tried, in order; else empty',
+      description: 'The extensions that a missed call tried, in order; else empty',
     }),
     stages_omitted: Type.Integer({
       minimum: 0,
-      description: 'How many stages were left out because the body would be too large',
+      description: 'The number of stages left out because the body would be too large',
     }),
-    partial: t.Boolean({ description: 'Whether its beginning, an answer or its end was not seen' }),
+    partial: t.Boolean({ description: 'Whether its start, an answer or its end was missed' }),
   },
   closed,
 )
@@ -164,7 +166,7 @@ export const Stage = t.Object(
     parent_id: text('The id of the group or queue to which it belongs, or `null`', UUID),
     kind: words(
       STAGE_KINDS,
-      '`user`: an extension. `external`: an outside number. `group`: several that ring together. `queue`: a queue',
+      '`user`: an extension. `external`: an outside number. `group`: several parties that ring together. `queue`: a queue',
     ),
     target: text(
       'The extension, the outside number, the name of the queue, or the dialplan extension that rang the group',
@@ -172,10 +174,10 @@ export const Stage = t.Object(
     name: text('The display name of the target, or `null`'),
     attempt: Type.Integer({
       minimum: 1,
-      description: 'The number of this attempt to reach the same target within the call',
+      description: 'Counts the attempts at this target within the call: 1, 2, …',
     }),
     started_at: time('When it was dialled'),
-    answered_at: time('When it was answered; `null` if it was not'),
+    answered_at: time('When it was answered, or `null`'),
     ended_at: time('When it stopped ringing, or when that party left the call'),
     ring_duration: seconds('Whole seconds from the first ringing; 0 if it did not ring'),
     talk_duration: seconds('Whole seconds from the answer to the end'),
@@ -200,9 +202,9 @@ export const Transfer = t.Object(
     kind: words(['blind', 'attended'], '`blind`: without a consultation. `attended`: after one'),
     by: described(Party, 'The party that transferred the call'),
     transferee: party('The party that was transferred, or `null`'),
-    to: described(Party, 'The target; of a blind transfer what was dialled'),
+    to: described(Party, 'The target; for a blind transfer the dialled number'),
     call_id: id('The id of the call that goes on'),
-    other_call_id: text('Of an attended transfer: the id of the call that was merged into it; else `null`', UUID),
+    other_call_id: text('For an attended transfer the id of the call that was merged into it; else `null`', UUID),
   },
   closed,
 )
@@ -217,7 +219,7 @@ export const Recording = t.Object(
     duration: seconds('Its length in whole seconds'),
     started_at: time('When it started'),
     ended_at: time('When it ended'),
-    /** Present if the PBX URL has the place of the recordings' files. */
+    /** Present if the PBX URL says where the recordings' files are. */
     url: t.Optional(text('A link to the recording, or `null`', { format: 'uri' })),
   },
   closed,
@@ -234,7 +236,7 @@ const head = {
   id: eventId,
   sequence: Type.Integer({
     minimum: 1,
-    description: 'The place of the event among those of its call: 1, 2, 3, … without gaps',
+    description: 'The number of the event within its call: 1, 2, 3, … without gaps',
   }),
   account,
   pbx,
@@ -257,13 +259,14 @@ const body = <const Name extends string, const Extra extends Parameters<typeof t
     closed,
   )
 
-/** Of no call: neither `call` nor `sequence`. */
+/** Events of states belong to no call: neither `call` nor `sequence`. */
 const stateHead = {
   id: eventId,
   account,
   pbx,
   resync: t.Boolean({
-    description: 'Whether it was noticed when the PBX was asked for its lists, after a connection was made',
+    description:
+      'Whether the change was found in the lists that a PBX sends after a connection, not reported by an event',
   }),
 }
 const stateBody = <const Name extends string, const Extra extends Parameters<typeof t.Object>[0]>(
@@ -304,9 +307,9 @@ export const BODIES = {
 } as const satisfies Readonly<Record<EventKind, TSchema>>
 
 export type EventBody = (typeof BODIES)[EventKind]['static']
-/** The body of an event of a call. */
+/** The body of a call event. */
 export type CallEventBody = (typeof BODIES)[CallEventKind]['static']
-/** The body of an event of a phone, trunk, agent or queue. */
+/** The body of an event about a phone, trunk, agent or queue. */
 export type StateEventBody = (typeof BODIES)[StateEventKind]['static']
 
 /** The record of a saved call, as `GET /call/{id}` returns it. */
@@ -329,11 +332,10 @@ export type CallEvent = {
   readonly atUs: number
   readonly body: CallEventBody
   /**
-   * The stages that filters of webhooks go by, since the body has not all of them: the one that it is about, or all so
-   * far.
+   * The stages that filters check, which a body does not have in full: the stage of the event, or all stages so far.
    */
   readonly dialled?: readonly Dialled[]
-  /** The E.164 form of the call's `did`, for the same purpose. */
+  /** The E.164 form of the call's `did`, also for filters. */
   readonly didE164?: string | null
 }
 

@@ -1,62 +1,62 @@
 import type { StageResult } from '../lib/call-enums.ts'
 
 /**
- * Signals are the language of every connector: facts about channels (legs), in the words of neither PBX. `atUs` is when
- * it happened (the PBX's stamp corrected by its clock's offset, else the arrival), `arrivedUs` when it reached us:
- * settling runs on the latter.
+ * Signals are the language of all connectors: facts about channels (legs), neutral between PBXs. `atUs` is the time of
+ * the fact (the PBX's time stamp corrected by its clock offset, else the arrival time); `arrivedUs` is its arrival
+ * here, the time base of settling.
  */
 export type At = { readonly atUs: number; readonly arrivedUs: number }
 
 /** The party at the far end of a channel. `virtual`: half of a Local or loopback channel, never seen outside. */
 export type Endpoint = {
   readonly kind: 'extension' | 'external' | 'virtual'
-  /** The extension, or the outside number; `null` when it is not known (anonymous). */
+  /** The extension, or the outside number; `null` if unknown (anonymous). */
   readonly number: string | null
   readonly name: string | null
 }
 
-/** A channel as a PBX lists it when it is asked what is up. */
+/** A channel in the list that a PBX gives on request. */
 export type SnapshotChannel = {
   readonly id: string
-  /** The PBX's id of the call it belongs to, if it has such. */
+  /** The PBX's id of the channel's call, if it has one. */
   readonly linkedId: string | null
   readonly endpoint: Endpoint
-  /** The number that was dialled, if the channel is a caller's. */
+  /** The dialled number, if the channel is a caller's. */
   readonly dialledNumber: string | null
-  /** It was dialled by the PBX; `source` is the channel that dialled it, where the snapshot has it. */
+  /** The PBX dialled this channel; `source` is the dialling channel, if the snapshot has it. */
   readonly callee: boolean
   readonly source: string | null
-  /** The PBX rang it for no other channel, and it has dialled another one itself. */
+  /** The PBX rang this channel by itself, and the channel has dialled another one. */
   readonly originated?: boolean
-  /** Of a virtual channel: its other half, and which half this is. */
+  /** Present in a virtual channel: its other half, and which half this is. */
   readonly pair?: { readonly id: string; readonly half: 1 | 2 }
   readonly up: boolean
   readonly ringing: boolean
-  /** Its party has put the other one on hold; absent where the snapshot does not have it. */
+  /** Its party has put the other one on hold; absent if the snapshot does not report it. */
   readonly onHold?: boolean
   readonly bridge: string | null
-  /** Creation of the channel; `null` if the snapshot does not have it. */
+  /** When the channel was created; `null` if the snapshot does not report it. */
   readonly startedUs: number | null
-  /** The value by which it shows its customer, where the PBX serves several. */
+  /** The channel's tenant value, if the PBX serves several customers. */
   readonly tenant?: string | null
 }
 
 /** The end of a channel. */
 export type End = {
-  /** Q.850, `null` if the PBX gave none. */
+  /** The Q.850 cause, `null` if the PBX gave none. */
   readonly code: number | null
-  /** The result that the end means for a dial that nobody answered. */
+  /** The result of an unanswered dial that ends like this. */
   readonly result: StageResult
-  /** The PBX stopped this channel itself, when its dial was over: the reason is to be found elsewhere. */
+  /** The PBX stopped this channel itself when its dial was over: the reason is elsewhere. */
   readonly withdrawn: boolean
   /** A transfer that explains this end may still be reported. */
   readonly mayTransfer: boolean
-  /** Number it was forwarded to. */
+  /** The number to which the call was forwarded. */
   readonly forwardedTo: string | null
 }
 
 export type ChannelSignal =
-  /** First sight of a channel. `originated`: the PBX makes it itself, for nobody's call (click-to-call). */
+  /** A new channel. `originated`: the PBX creates it by itself, for no caller (click-to-call). */
   | {
       readonly kind: 'channel'
       readonly id: string
@@ -64,22 +64,22 @@ export type ChannelSignal =
       readonly endpoint: Endpoint
       readonly dialledNumber: string | null
       readonly originated: boolean
-      /** The number shown to the party that is rung. */
+      /** The number that the rung party sees. */
       readonly shown: string | null
-      /** The value by which it shows its customer, where the PBX serves several. */
+      /** The channel's tenant value, if the PBX serves several customers. */
       readonly tenant?: string | null
     }
-  /** A channel that seemed to be originated called in by itself. */
+  /** A channel that seemed to be originated turned out to be a caller's. */
   | { readonly kind: 'called_in'; readonly id: string }
-  /** That value of a channel is another now. */
+  /** The channel's tenant value has changed. */
   | { readonly kind: 'tenant'; readonly id: string; readonly value: string }
-  /** The PBX now counts the channel to another call. */
+  /** The PBX now counts the channel as part of another call. */
   | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
   /** The channel is in another extension of the dialplan. */
   | { readonly kind: 'extension_changed'; readonly id: string; readonly extension: string }
-  /** The extension at which the channel is rings several phones, at once or in turn: a group of its own. */
+  /** The channel's extension rings several phones, at once or in turn: a group of its own. */
   | { readonly kind: 'group'; readonly id: string; readonly place: string }
-  /** The extension at which the channel was when it made the dials whose `place` was to follow. */
+  /** The extension from which the channel made the dials that were reported with `placeFollows`. */
   | { readonly kind: 'dialled_from'; readonly id: string; readonly place: string }
   /** Two halves of a Local or loopback channel: `one` is dialled, `two` runs the dialplan. */
   | { readonly kind: 'pair'; readonly one: string; readonly two: string }
@@ -89,45 +89,45 @@ export type ChannelSignal =
       readonly dest: string
       readonly endpoint: Endpoint
       readonly shown: string | null
-      /** The dialplan extension that dials, where the PBX reports it with the dial. */
+      /** The dialplan extension that dials, if the PBX reports it with the dial. */
       readonly place?: string | null
-      /** The PBX shows that extension with the next event of the dialling channel. */
+      /** The next event of the dialling channel shows that extension. */
       readonly placeFollows?: boolean
-      /** The extension that was called forwards all its calls to this party. */
+      /** The called extension forwards all its calls to this party. */
       readonly forwarded?: boolean
-      /** A queue rings it, or not, where the PBX reports it with each dial. */
+      /** Whether a queue rings it, if the PBX reports that with each dial. */
       readonly byQueue?: boolean
-      /** A conference calls it in: nobody called, and who is called is no caller either. */
+      /** A conference calls this party in: there is no caller, and this party is not one either. */
       readonly forConference?: boolean
-      /** It is rung for a page: who pages meets it in a conference. */
+      /** It is rung for a page; the pager meets it in a conference. */
       readonly paged?: boolean
     }
   | { readonly kind: 'ringing'; readonly id: string }
-  /** The channel is up. For a caller's channel that is the PBX's answer, not a person's. */
+  /** The channel is up. If it is a caller's, the PBX answered, not a person. */
   | { readonly kind: 'up'; readonly id: string }
-  /** A dial is over; `answered` when this party, and no other, got the call. */
+  /** A dial is over; `answered` if this party, and no other, got the call. */
   | {
       readonly kind: 'dial_end'
       readonly source: string | null
       readonly dest: string
       readonly result: StageResult
       readonly forwardedTo: string | null
-      /** It happened before, while nobody listened. */
+      /** It happened earlier, while there was no connection. */
       readonly unseen?: true
-      /** Corrects the end of a dial that was reported before. */
+      /** Corrects the reported end of a dial. */
       readonly amends?: true
     }
-  /** A dial for which the PBX made no channel. */
+  /** A dial for which the PBX created no channel. */
   | { readonly kind: 'dial_failed'; readonly source: string; readonly endpoint: Endpoint; readonly result: StageResult }
   | {
       readonly kind: 'bridged'
       readonly id: string
       readonly bridge: string
-      /** A conference: who is in it does not belong to one call. */
+      /** A conference: its members need not belong to one call. */
       readonly conference: boolean
       /** A place to wait (parking): not a conversation. */
       readonly holding: boolean
-      /** The channel whose place it takes. */
+      /** The channel that this one replaces. */
       readonly insteadOf?: string | null
     }
   | { readonly kind: 'unbridged'; readonly id: string; readonly bridge: string }
@@ -137,7 +137,7 @@ export type ChannelSignal =
       readonly transferer: string | null
       readonly transferee: string | null
       readonly to: string
-      /** The transferer goes there too, and stays in the call (three-way). */
+      /** The transferer joins too, and stays in the call (three-way). */
       readonly stays?: boolean
     }
   | {
@@ -145,14 +145,14 @@ export type ChannelSignal =
       readonly transferers: readonly string[]
       readonly transferee: string | null
       readonly target: string | null
-      /** A three-way call: who brought the others together stays in it. */
+      /** A three-way call: the party that brought the others together stays in it. */
       readonly stays?: boolean
-      /** The target was reached through a virtual channel, which goes with the transferer. */
+      /** The target was reached through a virtual channel, which ends with the transferer. */
       readonly through?: boolean
     }
   /**
-   * The channel was parked: in which place, by whom (`null`: by itself), and what would have been dialled to transfer
-   * it there.
+   * The channel was parked: the slot, who parked it (`null`: itself), and the number whose dialling would have parked
+   * it by a transfer.
    */
   | {
       readonly kind: 'parked'
@@ -162,25 +162,29 @@ export type ChannelSignal =
       readonly to: string
     }
   /**
-   * The channel took over a call that was not its own: pick-up, parking retrieved, intercept. `through`: what it took
-   * is not the caller's channel but a virtual half behind which a member of a group was rung.
+   * The channel took over another call: a pick-up, a retrieved parking, an intercept. `through`: `into` is not the
+   * caller's channel but a virtual half behind which a member of a group was rung.
    */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
-  /** A party that took over calls, as an agent who stays on the line does, has left the last one and waits again. */
+  /**
+   * A party that takes over one call after the other (an agent who stays on the line) has left the last one and waits.
+   */
   | { readonly kind: 'waits_again'; readonly id: string }
-  /** `entry` names this way through the queue, where the PBX does: its end may be reported after the next one began. */
+  /**
+   * `entry` identifies this visit to the queue, if the PBX does: its end may be reported after the next one has begun.
+   */
   | {
       readonly kind: 'queue_joined'
       readonly id: string
       readonly queue: string
-      /** Its display name, where the PBX has one. */
+      /** The queue's display name, if the PBX has one. */
       readonly name?: string | null
       readonly position: number | null
       readonly entry?: string | null
     }
   /**
-   * `queue`: its name, `null` where the PBX does not report it: the one that was joined last. `final`: the PBX gives
-   * the reason with it; else a better one may follow.
+   * `queue`: its name; `null` if the PBX does not report it, for the queue that was joined last. `final`: this is the
+   * reason; otherwise a better one may follow.
    */
   | {
       readonly kind: 'queue_left'
@@ -194,7 +198,9 @@ export type ChannelSignal =
   /** Voicemail answered, or a conference was entered. */
   | { readonly kind: 'voicemail'; readonly id: string }
   | { readonly kind: 'conference'; readonly id: string; readonly conference: string }
-  /** `whileBridged`: it records only while the channel is in a bridge. `appends`: to what the file has already. */
+  /**
+   * `whileBridged`: it records only while the channel is in a bridge. `appends`: to the present content of the file.
+   */
   | {
       readonly kind: 'recording_started'
       readonly id: string
@@ -209,18 +215,18 @@ export type ChannelSignal =
       readonly durationMs: number | null
       readonly kept: boolean
     }
-  /** The path of a recording, reported apart from its start. */
+  /** The path of a recording, reported separately from its start. */
   | { readonly kind: 'recording_path'; readonly id: string; readonly path: string }
   | { readonly kind: 'variable'; readonly id: string; readonly name: string; readonly value: string }
-  /** The far end of this channel hung up by itself: the others are hung up by the PBX. */
+  /** The far end of this channel hung up by itself; the PBX hangs up the others. */
   | { readonly kind: 'hangup_requested'; readonly id: string }
   | { readonly kind: 'hangup'; readonly id: string; readonly end: End }
 
 export type ConnectionSignal =
-  /** Logged in. `boot` names this run of the PBX; `first`: the first connection of this process. */
+  /** Logged in. `boot` identifies this run of the PBX; `first`: the first connection of this process. */
   | { readonly kind: 'connected'; readonly first: boolean; readonly boot: string | null }
   | { readonly kind: 'disconnected' }
-  /** A snapshot: all that is up. `uncertain`: channels whose row cannot be trusted; they may be up. */
+  /** A snapshot: all channels that are up. `uncertain`: channels with an unreliable row; they may be up. */
   | { readonly kind: 'snapshot'; readonly channels: readonly SnapshotChannel[]; readonly uncertain?: readonly string[] }
   /** Time passes. */
   | { readonly kind: 'tick' }
@@ -228,15 +234,15 @@ export type ConnectionSignal =
 export type Signal = At & (ChannelSignal | ConnectionSignal)
 
 /**
- * Turns the frames of one connection into signals. It keeps what the protocol scatters over several frames, and does no
- * I/O.
+ * Translates the frames of one connection into signals. Collects facts that the protocol spreads over several frames;
+ * does no I/O.
  */
 export type Translator<Frame> = {
   event(frame: Frame, arrivedUs: number): Signal[]
   /**
-   * Turns the rows of a complete snapshot into signals. Channels that were `created` while it was requested are left
-   * out: the events that wait behind the snapshot report all of them. Of those that are `uncertain` there is no row
-   * that can be trusted.
+   * Translates the rows of a complete snapshot into signals. Channels that were `created` during the request are left
+   * out, since the events that wait behind the snapshot report all of them. Channels in `uncertain` have no reliable
+   * row.
    */
   snapshot(
     rows: readonly Frame[],
@@ -244,6 +250,6 @@ export type Translator<Frame> = {
     created?: ReadonlySet<string>,
     uncertain?: readonly string[],
   ): Signal[]
-  /** Returns the signals of events that waited for others, once they have waited long enough. */
+  /** Returns the signals of events that have waited long enough for others. */
   release?(nowUs: number): Signal[]
 }

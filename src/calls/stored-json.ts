@@ -2,30 +2,30 @@ import { type TSchema, TypeGuard } from '@sinclair/typebox'
 import { BODIES, type CallEventBody, CallRecord, type EventBody } from './event.ts'
 import { isOfCall } from './event-subject.ts'
 
-// Reading the JSON of records and bodies that an earlier version may have stored. Keys are only ever added to them, so
-// a key that is missing is younger than the text: it gets the value that stands for "unknown" in its schema.
+// Reads the JSON of records and bodies, which an earlier version may have stored. Keys are only ever added, so a
+// missing key is younger than the text: it gets the value that means "unknown" in its schema.
 
 /** Parses the stored record of a call. */
 export function readCallRecord(json: string): CallRecord {
-  // Stored by ourselves: it has this shape, but for the keys that came later.
+  // This program stored it: it has this shape, except for keys that were added later.
   return completed(CallRecord, JSON.parse(json)) as CallRecord
 }
 
 /** Parses the stored body of an event that was not erased. */
 export function readEventBody(json: string): EventBody {
-  // Stored by ourselves, as above.
+  // This program stored it, as above.
   const body: EventBody = JSON.parse(json)
   return completed(BODIES[body.data.name], body) as EventBody
 }
 
-/** Parses the stored body of an event of a call that was not erased. @throws Error if it is of no call. */
+/** Parses the stored body of a call event that was not erased. @throws Error if it belongs to no call. */
 export function readCallEventBody(json: string): CallEventBody {
   const body = readEventBody(json)
   if (!isOfCall(body)) throw new Error('an event of a call has no call')
   return body
 }
 
-/** Returns a value with all keys of its schema. */
+/** Returns a value with all keys of its schema added. */
 export function completed(schema: TSchema, value: unknown): unknown {
   if (value === null || value === undefined) return value
   if (TypeGuard.IsUnion(schema)) {
@@ -43,11 +43,11 @@ export function completed(schema: TSchema, value: unknown): unknown {
   return { ...value, ...Object.fromEntries(keys) }
 }
 
-/** Returns what a key holds when nothing is known of it. A schema without such a value cannot be added later. */
+/** Returns the value that means "unknown" in a schema. A key whose schema has none cannot be added later. */
 export function unknownOf(schema: TSchema): unknown {
   if (TypeGuard.IsUnion(schema) && schema.anyOf.some((one) => TypeGuard.IsNull(one))) return null
   if (TypeGuard.IsArray(schema)) return []
   if (TypeGuard.IsRecord(schema)) return {}
   if (TypeGuard.IsInteger(schema) && schema.minimum === 0) return 0
-  throw new Error('a stored text lacks a key that has no value for "unknown"')
+  throw new Error('stored JSON lacks a key whose schema has no value for "unknown"')
 }

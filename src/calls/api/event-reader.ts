@@ -7,31 +7,31 @@ import type { Store } from '../../store/store.ts'
 
 /**
  * Reads an account's events back, for `GET /event`. A client that has read to the end can wait for the next event: it
- * costs a promise and a timer, and is woken when events are stored. Ids grow with the order in which events become
- * visible, so a position that was given out never has to be read before.
+ * costs a promise and a timer, and is woken when events are stored. Ids grow in the order in which events become
+ * visible, so nothing before a cursor ever has to be read again.
  */
 export type EventReader = {
   /**
-   * Returns events behind a cursor, or the oldest cursor when events behind the given one were deleted, or it is of
-   * another history than the store's: a backup was restored, or a standby took over that lacked events.
-   * @throws Fault 422 when the cursor is not one of the account, 429 when too many wait.
+   * Returns the events behind a cursor. Returns the oldest usable cursor instead when events behind the given one were
+   * deleted, or when the store has another history: a backup was restored, or a standby without the newest events took
+   * over. @throws Fault 422 for a cursor of another account, 429 when too many clients wait.
    */
   read(accountId: number, request: EventRequest): Promise<EventPage | EventsGone>
-  /** Wakes those who wait for events of these accounts; of all without any. */
+  /** Wakes the clients that wait for events of these accounts; all clients without an argument. */
   wake(accountIds?: ReadonlySet<number>): void
   /** Returns the accounts whose events a client waits for. */
   accounts(): number[]
-  /** How many wait. */
+  /** Returns the number of clients that wait. */
   waiting(): number
-  /** Answers all who wait. */
+  /** Answers all clients that wait. */
   stop(): Promise<void>
 }
 
 export type EventRequest = {
-  /** The cursor behind which is read; without one from the first event that is kept, `now`: from now on. */
+  /** Only events behind this cursor are read. Absent: from the oldest kept event; `now`: from now on. */
   readonly after?: string | undefined
   readonly limit: number
-  /** How long to wait for one when there is none. */
+  /** How long to wait for an event when there is none yet. */
   readonly waitMs: number
   readonly names?: readonly string[] | undefined
   readonly callId?: string | undefined
@@ -39,20 +39,20 @@ export type EventRequest = {
   readonly signal?: AbortSignal
 }
 
-/** Why a cursor is of no use any more, and the one from which all events are there. */
+/** Why a cursor is no longer usable, and a cursor from which no event is missing. */
 export type EventsGone = { readonly gone: 'deleted' | 'other history'; readonly oldestCursor: string }
 export type EventPage = { readonly items: readonly EventItem[]; readonly nextCursor: string }
 
-/** An event behind which is read. `history` is `undefined` in cursors of earlier versions. */
+/** A position in the list: the events behind it are read. `history` is `undefined` in cursors of earlier versions. */
 type Position = { readonly id: number; readonly history: number | undefined }
 
 /** Events per read, to let other work run in between. */
 const READ_AT_ONCE = 100
-/** A page of large bodies is short of its limit: a body may have 256 KB. */
+/** Ends a page early when bodies are large: one may have 256 KB. */
 const MAX_PAGE_CHARS = 4 * 1024 * 1024
-/** The most that is read for one page. If nothing matches, the response is empty, with a cursor that has advanced. */
+/** The most reads for one page. If nothing matched by then, the response is empty and its cursor has advanced. */
 const MAX_PARTS = 100
-/** Of an account. */
+/** The most clients that wait for events of one account. */
 const MAX_WAITING = 1_000
 
 /** Creates the reader of stored events, for `GET /event`. */
@@ -81,7 +81,7 @@ export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
       for (;;) {
         const wakes = waiters.wakes()
         const { items, lastId, isEnd } = await readPage(log, { ...request, accountId, afterId })
-        // After reading: what was deleted meanwhile may be missing.
+        // Read after the events, since events may have been deleted in between.
         const { oldestId, newestId } = await log.eventGetBounds(accountId)
         const [found, lastHistory] = await log.eventGetHistories([afterId, lastId])
         const isOther = afterId > newestId || (history !== undefined && history !== found)
@@ -92,7 +92,7 @@ export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
           return { items, nextCursor: await cursorAt(accountId, lastId, lastHistory) }
         afterId = lastId
         history = lastHistory
-        // Else something was stored meanwhile: it is read first.
+        // Otherwise events were stored in the meantime: read them first.
         if (wakes === waiters.wakes()) await waiters.wait(accountId, leftMs, signal)
       }
     },
@@ -106,25 +106,29 @@ export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
   }
 }
 
-/** Creates the list of those who wait for events, by their account. */
+/** Creates the list of waiting clients by account. */
 function createWaiters() {
   const waiters = new Map<number, Set<() => void>>()
   let wakes = 0
 
   return {
-    /** Counts the calls of `wake`: shows whether something was stored since it was read last. */
+    /** Counts the calls of `wake`, so that a reader notices events that were stored after its last read. */
     wakes: () => wakes,
     wake(accountIds: Iterable<number> = [...waiters.keys()]): void {
       wakes += 1
       for (const accountId of accountIds) for (const waiter of [...(waiters.get(accountId) ?? [])]) waiter()
     },
-    /** Resolves when it is woken, the time is over, or the client has gone. */
+    /** Resolves on a wake-up, when the time is over, or when the client has gone. */
     async wait(accountId: number, ms: number, signal: AbortSignal | undefined): Promise<void> {
       const mine = waiters.get(accountId) ?? new Set<() => void>()
       if (mine.size >= MAX_WAITING)
-        throw new Fault('too_many_requests', `${MAX_WAITING} readers of this account wait already. Try again later.`, {
-          headers: { 'retry-after': '5' },
-        })
+        throw new Fault(
+          'too_many_requests',
+          `${MAX_WAITING} clients wait for events of this account already. Try again later.`,
+          {
+            headers: { 'retry-after': '5' },
+          },
+        )
       waiters.set(accountId, mine)
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, ms)
@@ -134,7 +138,7 @@ function createWaiters() {
       clearTimeout(timer)
       mine.delete(resolve)
       if (mine.size === 0 && waiters.get(accountId) === mine) waiters.delete(accountId)
-      // Of many that are woken together each has a turn of its own.
+      // Clients that are woken together continue one after the other.
       await nextTurn()
     },
     accounts: () => [...waiters.keys()],
@@ -144,7 +148,7 @@ function createWaiters() {
 
 type Part = { readonly items: readonly EventItem[]; readonly lastId: number; readonly isEnd: boolean }
 
-/** Reads the events behind one until the page is full, or there are no more. */
+/** Reads events until the page is full or there are none left. */
 async function readPage(
   log: Store['log'],
   { accountId, afterId, limit, names, callId }: EventRequest & { accountId: number; afterId: number },
@@ -165,7 +169,7 @@ async function readPage(
   return { items, lastId, isEnd }
 }
 
-/** @throws Fault 422 when the text is not a cursor that this account was given. */
+/** Returns the position of a cursor. @throws Fault 422 for a text that is no cursor of this account. */
 function readPosition(ids: OpaqueIds, accountId: number, after: string): Position {
   const found = ids.read('eventCursor', after)
   if (found !== undefined && found.accountId === accountId) return { id: found.id, history: found.history }
@@ -177,5 +181,8 @@ function readPosition(ids: OpaqueIds, accountId: number, after: string): Positio
   return { id, history: ids.wasPlain(id) ? undefined : NO_HISTORY }
 }
 
-/** Cursors of earlier versions end where this one began: later ones are of a store that was restored since. */
+/**
+ * Cursors of earlier versions end at the id where this version began: larger ids belong to a store that was restored
+ * since.
+ */
 const NO_HISTORY = -1

@@ -7,7 +7,7 @@ import type { Changes } from '../tracker/tracker.ts'
 
 // Events, calls and recordings as they are stored.
 
-/** Makes the link to a recording that goes out; `null` where there can be none. */
+/** Returns the public link to a recording; `null` if it can have none. */
 export type UrlOf = (ref: RecordingRef) => string | null
 
 type BatchSource = {
@@ -19,7 +19,7 @@ type BatchSource = {
   readonly nowSteadyUs: number
 }
 
-/** Returns events and changes of live calls as one batch; each account's part has the events of its calls. */
+/** Returns events and changes of live calls as one batch, grouped by account. */
 export function callBatch(events: readonly CallEvent[], changes: Changes, source: BatchSource): CallBatch {
   const { pbx, accountIdOf, urlOf, nowUs, nowSteadyUs } = source
   const eventsOf = Map.groupBy(events, ({ body }) => body.data.account)
@@ -30,13 +30,13 @@ export function callBatch(events: readonly CallEvent[], changes: Changes, source
     const own = eventsOf.get(account) ?? []
     const merged = mergedOf.get(account) ?? []
     const accountId = accountIdOf(account)
-    if (accountId === undefined) throw new Error(`the account ${account} of a call is not known`)
+    if (accountId === undefined) throw new Error(`the account ${account} of a call is unknown`)
     parts.push({
       accountId,
       events: own.map((event) => newEvent(event, urlOf)),
       saved: [...merged.map(({ record }) => savedRecord(record, nowUs)), ...own.flatMap(savedCall)],
     })
-    // Without links the files of the PBX cannot be read: nothing is awaited of them.
+    // Without links the PBX's files cannot be read, so no file is awaited.
     if (urlOf !== undefined) recordings.push(...own.flatMap((event) => newRecordings(event, accountId)))
   }
   const live = changes.changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
@@ -56,10 +56,10 @@ export function newEvent(event: CallEvent, urlOf?: UrlOf): NewEvent {
   }
 }
 
-/** Contacts that make a body too large are left out: the tracker has made room for all else. */
+/** Contacts are left out of a body that would be too large; the tracker has limited everything else. */
 function bodyText(body: EventBody): string {
   const text = JSON.stringify(body)
-  // A character takes three bytes at most.
+  // A quick check first: a character takes at most three bytes.
   if (text.length * 3 <= MAX_BODY_BYTES || Buffer.byteLength(text) <= MAX_BODY_BYTES) return text
   return JSON.stringify(body, (key, value) => (key === 'contact' ? null : value))
 }
@@ -89,7 +89,8 @@ function savedRecord(record: CallRecord, savedUs: number): SavedCall {
 }
 
 /**
- * Returns the recordings of the call that an event saves, as far as their paths are known: their files are awaited now.
+ * Returns the recordings of the call that an event saves, if their paths are known: their files are awaited from now
+ * on.
  */
 export function newRecordings({ body: { data }, atUs, sequence }: CallEvent, accountId: number): RecordingRecord[] {
   if (data.name !== 'call_saved') return []

@@ -17,7 +17,7 @@ import type { EventPage, EventReader, EventsGone } from './event-reader.ts'
 const PAGE_SIZE = 100
 const MAX_PAGE_SIZE = 1_000
 const MAX_WAIT_S = 30
-/** The server's idle timeout must not cut off one that waits. */
+/** The server's idle timeout must not end a request that waits for events. */
 const MARGIN_S = 30
 
 /** A body of any kind of event. */
@@ -28,10 +28,10 @@ export const ReadEvent = t.Object({
   id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
   event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
   call_id: t.Union([t.String({ form: UUID }), t.Null()], {
-    description: 'The id of the call; `null` of the event of a phone, trunk, agent or queue',
+    description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
   }),
   sequence: t.Union([Type.Integer({ minimum: 1 }), t.Null()], {
-    description: 'The place among the events of its call; `null` if it is of none',
+    description: 'The number of the event within its call; `null` if it belongs to none',
   }),
   created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
   body: described(AnyBody, 'The body of its requests, as an object'),
@@ -40,7 +40,7 @@ export const ReadEvent = t.Object({
 export const EventList = t.Object({
   items: t.Array(ReadEvent, { description: 'The events, in the order in which they were stored' }),
   next_cursor: t.String({
-    description: 'Where to go on, as `after`. It is always there, and moves on also where a filter matched nothing',
+    description: 'Send it as `after` to continue. Always present; it advances even if a filter matches nothing',
     form: CURSOR,
   }),
 })
@@ -49,7 +49,7 @@ const Query = t.Object({
   after: t.Optional(
     t.String({
       maxLength: 200,
-      description: '`next_cursor` of the page before; `now`: from now on; left out: from the oldest event that is kept',
+      description: '`next_cursor` of the previous page; `now`: from now on; absent: from the oldest kept event',
     }),
   ),
   limit: t.Optional(
@@ -57,7 +57,7 @@ const Query = t.Object({
       minimum: 1,
       maximum: MAX_PAGE_SIZE,
       default: PAGE_SIZE,
-      description: 'How many events at most; there may be fewer, and yet more behind them',
+      description: 'At most this many events; a page may have fewer although more follow',
     }),
   ),
   wait: t.Optional(
@@ -65,7 +65,7 @@ const Query = t.Object({
       minimum: 0,
       maximum: MAX_WAIT_S,
       default: 0,
-      description: 'How many seconds to wait for an event when there is none',
+      description: 'Seconds to wait if there is no event yet',
     }),
   ),
   event: t.Optional(
@@ -75,10 +75,10 @@ const Query = t.Object({
 })
 
 const DESCRIPTION =
-  'For receivers that were away, that cannot be called from outside, or that want to check. Keep `next_cursor` once you have handled ' +
-  'a page, and send it as `after`: no event is ever skipped, since none appears before a cursor that was given out. Events are kept ' +
-  'for the time of `--retention`; those of erased calls are omitted. 410: events after the cursor were deleted, or the store was ' +
-  'restored from a backup that lacks what the cursor has seen.'
+  'For receivers that were down, that cannot be called from outside, or that check for gaps. Store `next_cursor` once ' +
+  'you have handled a page, and send it as `after`: no event is ever skipped, since none appears before a cursor that ' +
+  'was given out. Events are kept for the time of `--retention`; those of erased calls are omitted. 410: events after ' +
+  'the cursor were deleted, or the store was restored from a backup that lacks events before the cursor.'
 
 /** Creates `GET /event`: the account's events in the order in which they were stored. */
 export function eventRoutes(auth: AuthService, events: EventReader) {
@@ -102,7 +102,7 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
             signal: AbortSignal.any([request.signal, revoked.signal]),
           })
           .finally(unwatch)
-        // Who logged out while it waited gets nothing that came then.
+        // A client that logged out while it waited gets none of the events that came since.
         if (revoked.signal.aborted) await requireSession(auth, bearer)
         if ('gone' in page) throw gone(page)
         set.headers['content-type'] = 'application/json'
@@ -123,15 +123,13 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
 
 const GONE = {
   deleted: 'Events after this cursor were deleted.',
-  'other history': 'The store has lost what this cursor has seen: a backup was restored, or a standby took over.',
+  'other history': 'The store has lost events before this cursor: a backup was restored, or a standby took over.',
 } as const
 
 const gone = ({ gone, oldestCursor }: EventsGone) =>
-  new Fault('gone', `${GONE[gone]} The oldest cursor that can be read from is ${oldestCursor}`)
+  new Fault('gone', `${GONE[gone]} The oldest usable cursor is ${oldestCursor}`)
 
-/**
- * The bodies are stored as the JSON that they are: reading and writing them again would cost more than all the rest.
- */
+/** Bodies are stored as JSON text: parsing and serializing them again would cost more than the rest of the request. */
 function textOf({ items, nextCursor }: EventPage): string {
   const result = `{"items":[${items.map(itemText).join(',')}],"next_cursor":"${nextCursor}"}`
   return `{"status":"success","code":200,"result":${result},"message":"These are the events."}`

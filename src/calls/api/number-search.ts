@@ -7,14 +7,13 @@ type Dependencies = {
   readonly liveCalls: (accountId: number) => Iterable<{ readonly call: Call }>
 }
 
-/** Of a trunk's own number there are more than anybody reads. */
+/** The number of a trunk has more calls than anybody reads. */
 const MAX_CALLS = 1_000
-/** Live calls are made as they are asked for: so many take a millisecond or two, then others have their turn. */
+/** The records of live calls are made on demand: after this many (a millisecond or two) other work gets its turn. */
 const LIVE_AT_ONCE = 100
 
 /**
- * Returns the ids of an account's calls from or to a number, at most 1,000: those that are up, and the newest saved
- * ones.
+ * Returns the ids of an account's calls from or to a number, at most 1,000: the live calls and the newest saved ones.
  */
 export async function findCallsOfNumber(deps: Dependencies, accountId: number, number: string): Promise<string[]> {
   const live: string[] = []

@@ -69,7 +69,7 @@ export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: Ad
         response: responses(CallRecord, 'unauthenticated', 'not_found'),
         detail: {
           summary: 'The record of one call: the call, its stages and recordings',
-          description: 'As it was when the call was saved, after its end.',
+          description: 'As of the moment when the call was saved, after its end.',
           ...about,
         },
       },

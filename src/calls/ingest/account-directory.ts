@@ -1,14 +1,14 @@
 import type { AccountRecord } from '../../store/operations/accounts.ts'
 
-/** The accounts by their names, as they were read last: a call's account must be known without waiting. */
+/** The accounts by name, as of the last read: the account of a call must be known without waiting. */
 export type AccountDirectory = {
-  /** Returns the id of the account that is spelt so, or `undefined`. */
+  /** Returns the id of the account with exactly this name, or `undefined`. */
   get(name: string): number | undefined
-  /** Returns how the account with this name, in any case, is spelt, or `undefined`. One spelt so comes first. */
+  /** Returns the exact name of the account with this name in any case, or `undefined`. An exact match wins. */
   spellingOf(name: string): string | undefined
 }
 
-/** Returns a directory, and the function that gives it the accounts as they are now. */
+/** Returns a directory, and the function that replaces its accounts. */
 export function newAccountDirectory(): { directory: AccountDirectory; set(accounts: readonly AccountRecord[]): void } {
   let ids: ReadonlyMap<string, number> = new Map()
   let spellings: ReadonlyMap<string, string> = new Map()
@@ -19,7 +19,7 @@ export function newAccountDirectory(): { directory: AccountDirectory; set(accoun
     },
     set(accounts) {
       ids = new Map(accounts.map(({ name, id }) => [name, id]))
-      // Of names that differ only in case the oldest counts.
+      // If names differ in case only, the oldest account counts.
       spellings = new Map(accounts.toReversed().map(({ name }) => [name.toLowerCase(), name]))
     },
   }

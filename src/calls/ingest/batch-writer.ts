@@ -3,9 +3,9 @@ import type { Log } from '../../lib/log.ts'
 import type { CallBatch, CallStore, PlacedEvent } from '../../store/operations/calls.ts'
 import { LeaseLost } from '../../store/operations/cluster.ts'
 
-/** Stores batches of one PBX, however long the store cannot be written. */
+/** Stores the batches of one PBX, and retries for as long as the store cannot be written. */
 export type BatchWriter = {
-  /** Stores a batch. Returns where its events were placed, or `undefined` if it was given up. Never rejects. */
+  /** Stores a batch. Returns the places of its events, or `undefined` if it was given up. Never rejects. */
   store(batch: CallBatch): Promise<PlacedEvent[] | undefined>
   /** From now on a batch is given up if the store cannot be written for 5 s. */
   stop(): void
@@ -25,10 +25,13 @@ const LAST_TRY_MS = 5_000
 export function createBatchWriter({ calls, ownership, pbx, log }: BatchWriterOptions): BatchWriter {
   let isStopping = false
 
-  /** Logs a failure. Returns whether the batch is to be tried again. */
+  /** Logs a failure. Returns whether to try the batch again. */
   function isWorthRetry(error: unknown, tries: number, facts: { pbx: string; events: number }): boolean {
     if (error instanceof LeaseLost) {
-      log.warn({ ...facts, err: error }, 'another node watches this PBX now: what was not stored is left to it')
+      log.warn(
+        { ...facts, err: error },
+        'another node has taken over this PBX: it produces the events that are not stored yet',
+      )
       return false
     }
     if (tries === 0)
@@ -37,7 +40,7 @@ export function createBatchWriter({ calls, ownership, pbx, log }: BatchWriterOpt
         'cannot write to the store: events wait in memory and are stored when it can be written again',
       )
     if (!isStopping || tries * RETRY_MS < LAST_TRY_MS) return true
-    log.error(facts, 'stopped while the store cannot be written: these events are lost')
+    log.error(facts, 'stopped although the store cannot be written: these events are lost')
     return false
   }
 

@@ -5,35 +5,38 @@ import { fillBody, fillCall, numbersOf } from './party-contacts.ts'
 
 /** The contacts of the calls of one PBX. */
 export type CallContacts = {
-  /** Begins to look up the numbers that are new in their calls, which wait for that within their budget. */
+  /**
+   * Begins to look up numbers that are new in their calls; the calls wait for the contacts within their account's
+   * budget.
+   */
   note(events: readonly CallEvent[]): void
-  /** The calls whose events wait. */
+  /** The calls whose events are waiting for a contact. */
   readonly waiting: ReadonlySet<string>
-  /** Gives the parties of a body their contacts, as far as they are known by now. */
+  /** Adds the contacts that are known by now to the parties of a body. */
   fill(body: CallEventBody): void
-  /** Gives the parties of a call their contacts. */
+  /** Adds contacts to the parties of a call. */
   fillCall(call: Call): void
   /** Forgets calls that are over. */
   forget(callIds: readonly string[]): void
-  /** Ends all waiting, and lets nothing wait from now on. */
+  /** Ends all waiting, for good. */
   stop(): void
 }
 
 type CallContactsOptions = {
   readonly directory: Pick<ContactDirectory, 'looksUp' | 'begin'>
   readonly accountIdOf: (account: string) => number | undefined
-  /** Called when events of a call wait no more. */
+  /** Called when the events of a call no longer wait. */
   readonly onReleased: () => void
 }
 
 type Known = {
-  /** What was found of each number so far: it is looked up once for a call. */
+  /** The contact of each number so far, so that a number is looked up once per call. */
   readonly contacts: Map<string, Contact | null>
-  /** The look-ups for which the call waits. */
+  /** The number of look-ups for which the call waits. */
   awaited: number
 }
 
-/** Creates the contacts of the calls of a PBX. An account that looks up none costs a look into a map. */
+/** Creates the contacts for the calls of a PBX. For an account without look-ups this costs one access to a map. */
 export function createCallContacts({ directory, accountIdOf, onReleased }: CallContactsOptions): CallContacts {
   const calls = new Map<string, Known>()
   const waiting = new Set<string>()
@@ -60,7 +63,7 @@ export function createCallContacts({ directory, accountIdOf, onReleased }: CallC
     }
   }
 
-  /** Lets a call wait. Returns the function that ends it, which may be called again. */
+  /** Makes a call wait. Returns the function that ends the wait; calling it again does nothing. */
   function wait(callId: string, known: Known, waitMs: number): () => void {
     known.awaited += 1
     waiting.add(callId)

@@ -15,7 +15,7 @@ export type CallRetentionOptions = {
 
 const EVERY_MS = 10 * 60_000
 
-/** Deletes call records that were kept long enough, in small steps. */
+/** Deletes call records at the end of their retention, in small steps. */
 export function startCallRetention(options: CallRetentionOptions): { stop(): Promise<void> } {
   const { maintenance, log, keepMs, mayPrune = () => true, nowUs = wallUs, everyMs = EVERY_MS } = options
   return startPeriodic(everyMs, async (stopped) => {
@@ -26,7 +26,7 @@ export function startCallRetention(options: CallRetentionOptions): { stop(): Pro
       )
       if (pruned > 0) log.info({ pruned }, 'old call records were deleted')
     } catch (error) {
-      log.warn({ err: error }, 'cannot delete old call records: will retry')
+      log.warn({ err: error }, 'cannot delete old call records; will retry')
     }
   })
 }

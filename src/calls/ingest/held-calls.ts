@@ -1,12 +1,12 @@
 import type { CallEvent } from '../event.ts'
 
 /**
- * Calls whose events wait for a contact; pure. An event waits in memory before its commit, and so does the state of its
- * live call: a crash finds the call as it was stored last, as if its events had not been emitted. Whatever the events
- * of a waiting call name goes with it, so that a merged call is never stored without the one that it is part of.
+ * Calls whose events wait for a contact; pure. Waiting events and the state of their live call stay in memory before
+ * the commit: after a crash the call is as it was stored last, as if those events had not been emitted. All calls that
+ * the waiting events name wait too, so that a merged call is never stored without the call that it is part of.
  */
 
-/** Returns the calls that an event names, its own included. */
+/** Returns the ids of all calls that an event names, its own included. */
 function callsOf({ body: { data } }: CallEvent): string[] {
   const { id, merged_from, merged_into } = data.call
   const others = [merged_into, 'transfer' in data ? data.transfer.other_call_id : null]
@@ -14,8 +14,8 @@ function callsOf({ body: { data } }: CallEvent): string[] {
 }
 
 /**
- * Returns the calls whose events may not be stored yet: those that wait, and those that events name together with one.
- * `mergedFrom` returns the calls that were merged into a live one.
+ * Returns the calls whose events may not be stored yet: the waiting calls, and calls that events name together with a
+ * waiting one. `mergedFrom` returns the calls that were merged into a live call.
  */
 export function blockedCalls(
   waiting: ReadonlySet<string>,

@@ -18,7 +18,7 @@ import { blockedCalls } from './held-calls.ts'
 import { createLiveTracker } from './live-tracker.ts'
 import { type CallOwners, openTracker } from './open-tracker.ts'
 
-/** The tracker of one PBX, with the way of its events to the store. */
+/** The tracker of one PBX, connected to the store. */
 export type Ingest = {
   /**
    * Feeds signals to the tracker; events are stored in the background. Returns `false` if the queue is full: the
@@ -27,15 +27,15 @@ export type Ingest = {
   feed(signals: readonly Signal[]): boolean
   /** Returns the number of events that were emitted and are not on disk yet. */
   readonly pendingEvents: () => number
-  /** The calls of an account that are up, each made as it is asked for. */
+  /** Returns the live calls of an account, each made on demand. */
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
-  /** Returns how many calls are up, for each account that has some. */
+  /** Returns the number of live calls of each account that has any. */
   readonly liveCallCounts: () => ReadonlyMap<number, number>
-  /** Returns whether a channel that was up lacked in the last snapshot: the next one decides. */
+  /** Returns whether the last snapshot lacked a channel that was up: the next snapshot decides. */
   readonly isAnyMissing: () => boolean
-  /** Calls that are not saved yet. */
+  /** Returns the number of calls that are not saved yet. */
   readonly open: () => number
-  /** Calls that were ended as `unknown` because too many were up. */
+  /** Returns the number of calls that were ended as `unknown` because too many were live. */
   readonly endedEarly: () => number
   /** Stores the remaining events and stops. */
   stop(): Promise<void>
@@ -43,42 +43,42 @@ export type Ingest = {
 
 export type IngestOptions = CallOwners & {
   readonly calls: Store['calls']
-  /** The events of the calls that are taken over. */
+  /** The stored events of live calls, needed when the calls are taken over. */
   readonly history: Pick<Store['log'], 'eventListOfCall'>
   readonly ownership: Ownership
   readonly pbx: string
-  /** The country in which numbers are dialled (`UZ`): they have an E.164 form then. */
+  /** The country in which numbers are dialled (`UZ`), for their E.164 form. */
   readonly country?: string | undefined
   readonly onStored: (stored: readonly StoredEvent[]) => void
   /** Called when signals are accepted again: a snapshot of the PBX is needed. */
   readonly onMissed: () => void
-  /** Called when a signal made the tracker fail and was left out: a snapshot of the PBX is needed. */
+  /** Called when a signal made the tracker fail and was skipped: a snapshot of the PBX is needed. */
   readonly onFault: () => void
-  /** Called with the values of calls that began and are nobody's: they name no account, or are `null`. */
+  /** Called with the tenant values of new calls that no account gets; `null` if a call shows none. */
   readonly onWithoutAccount?: (tenants: readonly (string | null)[]) => void
-  /** The contacts of the accounts. */
+  /** Contacts of the accounts' callers. */
   readonly contacts?: ContactDirectory | undefined
-  /** Makes the link to a recording, or `null`. Without it the files of the PBX cannot be read. */
+  /** Returns the link to a recording, or `null`. Absent: the files of the PBX cannot be read. */
   readonly urlOf?: UrlOf | undefined
   readonly log: Log
-  /** Events that wait for the store at the most. */
+  /** The most events that wait for the store. */
   readonly maxPending?: number
   readonly newId?: NewId
   readonly nowUs?: NowUs
-  /** The steady clock of calls and deliveries: settling must not take longer when the wall clock is set. */
+  /** The steady clock of calls and deliveries: a change of the wall clock must not delay settling events. */
   readonly clock: Clock
 }
 
 /**
- * Some 6 KB each, so some 240 MB: while the store cannot be written this much waits in memory, then signals are turned
- * away and asked for later.
+ * Some 240 MB at 6 KB each. While the store cannot be written, this many events wait in memory; further signals are
+ * dropped, and a snapshot is requested later.
  */
 const MAX_PENDING = 40_000
 const ENDED_EARLY_LOG_MS = 60_000
-/** Changes of a live call that come with no event (a channel more, a hold) are stored that soon. */
+/** Changes of a live call without an event (another channel, a hold) are stored after this time. */
 const IDLE_FLUSH_MS = 1_000
 
-/** Takes over the live calls of a PBX that the store has, and starts to track it. */
+/** Takes over a PBX's live calls from the store, and starts to track the PBX. */
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { pbx, log, newId = newUuid, nowUs = wallUs, maxPending = MAX_PENDING } = options
   const { steadyUs } = options.clock
@@ -125,7 +125,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     try {
       options.onStored(stored)
     } catch (error) {
-      // They are on disk: to store them again would send all of them twice.
+      // Do not throw: the events are on disk, and storing them again would send each of them twice.
       log.error(
         { pbx, events: stored.length, err: error },
         'events are stored, but passing them on failed: they are delivered with the next poll',
@@ -136,14 +136,14 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     options.onMissed()
   }
 
-  /** At most once in a while: a PBX that never ends a call goes on with it. */
+  /** Limited in time: a PBX that never ends a call would log this again and again. */
   function reportEndedEarly(): void {
     const atMs = performance.now()
     if (atMs - endedEarlyLoggedMs < ENDED_EARLY_LOG_MS) return
     endedEarlyLoggedMs = atMs
     log.error(
       { pbx, ended: state.endedEarly },
-      `more than ${MAX_LIVE_CALLS} calls are up on this PBX, or as many channels as that many calls have: the oldest are ended as unknown; check whether it reports the ends of calls`,
+      `more than ${MAX_LIVE_CALLS} calls are live on this PBX, or as many channels as they would have: the oldest end as unknown; check whether the PBX reports the ends of calls`,
     )
   }
 
@@ -198,17 +198,17 @@ function* withContacts(calls: Iterable<LiveCall>, contacts: CallContacts): Gener
 }
 
 type OutboxOptions = {
-  /** Returns the calls of which nothing may be stored yet. */
+  /** Returns the calls that may not be stored yet. */
   readonly blocked: (events: readonly CallEvent[]) => ReadonlySet<string>
-  /** Makes the batch of events, with all that has changed since the last one but for blocked calls. */
+  /** Makes a batch of these events and of all changes since the last batch, without the blocked calls. */
   readonly batchOf: (events: readonly CallEvent[], blocked: ReadonlySet<string>) => CallBatch
   readonly store: (batch: CallBatch) => Promise<PlacedEvent[] | undefined>
   readonly onStored: (stored: readonly StoredEvent[]) => void
 }
 
 /**
- * Stores events in batches, one after the other: those that come while one is written go into the next, and so do those
- * of blocked calls.
+ * Stores events in batches, one after the other. The next batch gets the events of blocked calls, and all events that
+ * come during a write.
  */
 function createOutbox({ blocked, batchOf, store, onStored }: OutboxOptions) {
   let events: CallEvent[] = []
@@ -235,13 +235,13 @@ function createOutbox({ blocked, batchOf, store, onStored }: OutboxOptions) {
   }
 
   return {
-    /** Returns how many events are in no batch yet. */
+    /** Returns the number of events that are in no batch yet. */
     size: () => events.length,
     add(more: readonly CallEvent[]): void {
       events.push(...more)
       flush()
     },
-    /** Stores a batch, without an event too; while one is written, nothing. */
+    /** Stores a batch, even one without events. During a write another one is only requested. */
     flush,
     /** Resolves when no event is left. */
     async drained(): Promise<void> {

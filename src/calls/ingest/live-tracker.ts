@@ -5,30 +5,30 @@ import type { Signal } from '../signal.ts'
 import type { TrackerState } from '../tracker/state/state.ts'
 import { track } from '../tracker/tracker.ts'
 
-/** A tracker in real time: it has a clock, and is given a tick when an event is due without a signal. */
+/** A tracker in real time: it has a clock, and ticks when an event is due without a signal. */
 export type LiveTracker = {
   /** Applies signals in their order. */
   apply(signals: readonly Signal[]): void
-  /** Emits what is due by now. */
+  /** Emits the events that are due by now. */
   tick(): void
-  /** Gives no tick any more. */
+  /** Stops ticking. */
   stop(): void
 }
 
 export type LiveTrackerOptions = {
   readonly pbx: string
   readonly onEvents: (events: readonly CallEvent[]) => void
-  /** Called when a signal made the tracker fail and was left out. */
+  /** Called when a signal made the tracker fail and was skipped. */
   readonly onFault: () => void
   readonly log: Log
   readonly nowUs: NowUs
   readonly steadyUs: () => number
 }
 
-/** At least this between two faults that are logged: a caller must not be able to fill the log. */
+/** The least time between two logged faults: a caller must not be able to fill the log. */
 const FAULT_LOG_MS = 5_000
 
-/** Returns the tracker with that state, in real time. */
+/** Returns the tracker of this state, in real time. */
 export function createLiveTracker(state: TrackerState, options: LiveTrackerOptions): LiveTracker {
   const { pbx, onEvents, onFault, log, nowUs, steadyUs } = options
   let tickTimer: Timer | undefined
@@ -80,7 +80,7 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
 
 const channelOf = (signal: Signal): string | undefined => ('id' in signal ? signal.id : undefined)
 
-/** Returns the fields of the log line of an event: its ids lead to its attempts, and to the PBX's own log. */
+/** Returns the fields of an event's log line: its ids lead to the delivery attempts and to the PBX's own log. */
 function loggedOf({ id, callId, name, sequence, body }: CallEvent, signal: Signal) {
   const { call, pbx } = body.data
   const from = call.from.extension ?? call.from.number

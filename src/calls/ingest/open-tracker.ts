@@ -12,10 +12,10 @@ import type { AccountDirectory } from './account-directory.ts'
 
 /** The accounts that own the calls of a PBX. */
 export type CallOwners = {
-  /** The account of its calls; of a PBX with `tenants` of those that show no customer, `null`: nobody's. */
+  /** The account of the calls. With `tenants`: the account of calls that show no customer, `null` for no account. */
   readonly account: string | null
   readonly accountId: number | null
-  /** It serves several accounts, which are found by the values of channels. */
+  /** Present if the PBX serves several accounts: they are found by the values of channels. */
   readonly tenants?:
     | { readonly accounts: Pick<AccountDirectory, 'get' | 'spellingOf'>; readonly isOnEveryChannel: boolean }
     | undefined
@@ -24,8 +24,8 @@ export type CallOwners = {
 export type TrackerSource = CallOwners & {
   readonly calls: Pick<Store['calls'], 'liveCallList' | 'liveCallListAccounts'>
   /**
-   * The events from which a live call is rebuilt that cannot be read, so that it ends. `undefined`: this only shows
-   * calls, and leaves it out.
+   * The events from which a live call with an unreadable state is rebuilt, so that it ends. `undefined`: for display
+   * only, such a call is left out.
    */
   readonly history: Pick<Store['log'], 'eventListOfCall'> | undefined
   readonly pbx: string
@@ -34,7 +34,7 @@ export type TrackerSource = CallOwners & {
   readonly newId: NewId
 }
 
-/** Returns a tracker with the live calls that the store has of a PBX. @throws Fault `unavailable`. */
+/** Returns a tracker with a PBX's live calls from the store. @throws Fault `unavailable`. */
 export async function openTracker(source: TrackerSource) {
   const { calls, history, pbx, account, accountId, tenants, country, log, newId } = source
   const state = {
@@ -47,10 +47,10 @@ export async function openTracker(source: TrackerSource) {
   }
   const rows = await calls.liveCallList(pbx)
   const owners = await calls.liveCallListAccounts(pbx)
-  /** Accounts of calls that were up before: they stay theirs, whosever the PBX's calls are now. */
+  /** A call that is already live stays with its account, even if the PBX belongs to another one now. */
   const earlier = new Map(owners.map((owner) => [owner.account, owner.accountId]))
   const accountOf = new Map(owners.map((owner) => [owner.callId, owner.account]))
-  /** A call of which nothing was emitted yet may be of any of several accounts: it was stored with its own. */
+  /** A call without an emitted event may belong to any of several accounts: its stored state names the account. */
   const accountOfCall = ({ id, account: own }: StoredCall['call']): string | null =>
     accountOf.get(id) ?? tenants?.accounts.spellingOf(own ?? '') ?? account
   const stored: StoredCall[] = []
@@ -74,11 +74,11 @@ export async function openTracker(source: TrackerSource) {
   return {
     state,
     accountIdOf,
-    /** How many live calls the store had. */
+    /** The number of live calls that the store had. */
     takenOver: rows.length,
-    /** Returns the live calls of an account, each made as it is asked for. */
+    /** Returns the live calls of an account, each made on demand. */
     liveCallsOf: (id: number): Iterable<LiveCall> => liveCalls(state, (name) => accountIdOf(name) === id),
-    /** Returns how many calls are up, for each account that has some. */
+    /** Returns the number of live calls of each account that has any. */
     countLiveCalls(): ReadonlyMap<number, number> {
       const counts = new Map<number, number>()
       for (const call of state.calls.values()) {
@@ -90,21 +90,21 @@ export async function openTracker(source: TrackerSource) {
   }
 }
 
-const ENDED = 'a live call in the store cannot be read: it is ended as unknown, by what its events show of it'
-const FORGOTTEN = 'a live call in the store cannot be read, and no event of it is there: it is forgotten'
+const ENDED = 'a live call in the store cannot be read: it ends as unknown, with the facts that its events have'
+const FORGOTTEN = 'a live call in the store cannot be read, and its events are gone: it is dropped'
 
-/** Returns a stored call, or why it cannot be taken over: that is tried with a tracker of its own. */
+/** Returns a stored call, or the reason why it cannot be taken over, which a trial tracker finds. */
 function readStored(json: string): StoredCall | Error {
   try {
     takeOverLiveCalls(newTracker('', null, String), [readLiveCall(json)])
-    // Read again: a tracker changes what it took over.
+    // Parsed again, since the trial tracker changes the call that it takes over.
     return readLiveCall(json)
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
 }
 
-/** Rebuilds a live call; `undefined` if not all of its events are known, whose numbers it has to continue. */
+/** Rebuilds a live call from its events; `undefined` if some are missing, since their numbers have to be continued. */
 async function rebuild(
   history: NonNullable<TrackerSource['history']>,
   { callId, accountId, account }: LiveCallAccount,

@@ -1,13 +1,13 @@
 import type { PhoneNumber } from '../../contacts/lookup.ts'
 import type { Call, CallEventBody, Contact, Party } from '../event.ts'
 
-// Which parties of a body have a contact; pure.
+// Decides which parties of a body may have a contact; pure.
 
-/** Fewer digits are a service of the PBX or of the network. */
+/** A shorter number is a service of the PBX or the network. */
 const LEAST_DIGITS = 5
 const NUMBER = /^\+?[\d\s()./-]+$/
 
-/** Returns the number of a party that may have a contact: one from outside the PBX. A called DID is the PBX's own. */
+/** Returns a party's number if it may have a contact: a number outside the PBX. A called DID is the PBX's own. */
 function outsideNumber({ number, extension, e164 }: Party, did: string | null): PhoneNumber | undefined {
   if (number === null || extension !== null || number === did || !NUMBER.test(number)) return undefined
   return number.replace(/\D/g, '').length < LEAST_DIGITS ? undefined : { number, e164 }
@@ -17,7 +17,7 @@ type Mutable = { -readonly [Name in keyof Party]: Party[Name] }
 
 /** Returns the parties of a call that may have a contact, each with its number. */
 function* partiesOfCall(call: Call): Generator<readonly [Mutable, PhoneNumber]> {
-  // Of an inbound call the called number is the PBX's own, whatever it looks like.
+  // The called number of an inbound call is the PBX's own, whatever its form.
   const called = call.direction === 'inbound' ? [] : [call.to]
   const answered = call.answered_by === null ? [] : [call.answered_by]
   yield* outside([call.from, ...called, ...answered, ...call.handled_by], call.did)
@@ -44,12 +44,12 @@ export const numbersOf = (body: CallEventBody): PhoneNumber[] => Array.from(part
 
 type ContactOf = (phone: PhoneNumber) => Contact | null
 
-/** Gives the parties of a body, which nobody has seen yet, their contacts. */
+/** Adds contacts to the parties of a body that nobody else has a reference to yet. */
 export function fillBody(body: CallEventBody, contactOf: ContactOf): void {
   for (const [party, phone] of partiesOf(body)) party.contact = contactOf(phone)
 }
 
-/** Gives the parties of a call their contacts. */
+/** Adds contacts to the parties of a call. */
 export function fillCall(call: Call, contactOf: ContactOf): void {
   for (const [party, phone] of partiesOfCall(call)) party.contact = contactOf(phone)
 }

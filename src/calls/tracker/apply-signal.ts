@@ -40,7 +40,7 @@ import type { Channel, TrackerState } from './state/state.ts'
 import { isUp, isVirtual } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 
-/** Changes what is known by one signal. Emits nothing; a signal of a channel that was never seen changes nothing. */
+/** Changes the state by one signal. Emits nothing; a signal about an unknown channel changes nothing. */
 export function applySignal(state: TrackerState, signal: Signal): void {
   if (state.pendingLinks.length > 0) joinDueLinks(state)
   const heard = channelOf(state, 'id' in signal ? signal.id : 'dest' in signal ? signal.dest : null)
@@ -75,13 +75,13 @@ export function applySignal(state: TrackerState, signal: Signal): void {
   }
 }
 
-/** The other half of a virtual channel may be in a conference before it is known who dialled this one. */
+/** The other half of a virtual channel may enter a conference before the dialler of this half is known. */
 function meetBehind(state: TrackerState, at: At, dialled: Channel | undefined): void {
   const half = channelOf(state, dialled?.pair ?? null)
   if (half !== undefined && half.conference !== null) enterConference(state, at, half, half.conference)
 }
 
-/** Signals about one channel that must be known. */
+/** Applies a signal about one channel, which must be known. */
 function applyToChannel(
   state: TrackerState,
   signal: At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' }>,
@@ -239,17 +239,17 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
     if (dest.dial?.result === 'no_answer') dest.dial.result = signal.result
     return
   }
-  // Asterisk 13 ends the transferer's dial, while the same phone rings on for the transferee.
+  // Asterisk 13 ends the transferer's dial although the same phone rings on for the transferee.
   if (signal.result !== 'answered' && signal.source !== null && dest.dial?.handedOverBy === signal.source) return
   if (dest.dial !== null) endDial(state, signal, dest, signal.result, signal.forwardedTo)
   else if (signal.result === 'answered' && !isVirtual(dest)) {
-    // Answered without having been dialled: it took the call over.
+    // Answered without being dialled: it took the call over.
     const source = channelOf(state, signal.source)
     if (source !== undefined) takeOverCall(state, signal, dest, source)
   }
 }
 
-/** The channel is elsewhere in the dialplan. */
+/** Notes that the channel has moved in the dialplan. */
 function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const place = destination(dialled)
   if (place === null) return
@@ -258,7 +258,7 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const call = callOf(state, channel)
   if (call === undefined) return
   noteGoesOn(call, channel.id)
-  // The caller's first extension decides the direction: later ones are the dialplan's.
+  // The caller's first extension decides the direction: the dialplan chooses later ones.
   if (isFirst && !call.emitted && call.root === channel.id) decideDirectionByCaller(call, channel)
 }
 
@@ -289,13 +289,13 @@ function applyBridged(
   }
 }
 
-/** A virtual half in the place of a party that transferred: who is dialled behind it is dialled for the other one. */
+/** A virtual half replaces a party that transferred: a party dialled behind it is dialled for the other party. */
 function takePlace(state: TrackerState, half: Channel, party: Channel | undefined): void {
   if (!isVirtual(half) || party === undefined || isVirtual(party)) return
   for (const one of [half, channelOf(state, half.pair)]) if (one !== undefined) one.adopted = true
 }
 
-/** A phone that is up and talks has answered, whether its dial was seen to end or not. */
+/** A phone that is up and talks has answered, even if the end of its dial was not seen. */
 function answerByBridge(channel: Channel, atUs: number): void {
   const { dial } = channel
   if (dial === null || channel.upUs === null || isVirtual(channel)) return

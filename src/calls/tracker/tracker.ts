@@ -12,20 +12,20 @@ import { newTimers } from './state/timers.ts'
 /**
  * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.
  *
- * Each signal changes what is known of channels (`applySignal`); then the events of the calls that it changed are
- * emitted (`emitDue`), in one order, as far as their facts are clear. So an event never depends on the order in which a
- * PBX happens to send what belongs together, only on what is known when it is due.
+ * Each signal changes the state of channels (`applySignal`); then the events of the affected calls are emitted
+ * (`emitDue`) in a fixed order, once their facts are complete. So an event never depends on the order in which a PBX
+ * sends its reports, only on the facts that are known when it is due.
  *
- * Invariants, for any input: `sequence` counts up without gaps; call_started is emitted once and first, call_ended at
- * most once and only then, call_saved once after it; a stage's dial_started and dial_answered at most once, its
- * dial_ended once and last.
+ * Invariants, for any input: `sequence` counts up without gaps; a call emits call_started once, as the first event,
+ * call_ended at most once, and call_saved once after it; a stage emits dial_started and dial_answered at most once, and
+ * dial_ended once, as its last event.
  */
 
 export type Tracked = {
   readonly events: readonly CallEvent[]
-  /** Arrival time at which a tick is wanted, `null` if nothing waits. */
+  /** Arrival time at which a tick is needed, `null` if nothing waits. */
   readonly tickAtUs: number | null
-  /** Errors: one costs its signal, or the events of one call at that moment, and nothing else. */
+  /** Errors: each costs its signal, or one call's events at that moment, and nothing else. */
   readonly faults: readonly unknown[]
 }
 
@@ -34,11 +34,11 @@ export type Changes = {
   readonly removed: readonly string[]
   /** Calls that ended inside another: they have a record, but no call_saved. */
   readonly merged: readonly { readonly account: string; readonly record: CallRecord }[]
-  /** Of calls that began and are nobody's: the values that name no account, `null` where there is none. */
+  /** Tenant values of unassigned calls; `null` if the call shows none. */
   readonly withoutAccount: readonly (string | null)[]
 }
 
-/** Returns the state of a tracker that knows nothing yet. */
+/** Returns the initial state of a tracker. */
 export function newTracker(pbx: string, account: string | null, newId: NewId): TrackerState {
   return {
     pbx,
@@ -97,20 +97,20 @@ export function track(state: TrackerState, signal: Signal): Tracked {
   return { events, tickAtUs: wakeAtUs, faults }
 }
 
-/** Returns whether there is something to take with `takeChanges`. */
+/** Returns whether `takeChanges` would return anything. */
 export const hasChanges = ({ changed, removed }: TrackerState): boolean => changed.size > 0 || removed.size > 0
 
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Takes the live calls whose stored state is out of date, and the ids of those that are gone. Those that are left out
- * stay for the next time.
+ * Takes the live calls whose stored state is out of date, and the ids of calls that are gone. Calls in `left` stay for
+ * the next time.
  */
 export function takeChanges(state: TrackerState, left: ReadonlySet<string> = NONE): Changes {
   const changed = [...state.changed].flatMap((id) => {
     if (left.has(id)) return []
     const call = state.calls.get(id)
-    // A call of which nothing was emitted need not survive a crash, unless one ended inside it.
+    // A call without an emitted event need not survive a crash, unless another call ended inside it.
     const isKept = call !== undefined && call.account !== null && (call.emitted || call.mergedFrom.length > 0)
     return !isKept ? [] : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
   })
@@ -132,7 +132,7 @@ function keepOnly(ids: Set<string>, left: ReadonlySet<string>): void {
   else for (const id of [...ids]) if (!left.has(id)) ids.delete(id)
 }
 
-/** A call that is up, as receivers would see it now. */
+/** A live call, as receivers would see it now. */
 export type LiveCall = {
   readonly pbx: string
   readonly account: string
@@ -140,7 +140,7 @@ export type LiveCall = {
   readonly stages: StageView[]
 }
 
-/** Gives the calls that are up of the accounts that are asked for, each made when it is asked for: as it is then. */
+/** Yields the live calls of these accounts, each made on demand, as of that moment. */
 export function* liveCalls(
   state: TrackerState,
   isMine: (account: string) => boolean = () => true,

@@ -26,7 +26,7 @@ export const Delivery = t.Object({
   event_id: t.String({ description: 'the webhook-id header', form: UUID }),
   event: t.String({ description: 'The kind of event', form: { enum: EVENT_NAMES } }),
   call_id: t.Union([t.String({ form: UUID }), t.Null()], {
-    description: 'The id of the call; `null` of the event of a phone, trunk, agent or queue',
+    description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
   }),
   url: t.String({ description: 'The URL of the webhook', form: WEBHOOK_URL }),
   state: t.UnionEnum(DELIVERY_STATES, {

@@ -273,8 +273,8 @@ test('live calls that cannot be read are logged with their ids, and ended or for
   const logged = lines.map((line) => JSON.parse(line)).map(({ call, msg }) => `${call}: ${msg}`)
   expect(logged.toSorted()).toEqual(
     [
-      `${callId}: a live call in the store cannot be read: it is ended as unknown, by what its events show of it`,
-      'unheard: a live call in the store cannot be read, and no event of it is there: it is forgotten',
+      `${callId}: a live call in the store cannot be read: it ends as unknown, with the facts that its events have`,
+      'unheard: a live call in the store cannot be read, and its events are gone: it is dropped',
     ].toSorted(),
   )
 })

@@ -65,7 +65,7 @@ describe('a recording is explained', () => {
   })
 
   test.each([
-    ['blind-caller-gives-up', 'dial_ended', '102', 'the caller gave up while it was rung'],
+    ['blind-caller-gives-up', 'dial_ended', '102', 'the caller gave up while it rang'],
     ['h-ring-group', 'dial_ended', '101', '102 answered the same caller while it rang'],
     [
       'h-ring-group',
@@ -77,7 +77,7 @@ describe('a recording is explained', () => {
       'z-localn-attended',
       'call_ended',
       null,
-      'the caller hung up first; 102 owns it: it came last into the last conversation',
+      'the caller hung up first; 102 owns it: it was the last to join the last conversation',
     ],
     ['z-localn-attended', 'call_started', null, 'internal: 101 asks 102 while another call waits'],
     ['t-short-caller', 'call_started', null, 'inbound: 116117 came in by a trunk'],

@@ -30,26 +30,29 @@ import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
  * A call: opened → emitted (call_started) → ended (call_ended) → saved (call_saved, and out of the tracker).
  */
 
-/** The last channel may be followed by another of the same call (a dial that is still on its way). */
+/** After the last channel ended, another one of the same call may follow (a dial that is still on its way). */
 export const END_SETTLING_US = 250_000
-/** From call_ended to call_saved; longer while the end or the path of a recording is awaited. */
+/** The time from call_ended to call_saved; longer while the end or path of a recording is awaited. */
 const SAVE_AFTER_US = 1_000_000
 const SAVE_LATEST_US = 3_000_000
-/** An event that is settling is tried again that soon. */
+/** A settling event is checked again after this time. */
 const RECHECK_US = 50_000
-/** The rest of a body beside the call, its stages and recordings: names, ids and a time. */
+/** Room for the rest of a body beside the call, its stages and recordings: names, ids and a time. */
 const ENVELOPE_BYTES = 2_048
-/** A link that a recording gets when its event is stored: a public URL of 300 characters, two ids, a signature. */
+/**
+ * Room for the link that each recording gets when its event is stored: a public URL of 300 characters, two ids, a
+ * signature.
+ */
 const LINK_BYTES = 512
 
 /**
- * Returns the events that are due. A call whose events cannot be made holds up no other: its error is added to
- * `faults`.
+ * Returns the events that are due. If the events of a call cannot be made, other calls are not affected: the error is
+ * added to `faults`.
  */
 export function emitDue(state: TrackerState, faults: unknown[]): CallEvent[] {
   const events: CallEvent[] = []
   for (const { call, stages } of state.parting.splice(0)) emitStageEnds(state, call, events, stages)
-  // A call may change another (a consultation its parent): until nothing changes any more.
+  // One call may change another (a consultation its parent), so this repeats until nothing changes.
   for (const id of state.dirty) {
     state.dirty.delete(id)
     const call = state.calls.get(id)
@@ -132,7 +135,9 @@ function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], befor
   }
 }
 
-/** Returns whether the end of another stage, which was over before this one rang, is settling: for a moment at most. */
+/**
+ * Returns whether another stage, which was over before this one rang, has a settling end; this lasts a moment at most.
+ */
 function isBehindAnEnd(state: TrackerState, stage: Stage, parties: readonly Stage[]): boolean {
   const rangUs = stage.rangUs ?? state.atUs
   return parties.some(
@@ -166,7 +171,7 @@ function emitHolds(state: TrackerState, call: Call, events: CallEvent[]): void {
   }
 }
 
-/** The ends that are due: of parties, then of groups and queues, which come after their members. */
+/** Emits the stage ends that are due: parties first, then groups and queues. */
 function emitDueStageEnds(
   state: TrackerState,
   call: Call,
@@ -203,7 +208,7 @@ function emitStageEnds(state: TrackerState, call: Call, events: CallEvent[], sta
   }
 }
 
-/** A call is over when the last of its channels is, virtual ones too, and nothing follows for a moment. */
+/** A call ends with the last of its channels, virtual ones included, if none follows for a moment. */
 function noteEnd(state: TrackerState, call: Call): void {
   const channels = channelsOf(state, call)
   if (channels.some(isUp)) {
@@ -233,7 +238,7 @@ function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
 }
 
-/** Returns the stages of a call that fit in a body, and the call with the number of the omitted ones. */
+/** Returns the stages of a call that fit into a body, and the call with the number of omitted stages. */
 function stagesOf(state: TrackerState, call: Call): Pick<CallRecord, 'call' | 'stages'> {
   const all = stagesPayload(call)
   const view = callPayload(state, call)
@@ -244,7 +249,7 @@ function stagesOf(state: TrackerState, call: Call): Pick<CallRecord, 'call' | 's
   return { call: { ...view, stages_omitted: call.stagesOmitted + all.length - stages.length }, stages }
 }
 
-/** It went on in another call: its end is emitted, and what is open of its stages goes on there. */
+/** Ends a call that went on in another one: its end is emitted, and its open stages go on in the other. */
 function emitMerged(
   state: TrackerState,
   call: Call,
@@ -281,10 +286,10 @@ function emit(
   extra: object,
 ): void {
   if (call.account === null) return
-  // An event may be emitted after one that happened later, and the PBX's clock or ours may have been set back.
+  // An event may be emitted after one that happened later, and clocks (the PBX's or this machine's) may be set back.
   const atUs = Math.max(happenedUs, call.last?.atUs ?? happenedUs)
   const id = state.newId(atUs, call.last?.id)
-  // Those that only some ask for repeat the number of the one before: nobody else gets to see a gap.
+  // Optional events repeat the number of the event before, so that a receiver without them sees no gap.
   const sequence = isOnlyOnRequest(name) ? call.sequence : call.sequence + 1
   const data = {
     name,
@@ -295,9 +300,9 @@ function emit(
     call: callPayload(state, call),
     ...extra,
   }
-  // The schemas of event.ts have the extra fields of each name; the tests check every body against its own.
+  // The schemas in event.ts have the extra fields of each event; tests check every body against its schema.
   const body = { time: rfc3339(atUs), data } as CallEventBody
-  // Counted once nothing can fail any more: there must be no gap.
+  // Counted last, when nothing can fail: there must be no gap.
   call.sequence = sequence
   call.last = { atUs, id }
   state.changed.add(call.id)

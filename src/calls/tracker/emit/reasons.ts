@@ -8,13 +8,13 @@ import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isUp } from '../state/state.ts'
 
 /**
- * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is kept for it:
- * it is derived from the tracker's state, right after the event was emitted.
+ * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is stored for
+ * this: it is derived from the tracker's state right after the event was emitted.
  */
 
 /**
- * Returns the reason for the direction, result or owner in an event; `undefined` where it has none, or the call is
- * forgotten.
+ * Returns the reason for the direction, result or owner in an event; `undefined` if the event has none of these, or its
+ * call is no longer in the state.
  */
 export function reasonFor(state: TrackerState, { name, callId, body }: CallEvent): string | undefined {
   const call = state.calls.get(callId)
@@ -34,17 +34,17 @@ function explainDirection(state: TrackerState, call: Call): string {
   if (call.parentId !== null) return `${call.direction}: ${call.from.number} asks ${dialled} while another call waits`
   if (call.customerFirst) return 'outbound: the PBX rang the outside party first, for an agent'
   if (call.clickToCall) return `${call.direction}: the PBX rang the agent's own phone first, and shows it ${dialled}`
-  if (root === undefined) return `${call.direction}: who began it is not known, only who was dialled`
+  if (root === undefined) return `${call.direction}: the caller is unknown, only the dialled party is known`
   if (root.endpoint.kind === 'external') return `inbound: ${nameOf(root)} came in by a trunk`
   if (call.directionKnown && call.direction === 'outbound')
     return `outbound: ${dialled} was dialled through a trunk for ${nameOf(root)}`
-  if (call.directionKnown) return `internal: ${nameOf(root)} is an extension, and so is who was dialled for it`
+  if (call.directionKnown) return `internal: ${nameOf(root)} is an extension, and so is the party dialled for it`
   const kind = isFeatureCode(dialled)
     ? 'a feature code'
     : call.direction === 'internal'
       ? 'an internal number'
       : 'an outside number'
-  return `${call.direction}: ${nameOf(root)} is an extension, and ${dialled} is taken for ${kind}; nobody was dialled yet`
+  return `${call.direction}: ${nameOf(root)} is an extension, and ${dialled} looks like ${kind}; no party was dialled yet`
 }
 
 function explainResult(state: TrackerState, call: Call, stage: Stage): string {
@@ -60,14 +60,14 @@ function explainResult(state: TrackerState, call: Call, stage: Stage): string {
       return `${winner?.target ?? 'another party'} answered the same caller while it rang`
     }
     case 'cancelled':
-      if (caller?.hungUpItself === true) return 'the caller gave up while it was rung'
+      if (caller?.hungUpItself === true) return 'the caller gave up while it rang'
       return 'the PBX stopped ringing it, the caller did not hang up, and nobody else had answered'
     case 'forwarded':
       return `the phone forwarded the call to ${stage.forwardedTo ?? 'another number'}`
     case 'other':
       if (call.lost !== null) return 'its end was not seen'
       if (caller !== undefined && !isUp(caller) && !caller.hungUpItself) return 'the PBX itself hung up the caller'
-      return reported ?? 'the PBX gave no reason that is known'
+      return reported ?? 'the PBX gave no known reason'
     default:
       return reported ?? `the PBX reports ${stage.result}`
   }
@@ -98,7 +98,7 @@ function explainQueue(state: TrackerState, call: Call, stage: Stage): string {
   const queue = call.queues.find((one) => one.stageId === stage.id)
   const caller = channelOf(state, stage.source)
   if (stage.result === 'answered') return 'one of its members took the caller'
-  if (queue?.leftByKey === true) return 'the caller left it by a key'
+  if (queue?.leftByKey === true) return 'the caller left it by pressing a key'
   if (caller?.hungUpItself === true) return 'the caller hung up in the queue'
   if (caller !== undefined && !isUp(caller)) return 'the PBX hung up the caller'
   return `the PBX reports that the caller left it: ${queue?.result ?? 'no reason'}`
@@ -107,16 +107,16 @@ function explainQueue(state: TrackerState, call: Call, stage: Stage): string {
 function explainEnd(state: TrackerState, call: Call): string {
   const root = channelOf(state, call.root)
   if (call.mergedInto !== null) return 'it goes on in another call'
-  if (call.lost !== null) return 'its channels were gone when the PBX was asked'
+  if (call.lost !== null) return 'its channels were missing in the list of the PBX'
   if (call.hungUpBy !== null) return `the ${call.hungUpBy} hung up first`
   return root?.hungUpItself === true ? 'the caller hung up' : 'the PBX ended it'
 }
 
 function explainOwner(state: TrackerState, call: Call): string {
   const owner = handledBy(state, call).at(-1)
-  if (owner === undefined) return 'nobody owns it, since nobody answered'
-  if (owner.extension === null) return `${owner.number ?? '-'} owns it: none of the PBX's own talked`
+  if (owner === undefined) return 'it has no owner, since nobody answered'
+  if (owner.extension === null) return `${owner.number ?? '-'} owns it: no extension of the PBX talked`
   if (call.direction === 'outbound' && owner.extension === call.from.extension)
     return `${owner.extension} owns it: it called`
-  return `${owner.extension} owns it: it came last into the last conversation`
+  return `${owner.extension} owns it: it was the last to join the last conversation`
 }

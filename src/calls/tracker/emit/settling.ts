@@ -4,7 +4,7 @@ import { channelsOf } from '../state/registry.ts'
 import type { Call, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 
-/** Returns whether an event of the call is settling whose time may come without another signal of the call. */
+/** Returns whether the call has a settling event that may become due without another signal of the call. */
 export function isSettling(state: TrackerState, call: Call): boolean {
   if (call.parking !== null || call.holds.some((hold) => isResuming(state, hold))) return true
   if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
@@ -19,7 +19,7 @@ export function isSettling(state: TrackerState, call: Call): boolean {
   )
 }
 
-/** Returns whether the start of a call is due: its account and its direction are clear, or have had their time. */
+/** Returns whether the start of a call is due: its account and direction are decided, or their deadline has passed. */
 export function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.direction === null || call.accountDueUs !== null) return false
   // A phone may refuse before the pager is in the conference.
@@ -30,7 +30,7 @@ export function isStartDue(state: TrackerState, call: Call): boolean {
   return isDue(state, call.endDueUs) || call.startDueUs === null || state.nowUs >= call.startDueUs
 }
 
-/** Returns whether the record of a call that has ended is due: its recordings are complete, or have had their time. */
+/** Returns whether the record of an ended call is due: its recordings are complete, or their deadline has passed. */
 export function isSaveDue(state: TrackerState, call: Call): boolean {
   if (isDue(state, call.saveLatestUs)) return true
   const complete = call.recordings.every((one) => !isKept(one) || one.path !== null)

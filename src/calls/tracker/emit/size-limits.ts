@@ -4,16 +4,16 @@ import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 
 /**
- * Keeps a call small, however long it lasts and however many dials it has: in memory, in the store and in the bodies
- * that receivers get. A caller who waits an hour in a queue of twenty causes some thousands of attempts.
+ * Limits the size of a call in memory, in the store and in bodies, whatever its length and number of dials. A caller
+ * who waits an hour in a queue of twenty members causes some thousands of attempts.
  */
 
 /** Many receivers refuse larger bodies. */
 export const MAX_BODY_BYTES = 256 * 1024
-/** More than fits into a body. */
+/** More stages than fit into a body. */
 const MAX_STAGES = 1_000
 
-/** Forgets what need not be known any more of a call's stages; all of it has been emitted. */
+/** Drops facts of a call's stages that are no longer needed; their events were all emitted. */
 export function forgetOldStages(state: TrackerState, call: Call): void {
   foldAttempts(state, call)
   while (call.stages.length > MAX_STAGES) {
@@ -26,9 +26,7 @@ export function forgetOldStages(state: TrackerState, call: Call): void {
 
 const isForgettable = (stage: Stage): boolean => stage.emitted.ended && !stage.answered && stage.kind !== 'queue'
 
-/**
- * A member of a queue that is rung again and again without answering is one stage: the last attempt, which is counted.
- */
+/** A queue member that is rung again and again without answering is one stage: the last attempt, with a count. */
 function foldAttempts(state: TrackerState, call: Call): void {
   if (call.stages.length <= 2) return
   const last = new Map<string, Stage>()
@@ -54,7 +52,7 @@ function forgetStage(state: TrackerState, call: Call, stage: Stage): void {
   }
 }
 
-/** A leg that is gone, and the virtual halves through which it was dialled, where they are gone too. */
+/** Returns a leg and the virtual halves through which it was dialled, if all of them are gone. */
 function chainOf(state: TrackerState, legId: string): Channel[] {
   const chain: Channel[] = []
   let channel = channelOf(state, legId)
@@ -70,10 +68,7 @@ function chainOf(state: TrackerState, legId: string): Channel[] {
   return chain
 }
 
-/**
- * Leaves out the oldest unanswered stages, and the oldest answered ones where that is not enough, until `maxBytes` hold
- * the rest.
- */
+/** Omits the oldest unanswered stages, then the oldest answered ones, until the rest fits into `maxBytes`. */
 export function stagesWithin(stages: readonly StageView[], maxBytes: number): StageView[] {
   const sizes = stages.map((stage) => Buffer.byteLength(JSON.stringify(stage)) + 1)
   let bytes = sizes.reduce((sum, size) => sum + size, 0)

@@ -5,19 +5,20 @@ import { isUp } from '../state/state.ts'
 import { loseChannel } from './missing-channels.ts'
 
 /**
- * The most that is kept of one PBX. A PBX that never ends a call would fill the memory of all: beyond this its oldest
- * calls end as `unknown`. 10,000 calls take some 150 MB, and an Asterisk can list 25,000 at the most; no single PBX of
- * either kind carries as many.
+ * The most live calls of one PBX; beyond this the oldest end as `unknown`, so that a PBX that never ends a call cannot
+ * fill the memory. 10,000 calls take some 150 MB. An Asterisk can list 25,000 at most, and no single PBX carries as
+ * many.
  */
 export const MAX_LIVE_CALLS = 20_000
 export const MAX_LIVE_CHANNELS = 100_000
-/** As many make place at once, so that the oldest are not searched for at each call. */
+/** Ends this many at a time, so that the oldest are not searched for at each new call. */
 const STEP = 1_000
 
-/** Ends the oldest calls, and drops the oldest channels of no call, where there are too many. */
+/** Ends the oldest calls, and drops the oldest channels without a call, above the limits. */
 export function limitLive(state: TrackerState, at: At): void {
   if (state.calls.size <= MAX_LIVE_CALLS && state.channels.size <= MAX_LIVE_CHANNELS) return
-  // What ends stays until its record is saved: the oldest live calls are not searched at each signal until then.
+  // An ended call stays until its record is saved: until then the oldest live calls are not searched for at each
+  // signal.
   state.signalsUntilLimit -= 1
   if (state.signalsUntilLimit > 0) return
   state.signalsUntilLimit = STEP
@@ -37,7 +38,7 @@ function endOldestChannels(state: TrackerState, at: At): void {
   for (const channel of live.slice(0, Math.max(0, live.length - MAX_LIVE_CHANNELS + STEP))) {
     const call = callOf(state, channel)
     if (call === undefined) dropChannel(state, channel)
-    // It may have ended with a channel before it.
+    // The call may have ended with an earlier channel.
     else if (isUp(channel)) endCall(state, call, at)
   }
 }

@@ -4,14 +4,14 @@ import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { isUp, SECOND_LIST_US } from '../state/state.ts'
 
 /**
- * Channels that a snapshot lacks ended unseen. A snapshot may be older than the last events, so a channel counts as
- * gone only when two lack it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection
- * of the process, and after a restart of the PBX, at once.
+ * Ends channels that a snapshot lacks: their end was missed. A snapshot may be older than the last events, so a channel
+ * counts as gone only if two snapshots lack it, `SECOND_LIST_US` apart, with no signal of it in between. On the first
+ * connection of the process, and after a restart of the PBX, one snapshot is enough.
  */
 
 /**
- * Closes the calls of an earlier run of the PBX: they ended with it, regardless of any snapshot, and no right to
- * request one is needed.
+ * Closes the calls of an earlier run of the PBX, which ended with it. Needs no snapshot, so it works without the right
+ * to request one.
  */
 export function closeCallsOfEarlierRun(
   state: TrackerState,
@@ -32,7 +32,7 @@ export function closeCallsOfEarlierRun(
   }
 }
 
-/** The channels of a snapshot, and those that it may lack though they are up. */
+/** The channels of a snapshot, and channels that may be up although it lacks them. */
 type Snapshot = { readonly channels: readonly SnapshotChannel[]; readonly uncertain?: readonly string[] }
 
 const upIn = ({ channels, uncertain = [] }: Snapshot): Set<string> =>
@@ -43,14 +43,14 @@ export function markMissing(state: TrackerState, at: At, listed: Snapshot): void
   const up = upIn(listed)
   const isLacking = (channel: Channel): boolean => isUp(channel) && !up.has(channel.id) && channel.missingUs === null
   const missing = [...state.channels.values()].filter(isLacking)
-  // They may have left at any time since the PBX was last heard before this list. Of two that talked with each other
-  // neither is there.
+  // They may have left at any time after the last signal before this snapshot, so their conversations count until then.
+  // Two that talked with each other are both missing: find them all before marking one.
   const talking = missing.filter((channel) => talkersWith(state, channel).length > 0)
   for (const channel of talking) channel.talkedUs = state.lostUs ?? at.atUs
   for (const channel of missing) channel.missingUs = at.arrivedUs
 }
 
-/** Ends the channels that are known to be gone: at once, or since a second snapshot lacks them. */
+/** Ends the channels that are gone: missing in two snapshots, or in the first one of a connection. */
 export function closeMissingChannels(state: TrackerState, at: At, listed: Snapshot): void {
   const up = upIn(listed)
   const atOnce = state.closeAtOnce
@@ -62,14 +62,14 @@ export function closeMissingChannels(state: TrackerState, at: At, listed: Snapsh
       if (atOnce || isConfirmedMissing(channel, at)) loseChannel(state, call, channel, { at, cause: 'unknown' })
     }
   }
-  // Plumbing that never became part of a call.
+  // Channels that never became part of a call.
   for (const channel of state.channels.values()) {
     if (channel.callId !== null || up.has(channel.id)) continue
     if (atOnce || isConfirmedMissing(channel, at)) dropChannel(state, channel)
   }
 }
 
-/** Returns whether the last snapshot lacked a channel of which nothing was heard since: the next snapshot decides. */
+/** Returns whether the last snapshot lacked a channel without a signal since: the next snapshot decides. */
 export function isAnyMissing(state: TrackerState): boolean {
   for (const channel of state.channels.values()) if (channel.missingUs !== null && isUp(channel)) return true
   return false

@@ -4,12 +4,13 @@ import { newCall } from '../state/initial-state.ts'
 import type { Call, Party, Stage } from '../state/state.ts'
 import type { StoredCall } from './takeover.ts'
 
-/** An event of a call; of one whose call was erased there is no body. */
+/** An event of a call; without a body if the call was erased. */
 export type PastEvent = { readonly name: string; readonly sequence: number; readonly body: CallEventBody | undefined }
 
 /**
- * Returns a live call as its events show it, the oldest first, so that its call_started gets its call_ended: with no
- * channel it ends at once. What no event has is lost (channels, recordings), so its record is marked as partial.
+ * Returns a live call as its events (the oldest first) show it, so that its call_started gets a call_ended: without a
+ * channel it ends at once. Facts that are in no event (channels, recordings) are lost, so its record is marked as
+ * partial.
  */
 export function rebuildCall(id: string, account: string, events: readonly PastEvent[]): StoredCall {
   const known = events.flatMap(({ body }) => body ?? []).at(-1)?.data.call
@@ -38,7 +39,7 @@ function lastOf(events: readonly PastEvent[]): Call['last'] {
   return body === undefined ? null : { atUs: timeOf(body.time) ?? 0, id: body.data.id }
 }
 
-/** Only its record is due. */
+/** An ended call: only its record is due. */
 const ended = (call: Call, known: CallBody | undefined): Call => ({
   ...call,
   ended: true,
@@ -68,7 +69,7 @@ const factsOf = (known: CallBody): Partial<Call> => ({
   stagesOmitted: known.stages_omitted,
 })
 
-/** Each stage as the last event that has it, in the order of their first ones. */
+/** Returns each stage as of the last event that has it, ordered by first appearance. */
 function stagesOf(events: readonly PastEvent[]): Stage[] {
   const stages = new Map<string, Stage>()
   for (const { name, body } of events) {

@@ -10,8 +10,8 @@ import { noteTenant } from '../state/tenants.ts'
 import { addListed, addUnseenStage, callerRow, enterListed } from './unseen-calls.ts'
 
 /**
- * Applies a snapshot: channels that are unknown began unseen; of those that are known an answer, a ring or a transfer
- * may have been missed.
+ * Applies a snapshot. An unknown channel began while there was no connection; a known one may have been answered, rung
+ * or transferred meanwhile.
  */
 export function resync(state: TrackerState, at: At, listed: readonly SnapshotChannel[]): void {
   for (const row of listed) {
@@ -27,14 +27,14 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
   }
   for (const row of listed) joinUnseen(state, row)
   const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
-  // The dialled channel is found through its dialler, and that through the virtual channels between them.
+  // A dialled channel is found through its dialler, and the dialler through the virtual channels in between.
   const rank = (row: SnapshotChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
   for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
 }
 
 /**
- * A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged,
- * unseen.
+ * Joins two calls if a party now talks with a party of the other call, and the PBX counts it to that call: a transfer
+ * or bridge was missed.
  */
 function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
   const channel = channelOf(state, row.id)
@@ -42,21 +42,21 @@ function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
   const other = callByLinkedId(state, row.linkedId)
   if (channel === undefined || own === undefined || other === undefined || own === other) return
   if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
-  // A call that is settling since it may be a pick-up was one, wherever its channel is now.
+  // A call that was settling because it may be a pick-up was one, wherever its channel is now.
   if (!own.emitted && own.root === channel.id && own.stages.length === 0) {
     expectLink(state, channel, other, true)
     return
   }
-  // The party that asks in a consultation belongs to the other call too, and talks with this one.
+  // A party that asks in a consultation belongs to the other call too, and talks with this party.
   const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
   if (isJoined) expectLink(state, channel, other, true)
 }
 
-/** The channel was seen, and that it was dialled was not. */
+/** Returns whether a channel was seen but its dial was not. */
 function isUnseenCallee(state: TrackerState, channel: Channel, row: SnapshotChannel): boolean {
   const call = callOf(state, channel)
   if (!row.callee || channel.dial !== null || isVirtual(channel) || !isUp(channel)) return false
-  // Else its dial may be about to be reported.
+  // Otherwise its dial may still be reported.
   if (!row.ringing && !(row.up && row.bridge !== null)) return false
   return call !== undefined && !call.ended && call.root !== channel.id
 }
@@ -73,7 +73,7 @@ function missedDial(
   addUnseenStage(state, call, channel, row, row.source ?? callerRow(row, listed))
 }
 
-/** An answer or a ringing that was not seen. */
+/** Catches up with an answer or ringing that was missed. */
 function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): void {
   if (row.up && isUp(channel)) channel.upUs ??= state.atUs
   const dial = channel.dial

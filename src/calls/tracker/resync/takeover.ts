@@ -2,14 +2,14 @@ import { newCall, newChannel } from '../state/initial-state.ts'
 import { addConsultation, addToConference, enterBridge } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 
-/** Takes over the live calls that an earlier process, or another node, left in the store. */
+/** Takes over the live calls that an earlier process or another node stored. */
 
 /** A live call as it is stored: it survives JSON. */
 export type StoredCall = { readonly call: Call; readonly channels: readonly Channel[] }
 
 type Keyed = Record<string, unknown>
 
-/** The fields that had other names in versions before 0.1.0, whose live calls may be in a store. */
+/** Fields that had other names before 0.1.0; a store may still have live calls of such a version. */
 const EARLIER_NAMES = {
   call: { told: 'emitted', settled: 'directionKnown' },
   recall: { waiting: 'transferee' },
@@ -25,10 +25,10 @@ const EARLIER_NAMES = {
   dial: { forRoom: 'forConference' },
 } as const
 
-/** Lists of a call whose items an earlier version stored with other fields. */
+/** Lists of a call in which an earlier version named the items' fields differently. */
 const LISTS = ['stages', 'queues', 'recordings'] as const
 
-/** Reads a live call back from the store. Throws if the text is no JSON. */
+/** Reads a live call back from the store. Throws if the text is not JSON. */
 export function readLiveCall(json: string): StoredCall {
   const { call, channels }: { call: Keyed & Record<(typeof LISTS)[number], Keyed[]>; channels: Keyed[] } =
     JSON.parse(json)
@@ -41,7 +41,7 @@ export function readLiveCall(json: string): StoredCall {
     ...one,
   }))
   const recall = isKeyed(call.recall) ? renamed(call.recall, EARLIER_NAMES.recall) : null
-  // Stored by ourselves: it has the shape of the state, by these names.
+  // This program stored it: it has the shape of the state under these names.
   return {
     call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues, recordings },
     channels: channels.map((one) => {
@@ -57,12 +57,12 @@ const renamed = (object: Keyed, names: Readonly<Record<string, string>>): Keyed 
   Object.fromEntries(Object.entries(object).map(([key, value]) => [names[key] ?? key, value]))
 
 /**
- * Puts stored calls back into a tracker, before its first signal. The first snapshot then closes those that are over.
+ * Puts stored calls back into a tracker, before its first signal. The first snapshot then ends the calls that are over.
  */
 export function takeOverLiveCalls(state: TrackerState, stored: readonly StoredCall[]): void {
   for (const { call: known, channels } of stored) {
     const { account } = state
-    // Fields that an earlier version did not store yet are as in a new call.
+    // A field that an earlier version did not store yet has the value of a new call.
     const call = { ...newCall({ ...known, account }), ...known }
     state.calls.set(call.id, call)
     for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)

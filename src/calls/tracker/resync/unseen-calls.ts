@@ -19,11 +19,11 @@ import {
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { isVirtual } from '../state/state.ts'
 
-/** Channels and calls that began while nobody listened, as a snapshot has them. */
+/** Adds the channels and calls of a snapshot that began while there was no connection. */
 
-/** Adds a channel that is not known, with its call or stage. */
+/** Adds an unknown channel, with its call or stage. */
 export function addListed(state: TrackerState, at: At, row: SnapshotChannel, listed: readonly SnapshotChannel[]): void {
-  // A list that holds it twice.
+  // The snapshot lists it twice.
   if (state.channels.has(row.id)) return
   const channel = newChannel(row.id, row.endpoint)
   channel.linkedId = row.linkedId
@@ -50,7 +50,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     return
   }
   if (call.root !== null) {
-    // It took over a call that there was: picked it up, or retrieved it, wherever it is now.
+    // It took over an existing call: a pick-up or a retrieved parking.
     const party = heardBy(state, channel).find((one) => callOf(state, one) === call)
     if (row.up) addUnseenStage(state, call, channel, row, party?.id ?? call.root)
     return
@@ -61,7 +61,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   if (row.up && !row.callee) call.pbxAnswered = true
 }
 
-/** A party that the PBX rang first: the agent in click-to-call, or the customer of a dialler. */
+/** Adds a party that the PBX rang first: the agent in click-to-call, or a dialler's customer. */
 function addOriginated(
   state: TrackerState,
   at: At,
@@ -90,7 +90,7 @@ function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel,
   if (row.up) channel.dial.answeredUs = state.atUs
 }
 
-/** Returns the party that a channel dials for: the one behind it, where it is virtual. */
+/** Returns the party for which a channel dials: the party behind it if it is virtual. */
 function partyOfSource(state: TrackerState, sourceId: string | null): string | null {
   const source = channelOf(state, sourceId)
   if (source === undefined || !isVirtual(source)) return sourceId
@@ -105,7 +105,7 @@ export function callerRow(row: SnapshotChannel, listed: readonly SnapshotChannel
   return caller?.id ?? null
 }
 
-/** A channel began before it was listed, regardless of the PBX's clock. */
+/** A channel began before it was listed, whatever the PBX's clock shows. */
 const startOf = ({ startedUs }: SnapshotChannel, at: At): number | null =>
   startedUs === null ? null : Math.min(startedUs, at.atUs)
 
@@ -116,7 +116,7 @@ function openUnseen(state: TrackerState, at: At, row: SnapshotChannel): Call {
   return call
 }
 
-/** Adds the stage of a channel whose dial was not seen; times that are unknown stay `null`. */
+/** Adds the stage of a channel whose dial was not seen; unknown times stay `null`. */
 export function addUnseenStage(
   state: TrackerState,
   call: Call,
@@ -149,7 +149,7 @@ export function addUnseenStage(
   markChanged(state, call)
 }
 
-/** Only the called party is still there: nothing else is known of the call. */
+/** Begins a call that has only the called party left; nothing else is known. */
 function beginUnseen(call: Call, channel: Channel): void {
   call.root = channel.id
   setDirection(call, channel.endpoint.kind === 'external' ? 'outbound' : 'internal')
@@ -162,8 +162,8 @@ function beginUnseen(call: Call, channel: Channel): void {
 }
 
 /**
- * Puts a channel into the bridge that a snapshot shows. A snapshot does not have the kind of a bridge: it is a
- * conference if one is known.
+ * Puts a channel into the bridge that a snapshot shows. A snapshot does not report the kind of a bridge: it is a
+ * conference if the tracker knows one by this name.
  */
 export function enterListed(state: TrackerState, at: At, channel: Channel, bridge: string): void {
   enterBridge(state, channel, bridge)

@@ -4,19 +4,19 @@ import { areOfOneAccount } from '../state/tenants.ts'
 import { decideDirectionByCaller, destination, isFeatureCode } from './direction.ts'
 import { isParkedAt } from './parking.ts'
 
-/** The start of a call by its first channel: for how long it waits, and for which other call it is made. */
+/** The start of a call by its first channel: how long it waits, and which other call it is made for. */
 
-/** The start of a call by an extension waits that long for a dial to show where it goes. */
+/** How long the start of an extension's call waits for a dial that shows its destination. */
 const EXTENSION_START_US = 500_000
 /**
- * One to a feature code or an occupied parking slot waits that long to turn out to be a pick-up: media may be late, an
- * announcement first.
+ * How long a call to a feature code or an occupied parking slot waits to turn out as a pick-up: media may be late, and
+ * an announcement may come first.
  */
 const JOIN_START_US = 10_000_000
-/** A call from a trunk waits that long for the number that was called. */
+/** How long a call from a trunk waits for the called number. */
 const TRUNK_START_US = 250_000
 
-/** Starts a call with its first channel, at once or when it is clear where it goes. */
+/** Starts a call with its first channel: at once, or when its destination is clear. */
 export function startWith(state: TrackerState, call: Call, root: Channel, arrivedUs: number): void {
   decideDirectionByCaller(call, root)
   const waitUs = startWaitUs(root)
@@ -25,7 +25,7 @@ export function startWith(state: TrackerState, call: Call, root: Channel, arrive
   if (call.accountDueUs === null) relateToOthers(state, call)
 }
 
-/** Returns for how long the start of a call waits until it is clear; `null`: it is clear. */
+/** Returns how long the start of a call waits for a clear destination; `null` if it is clear. */
 function startWaitUs({ endpoint, dialledNumber }: Channel): number | null {
   const place = destination(dialledNumber)
   if (endpoint.kind === 'external') return place === null ? TRUNK_START_US : null
@@ -33,8 +33,8 @@ function startWaitUs({ endpoint, dialledNumber }: Channel): number | null {
 }
 
 /**
- * Notes what other calls of the same account mean for one that an extension has begun. They are found by numbers, which
- * customers of a shared PBX have in common: so this has to wait until it is known whose the call is.
+ * Relates an extension's new call to other calls of the same account. They are found by numbers, which customers of a
+ * shared PBX have in common, so this waits until the account is decided.
  */
 export function relateToOthers(state: TrackerState, call: Call): void {
   const root = channelOf(state, call.root)
@@ -45,7 +45,7 @@ export function relateToOthers(state: TrackerState, call: Call): void {
     call.startDueUs = Math.max(call.startDueUs, state.nowUs + JOIN_START_US)
 }
 
-/** Returns the id of the call that the caller has on hold: it makes this one for that. */
+/** Returns the id of the call that the caller has on hold: this call is a consultation for it. */
 function callOnHold(state: TrackerState, call: Call, { endpoint }: Channel): string | null {
   const holding = [...state.onHold].flatMap((id) => channelOf(state, id) ?? [])
   const own = holding.findLast((one) => {

@@ -23,10 +23,10 @@ import { endRecordings } from './recordings.ts'
 
 /** Channels come and go, and with them calls. */
 
-/** An end that came before its channel is kept that long. */
+/** How long the end of an unknown channel is kept: it may have come before the channel. */
 const EARLY_END_US = 5_000_000
 
-/** Adds a channel, and begins a call if it belongs to none; returns the channel, which may be known already. */
+/** Adds a channel, and begins a call if it belongs to none. Returns the channel, which may have been known before. */
 export function addChannel(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'channel' }>): Channel {
   const known = state.channels.get(signal.id)
   if (known !== undefined) return known
@@ -41,12 +41,12 @@ export function addChannel(state: TrackerState, signal: At & Extract<ChannelSign
   const call = callByLinkedId(state, signal.linkedId)
   if (call !== undefined && !call.ended) placeInCall(state, channel, call)
   else if (signal.linkedId !== null) beginCall(state, signal, channel, signal.linkedId)
-  // A leg that is of no call yet ends when it is known who dialled it.
+  // A leg without a call ends once its dialler is known.
   if (channel.callId !== null) applyEarlyEnd(state, channel)
   return channel
 }
 
-/** A channel that belongs to no call yet begins one; a virtual one begins what may become one. */
+/** Begins a call for a channel without one; a virtual channel begins a call that may become visible later. */
 function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: string): void {
   const call = openCall(state, linkedId, at.atUs, at.atUs)
   claimLinkedId(state, call, linkedId)
@@ -73,7 +73,7 @@ function applyEarlyEnd(state: TrackerState, channel: Channel): void {
   hangup(state, tombstone, channel.id, tombstone.end)
 }
 
-/** Forgets ends whose channels did not come in time. */
+/** Forgets ends whose channels did not follow in time. */
 export function purgeEarlyEnds(state: TrackerState): void {
   for (const [id, tombstone] of state.earlyEnds) {
     if (state.nowUs - tombstone.arrivedUs < EARLY_END_US) break
@@ -81,9 +81,7 @@ export function purgeEarlyEnds(state: TrackerState): void {
   }
 }
 
-/**
- * Begins a dial, of a channel that may not be known yet; a dial of an unknown caller begins a call that is `partial`.
- */
+/** Begins a dial, of a channel that may be unknown so far. A dial by an unknown caller begins a `partial` call. */
 export function applyDialBegin(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
   const known = channelOf(state, signal.dest)
   const dest =
@@ -107,13 +105,13 @@ function beginUnseen(
   signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>,
   dest: Channel,
 ): void {
-  // The caller was never seen: the call began before this connection.
+  // The caller's channel was never seen: the call began before this connection.
   beginCall(state, signal, dest, signal.source ?? dest.id)
   const call = callOf(state, dest)
   if (call !== undefined) call.partial = signal.source !== null
 }
 
-/** Joins two virtual channels to a pair, where both are known. */
+/** Pairs two virtual channels once both are known. */
 export function pairHalves(state: TrackerState, oneId: string, twoId: string): void {
   const one = channelOf(state, oneId)
   const two = channelOf(state, twoId)
@@ -129,14 +127,14 @@ export function pairHalves(state: TrackerState, oneId: string, twoId: string): v
 }
 
 /**
- * Ends a channel, and takes it out of its bridge and conference. The end of a channel that is not known yet is kept for
- * it.
+ * Ends a channel, and takes it out of its bridge and conference. The end of an unknown channel is kept in case the
+ * channel follows.
  */
 export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: number }, id: string, end: End): void {
   const channel = channelOf(state, id)
   if (channel === undefined) {
     purgeEarlyEnds(state)
-    // The latest is the last: they are forgotten in this order.
+    // Deleted first to move it to the end: ends are forgotten in the order of their arrival.
     state.earlyEnds.delete(id)
     state.earlyEnds.set(id, { atUs: at.atUs, arrivedUs: at.arrivedUs, end })
     return

@@ -3,17 +3,14 @@ import type { Call, Channel, Party, TrackerState } from '../state/state.ts'
 import { ANONYMOUS, partyOf, partyOfNumber } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
 
-/**
- * The other side of a consultation: the half through which it goes, the number that was dialled, and the party that is
- * rung, if one is.
- */
+/** The other side of a consultation: the half through which it goes, the dialled number, and the rung party, if any. */
 type Asked = {
   readonly through: Channel | null
   readonly to: { readonly dialled: string | null; readonly party: Party | null }
   readonly startedUs: number | null
 }
 
-/** Returns the call of its own in which a party of `first` asks another party. */
+/** Returns the separate call in which a party of `first` consults another party. */
 export function consultation(state: TrackerState, party: Channel, first: Call, asked: Asked): Call {
   const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
   if (asking !== undefined) return asking

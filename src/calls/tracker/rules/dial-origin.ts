@@ -4,9 +4,9 @@ import { callOf, channelOf, heardBy } from '../state/registry.ts'
 import type { Channel, Dial, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 
-/** The origin of a dial: the party that it is made for, through any number of virtual halves. */
+/** The origin of a dial: the party for which it is made, through any number of virtual halves. */
 
-/** The origin of a dial: a party, nobody (the PBX originates it), or not known yet. */
+/** The origin of a dial: a party, no party (the PBX originates it), or unknown so far. */
 type Origin =
   | { kind: 'party'; channel: Channel; consulting: boolean; through: Channel | null }
   | { kind: 'nobody' }
@@ -15,7 +15,7 @@ type Origin =
 const MAX_NESTING = 16
 
 /**
- * Returns the party for whom a channel is where it is: itself, or who is behind it where it is virtual; none during a
+ * Returns the party that a channel acts for: itself, or the party behind it if it is virtual; none during a
  * consultation.
  */
 export function partyFor(state: TrackerState, channel: Channel): Channel | undefined {
@@ -30,14 +30,14 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
   let through: Channel | null = null
   for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
     if (!isVirtual(source)) {
-      // The party that dialled the halves may have transferred the call: then they represent the party that is before
-      // them now.
+      // The party that dialled the halves may have transferred the call: then the halves represent the party that
+      // replaced it.
       const now = isUp(source) || through === null ? source : (realPartyOf(state, through) ?? source)
       return { kind: 'party', channel: now, consulting: false, through }
     }
     through ??= source
     if (source.half === 1) {
-      // Click-to-call through a virtual channel: its first half goes on as the agent who answered behind the second.
+      // Click-to-call through a virtual channel: its first half represents the agent who answered behind the second.
       const agent = answeredBehind(state, source)
       return agent === undefined ? { kind: 'unknown' } : { kind: 'party', channel: agent, consulting: false, through }
     }

@@ -6,7 +6,7 @@ import { decideDirectionByDial, destination } from './direction.ts'
 
 /** The stages of dials, and the groups and queues that they belong to. */
 
-/** Gives a dial its stage: a new one, or that of another device of the same party. */
+/** Gives a dial its stage: a new one, or the stage of another device of the same party. */
 export function assignStage(
   state: TrackerState,
   call: Call | undefined,
@@ -20,8 +20,8 @@ export function assignStage(
   const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
   const target = dest.endpoint.number
   const diallers = diallersBefore(state, dest)
-  // Another of its devices, as long as one rings; what is dialled after that is another attempt, though the first may
-  // not be over yet.
+  // Another device of the party, as long as one rings; a later dial is a new attempt, even if the first is not over
+  // yet.
   const same = call.stages.find(
     (stage) =>
       stage.kind === kind &&
@@ -44,8 +44,8 @@ export function assignStage(
 }
 
 /**
- * Returns whether a stage is of a queue that the caller has left, so that its phones are about to stop. Who dials past
- * the queue shows it too.
+ * Returns whether a stage belongs to a queue that the caller has left, so that its phones are about to stop. A dialler
+ * outside the queue shows it too.
  */
 function isOfLeftQueue(call: Call, stage: Stage, diallers: readonly Dialler[]): boolean {
   let id = stage.parentId
@@ -63,7 +63,7 @@ function isOfLeftQueue(call: Call, stage: Stage, diallers: readonly Dialler[]): 
 /** Returns whether a stage has not ended yet. */
 export const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
 
-/** Adds a stage to a call and returns it; `attempt` counts those of the same target. */
+/** Adds a stage to a call and returns it; `attempt` counts the stages with the same target. */
 export function addStage(
   state: TrackerState,
   call: Call,
@@ -106,7 +106,7 @@ export function addStage(
   return stage
 }
 
-/** Returns how often a target was tried, `except` for one stage. */
+/** Returns the number of stages with a target, not counting `except`. */
 const attemptsAt = (call: Call, of: Pick<Stage, 'kind' | 'target'>, except?: Stage): number =>
   call.stages
     .filter((stage) => stage !== except && stage.kind === of.kind && stage.target === of.target)
@@ -116,11 +116,11 @@ const attemptsAt = (call: Call, of: Pick<Stage, 'kind' | 'target'>, except?: Sta
 export function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true
   stage.endedUs = atUs
-  // A party that did not answer was not answered, regardless of the PBX's report.
+  // A party that did not answer has no answered stage, whatever the PBX reports.
   stage.result = result === 'answered' && isPartyStage(stage) && !stage.answered ? 'other' : result
 }
 
-/** The queue that rings this party, or the group: others that the same caller rings at the same time. */
+/** Returns the queue that rings this party, or the group that the same caller rings at the same time. */
 function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel | null): void {
   const diallers = diallersOf(state, stage)
   const queue = openQueue(call, party, diallers)
@@ -148,7 +148,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
-  // Phones that the PBX rings by itself are a group only where an extension of its dialplan rings them.
+  // Phones that the PBX rings by itself are a group only if an extension of its dialplan rings them.
   if (party === null && commonDialler(state, [...siblings, stage]) === undefined) return
   const group = commonGroup(state, call, siblings, diallers) ?? addGroup(state, call, party, [...siblings, stage])
   for (const member of [...siblings, stage]) {
@@ -159,7 +159,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
   nestGroup(state, call, stage, { party, around: group })
 }
 
-/** The group of the siblings that a stage with these diallers belongs to, too: not one that rings further inside. */
+/** Returns the siblings' group if a stage with these diallers belongs to it too, and not to a group further inside. */
 function commonGroup(
   state: TrackerState,
   call: Call,
@@ -168,7 +168,7 @@ function commonGroup(
 ): Stage | undefined {
   const groups = siblings.flatMap((sibling) => groupsAround(call, sibling))
   if (diallers.some(isNamedByPlace)) {
-    // Siblings are rung from the same place, be it through halves: theirs is the group that is named after that.
+    // Siblings that are rung from the same place, even through halves, form the group that is named after that place.
     const place = diallers.at(-1)?.place ?? null
     return (
       groups.find(({ target }) => place !== null && target === place) ??
@@ -181,36 +181,36 @@ function commonGroup(
   })
 }
 
-/** Returns whether all in a group are rung by a virtual half that is none of these diallers. */
+/** Returns whether a virtual half outside these diallers rings all members of a group. */
 function isOfOtherHalf(state: TrackerState, call: Call, group: Stage, diallers: readonly Dialler[]): boolean {
   const half = channelOf(state, commonDialler(state, partiesIn(call, group))?.id ?? null)
   return half !== undefined && isVirtual(half) && diallers.every(({ id }) => id !== half.id)
 }
 
-/** The PBX reports with each dial where it is made: halves need no look. */
+/** The PBX reports the place with each dial: the halves are not needed. */
 const isNamedByPlace = ({ place, placeFollows }: Dialler): boolean => place !== null || placeFollows
 
-/** The stages of the parties in a group, and in the groups in it. */
+/** Returns the stages of the parties in a group, and in groups inside it. */
 const partiesIn = (call: Call, group: Stage): Stage[] =>
   call.stages
     .filter((stage) => stage.parentId === group.id)
     .flatMap((stage) => (isPartyStage(stage) ? [stage] : partiesIn(call, stage)))
 
-/** The nearest channel and place that dialled all of these. */
+/** Returns the nearest channel and place that dialled all of these stages. */
 function commonDialler(state: TrackerState, members: readonly Stage[]): Dialler | undefined {
   const [first = [], ...others] = members.map((member) => diallersOf(state, member))
   return first.find((one) => others.every((chain) => chain.some((other) => isSamePlace(one, other))))
 }
 
-/** The open groups in which a stage is, the innermost first. */
+/** Returns the open groups around a stage, the innermost first. */
 function groupsAround(call: Call, stage: Stage): Stage[] {
   const around = stageOf(call, stage.parentId)
   return around?.kind === 'group' && !around.ended ? [around, ...groupsAround(call, around)] : []
 }
 
 /**
- * Several that one virtual half rings, from an extension with a number, are a group of their own in the group or queue
- * around it.
+ * Makes a group of its own, inside the group or queue around, of stages that one virtual half rings from an extension
+ * with a number.
  */
 function nestGroup(
   state: TrackerState,
@@ -222,7 +222,7 @@ function nestGroup(
   const half = channelOf(state, nearest?.id ?? null)
   if (nearest === undefined || half === undefined || !isVirtual(half) || nearest.placeFollows) return
   if (!/^\d+$/.test(nearest.place ?? half.dialledNumber ?? '')) return
-  // What a queue rings at once is no group.
+  // Members that a queue rings at once are no group.
   if (call.queues.some((queue) => queue.channel === half.id)) return
   const siblings = call.stages.filter(
     (other) =>
@@ -253,8 +253,8 @@ function isInside(call: Call, stage: Stage, group: Stage): boolean {
 }
 
 /**
- * Notes that the extension at which a channel is rings a group; what it rings already becomes a member. A group that
- * was made of the same members gives way to it; groups further inside stay in it, and it goes into those around them.
+ * Notes that a channel's extension rings a group; the stages that it rings already become members. A group with the
+ * same members is replaced; groups further inside stay inside, and the new group goes into the groups around.
  */
 export function noteGroup(state: TrackerState, channel: Channel, place: string): void {
   channel.group = place
@@ -309,19 +309,19 @@ function outermostGroup(call: Call, group: Stage): Stage {
   return outer
 }
 
-/** Returns those diallers that the queue made itself, or had made. */
+/** Returns the diallers that the queue created, directly or not. */
 function diallersIn(call: Call, queue: Stage, diallers: readonly Dialler[]): readonly Dialler[] {
   const channel = call.queues.find(({ stageId }) => stageId === queue.id)?.channel
   const end = diallers.findIndex(({ id }) => id === channel)
   return end < 0 ? diallers : diallers.slice(0, end)
 }
 
-/** Returns the group that the PBX shows to ring a stage: the innermost, in the groups around it. */
+/** Returns the innermost group that the PBX shows around a stage. */
 function shownGroup(state: TrackerState, call: Call, stage: Stage): Stage | undefined {
   return shownGroupOf(state, call, diallersOf(state, stage), stage.startedUs)
 }
 
-/** Returns the group that the PBX shows to ring a virtual half. */
+/** Returns the group that the PBX shows around a virtual half. */
 export function groupAround(state: TrackerState, call: Call, half: Channel): Stage | undefined {
   return shownGroupOf(state, call, diallersBefore(state, channelOf(state, half.pair)), state.atUs)
 }
@@ -344,7 +344,7 @@ function shownGroupOf(
   return groups[0]
 }
 
-/** Returns the group that the PBX shows to be rung for a channel, `[]` if it shows none. */
+/** Returns the groups that the PBX shows to be rung for a channel; `[]` if it shows none. */
 export function groupOf(state: TrackerState, call: Call, channel: Channel, startedUs: number | null): Stage[] {
   const { group: target } = channel
   if (target === null) return []
@@ -360,8 +360,7 @@ const partyBehindOf = (state: TrackerState, half: Channel): string | null =>
   channelOf(state, half.pair)?.dial?.source ?? half.id
 
 /**
- * A group is named after the place in the dialplan that rings all of its members, however many virtual halves are
- * before it.
+ * Adds a group, named after the dialplan extension that rings all of its members, behind any number of virtual halves.
  */
 function addGroup(state: TrackerState, call: Call, party: Channel | null, members: readonly Stage[]): Stage {
   const common = commonDialler(state, members)
@@ -379,7 +378,7 @@ function addGroup(state: TrackerState, call: Call, party: Channel | null, member
   return group
 }
 
-/** Notes the extension at which a channel made its last dials: the group that they are is named after it. */
+/** Notes the extension from which a channel made its last dials: their group is named after it. */
 export function noteDialledFrom(state: TrackerState, channel: Channel, shown: string): void {
   const place = destination(shown)
   const call = callOf(state, channel)
@@ -400,7 +399,7 @@ export function noteDialledFrom(state: TrackerState, channel: Channel, shown: st
 
 const MAX_NESTING = 16
 
-/** A channel that dialled, and the dialplan extension it dialled from, if that was reported. */
+/** A dialling channel, and the dialplan extension from which it dialled, if reported. */
 type Dialler = {
   readonly id: string
   readonly place: string | null
@@ -411,7 +410,7 @@ type Dialler = {
 const isSamePlace = (one: Dialler | undefined, other: Dialler | undefined): boolean =>
   one?.id === other?.id && (one?.place == null || other?.place == null || one.place === other.place)
 
-/** The channels that dialled a stage, from the nearest to the party that all of it is for. */
+/** Returns the channels that dialled a stage, from the nearest to the party for which all of them dial. */
 function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
   return diallersBefore(state, channelOf(state, stage.legs[0] ?? null))
 }
@@ -432,8 +431,8 @@ function diallersBefore(state: TrackerState, dialled: Channel | undefined): Dial
 const outermost = (state: TrackerState, stage: Stage): Dialler | undefined => diallersOf(state, stage).at(-1)
 
 /**
- * Returns the queue in which this party still waits: it makes the dials from now on. Of a queue in a queue it is the
- * one whose channel is the nearest of the `diallers`, else the outer one.
+ * Returns the queue in which this party still waits: it makes the party's dials from now on. Among nested queues it is
+ * the one whose channel is nearest in `diallers`, else the outermost.
  */
 export function openQueue(
   call: Call,

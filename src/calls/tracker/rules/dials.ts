@@ -12,16 +12,14 @@ import { noteGoesOn } from './queues.ts'
 import { placeRecall } from './transfer-recall.ts'
 
 /**
- * Dials, from their begin to their end. A dial is one attempt at one channel; a stage is what people see of it: one for
- * each party, however many devices ring and however many virtual halves stand between the caller and the phone.
+ * Dials, from begin to end. A dial is one attempt at one channel; a stage is what people see: one for each party,
+ * whatever the number of devices that ring and of virtual halves between the caller and the phone.
  */
 
-/**
- * A dial from a channel that talks with a party is a consultation, unless the conversation is over within this time.
- */
+/** A dial from a channel in a conversation is a consultation, unless the conversation ends within this time. */
 export const CONSULTATION_SETTLING_US = 150_000
 
-/** Notes a dial on the channel that is rung, and places it if its origin is known. A channel is dialled once. */
+/** Notes a dial on the rung channel, and places it if its origin is known. A channel is dialled once. */
 export function beginDial(
   state: TrackerState,
   at: At,
@@ -36,7 +34,7 @@ export function beginDial(
   if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
   dest.shown = shown
   dest.dial = newDial(source, at.atUs, at.arrivedUs)
-  // A phone may ring before Asterisk reports that it was dialled.
+  // A phone may ring before Asterisk reports its dial.
   if (dest.rangUs !== null) dest.dial.rangUs = at.atUs
   dest.dial.place = destination(signal.place ?? null)
   dest.dial.placeFollows = signal.placeFollows === true
@@ -51,7 +49,7 @@ export function beginDial(
   placeDial(state, dest)
 }
 
-/** Gives a dial its call and its stage, as soon as it is known for whom it is made. */
+/** Gives a dial its call and stage, once the party for which it is made is known. */
 export function placeDial(state: TrackerState, dest: Channel): void {
   const dial = dest.dial
   if (dial === null || dial.stageId !== null || isVirtual(dest)) return
@@ -60,10 +58,10 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   if (origin.kind === 'unknown') {
     if (waitedUs < CONSULTATION_SETTLING_US) return
     const call = callOf(state, dest)
-    // A half that the PBX originated rings the party: nobody is behind it.
+    // An originated half rings the party: there is no party behind it.
     if (call !== undefined && call.root === null && call.direction === null) beginCallOfNobody(call, dest)
     assignStage(state, call, dest, null, false)
-    // The other half rings the agent, who has not answered yet: this is whom the agent calls.
+    // The other half rings the agent, who has not answered yet: this party is the one that the agent calls.
     const agent = channelOf(state, call?.root ?? null)
     if (call?.clickToCall === true && agent !== undefined) decideDirectionByDial(state, call, dest, agent)
     return
@@ -85,12 +83,12 @@ export function placeDial(state: TrackerState, dest: Channel): void {
 }
 
 /**
- * The start of a call whose agent is rung, and shown only the agent's own number, waits that long for the dial that
- * shows whom the agent calls.
+ * How long the start of a call waits whose agent is rung, and sees only the agent's own number, for the dial that shows
+ * the called party.
  */
 const SHOWN_LATER_US = 5_000_000
 
-/** The PBX rings a party by itself, for no call that there was. */
+/** Places a dial that the PBX makes by itself, for no existing call. */
 function placeOriginated(state: TrackerState, dest: Channel): void {
   const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
   if (call === undefined) return
@@ -99,7 +97,7 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   if (root !== undefined && root !== dest) {
     const isRootRung = root.dial !== null && originOf(state, root.dial).kind === 'nobody'
     const isTwin = isRootRung && root.endpoint.number === dest.endpoint.number
-    // Several phones that are rung for the agent: who answers calls.
+    // Several phones are rung for the agent: the one that answers makes the call.
     const isRival = call.clickToCall && !call.customerFirst && isRootRung && root.upUs === null
     const isOwn = (isTwin || isRival) && dest.endpoint.kind === 'extension'
     assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
@@ -126,10 +124,13 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   assignStage(state, call, dest, null, isAgent)
 }
 
-/** The phone of a page, which the PBX rings by itself, waits that long for the conference that shows who pages. */
+/** How long a phone that the PBX rings for a page waits for the conference that shows the pager. */
 const PAGE_US = 5_000_000
 
-/** Returns whether a phone is rung for a page: the PBX shows it, or the place is one like `PAGE101`, as in FreePBX. */
+/**
+ * Returns whether a phone is rung for a page: the PBX reports it, or the extension has a name like `PAGE101`, as in
+ * FreePBX.
+ */
 function isPaged(state: TrackerState, { endpoint, dial }: Channel): boolean {
   if (dial?.paged === true) return true
   const half = channelOf(state, dial?.source ?? null)
@@ -137,7 +138,7 @@ function isPaged(state: TrackerState, { endpoint, dial }: Channel): boolean {
   return half.dialledNumber === `PAGE${endpoint.number}`
 }
 
-/** Notes the end of a dial: an answer, or the first result that was reported. */
+/** Notes the end of a dial: an answer, or else the first reported result. */
 export function endDial(
   state: TrackerState,
   at: At,
@@ -154,7 +155,7 @@ export function endDial(
   if (result === 'answered') {
     if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = at.atUs
   } else if (dial.endedUs === null && dial.answeredUs === null) {
-    // app_queue ends each dial twice: the first one has the reason.
+    // app_queue ends each dial twice: the first end has the reason.
     dial.endedUs = at.atUs
     dial.result = result
     dial.forwardedTo = forwardedTo
@@ -163,13 +164,13 @@ export function endDial(
 }
 
 /**
- * Returns whether a caller hung up before being connected to anybody: who picks up meanwhile, and is asked to confirm
- * or hears an announcement first, has not answered.
+ * Returns whether a caller hung up before being connected. A party that picks up meanwhile, and is asked to confirm or
+ * hears an announcement first, has not answered.
  */
 const isGivenUp = (caller: Channel | undefined): boolean =>
   caller !== undefined && !isVirtual(caller) && caller.hungUpItself && caller.upUs === null
 
-/** Ends a dial for which the PBX made no channel: only its end is emitted. */
+/** Ends a dial without a channel: only its end is emitted. */
 export function failDial(state: TrackerState, at: At, source: Channel, endpoint: Endpoint, result: StageResult): void {
   const call = callOf(state, source)
   if (call === undefined) return

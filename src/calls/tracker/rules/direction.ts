@@ -5,36 +5,33 @@ import { ANONYMOUS, isPartyStage, isVirtual, partyOf, partyOfNumber } from '../s
 
 /** The direction of a call, its caller and its called party. */
 
-/**
- * Returns whether a number may be one of the PBX's own, where nothing better is known: digits, at most six, a name, or
- * a feature code.
- */
+/** Returns whether a number may be one of the PBX's own, as a guess: at most six digits, a name, or a feature code. */
 export const isInternalNumber = (number: string): boolean => OWN_NUMBER.test(number) || isFeatureCode(number)
 
 const OWN_NUMBER = /^(\d{1,6}|[a-z][^\d]*\d{0,6}[^\d]*)$/i
 
-/** Returns whether a number may be a pick-up, a retrieval or another service of the PBX. */
+/** Returns whether a number may be a feature code: a pick-up, a retrieval or another service of the PBX. */
 export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
 
-/** Not destinations but places in a dialplan (Asterisk's s, i, t, h, failed). */
+/** Places in a dialplan, not destinations (Asterisk's s, i, t, h, failed). */
 const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
 
-/** Returns the number that was dialled; `null` if it is a place in a dialplan. */
+/** Returns the dialled number; `null` if it is a place in a dialplan. */
 export const destination = (dialled: string | null): string | null =>
   dialled === null || isPlace(dialled) ? null : dialled
 
-/** Sets the direction of a call. Once it was emitted, only that of an originated call changes, when it dials. */
+/** Sets the direction of a call. After it was emitted, only an originated call changes it, when it dials. */
 export function setDirection(call: Call, direction: Direction): void {
   if (!call.emitted || (call.clickToCall && call.direction !== 'inbound')) call.direction = direction
 }
 
 /**
- * Decides the direction by the first channel of a call: for good if it came in by a trunk, as a guess until a dial if
- * it is an extension's.
+ * Decides the direction by the first channel of a call: for good if that is a trunk's, as a guess until a dial if it is
+ * an extension's.
  */
 export function decideDirectionByCaller(call: Call, root: Channel): void {
   const dialled = destination(root.dialledNumber)
-  // An originated channel shows its purpose when it is dialled.
+  // The dial of an originated channel shows its purpose.
   if (root.originated) return
   call.from = partyOf(root.endpoint)
   if (root.endpoint.kind === 'external') {
@@ -48,10 +45,7 @@ export function decideDirectionByCaller(call: Call, root: Channel): void {
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
 }
 
-/**
- * Begins a call in which the PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside
- * party.
- */
+/** Begins a call in which the PBX rang a party by itself: the agent, or the outside party (a dialler, a call-back). */
 export function beginClickToCall(call: Call, root: Channel): void {
   if (isVirtual(root) || call.directionKnown || call.emitted) return
   call.clickToCall = true
@@ -67,13 +61,13 @@ export function beginClickToCall(call: Call, root: Channel): void {
   call.to = other
 }
 
-/** Returns the party by the number that is shown to the one who is rung, unless it is that party's own. */
+/** Returns the party with the number that the rung party sees, unless that is its own number. */
 function shownTo(rung: Channel | undefined): Party {
   const shown = destination(rung?.shown ?? null)
   return shown === null || shown === rung?.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
 }
 
-/** Begins a call in which the PBX calls a party by itself, into a conference or to an announcement: nobody called. */
+/** Begins a call without a caller: the PBX calls a party into a conference or to an announcement. */
 export function beginCallOfNobody(call: Call, dest: Channel): void {
   call.root = null
   setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
@@ -82,8 +76,8 @@ export function beginCallOfNobody(call: Call, dest: Channel): void {
 }
 
 /**
- * Decides the direction by a dial. Of a call that was emitted the called party is still open, and the direction too if
- * it was originated.
+ * Decides the direction by a dial. After it was emitted, the called party may still be open; the direction too, if the
+ * call is originated.
  */
 export function decideDirectionByDial(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
   if (call.customerFirst) {
@@ -106,7 +100,7 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     return
   }
   if (party === null) return
-  // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
+  // In click-to-call the agent's channel dials the other party; otherwise the caller does.
   const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
   if (callOf(state, dialler) !== call) return
   const dialled = call.clickToCall
@@ -126,7 +120,7 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
   call.directionKnown = true
 }
 
-/** Returns whether a number is a feature code with that of a phone behind it (an intercom): it calls that phone. */
+/** Returns whether a number is a feature code followed by that phone's number (an intercom): it calls that phone. */
 export function isByFeatureCode(dialled: string | null, { endpoint: { kind, number } }: Channel): boolean {
   return (
     dialled !== null && isFeatureCode(dialled) && kind === 'extension' && number !== null && dialled.endsWith(number)
@@ -134,8 +128,8 @@ export function isByFeatureCode(dialled: string | null, { endpoint: { kind, numb
 }
 
 /**
- * Names the caller of a call that began with its outside party: the agent who answered first, else the one who is
- * rung; the number shown while there is none, or several are.
+ * Names the caller of a call that began with its outside party: the agent who answered first, else the only agent who
+ * is rung, else the number shown.
  */
 export function nameAgent(state: TrackerState, call: Call): void {
   if (!call.customerFirst) return
@@ -156,7 +150,7 @@ export function nameAgent(state: TrackerState, call: Call): void {
   else call.from = shownTo(channelOf(state, call.root))
 }
 
-/** An extension was called and forwards to the outside: the call stays internal. */
+/** A called extension forwards to the outside: the call stays internal. */
 function isForward(dest: Channel, dialled: string | null, party: Channel): boolean {
   const sent = dest.endpoint.number
   if (dialled === null || sent === null) return false

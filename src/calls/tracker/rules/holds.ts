@@ -3,18 +3,18 @@ import { callOf, channelOf, markChanged, stageOf } from '../state/registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual, SECOND_LIST_US } from '../state/state.ts'
 
-/** Parties that put the other one on hold, and take it off hold again. */
+/** Hold and resume. */
 
 /**
- * A resume is settling for that long: a PBX takes a call off hold also when its phone transfers it or hangs up, which
- * nobody pressed resume for.
+ * How long a resume is settling: a PBX takes a call off hold also when its phone transfers it or hangs up, although
+ * nobody pressed resume.
  */
 const RESUME_SETTLING_US = 300_000
 
-/** A PBX takes a call off hold and hangs up at the same moment; nobody presses resume and hangs up as fast. */
+/** A PBX takes a call off hold and hangs up at the same moment; people need longer for the two. */
 const HANGING_UP_US = 100_000
 
-/** Notes that a party pressed hold or resume; what it had pressed before is no news. */
+/** Notes that a party pressed hold or resume; pressing the same again changes nothing. */
 export function setHold(state: TrackerState, channel: Channel, { onHold, atUs, arrivedUs }: At & Hold): void {
   const isNews = channel.onHold !== onHold
   const call = isNews && !isVirtual(channel) ? callOf(state, channel) : undefined
@@ -28,8 +28,8 @@ export function setHold(state: TrackerState, channel: Channel, { onHold, atUs, a
 type Hold = { readonly onHold: boolean }
 
 /**
- * Compares a hold with a snapshot. A snapshot may be older than the last events: so what it shows is believed when a
- * second one shows it, and no hold or resume was reported in between.
+ * Compares a hold with a snapshot. A snapshot may be older than the last events, so it counts only if a second one
+ * agrees, with no hold or resume reported in between.
  */
 export function compareHold(state: TrackerState, at: At, channel: Channel, onHold: boolean): void {
   if (onHold === channel.onHold || !isUp(channel)) channel.holdDoubtUs = null
@@ -42,10 +42,7 @@ export function compareHold(state: TrackerState, at: At, channel: Channel, onHol
 
 type DueHold = { channel: Channel; stage: Stage | undefined; onHold: boolean; atUs: number }
 
-/**
- * Takes the holds and resumes of a call that are due, each after the answer of its party; those of who has left are
- * dropped.
- */
+/** Takes a call's due holds and resumes, each after the answer of its party; drops the holds of parties that left. */
 export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
   if (call.holds.length === 0) return []
   const due: DueHold[] = []
@@ -68,7 +65,7 @@ export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
   return due
 }
 
-/** Returns whether a resume may still turn out to be that of a transfer or a hang-up. */
+/** Returns whether a resume may still turn out to be part of a transfer or hang-up. */
 export const isResuming = (state: TrackerState, hold: Call['holds'][number]): boolean =>
   !hold.onHold && state.nowUs - hold.arrivedUs < RESUME_SETTLING_US
 

@@ -18,16 +18,10 @@ import { takeOverCall } from './transfers.ts'
 
 /** Calls that turn out to belong together, and conferences. */
 
-/**
- * A transfer or pick-up that explains a new id of a call comes with it; after this it is taken for what it is, two
- * calls made one.
- */
+/** A transfer or pick-up that explains a call's new id comes with it; after this time the two calls count as one. */
 const LINK_SETTLING_US = 300_000
 
-/**
- * Notes that the PBX counts a channel to another call from now on, and expects the transfer or pick-up that explains
- * it.
- */
+/** Notes that the PBX now counts a channel to another call, and expects the transfer or pick-up that explains it. */
 export function linkCalls(state: TrackerState, channel: Channel, linkedId: string): void {
   channel.linkedId = linkedId
   const own = callOf(state, channel)
@@ -41,8 +35,8 @@ export function linkCalls(state: TrackerState, channel: Channel, linkedId: strin
 }
 
 /**
- * Joins two calls later, unless a transfer or pick-up that explains it comes in time. `unseen`: it happened while
- * nobody listened.
+ * Joins two calls later, unless a transfer or pick-up explains their link in time. `unseen`: it happened while there
+ * was no connection.
  */
 export function expectLink(state: TrackerState, channel: Channel, other: Call, unseen: boolean): void {
   if (state.pendingLinks.some((link) => link.channel === channel.id)) return
@@ -51,8 +45,8 @@ export function expectLink(state: TrackerState, channel: Channel, other: Call, u
 }
 
 /**
- * Notes a transfer that may have happened unseen: the party that asked in a consultation is gone or may be, and the one
- * that was asked talks with a party of the first call.
+ * Notes a transfer that may have been missed: the party that asked in a consultation is gone or may be, and the asked
+ * party talks with a party of the first call.
  */
 export function expectUnseenTransfer(state: TrackerState, one: Channel, other: Channel): void {
   const [own, others] = [callOf(state, one), callOf(state, other)]
@@ -67,7 +61,7 @@ function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
   return asking === undefined || !isUp(asking) || asking.missingUs !== null
 }
 
-/** Joins the linked calls that nothing explained in time. */
+/** Joins linked calls whose link nothing explained in time. */
 export function joinDueLinks(state: TrackerState): void {
   while (state.pendingLinks.length > 0) {
     const link = state.pendingLinks[0]
@@ -83,7 +77,7 @@ export function joinDueLinks(state: TrackerState): void {
   }
 }
 
-/** Joins a call that is about to end with those that it is linked to; returns whether there were any. */
+/** Joins a call that is about to end with the calls it is linked to; returns whether there were any. */
 export function joinLinksOf(state: TrackerState, call: Call): boolean {
   const isOf = (link: PendingLink) => link.callId === call.id || channelOf(state, link.channel)?.callId === call.id
   const due = state.pendingLinks.filter(isOf)
@@ -122,12 +116,12 @@ function joinLinkedCalls(
   if (stage?.answered === true) stage.enteredUs = at.atUs
 }
 
-/** Returns whether the id of the first survives; a call that was not emitted is nobody's yet. */
+/** Returns whether the id of the first call survives; receivers do not know a call that was not emitted. */
 function isOlder(one: Call, other: Call): boolean {
   return one.emitted === other.emitted ? (one.startedUs ?? 0) < (other.startedUs ?? 0) : one.emitted
 }
 
-/** Puts a channel into a conference, which is answered, by nobody, once two parties are in it. */
+/** Puts a channel into a conference. A conference is answered, by no party in particular, once it has two members. */
 export function enterConference(state: TrackerState, at: At, channel: Channel, conference: string): void {
   if (!isUp(channel)) return
   noteCalledIn(state, channel)
@@ -144,7 +138,10 @@ export function enterConference(state: TrackerState, at: At, channel: Channel, c
   }
 }
 
-/** An agent whose phone the PBX rang, and who is in a conference now, calls nobody outside, as far as that is known. */
+/**
+ * Corrects the call of an agent whose phone the PBX rang, and who is in a conference now: as far as known, there is no
+ * outside party.
+ */
 function noteCalledIn(state: TrackerState, channel: Channel): void {
   const call = callOf(state, channel)
   if (call === undefined || !call.clickToCall || call.customerFirst || call.directionKnown) return

@@ -17,23 +17,23 @@ import { isUp, isVirtual, partyOf } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
 import { closeGroup } from './parent-stages.ts'
 
-/** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
+/** Calls that become one. The older call survives with its id; open stages of the other go on in it. */
 
-/** Returns whether a call ends inside another: receivers know of it, and the transfer names it. */
+/** Returns whether a call ends inside another: receivers know both, and the transfer names both. */
 export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
 
 /** Returns whether receivers know of a call, or of one that became part of it. */
 export const isKnown = (call: Call): boolean => call.emitted || call.mergedFrom.length > 0
 
 /**
- * Returns whether two calls may become one. Those of two accounts never do, since nothing of one may be seen in the
- * other; a call of which nobody knows goes with the one that it joins.
+ * Returns whether two calls may become one. Calls of two accounts never do, since no account may see another's calls; a
+ * call that was not emitted goes with the call that it joins.
  */
 export const mayBecomeOne = (from: Call, into: Call): boolean =>
   !isKnown(from) || into.accountDueUs !== null || from.account === into.account
 
 /**
- * Merges two calls by an attended transfer, which names both: nothing more is emitted of `from`. Where the target was
+ * Merges two calls by an attended transfer, which names both: nothing more is emitted of `from`. If the target was
  * reached `through` a virtual channel, the group behind it is over.
  */
 export function mergeTransferred(state: TrackerState, from: Call, into: Call, through: boolean): void {
@@ -46,7 +46,7 @@ export function mergeTransferred(state: TrackerState, from: Call, into: Call, th
   state.dirty.delete(from.id)
 }
 
-/** Closes the groups of a call in which a member answered: that member goes on as itself. */
+/** Closes the groups of a call in which a member answered: that member's stage goes on by itself. */
 function closeGroups(state: TrackerState, from: Call): Stage[] {
   const over = from.stages.filter((group) => {
     if (group.kind !== 'group' || group.ended) return false
@@ -61,11 +61,11 @@ function closeGroups(state: TrackerState, from: Call): Stage[] {
   return over
 }
 
-/** Merges two calls in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
+/** Merges two calls in any other way: if `from` was emitted it ends at once, so that no receiver shows it as open. */
 export function merge(state: TrackerState, from: Call, into: Call, atUs = state.atUs): void {
   if (from === into || isOver(from) || isOver(into) || !mayBecomeOne(from, into)) return
   joinOwnPhone(state, from, { into, atUs })
-  // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
+  // Open stages go on in the other call, while events of this one show them as they are now.
   const asOfNow = from.stages.map((stage) => ({ ...stage }))
   const ended = from.recordings.filter((one) => one.endedUs !== null)
   from.recordings = from.recordings.filter((one) => one.endedUs === null)
@@ -93,7 +93,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   const over = state.parting.find((one) => one.call === from)?.stages ?? []
   const openStages = from.stages.filter((stage) => (!stage.ended || !stage.emitted.ended) && !over.includes(stage))
   for (const channel of channelsOf(state, from)) {
-    // Halves of a consultation are internal parts of the one call from now on.
+    // From now on the halves of a consultation are internal parts of the one call.
     if (isVirtual(channel)) channel.adopted = true
     placeInCall(state, channel, into)
   }
@@ -129,7 +129,7 @@ function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
   return { call, stages: stagesPayload(from), recordings: keptRecordings(from) }
 }
 
-/** A call of plumbing alone becomes one by what is merged into it. */
+/** A call of virtual channels only becomes visible by the call that is merged into it. */
 function inheritBeginning(from: Call, into: Call): void {
   into.direction = from.direction
   into.directionKnown = from.directionKnown
@@ -140,8 +140,8 @@ function inheritBeginning(from: Call, into: Call): void {
 }
 
 /**
- * The PBX rang a phone by itself, and its party now talks with one of the other call: it has answered that call, and
- * the other party this one.
+ * Joins a phone that the PBX rang by itself, and whose party now talks with a party of the other call: each has
+ * answered the other.
  */
 function joinOwnPhone(state: TrackerState, from: Call, { into, atUs }: { into: Call; atUs: number }): void {
   const stage = from.stages.find((one) => one.own && one.answered && !one.ended)
@@ -160,7 +160,7 @@ function joinOwnPhone(state: TrackerState, from: Call, { into, atUs }: { into: C
   }
 }
 
-/** The call was answered unseen: the party that comes into it now is the first that is known. */
+/** The call was answered unseen: the party that joins it now is the first known one. */
 function inheritAnswer(state: TrackerState, stages: readonly Stage[], into: Call): void {
   if (into.answeredUs !== null || into.answeredBy !== null) return
   const stage = stages.find((one) => one.answered && !one.own && one.legs.length > 0)

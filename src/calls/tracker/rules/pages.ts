@@ -8,11 +8,11 @@ import { isOver, mayBecomeOne, merge } from './merges.ts'
 import { noteAnswer } from './stages.ts'
 
 /**
- * A page for which the PBX rings each phone by itself, and joins them in a conference with the pager: it is one call,
- * from the pager to the page's number.
+ * A page for which the PBX rings each phone by itself, and connects them with the pager in a conference: one call, from
+ * the pager to the page's number.
  */
 
-/** Joins the phones that are rung for a page to the call of the pager, once both are in the conference. */
+/** Joins the phones that are rung for a page to the pager's call, once both are in the conference. */
 export function joinPage(state: TrackerState, at: At, present: readonly Channel[]): void {
   const pager = present.find((one) => isPager(state, one))
   const page = callOf(state, pager)
@@ -29,7 +29,7 @@ export function joinPage(state: TrackerState, at: At, present: readonly Channel[
   markChanged(state, page)
 }
 
-/** Joins a phone that is rung for a page which is under way. */
+/** Joins a phone that is rung for a page in progress. */
 export function joinPageUnderWay(state: TrackerState, at: At, call: Call | undefined): void {
   if (call?.paged !== true || call.emitted) return
   for (const members of state.conferences.values())
@@ -40,13 +40,16 @@ export function joinPageUnderWay(state: TrackerState, at: At, call: Call | undef
     )
 }
 
-/** Returns whether the pager dialled a feature code with the number of this one phone: an intercom is a call to it. */
+/**
+ * Returns whether the pager dialled a feature code with the number of this one phone: an intercom, a call to that
+ * phone.
+ */
 function callsPhone(state: TrackerState, { stages }: Call, pager: Channel): boolean {
   const leg = channelOf(state, stages[0]?.legs[0] ?? null)
   return leg !== undefined && isByFeatureCode(destination(pager.dialledNumber), leg)
 }
 
-/** The caller of a call that rings nobody but the phones of a page. */
+/** Returns whether a channel is the caller of a call that rings only phones of a page. */
 function isPager(state: TrackerState, channel: Channel): boolean {
   const call = callOf(state, channel)
   if (call === undefined || isVirtual(channel) || !isUp(channel) || call.root !== channel.id || isOver(call))

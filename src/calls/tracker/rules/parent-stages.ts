@@ -6,21 +6,21 @@ import { closeStage } from './dial-stages.ts'
 import { EXPLANATION_US } from './stage-results.ts'
 
 /**
- * Groups and queues, the parents of the stages of their members: a group ends with the last of its members, a queue
- * when the caller is out of it and its members have ended.
+ * Groups and queues, the parents of their members' stages. A group ends with its last member; a queue when the caller
+ * has left it and its members have ended.
  */
 
-/** A queue that the caller left waits that long for the reason. */
+/** How long a queue that the caller left waits for the reason. */
 const QUEUE_SETTLING_US = 1_000_000
 
 /** Updates the groups and queues of a call from their members. */
 export function updateParents(state: TrackerState, call: Call): void {
-  // A group in a group ends before it.
+  // A group inside a group ends first.
   for (let open = openGroups(call), before = -1; open.length !== before; open = openGroups(call)) {
     before = open.length
     for (const stage of open) updateGroup(state, call, stage)
   }
-  // A queue in a queue was entered after it, and ends before it.
+  // A queue inside a queue was entered later, and ends first.
   for (const queue of call.queues.toReversed()) updateQueue(state, call, queue)
 }
 
@@ -30,7 +30,10 @@ function membersOf(call: Call, id: string): Stage[] {
   return call.stages.filter((stage) => stage.parentId === id)
 }
 
-/** A group that the PBX shows goes on from one member to the next, until one answers or the caller is elsewhere. */
+/**
+ * Returns whether a group that the PBX shows continues with another member: nobody answered, and the caller is still
+ * there.
+ */
 function isGoingOn(state: TrackerState, group: Stage, members: readonly Stage[]): boolean {
   const channel = channelOf(state, group.shownBy)
   if (channel === undefined || !isUp(channel) || members.some(({ answered }) => answered)) return false
@@ -62,7 +65,7 @@ function updateGroup(state: TrackerState, call: Call, group: Stage): void {
   closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
 }
 
-/** Returns whether the place in the dialplan that names a group may still be shown. */
+/** Returns whether the dialplan extension that names a group may still be reported. */
 function awaitsName(state: TrackerState, group: Stage): boolean {
   const dialler = channelOf(state, group.dialler)
   if (dialler === undefined || !isUp(dialler)) return false
@@ -70,7 +73,10 @@ function awaitsName(state: TrackerState, group: Stage): boolean {
   return state.nowUs - group.settlingSinceUs < EXPLANATION_US
 }
 
-/** A member that had ended before any other was dialled was not rung together with them: its end was reported late. */
+/**
+ * Takes a member out that had ended before any other was dialled: it was not rung together with them, and its end was
+ * reported late.
+ */
 function partFrom(member: Stage, members: readonly Stage[]): boolean {
   const { endedUs } = member
   if (endedUs === null || !member.ended || member.answered || member.emitted.ended || members.length < 2) return false
@@ -79,7 +85,7 @@ function partFrom(member: Stage, members: readonly Stage[]): boolean {
   return true
 }
 
-/** Ends a group with the result that follows from its members. */
+/** Ends a group with the result that follows from its members' results. */
 export function closeGroup(state: TrackerState, group: Stage, members: readonly Stage[], atUs: number | null): void {
   const answered = members.find((member) => member.answered || member.result === 'answered')
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false

@@ -5,7 +5,7 @@ import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { isUp, partyOf, partyOfNumber } from '../state/state.ts'
 import { areOfOneAccount, isExtensionOf } from '../state/tenants.ts'
 
-/** Parking is a blind transfer, which a PBX may report or not: one-touch parking is not reported. */
+/** Parking is a blind transfer, which a PBX may or may not report: one-touch parking is not reported. */
 
 /** The longest time between a parking and the PBX's own report of the transfer. */
 const PARKING_SETTLING_US = 300_000
@@ -20,7 +20,7 @@ export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind
   const parked = realPartyOf(state, channel)
   if (call === undefined || parked === undefined || at.parker === null) return
   const by = channelOf(state, parked.talked.at(-1) ?? null)
-  // A dialplan may park a caller too: then nobody that it talked with did.
+  // A dialplan may park a caller too: then it was no party of the conversation.
   const isNamed = at.parker.kind === 'virtual' || by?.endpoint.number === at.parker.number
   if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || (by.dial?.leftUs ?? null) !== null) return
   // The PBX reported the transfer first.
@@ -36,7 +36,7 @@ export function unpark(state: TrackerState, channel: Channel): void {
   state.parked.delete(channel.id)
 }
 
-/** Returns whether a number that was dialled is a slot in which another call of the same account is parked. */
+/** Returns whether a dialled number is a slot in which another call of the same account is parked. */
 export const isParkedAt = (state: TrackerState, dialled: string, call: Call): boolean =>
   [...state.parked].some((id) => {
     const parked = channelOf(state, id)
@@ -44,7 +44,7 @@ export const isParkedAt = (state: TrackerState, dialled: string, call: Call): bo
     return parked?.slot === dialled && other !== undefined && areOfOneAccount(other, call)
   })
 
-/** Turns a parking into a transfer, if the PBX reported none in time. */
+/** Makes a transfer of a parking, if the PBX reported none in time. */
 export function transferByParking(state: TrackerState, call: Call): void {
   const { parking } = call
   if (parking === null || state.nowUs < parking.dueUs) return

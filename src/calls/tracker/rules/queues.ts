@@ -9,7 +9,7 @@ import { addStage, groupAround, openQueue } from './dial-stages.ts'
 
 /** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
 
-/** Puts a caller into a queue, as soon as it is known whose caller that is. */
+/** Puts a caller into a queue, once the caller behind the channel is known. */
 export function joinQueue(
   state: TrackerState,
   channel: Channel,
@@ -20,7 +20,7 @@ export function joinQueue(
   placeQueue(state, channel)
 }
 
-/** Gives a queue its call and its stage, as soon as it is known for whom it is. */
+/** Gives a queue its call and stage, once the caller is known. */
 export function placeQueue(state: TrackerState, channel: Channel): void {
   const { queuing } = channel
   if (queuing === null) return
@@ -30,7 +30,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
   channel.queuing = null
   const earlier = call.queues.filter((queue) => queue.name === queuing.queue && isIn(call, queue))
   if (earlier.some(({ entry }) => entry === queuing.entry || entry === null)) return
-  // Who enters a queue again has left it.
+  // A caller that enters a queue again has left it before.
   for (const queue of earlier) if (queue.channel === channel.id) queue.leftUs = queuing.atUs
   const stage = addStage(state, call, {
     kind: 'queue',
@@ -39,7 +39,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     name: queuing.name ?? null,
     startedUs: queuing.atUs,
   })
-  // A member of a queue or group that is a queue itself.
+  // The member of a queue or group is a queue itself.
   if (isVirtual(channel))
     stage.parentId = (openQueue(call, caller.party) ?? groupAround(state, call, channel))?.id ?? null
   const queue = {
@@ -63,10 +63,10 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
 
 const isOpen = (call: Call, queue: QueueState): boolean => stageOf(call, queue.stageId)?.ended === false
 
-/** Returns whether a queue still has the caller; it may not be reported that one who was transferred left it. */
+/** Returns whether the caller is still in a queue; a PBX may not report that a transferred caller left it. */
 const isIn = (call: Call, queue: QueueState): boolean => queue.leftUs === null && isOpen(call, queue)
 
-/** Returns for whom a channel is in a queue (`null`: the PBX itself put it there), and in which call. */
+/** Returns the caller for whom a channel is in a queue (`null`: the PBX put it there by itself), and the call. */
 function callerIn(
   state: TrackerState,
   channel: Channel,
@@ -85,8 +85,8 @@ function callerIn(
 }
 
 /**
- * Notes that the caller goes on in the dialplan: a queue that was left without another reason was given up, by a key or
- * by an operator who took the caller out of it.
+ * Notes that the caller goes on in the dialplan. A queue that was left without another reason was given up: the caller
+ * pressed a key, or an operator took the caller out.
  */
 export function noteGoesOn(call: Call, channelId: string): void {
   for (const queue of call.queues) {
@@ -101,7 +101,7 @@ function noteGivenUp(queue: QueueState): void {
   queue.leftByKey = true
 }
 
-/** Notes that a caller left a queue, and why, where the PBX reports it. */
+/** Notes that a caller left a queue, and the reason if the PBX reports it. */
 export function leaveQueue(
   state: TrackerState,
   channel: Channel,
@@ -119,7 +119,7 @@ export function leaveQueue(
   // A time-out is reported as "abandoned" at first; a later report is more precise.
   if (signal.result !== null) queue.result = signal.result
   queue.final ||= signal.final === true
-  // It is elsewhere in the dialplan already.
+  // The channel is elsewhere in the dialplan already.
   if (queue.channel === channel.id && queue.place !== undefined && queue.place !== channel.dialledNumber)
     noteGivenUp(queue)
   markChanged(state, call)

@@ -1,18 +1,18 @@
 import { callOf, markChanged } from '../state/registry.ts'
 import type { Call, Channel, RecordingState, TrackerState } from '../state/state.ts'
 
-/** Recordings of a call. A recording is on the channel that runs it and ends with it. */
+/** Recordings of a call. A recording belongs to the channel that runs it, and ends with it. */
 
-/** More than anybody makes of one call, and so many fit into a body. */
+/** More than any call has, and few enough for a body. */
 const MAX_RECORDINGS = 100
-/** No system opens a longer path. */
+/** No operating system opens a longer path. */
 const MAX_PATH_BYTES = 4_096
-/** All paths of a call, as JSON: a body has them beside the links and stages. A hundred usual ones take 12 KB. */
+/** All paths of a call, as JSON: a body has them beside links and stages. A hundred usual paths take 12 KB. */
 const MAX_PATHS_BYTES = 64 * 1024
 
 const bytesOf = (path: string | null): number => (path === null ? 0 : Buffer.byteLength(JSON.stringify(path)))
 
-/** Returns a path that a PBX reported, `null` if it has none or is too long for its call: then it is not known. */
+/** Returns a path that a PBX reported; `null` (unknown) if it reported none, or one that is too long for the call. */
 function pathWithin(call: Call, path: string | null): string | null {
   if (path === null || Buffer.byteLength(path) > MAX_PATH_BYTES) return null
   if (call.recordings.some((one) => one.path === path)) return path
@@ -20,7 +20,7 @@ function pathWithin(call: Call, path: string | null): string | null {
   return bytes > MAX_PATHS_BYTES ? null : path
 }
 
-/** A recording that starts; `whileBridged` where it pauses whenever its channel is in no bridge. */
+/** A recording that starts. `whileBridged`: it pauses while its channel is in no bridge. */
 type Start = {
   readonly atUs: number
   readonly path: string | null
@@ -29,8 +29,8 @@ type Start = {
 }
 
 /**
- * Adds a recording to a channel's call, unless it is known already. One that starts into the path of another is the
- * same recording.
+ * Adds a recording to a channel's call, unless it is known already. A second start with the same path is the same
+ * recording.
  */
 export function startRecording(state: TrackerState, channel: Channel, start: Start): void {
   const call = callOf(state, channel)
@@ -44,7 +44,7 @@ export function startRecording(state: TrackerState, channel: Channel, start: Sta
   const same = path === null ? undefined : call.recordings.find((one) => one.path === path)
   if (same === undefined && call.recordings.length >= MAX_RECORDINGS) return
   const recording = same ?? newRecording(state, path, atUs)
-  // What is not appended to replaces what was recorded before.
+  // A recording that does not append replaces the earlier content.
   if (start.appends !== true) Object.assign(recording, { startedUs: null, recordedUs: 0, sinceUs: null })
   else if (recording.sinceUs !== null) pause(recording, recording.endedUs ?? atUs)
   Object.assign(recording, { channel: channel.id, endedUs: null, durationMs: null, kept: true, whileBridged })
@@ -80,7 +80,7 @@ function pause(recording: RecordingState, atUs: number): void {
 const runningOf = (call: Call | undefined, channel: Channel): readonly RecordingState[] =>
   call?.recordings.filter((one) => one.channel === channel.id && one.endedUs === null) ?? []
 
-/** Goes on with the recordings of a channel that has entered a bridge. */
+/** Resumes the recordings of a channel that has entered a bridge. */
 export function resumeRecordings(state: TrackerState, channel: Channel, atUs: number): void {
   const call = callOf(state, channel)
   if (call === undefined) return
@@ -92,12 +92,12 @@ export function pauseRecordings(state: TrackerState, channel: Channel, atUs: num
   for (const recording of runningOf(callOf(state, channel), channel)) if (recording.whileBridged) pause(recording, atUs)
 }
 
-/** Ends the recordings of a channel that is over. */
+/** Ends the recordings of a channel that has ended. */
 export function endRecordings(state: TrackerState, channel: Channel, atUs: number): void {
   for (const recording of runningOf(callOf(state, channel), channel)) recording.endedUs = atUs
 }
 
-/** Ends the last recording of a channel that it fits; `kept` is false where the PBX discarded it. */
+/** Ends the channel's last recording that matches; `kept` is false if the PBX discarded it. */
 export function stopRecording(
   state: TrackerState,
   channel: Channel,
@@ -117,7 +117,7 @@ export function stopRecording(
   markChanged(state, call)
 }
 
-/** Gives a path that was reported apart from its recording to the last recording that lacks one. */
+/** Gives a separately reported path to the last recording without one. */
 export function setRecordingPath(state: TrackerState, channel: Channel, reported: string): void {
   const call = callOf(state, channel)
   if (call === undefined) return

@@ -4,18 +4,18 @@ import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
 
 /**
- * The results of stages that nobody answered: their own channels report one, and other channels may explain it a moment
- * later.
+ * The results of stages that nobody answered: their own channels report a result, and other channels may explain it a
+ * moment later.
  */
 
-/** The end of a stage is settling for that long until an event explains it; PBXs report both within 50 ms. */
+/** How long the end of a stage waits for an event that explains it; PBXs report both within 50 ms. */
 export const EXPLANATION_US = 300_000
-/** An unanswered dial that has ended waits that long for the hang-up of its channel, whose cause is more precise. */
+/** How long the end of an unanswered dial waits for its channel's hang-up, whose cause is more precise. */
 export const HANGUP_US = 100_000
-/** A phone whose call was answered elsewhere waits that long for the answer: a busy PBX connects the caller late. */
+/** How long a phone whose call was answered elsewhere waits for that answer: a busy PBX connects the caller late. */
 const WINNER_US = 5_000_000
 
-/** Returns for how long the end of a stage may wait for its explanation, in microseconds. */
+/** Returns how long the end of a stage may wait for its explanation, in microseconds. */
 export const explanationDelayUs = (state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): number =>
   isWinnerDue(state, call, stage, legs) ? WINNER_US : EXPLANATION_US
 
@@ -30,7 +30,7 @@ export function resultOfStage(
   if (results.includes('forwarded')) return 'forwarded'
   const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
   const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
-  // A dialplan may give a phone this cause without an answer, so that it shows no missed call.
+  // A dialplan may give a phone this cause although nobody answered, so that the phone shows no missed call.
   if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
   if (firm !== undefined && hadGivenUp(state, stage, legs)) return 'cancelled'
   if (firm !== undefined) {
@@ -39,13 +39,13 @@ export function resultOfStage(
   }
   if (isAbandoned(state, call, stage)) return 'cancelled'
   const caller = channelOf(state, stage.source)
-  // Nobody called it: the PBX rang it by itself, and gave it up, or connected another party that it rang.
+  // It had no caller: the PBX rang it by itself, and gave up or connected another party that it rang.
   if (stage.source === null) {
     const hasRivals = call.stages.some((other) => other !== stage && other.source === null && isPartyStage(other))
     if (!hasRivals || !results.includes('answered_elsewhere')) return 'no_answer'
     return isWinnerDue(state, call, stage, legs) && isSettling(state, stage) ? null : 'answered_elsewhere'
   }
-  // A PBX may report a moment after the hang-up that it was the caller's.
+  // A PBX may report only after the hang-up that the caller hung up.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
 
@@ -54,12 +54,12 @@ const isSettling = (state: TrackerState, { settlingSinceUs }: Stage): boolean =>
 
 const overUsOf = ({ dial, goneUs }: Channel): number => dial?.endedUs ?? goneUs ?? 0
 
-/** The stamps of two legs' ends differ by that much though one follows from the other. */
+/** The time stamps of two legs' ends may differ by this much although one caused the other. */
 const SAME_MOMENT_US = 100_000
 
 /**
- * The caller gave up while a device rang: what another device had said before that counts no more, nor that this one
- * answers the end of its dial as if it were unavailable.
+ * Returns whether the caller gave up while a device rang. Earlier results of other devices do not count then, nor does
+ * this device's answer to the end of its dial, which looks like "unavailable".
  */
 function hadGivenUp(state: TrackerState, stage: Stage, legs: readonly Channel[]): boolean {
   const caller = channelOf(state, stage.source)
@@ -73,7 +73,7 @@ function hadGivenUp(state: TrackerState, stage: Stage, legs: readonly Channel[])
   return overUsOf(last) >= caller.goneUs - (isDoubtful ? SAME_MOMENT_US : 0)
 }
 
-/** That the caller gave up may be on its way, unless the caller goes on. */
+/** Returns whether the report that the caller gave up may be on its way: not if the caller goes on. */
 function mayHaveGivenUp(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
   const caller = channelOf(state, stage.source)
   if (!stage.rang || caller === undefined || !isUp(caller)) return false
@@ -81,7 +81,7 @@ function mayHaveGivenUp(state: TrackerState, call: Call, stage: Stage, legs: rea
   return !call.stages.some((other) => other.source === stage.source && (other.startedUs ?? 0) >= overUs)
 }
 
-/** An application rang it for a caller: "no answer" is its report of a leg that it takes down, whatever the reason. */
+/** An application rang it for a caller: it reports "no answer" for any leg that it takes down, whatever the reason. */
 const isTakenDown = (stage: Stage, { dial, end }: Channel): boolean =>
   stage.source !== null &&
   dial !== null &&
@@ -90,8 +90,8 @@ const isTakenDown = (stage: Stage, { dial, end }: Channel): boolean =>
   end?.withdrawn === true
 
 /**
- * The PBX reports that another party has answered, and a phone that rings for the same caller is up: its answer is
- * about to be reported.
+ * Returns whether an answer is about to be reported: the PBX reports that another party answered, and a phone that
+ * rings for the same caller is up.
  */
 function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
   if (!legs.some((leg) => legResult(state, leg) === 'answered_elsewhere')) return false
@@ -101,14 +101,14 @@ function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readon
 
 const isAnswering = (leg: Channel | undefined): boolean => leg !== undefined && isUp(leg) && leg.upUs !== null
 
-/** The caller has left the queue that rings this stage, and goes on elsewhere. */
+/** Returns whether the caller has left the queue that rings this stage, and goes on elsewhere. */
 function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
   const caller = channelOf(state, stage.source)
   if (caller === undefined || !isUp(caller)) return false
   return call.queues.some(({ stageId, result }) => result === 'abandoned' && isWithin(call, stage, stageId))
 }
 
-/** Returns whether a stage is in a queue, directly or in a group that is. */
+/** Returns whether a stage is in a queue, directly or inside a group. */
 function isWithin(call: Call, stage: Stage, queueId: string): boolean {
   let id = stage.parentId
   for (let depth = 0; id !== null && id !== queueId && depth < MAX_NESTING; depth++)
@@ -117,8 +117,8 @@ function isWithin(call: Call, stage: Stage, queueId: string): boolean {
 }
 
 /**
- * Returns the result where nothing explained the end in time: a caller that is gone and did not hang up was hung up by
- * the PBX.
+ * Returns the result of an end that nothing explained in time. The PBX hung up a caller that is gone and did not hang
+ * up itself.
  */
 export function resultUnexplained(state: TrackerState, stage: Stage): StageResult {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
@@ -127,21 +127,21 @@ export function resultUnexplained(state: TrackerState, stage: Stage): StageResul
   const result = results.find((one) => !isWithdrawn(one) && one !== 'other') ?? results[0]
   if (result !== undefined && !isWithdrawn(result)) return result
   if (caller !== undefined && !caller.hungUpItself && legs.some((leg) => isGivenUp(state, leg))) return 'no_answer'
-  // It was picked up, but did not take the call (a confirmation that is declined): the caller waits on.
+  // A person picked up but declined the call when asked to confirm: the caller waits on.
   if (caller !== undefined && isUp(caller) && legs.some(({ upUs }) => upUs !== null)) return 'no_answer'
   if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
-  // The PBX allowed for no more time: it rang until it was given up.
+  // The time that the PBX allows was over: it rang until then.
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
 }
 
 const isWithdrawn = (result: StageResult): boolean => result === 'cancelled' || result === 'answered_elsewhere'
 
 /**
- * Returns whether another party answered the same caller while this one rang. An answer before that, or a later dial,
- * is none.
+ * Returns whether another party answered the same caller while this one rang. An earlier answer or a later dial does
+ * not count.
  */
 export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
-  // Of a phone that the PBX rings by itself, who picks it up takes its place.
+  // If the PBX rings a phone by itself, the party that picks it up replaces it.
   const isForSame = other.source === stage.source || (other.source !== null && stage.legs.includes(other.source))
   if (!other.answered || !isForSame) return false
   // Its phone was up before the caller was connected to it.
@@ -160,7 +160,7 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
     return dialResult === 'forwarded' ? dialResult : ended
   if (dialResult === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
   if (dialResult === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
-  // PBXs report "no answer" for anything that was none: the cause of the hang-up is more precise.
+  // PBXs report "no answer" for every unanswered dial: the cause of the hang-up is more precise.
   if ((dialResult === 'no_answer' || dialResult === 'other') && ended !== null && MORE_SPECIFIC.has(ended)) return ended
   if (dialResult === 'busy' && ended === 'rejected') return ended
   if (dialResult === 'cancelled') return outerResult(state, leg) ?? dialResult
@@ -168,7 +168,8 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
 }
 
 /**
- * PBXs report "no answer" of a phone behind virtual halves also when these are taken down since another phone answered.
+ * Returns the result of a phone behind virtual halves. PBXs report "no answer" for it also when the halves are taken
+ * down because another phone answered.
  */
 function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
   const one = outerHalf(state, leg)
@@ -182,7 +183,7 @@ function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
 const MORE_SPECIFIC: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
 
 /**
- * Returns the result of the dials around this one, through any number of virtual halves: a phone behind them is only
+ * Returns the result of the dials around this one, through any number of virtual halves. A phone behind them is only
  * ever cancelled.
  */
 function outerResult(state: TrackerState, leg: Channel): StageResult | null {
@@ -194,13 +195,13 @@ function outerResult(state: TrackerState, leg: Channel): StageResult | null {
   return null
 }
 
-/** FollowMe hangs up the half before a phone that does not answer in time, and reports nothing else. */
+/** FollowMe hangs up the half in front of a phone that does not answer in time, and reports nothing else. */
 const isGivenUp = (state: TrackerState, leg: Channel): boolean =>
   outerHalves(state, leg).some(({ dial, end }) => dial?.result === null && end?.withdrawn === true)
 
 const MAX_NESTING = 16
 
-/** The dialled halves of the virtual pairs around a leg, the nearest first. */
+/** Returns the dialled halves of the virtual pairs around a leg, the nearest first. */
 function outerHalves(state: TrackerState, leg: Channel): Channel[] {
   const halves: Channel[] = []
   let one = outerHalf(state, leg)
@@ -211,7 +212,7 @@ function outerHalves(state: TrackerState, leg: Channel): Channel[] {
   return halves
 }
 
-/** The half that was dialled, of the virtual pair whose other half dialled this leg. */
+/** Returns the dialled half of the virtual pair whose other half dialled this leg. */
 function outerHalf(state: TrackerState, leg: Channel): Channel | undefined {
   const source = channelOf(state, leg.dial?.source ?? null)
   return source === undefined || !isVirtual(source) ? undefined : channelOf(state, source.pair)

@@ -16,8 +16,7 @@ import { awaitsTransfer } from './transfer-hold.ts'
  *
  * A user or external stage is dialled → (rings) → answered → ended, or ends unanswered. It is
  * - ringing once one of its devices rings;
- * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the
- *   race outside;
+ * - answered once one of its devices is, and every virtual half around it: until then another phone may win;
  * - ended once all of its devices are gone. The reason of an unanswered one may come from another channel a moment
  *   later (the phone that won, the caller who left): it waits for that, `EXPLANATION_US` at most.
  * Groups and queues follow from the stages of their members (parent-stages.ts).
@@ -37,7 +36,7 @@ export function updateStages(state: TrackerState, call: Call): void {
   updateParents(state, call)
 }
 
-/** Closes all stages of a call that is over: an end that waited for its explanation gets none. */
+/** Closes all stages of a call that is over, also those whose end is waiting for an explanation. */
 export function closeStages(state: TrackerState, call: Call): void {
   const reason = (stage: Stage): StageResult => (call.lost === null ? resultUnexplained(state, stage) : 'other')
   const finish = (stage: Stage): void => {
@@ -66,7 +65,10 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
   }
 }
 
-/** The answer of a phone behind virtual halves counts once those are answered too, or it is heard by who called. */
+/**
+ * Returns whether an answer counts: the answer of a phone behind virtual halves does once they are answered too, or
+ * once the caller hears the phone.
+ */
 function isConfirmed(state: TrackerState, leg: Channel): boolean {
   let source = channelOf(state, leg.dial?.source ?? null)
   for (let depth = 0; depth < 16 && source !== undefined && isVirtual(source) && source.half === 2; depth++) {
@@ -80,7 +82,7 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
 
 const MAX_NESTING = 16
 
-/** Notes on the call that a person answered, or was found to have. */
+/** Notes on the call that a person answered, or was found to have answered. */
 export function noteAnswer(
   state: TrackerState,
   call: Call,
@@ -94,7 +96,7 @@ export function noteAnswer(
     parent = stageOf(call, parent.parentId)
   }
   if (stage.own) {
-    // Of several devices that were rung for the agent this is the one.
+    // Among several devices that were rung for the agent, this one answered.
     call.root = leg.id
     if (call.clickToCall) call.from = partyOf(leg.endpoint)
     return
@@ -110,7 +112,7 @@ export function noteAnswer(
 
 function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
-  // Its phones went on to another call, and ended with that.
+  // Its phones went on to another call, and ended there.
   if (legs.length === 0) {
     closeStage(stage, state.atUs, stage.answered ? 'answered' : 'other')
     return
@@ -132,7 +134,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   stage.settlingSinceUs ??= state.nowUs
   stage.overUs = endedUs
   const waitedUs = state.nowUs - stage.settlingSinceUs
-  // The hang-up is more precise than the end of the dial: wait for it.
+  // The hang-up is more precise than the end of the dial, so wait for it.
   if (arrivedUs === 0 && waitedUs < HANGUP_US) return
   const result = resultOfStage(state, call, stage, legs)
   if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
@@ -141,5 +143,5 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   closeStage(stage, endedUs, result ?? resultUnexplained(state, stage))
 }
 
-/** Returns the time at which a party left the call: it transferred it away, or hung up. */
+/** Returns the time at which a party left the call: by a transfer, or by hanging up. */
 const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs

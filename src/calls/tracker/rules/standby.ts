@@ -7,12 +7,12 @@ import { endRecordings } from './recordings.ts'
 
 /** Agents who stay on the line: they serve one caller after the other with the same channel. */
 
-/** How such a party leaves a call that goes on or ends without it. */
+/** The end of such a party's part in a call, which goes on or ends without it. */
 const LEFT = { code: 16, result: 'answered', withdrawn: false, mayTransfer: false, forwardedTo: null } as const
 
 /**
- * Ends the part of a party in the call that it took over. What it was there stays in that call, as a channel that is
- * gone; the party itself waits in a call of which nothing is emitted, unless it takes over the next one.
+ * Ends the part of a party in the call that it took over. That part stays in the call as an ended channel; the party
+ * itself waits in a new call, which emits nothing unless it takes over another one.
  */
 export function waitAgain(state: TrackerState, at: At, channel: Channel): void {
   const call = callOf(state, channel)

@@ -4,19 +4,19 @@ import { isUp, isVirtual } from '../state/state.ts'
 import { EXPLANATION_US } from './stage-results.ts'
 
 /**
- * Holds the `dial_ended` of a party back that may have transferred the call away: a PBX reports the transfer shortly
- * after that party's channel has ended, and receivers must get the transfer first.
+ * Delays the `dial_ended` of a party that may have transferred the call: a PBX reports the transfer shortly after that
+ * party's channel has ended, and receivers must get the transfer first.
  */
 
 /**
- * Returns whether the end of an answered stage has to wait for a transfer: while the other party is still there, for a
- * moment.
+ * Returns whether the end of an answered stage has to wait for a transfer: for a moment, while the other party is still
+ * there.
  */
 export function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Channel): boolean {
   stage.settlingSinceUs ??= state.nowUs
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
-  // A transfer before the answer of this leg was made by another.
+  // Another party made a transfer before this leg answered.
   const isKnown = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true

@@ -6,9 +6,9 @@ import { assignStage } from './dial-stages.ts'
 import { isOver, merge } from './merges.ts'
 
 /**
- * Places the recall of an unanswered transfer: the PBX rings the transferer back (or the target again) for the party
- * that waits. It makes such a channel for no call, like any other that it originates; the party that it rings, and the
- * number it shows, identify the call.
+ * Places the recall of an unanswered transfer: the PBX rings the transferer back (or the target again) for the waiting
+ * party. It creates that channel for no call, like any originated channel; the rung party and the number shown to it
+ * identify the call.
  */
 export function placeRecall(state: TrackerState, dest: Channel): boolean {
   const { number } = dest.endpoint
@@ -31,7 +31,7 @@ export function placeRecall(state: TrackerState, dest: Channel): boolean {
   return false
 }
 
-/** The party that was transferred and talks to nobody: parties that have left the call do not count. */
+/** Returns the transferred party if it talks to nobody: parties that have left the call do not count. */
 function waitingTransferee(state: TrackerState, call: Call): Channel | undefined {
   if (call.recall === null || isOver(call)) return undefined
   const transferee = channelOf(state, call.recall.transferee)
@@ -40,7 +40,10 @@ function waitingTransferee(state: TrackerState, call: Call): Channel | undefined
   return isAlone ? transferee : undefined
 }
 
-/** Of an outbound call the number that is shown may have the access code before it; what is not known is no other. */
+/**
+ * Returns whether two numbers may be the same. The number shown in an outbound call may begin with the access code; an
+ * unknown number matches any.
+ */
 function isSameNumber(one: string | null, other: string | null): boolean {
   return one === null || other === null || one.endsWith(other) || other.endsWith(one)
 }

@@ -13,12 +13,12 @@ import { noteAnswer } from './stages.ts'
 
 /** Transfers, and channels that take over a call. */
 
-/** The same transfer may be reported twice, by each of its parties: within this time it is one. */
+/** Each party may report the same transfer: two reports within this time are one transfer. */
 const SAME_TRANSFER_US = 2_000_000
 
 type Blind = Extract<ChannelSignal, { kind: 'blind_transfer' }>
 
-/** Notes a blind transfer, once for all reports of it; the transferer has left the call unless it `stays`. */
+/** Notes a blind transfer, once for all reports of it. The transferer has left the call unless it `stays`. */
 export function blindTransfer(state: TrackerState, at: At, signal: Blind): void {
   const { to } = signal
   const transferee = channelOf(state, signal.transferee)
@@ -46,18 +46,18 @@ export function blindTransfer(state: TrackerState, at: At, signal: Blind): void 
   markChanged(state, call)
 }
 
-/** The transferer is out of the call, however long its channel stays. */
+/** Notes that the transferer is out of the call, however long its channel stays up. */
 function markLeft(transferer: Channel | undefined, at: At): void {
   if (transferer !== undefined && transferer.dial !== null && transferer.dial.answeredUs !== null)
     transferer.dial.leftUs ??= at.atUs
 }
 
-/** Takes back that the other party alone was transferred. */
+/** Takes the mark back: the transferer stays, and only the other party was transferred. */
 function markStaying(transferer: Channel | undefined): void {
   if (transferer !== undefined && transferer.dial !== null) transferer.dial.leftUs = null
 }
 
-/** Notes a transfer; false if the same was noted within that time. */
+/** Returns whether a transfer is new, and notes it: `false` if it was noted shortly before. */
 function isNew(
   call: Call,
   { key, by }: { key: string; by: string | null },
@@ -76,7 +76,7 @@ function otherParty(state: TrackerState, channel: Channel | undefined): Channel 
 
 type Attended = Extract<ChannelSignal, { kind: 'attended_transfer' }>
 
-/** Notes an attended transfer, once for all reports of it, and merges the calls that it joins into the oldest. */
+/** Notes an attended transfer, once for all reports of it, and merges its calls into the oldest. */
 export function attendedTransfer(state: TrackerState, at: At, signal: Attended): void {
   const transferers = signal.transferers.flatMap((id) => channelOf(state, id) ?? [])
   const parties = transferParties(state, signal, transferers)
@@ -86,12 +86,12 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   for (const one of transferers) calls.push(...consultationsOf(state, one.id))
   const [first, ...others] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
   if (first === undefined) return
-  // While it is open whose the first one is, it becomes that of the others: only then is it known which may join it.
+  // While the first call's account is undecided it takes the account of the others, which decides which calls may join.
   const known = others.find(isKnown)
   if (first.accountDueUs !== null && known !== undefined) setAccount(state, first, known)
   const rest = others.filter((call) => mayBecomeOne(call, first))
   const other = rest.find((call) => endsInside(call, first)) ?? rest[0]
-  // Two parties are joined only once, however much later it is reported again.
+  // Two parties are joined only once, however late a second report comes.
   const isPair = transferee !== undefined && target !== undefined
   const key = isPair ? `${transferee.id} to ${target.id}` : `attended by ${parties.by?.endpoint.number ?? '-'}`
   const isTransfer = isNew(
@@ -118,8 +118,8 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
       mergeTransferred(state, call, first, signal.through === true)
     else merge(state, call, first)
   }
-  // The party that was asked, and answered, handles the call from now on; where it is an outside party, the one it was
-  // joined to.
+  // The party that answered the consultation handles the call from now on; if it is an outside party, the party joined
+  // to it does.
   if (stageOfParty(state, parties.to)?.answered === true) {
     noteEntered(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
   }
@@ -129,14 +129,14 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
 
 type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: Channel | undefined }
 
-/** Returns a party as receivers of a call may see it: `null` if it is none, or is in a call of another account. */
+/** Returns a party as a call's receivers may see it: `null` without a party, or if it is in another account's call. */
 function partyIn(state: TrackerState, call: Call, channel: Channel | undefined): Party | null {
   const own = callOf(state, channel)
   if (channel === undefined || (own?.emitted === true && own.account !== call.account)) return null
   return partyOf(channel.endpoint)
 }
 
-/** Returns the target of an attended transfer as receivers of the first call may see it. */
+/** Returns the target of an attended transfer as the first call's receivers may see it. */
 function targetIn(
   state: TrackerState,
   first: Call,
@@ -144,14 +144,14 @@ function targetIn(
 ): Party {
   const { parties, transferers, other, isApart } = of
   if (parties.to !== undefined) return partyIn(state, first, parties.to) ?? ANONYMOUS
-  // The other call is of another account.
+  // The other call belongs to another account.
   return isApart && other === undefined ? ANONYMOUS : targetOf(state, other ?? first, transferers)
 }
 
 /**
  * Returns the three parties of a transfer as real parties. A PBX may name virtual halves, and may have moved them
- * before its report. The transferee is neither the target nor the transferer: where it seems so, it is the other party
- * that the transferer talked with.
+ * before its report. The transferee is neither the target nor the transferer: if it seems so, it is the other party of
+ * the transferer's conversation.
  */
 function transferParties(state: TrackerState, signal: Attended, transferers: readonly Channel[]): Parties {
   const by = realPartyOf(state, transferers[0]) ?? transferers[0]
@@ -164,7 +164,7 @@ function transferParties(state: TrackerState, signal: Attended, transferers: rea
   return { by, transferee: talked, to }
 }
 
-/** Returns the party that answered in a consultation, where the PBX does not name the target. */
+/** Returns the party that answered the consultation, for PBXs that do not name the target. */
 function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel | undefined {
   const asked = asking.flatMap((one) => consultationsOf(state, one.id))
   const stage = asked.flatMap((call) => call.stages).findLast((one) => one.answered && !one.ended)
@@ -172,10 +172,7 @@ function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel |
   return channelOf(state, leg ?? null)
 }
 
-/**
- * The party that the transferer was calling is called for the transferee from now on; if nobody answers, the PBX may
- * call back.
- */
+/** Hands the transferer's open dials over to the transferee. If nobody answers them, the PBX may call back. */
 function handOver(
   state: TrackerState,
   call: Call,
@@ -189,7 +186,7 @@ function handOver(
     if (stage.ended || stage.answered || stage.source === null || !ids.has(stage.source)) continue
     stage.source = transferee.id
     stage.sinceUs = at.atUs
-    // Its place in the dialplan is not where the transferee is.
+    // The dialplan extension of the dials is not the transferee's.
     stage.dialler = null
     for (const { dial } of stage.legs.flatMap((id) => channelOf(state, id) ?? []))
       if (dial !== null && dial.source !== null && ids.has(dial.source)) dial.handedOverBy = dial.source
@@ -197,7 +194,7 @@ function handOver(
   call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, transferee: transferee.id }
 }
 
-/** A party came into a conversation by a transfer: it handles the call from now on. */
+/** Notes that a party joined a conversation by a transfer: it handles the call from now on. */
 function noteEntered(state: TrackerState, party: Channel | undefined, at: At): void {
   const stage = stageOfParty(state, party)
   if (stage?.kind === 'user' && stage.answered) stage.enteredUs = at.atUs
@@ -210,10 +207,7 @@ function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | 
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
-/**
- * Returns the target that the transferer was calling: the phone that rings, or the number it dialled (a queue, a
- * group).
- */
+/** Returns the target of the transferer's dial: the phone that rings, or the dialled number (a queue, a group). */
 function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
@@ -227,12 +221,13 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
 }
 
 /**
- * Lets a channel take over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a
- * stage that was answered without ringing, and those that rang for that call have been answered elsewhere.
+ * Lets a channel take over a call: a pick-up, a retrieved parking or an intercept. Its own call turns out to be none:
+ * it becomes a stage that was answered without ringing, and the phones that rang for the other call are answered
+ * elsewhere.
  */
 export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
   const source = callerOf(state, into)
-  // A phone that rings in a consultation is picked up in that.
+  // A phone that rings in a consultation is picked up in the consultation.
   const call = rungIn(state, into) ?? callOf(state, source)
   const own = callOf(state, joiner)
   if (call === undefined || call === own || isOver(call)) return
@@ -264,7 +259,7 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
 }
 
 /**
- * Brings together, by command, a party that answered in a call of its own and one of another call: its stage goes on
+ * Connects, by command, a party that answered in a call of its own with a party of another call: its stage goes on
  * there.
  */
 function bringTogether(
@@ -293,8 +288,8 @@ function bringTogether(
 }
 
 /**
- * The group or queue that rang the party that is taken over, or in which the caller was found: who takes the call is
- * its answer.
+ * Returns the group or queue that rang the taken-over party, or in which the caller was found: its answer is the party
+ * that takes the call.
  */
 function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | undefined {
   const rung = stageOf(call, into.dial?.stageId ?? null)
@@ -308,7 +303,7 @@ function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | und
 const rungIn = (state: TrackerState, channel: Channel): Call | undefined =>
   stageOfParty(state, channel)?.answered === false ? callOf(state, channel) : undefined
 
-/** The party that is taken over, where what is named is a phone that rings for it. */
+/** Returns the party that is taken over: if the PBX names a phone that rings, the party for which it rings. */
 function callerOf(state: TrackerState, channel: Channel): Channel {
   if (isVirtual(channel) && channel.half === 1 && channel.dial?.answeredUs === null) {
     const origin = originOf(state, channel.dial)
@@ -316,7 +311,7 @@ function callerOf(state: TrackerState, channel: Channel): Channel {
   }
   if (isVirtual(channel)) return realPartyOf(state, channel) ?? channel
   if (channel.dial === null || channel.dial.answeredUs !== null) return channel
-  // A transfer may have handed over for whom it rings.
+  // A transfer may have changed the party for which it rings.
   const stage = stageOfParty(state, channel)
   const rungFor = channelOf(state, stage?.source ?? null)
   if (rungFor !== undefined && isUp(rungFor)) return rungFor

@@ -1,42 +1,45 @@
 /**
- * Decides whose a call is, on a PBX that serves several accounts. Channels have a value that names the account. The
- * first channel's counts. A caller from a trunk may have none, or get one on its way through the dialplan; then the
- * phone that is dialled first shows it.
+ * Decides the account of a call, on a PBX that serves several accounts. Channels have a tenant value that names the
+ * account. The value of the first channel counts. A caller from a trunk may have none, or get one on its path through
+ * the dialplan; then the value of the first dialled phone counts.
  *
- * A call: undecided → an account's, or nobody's. It never changes after that.
+ * A call: undecided → with an account, or without one. It never changes after that.
  */
 
-/** How the values of a PBX name accounts. */
+/** How the tenant values of a PBX name accounts. */
 export type Tenants = {
-  /** Returns the account with this name in any case, in its own spelling; `undefined` if there is none. */
+  /** Returns the exact name of the account with this name in any case; `undefined` if there is none. */
   readonly accountOf: (value: string) => string | undefined
-  /** Every channel has such a value, a trunk's too (a context): one that names no account means nothing. */
+  /** Every channel has a tenant value (a context), even a trunk's: a value that names no account means nothing. */
   readonly isOnEveryChannel: boolean
 }
 
-/** The facts of a call that decide whose it is. */
+/** The facts of a call that decide its account. */
 export type TenantFacts = {
   /** The present value of the first channel, `null` if it has none (yet). */
   readonly caller: string | null
-  /** The values of the channels that were dialled, in the order of their dials, as far as they have one. */
+  /** The values of the dialled channels that have one, in the order of the dials. */
   readonly dialled: readonly string[]
-  /** A dial has begun: the caller's way through the dialplan has come to an end. */
+  /** A dial has begun: the caller's path through the dialplan has ended. */
   readonly isDialled: boolean
-  /** The call is over, or has waited for a value for long enough. */
+  /** The call is over, or has waited long enough for a value. */
   readonly isLate: boolean
 }
 
-/** `account`: `null` if it is nobody's. `tenant`: the value that decided, `null` if there is none. */
+/** `account`: `null` if no account gets the call. `tenant`: the deciding value, `null` if the call shows none. */
 export type AccountDecision = { readonly account: string | null; readonly tenant: string | null }
 
-/** Returns whose a call is, or `undefined` while that may still show. Without any value it is `otherwise`'s. */
+/**
+ * Returns the account of a call, or `undefined` while it may still show. A call without any value belongs to
+ * `otherwise`.
+ */
 export function decideAccount(
   { caller, dialled, isDialled, isLate }: TenantFacts,
   { accountOf, isOnEveryChannel }: Tenants,
   otherwise: string | null,
 ): AccountDecision | undefined {
   const values = caller === null ? dialled : isOnEveryChannel ? [caller, ...dialled] : [caller]
-  // Of values that may mean nothing the first that names an account counts, else the first.
+  // If values may mean nothing, the first that names an account counts; if none does, the first of all.
   const considered = isOnEveryChannel ? values : values.slice(0, 1)
   for (const tenant of considered) {
     const account = accountOf(tenant)

@@ -3,10 +3,11 @@ import type { Hangup } from '../../event.ts'
 import { channelOf, channelsOf } from './registry.ts'
 import { type Call, type Channel, isVirtual, type Stage, type TrackerState } from './state.ts'
 
-/** The result of a call, and how it ended. */
+/** The result of a call, and its end. */
 
 /**
- * Returns the result of a call: a person's answer, voicemail, the caller's giving up, else that of the last attempt.
+ * Returns the result of a call: a person's answer, voicemail, the caller giving up, or else the result of the last
+ * attempt.
  */
 export function resultOf(state: TrackerState, call: Call): CallResult {
   if (call.answeredUs !== null || call.answeredBy !== null) return 'answered'
@@ -17,7 +18,7 @@ export function resultOf(state: TrackerState, call: Call): CallResult {
   if (callerGaveUp(state, call, last)) return 'cancelled'
   if (last === undefined) return call.pbxAnswered ? 'no_answer' : 'failed'
   const result = CALL_RESULT_OF[last.result ?? 'other']
-  // A caller whom the PBX took out of a queue or hung up has not given up.
+  // A caller that the PBX took out of a queue or hung up on has not given up.
   return result === 'cancelled' && isEndedByPbx(state, call) ? 'no_answer' : result
 }
 
@@ -67,7 +68,7 @@ const HANGUP_CAUSE_OF: Readonly<Record<StageResult, HangupCause>> = {
 
 const UNALLOCATED = 1
 
-/** All legs of a conversation that is over are hung up within this. */
+/** All legs of a finished conversation are hung up within this time. */
 const SAME_END_US = 1_000_000
 
 /** Returns whether the caller went on without the party that hung up (to an announcement, or back into a menu). */

@@ -2,11 +2,11 @@ import { callOf, channelOf, channelsOf, heardBy, stageOf } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 
-/** Conversations: the real parties that virtual halves stand for, and the parties that talked with each other. */
+/** Conversations: the real parties that virtual halves represent, and the parties that talked with each other. */
 
 /**
- * Returns the real parties on the other side of a virtual half: those that are bridged with its pair now, else those
- * that dialled it or that it dialled. Who sits in the same bridge as the half is on this side of it.
+ * Returns the real parties on the other side of a virtual half: those in a bridge with its pair now, else those that
+ * dialled it or that it dialled. Parties in the same bridge as the half itself are on this side.
  */
 export function partiesBehind(state: TrackerState, half: Channel, seen = new Set<string>()): Channel[] {
   const pair = channelOf(state, half.pair)
@@ -25,7 +25,7 @@ export function partiesBehind(state: TrackerState, half: Channel, seen = new Set
   const dialled = call === undefined ? [] : channelsOf(state, call).filter((one) => one.dial?.source === pair.id)
   const answered = dialled.filter((one) => one.dial?.answeredUs !== null && isUp(one))
   const ringing = dialled.filter((one) => isUp(one) && one.dial?.endedUs === null)
-  // Of several that ring, or may ring in turn, none represents the others.
+  // If several ring, or may ring in turn, none represents the others.
   const isOne = ringing.length === 1 && ringing.every((one) => isVirtual(one) || isAlone(call, one))
   return (answered.length > 0 ? answered : isOne ? ringing : []).flatMap(across)
 }

@@ -4,12 +4,12 @@ import { isPartyStage, isUp, isVirtual, partyOf, sameParty } from './state.ts'
 
 /** The parties that handled a call; the last one owns it. */
 
-/** So many fit into a body; the owner is the last. */
+/** The most handlers in a body; the last one is the owner. */
 const MAX_HANDLERS = 100
 
 /**
- * Returns the parties that handled a call, in order: the PBX's own extensions that talked; if none did, the outside
- * party that answered.
+ * Returns the parties that handled a call, in order: the PBX's own extensions that talked, else the outside party that
+ * answered.
  */
 export function handledBy(state: TrackerState, call: Call): Party[] {
   if (call.answeredUs === null && call.answeredBy === null) return []
@@ -27,7 +27,7 @@ export function handledBy(state: TrackerState, call: Call): Party[] {
     .slice(-MAX_HANDLERS)
 }
 
-/** A party that handled the call: from when, and until when it was in it. */
+/** A party that handled the call, and when it joined and left. */
 type Handler = { readonly party: Party; readonly enteredUs: number; readonly untilUs: number }
 
 const STILL = Number.POSITIVE_INFINITY
@@ -39,26 +39,26 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
   return { party: stageParty(state, stage), enteredUs, untilUs: untilUs < 0 ? (stage.endedUs ?? STILL) : untilUs }
 }
 
-/** Returns the time until which a party was in a conversation, `null` where no bridge shows one. */
+/** Returns the time until which a party was in a conversation; `null` if it was in no bridge. */
 function talksUntilUs(state: TrackerState, leg: Channel): number | null {
   return isUp(leg) && talkersWith(state, leg).length > 0 ? STILL : leg.talkedUs
 }
 
-/** Of an outbound call who made it comes first. */
+/** The caller of an outbound call comes first. */
 function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
-  // Of the agent of a call-back it is known by a stage of its own whether it answered.
+  // A call-back's agent has a stage of its own, which shows whether the agent answered.
   if (call.direction !== 'outbound' || call.from.extension === null || call.customerFirst) return undefined
   const root = channelOf(state, call.root)
   const untilUs = root === undefined ? null : talksUntilUs(state, root)
   return { party: call.from, enteredUs: 0, untilUs: untilUs ?? root?.goneUs ?? STILL }
 }
 
-/** All channels of a conversation that is over are hung up within this. */
+/** All channels of a finished conversation are hung up within this time. */
 const SAME_END_US = 1_000_000
 
 /**
- * The last one owns the call. Who came last may have left again, while another stayed: then that one is named once
- * more.
+ * Makes sure that the last handler is the owner: if the last one to join has left while another stayed, the other is
+ * added again.
  */
 function withOwner(handlers: readonly Handler[]): readonly Handler[] {
   const lastUs = handlers.reduce((last, { untilUs }) => Math.max(last, untilUs), 0)

@@ -1,15 +1,15 @@
 import type { Endpoint } from '../../signal.ts'
 import { ANONYMOUS, type Call, type Channel, type Dial } from './state.ts'
 
-/** The beginnings of what the tracker keeps; what an earlier version did not store yet is filled in from here too. */
+/** The initial values of the tracker's state; they also fill in fields that an earlier version did not store. */
 
-/** Shared, since most calls have nothing in most of their lists. */
+/** Shared, since most lists of most calls are empty. */
 const NONE: readonly never[] = []
 const NO_VARIABLES: Readonly<Record<string, string>> = {}
 
 /** Creates a call without any facts. */
 export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'startedUs'>): Call {
-  // Each field by its name: an object that begins with a spread takes half as much memory again.
+  // Each field by name: an object that begins with a spread takes half as much memory again.
   return {
     id: of.id,
     account: of.account,
@@ -64,7 +64,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
   }
 }
 
-/** Returns a channel of which nothing but its endpoint is known yet. */
+/** Returns a channel with its endpoint as the only fact. */
 export function newChannel(id: string, endpoint: Endpoint): Channel {
   return {
     id,

@@ -2,12 +2,12 @@ import { stageParty } from './handled-by.ts'
 import type { Call, Party, Stage, TrackerState } from './state.ts'
 import { isPartyStage, sameParty } from './state.ts'
 
-/** Missed calls: those to the PBX's own people which none of them answered. */
+/** Missed calls: calls to the PBX's own people that none of them answered. */
 
 /**
- * Returns whether a call was missed that these parties handled, `null` where that cannot be: before its end, of
- * outbound calls, of consultations, and of calls that went on in another. A conference is answered by nobody, and not
- * missed; neither is an internal call that tried nobody (a feature code, an announcement).
+ * Returns whether a call with these handlers was missed; `null` if it cannot be: before its end, and for outbound
+ * calls, consultations and calls that went on in another. A conference has no answering party but was not missed; nor
+ * was an internal call that rang nobody (a feature code, an announcement).
  */
 export function isMissed(call: Call, handlers: readonly Party[]): boolean | null {
   if (!call.ended || call.direction === 'outbound' || call.parentId !== null || call.mergedInto !== null) return null
@@ -18,13 +18,13 @@ export function isMissed(call: Call, handlers: readonly Party[]): boolean | null
 const hasTried = ({ stages, stagesOmitted }: Call): boolean =>
   stagesOmitted > 0 || stages.some((stage) => isPartyStage(stage) && !stage.own)
 
-/** Returns whether a phone of the PBX was called; the agent's own in click-to-call was not. */
+/** Returns whether a stage called a phone of the PBX; the agent's own phone in click-to-call does not count. */
 const isTried = (stage: Stage): boolean => stage.kind === 'user' && !stage.own
 
-/** So many fit into a body. */
+/** The most parties in a body. */
 const MAX_MISSED_BY = 100
 
-/** Returns the extensions that a call tried, each once, in the order in which they were dialled. */
+/** Returns the extensions that a call tried, each once, in the order of the first dials. */
 export function triedBy(state: TrackerState, call: Call): Party[] {
   const tried = call.stages
     .filter(isTried)

@@ -21,7 +21,7 @@ const time = (atUs: number | null): string | null => (atUs === null ? null : rfc
 const between = (fromUs: number | null, toUs: number | null): number | null =>
   fromUs === null || toUs === null ? null : wholeSeconds(fromUs, toUs)
 
-/** Returns a party as the bodies have it. Its contact is looked up before the event is stored. */
+/** Returns a party for a body. Its contact is added before the event is stored. */
 export function partyPayload(state: TrackerState, party: Party): PartyBody {
   const { number, name, extension } = party
   return { number, name, extension, e164: extension === null ? state.toE164(number) : null, contact: null }
@@ -30,10 +30,10 @@ export function partyPayload(state: TrackerState, party: Party): PartyBody {
 const partyOrNull = (state: TrackerState, party: Party | null): PartyBody | null =>
   party === null ? null : partyPayload(state, party)
 
-/** Returns a call as the bodies have it. */
+/** Returns a call for a body. */
 export function callPayload(state: TrackerState, call: Call): CallView {
   const answered = call.answeredUs !== null || call.answeredBy !== null
-  // A call may go on until its end is emitted: nothing of its end is in a body before.
+  // A call may go on until its end is emitted, so no earlier body has facts of its end.
   const endedUs = call.ended ? call.endedUs : null
   const handlers = handledBy(state, call)
   const missed = isMissed(call, handlers)
@@ -81,7 +81,7 @@ function queuePayload(call: Call): CallView['queue'] {
   return { name: queue.name, position: queue.position, wait_duration: between(queue.joinedUs, untilUs) }
 }
 
-/** Returns a stage as the bodies have it. */
+/** Returns a stage for a body. */
 export function stagePayload(stage: Stage): StageView {
   const rings = stage.rangUs !== null
   const ringEndUs = stage.answeredUs ?? stage.endedUs
@@ -109,7 +109,7 @@ export function stagesPayload(call: Call): StageView[] {
     .map(stagePayload)
 }
 
-/** Returns a transfer as the bodies have it. */
+/** Returns a transfer for a body. */
 export function transferPayload(state: TrackerState, call: Call, transfer: TransferState): Transfer {
   return {
     kind: transfer.kind,
@@ -121,7 +121,7 @@ export function transferPayload(state: TrackerState, call: Call, transfer: Trans
   }
 }
 
-/** Returns a recording as the bodies have it. */
+/** Returns a recording for a body. */
 export function recordingPayload(recording: RecordingState): Recording {
   const { startedUs, endedUs, sinceUs, recordedUs } = recording
   const ownUs = startedUs === null || endedUs === null ? null : recordedUs + (sinceUs === null ? 0 : endedUs - sinceUs)
@@ -141,8 +141,8 @@ function formatOf(path: string | null): string | null {
   return match?.[1]?.toLowerCase() ?? null
 }
 
-/** Returns whether a recording has begun to record, and the PBX kept it. */
+/** Returns whether a recording has started and was kept by the PBX. */
 export const isKept = ({ kept, startedUs }: RecordingState): boolean => kept && startedUs !== null
 
-/** Returns the recordings of a call as the bodies have them, without those that the PBX discarded. */
+/** Returns the recordings of a call for a body, without those that the PBX discarded. */
 export const keptRecordings = (call: Call): Recording[] => call.recordings.filter(isKept).map(recordingPayload)

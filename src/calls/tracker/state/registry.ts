@@ -4,7 +4,7 @@ import { isUp, isVirtual } from './state.ts'
 
 /** Finds calls, channels, stages, bridges and conferences, and adds and drops them. Emits nothing. */
 
-/** Returns the channel with an id, `undefined` if it is not known. */
+/** Returns the channel with an id, `undefined` if it is unknown. */
 export function channelOf(state: TrackerState, id: string | null): Channel | undefined {
   return id === null ? undefined : state.channels.get(id)
 }
@@ -14,7 +14,7 @@ export function callOf(state: TrackerState, channel: Channel | undefined): Call 
   return channel === undefined || channel.callId === null ? undefined : state.calls.get(channel.callId)
 }
 
-/** Returns the channels of a call, those that have ended too. */
+/** Returns the channels of a call, ended ones included. */
 export function channelsOf(state: TrackerState, call: Call): Channel[] {
   const channels: Channel[] = []
   for (const id of call.channels) {
@@ -34,14 +34,14 @@ export function stageOf(call: Call, id: string | null): Stage | undefined {
   return id === null ? undefined : call.stages.find((stage) => stage.id === id)
 }
 
-/** Marks a call as changed: its events are emitted when the signal has been applied, and its state is stored again. */
+/** Marks a call as changed: after the signal its events are emitted, and its state is stored again. */
 export function markChanged(state: TrackerState, call: Call | undefined): void {
   if (call === undefined) return
   state.dirty.add(call.id)
   state.changed.add(call.id)
 }
 
-/** The start of a call waits that long for what shows whose it is, where the PBX serves several accounts. */
+/** How long the start of a call waits for its account to show, on a PBX with several accounts. */
 const ACCOUNT_WAIT_US = 10_000_000
 
 /** Opens a call without channels and returns it. */
@@ -55,7 +55,7 @@ export function openCall(state: TrackerState, pbxId: string, startedUs: number |
   return call
 }
 
-/** Notes that a channel of another call asks a party of this one. */
+/** Notes that a channel of another call consults a party of this call. */
 export function addConsultation(state: TrackerState, call: Call, channelId: string): void {
   call.consultedBy = channelId
   const calls = state.consultations.get(channelId) ?? new Set<string>()
@@ -63,17 +63,17 @@ export function addConsultation(state: TrackerState, call: Call, channelId: stri
   state.consultations.set(channelId, calls)
 }
 
-/** Returns the calls in which a channel of another call asks a party. */
+/** Returns the calls in which a channel of another call consults a party. */
 export function consultationsOf(state: TrackerState, channelId: string): Call[] {
   return [...(state.consultations.get(channelId) ?? [])].flatMap((id) => state.calls.get(id) ?? [])
 }
 
-/** Takes a call out of the tracker, without what it holds. */
+/** Removes a call from the tracker, but not its channels. */
 export function dropCall(state: TrackerState, call: Call): void {
   state.calls.delete(call.id)
   state.timers.delete(call.id)
   state.changed.delete(call.id)
-  // A call that is nobody's was never stored.
+  // A call without an account was never stored.
   if (call.account !== null) state.removed.add(call.id)
   endConsultation(state, call)
 }
@@ -87,7 +87,7 @@ export function endConsultation(state: TrackerState, call: Call): void {
   call.consultedBy = null
 }
 
-/** Puts a channel into a call, out of the one it was in. */
+/** Moves a channel into a call. */
 export function placeInCall(state: TrackerState, channel: Channel, call: Call): void {
   if (channel.callId === call.id) return
   const before = callOf(state, channel)
@@ -98,19 +98,19 @@ export function placeInCall(state: TrackerState, channel: Channel, call: Call): 
   markChanged(state, call)
 }
 
-/** Makes a call the one with an id of the PBX. */
+/** Gives a call an id of the PBX. */
 export function claimLinkedId(state: TrackerState, call: Call, linkedId: string): void {
   if (!call.linkedIds.includes(linkedId)) call.linkedIds.push(linkedId)
   state.byLinkedId.set(linkedId, call.id)
 }
 
-/** Returns the call that has an id of the PBX. */
+/** Returns the call with an id of the PBX. */
 export function callByLinkedId(state: TrackerState, linkedId: string | null): Call | undefined {
   const id = linkedId === null ? undefined : state.byLinkedId.get(linkedId)
   return id === undefined ? undefined : state.calls.get(id)
 }
 
-/** Takes a channel out of the tracker, and out of all it was in. */
+/** Removes a channel from the tracker, with all references to it. */
 export function dropChannel(state: TrackerState, channel: Channel): void {
   leaveBridge(state, channel)
   leaveConference(state, channel)
@@ -119,7 +119,7 @@ export function dropChannel(state: TrackerState, channel: Channel): void {
   state.channels.delete(channel.id)
 }
 
-/** Takes a call out of the tracker, with its channels. */
+/** Removes a call and its channels from the tracker. */
 export function forgetCall(state: TrackerState, call: Call): void {
   for (const id of call.channels) {
     const channel = state.channels.get(id)
@@ -132,7 +132,7 @@ export function forgetCall(state: TrackerState, call: Call): void {
   dropCall(state, call)
 }
 
-/** Puts a channel into a bridge, out of the one it was in. */
+/** Moves a channel into a bridge. */
 export function enterBridge(state: TrackerState, channel: Channel, bridge: string): void {
   leaveBridge(state, channel)
   channel.bridge = bridge
@@ -152,18 +152,18 @@ export function leaveBridge(state: TrackerState, channel: Channel): void {
   channel.bridge = null
 }
 
-/** Those who hear a channel through its bridge talk with it no longer. */
+/** Notes that the parties in a channel's bridge no longer talk with it. */
 function noteSilence(state: TrackerState, channel: Channel): void {
   const near = isVirtual(channel) ? talkersWith(state, channel) : [channel, ...talkersWith(state, channel)]
   if (near.length > 1) for (const one of near) one.talkedUs = state.atUs
 }
 
-/** Returns the parties that hear a channel, without those that the last snapshot lacks: they may be gone. */
+/** Returns the parties that hear a channel, except those that the last snapshot lacks: they may be gone. */
 export function talkersWith(state: TrackerState, channel: Channel): Channel[] {
   return heardBy(state, channel).filter((other) => other.missingUs === null)
 }
 
-/** Puts a channel into a conference, out of the one it was in; returns the members. */
+/** Moves a channel into a conference; returns the members. */
 export function addToConference(state: TrackerState, channel: Channel, conference: string): Set<string> {
   if (channel.conference !== conference) leaveConference(state, channel)
   channel.conference = conference
@@ -183,8 +183,8 @@ export function leaveConference(state: TrackerState, channel: Channel): void {
 }
 
 /**
- * Returns the parties that hear a channel: all real channels that bridges and pairs of virtual halves join to it.
- * Bounded by the members of those bridges; conferences and holding bridges join nobody.
+ * Returns the parties that hear a channel: all real channels that bridges and pairs of virtual halves connect to it.
+ * Bounded by the members of those bridges; conferences and holding bridges connect nobody.
  */
 export function heardBy(state: TrackerState, start: Channel): Channel[] {
   if (start.bridge === null && !isVirtual(start)) return []

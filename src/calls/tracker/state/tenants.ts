@@ -3,11 +3,11 @@ import { callOf, channelsOf, markChanged } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 
 /**
- * Customers that share a PBX. Their extensions, parking slots and numbers are the same, so what is found by a number is
- * only found among channels that may be of one customer.
+ * Customers that share a PBX. Their extensions, parking slots and numbers may be equal, so a search by number is
+ * limited to channels of one customer.
  */
 
-/** Notes the value by which a channel shows its customer. */
+/** Notes the tenant value of a channel. */
 export function noteTenant(state: TrackerState, channel: Channel | undefined, value: string | null): void {
   if (channel === undefined || state.tenants === null || value === null || value === '') return
   channel.tenant = value
@@ -16,10 +16,10 @@ export function noteTenant(state: TrackerState, channel: Channel | undefined, va
   if (call !== undefined && call.accountDueUs !== null) markChanged(state, call)
 }
 
-/** Once a phone rings a call waits that much longer for what shows whose it is. */
+/** Once a phone rings, a call waits at most this much longer for its account to show. */
 const RINGING_WAIT_US = 1_000_000
 
-/** Decides whose a call is, if that shows now. Returns whether it was decided just now. */
+/** Decides the account of a call, if it shows by now. Returns whether it was decided just now. */
 export function placeInAccount(state: TrackerState, call: Call): boolean {
   if (call.accountDueUs === null || state.tenants === null) return false
   const channels = channelsOf(state, call)
@@ -27,7 +27,7 @@ export function placeInAccount(state: TrackerState, call: Call): boolean {
   const dialled = channels.filter((channel) => !isCaller(channel))
   const tenantOf = ({ tenant }: Channel): string[] => (tenant === null ? [] : [tenant])
   const isOver = call.endDueUs !== null && state.nowUs >= call.endDueUs
-  // A card is to pop up: no more time for the dialplan.
+  // Users are waiting for the notice of a ringing call: give the dialplan little more time.
   const isRinging = dialled.some(({ dial }) => dial !== null && (dial.rangUs !== null || dial.answeredUs !== null))
   if (isRinging) call.accountDueUs = Math.min(call.accountDueUs, state.nowUs + RINGING_WAIT_US)
   const facts = {
@@ -42,7 +42,7 @@ export function placeInAccount(state: TrackerState, call: Call): boolean {
   return true
 }
 
-/** Makes a call the one of an account, for ever. What it had of another customer's calls is taken from it. */
+/** Gives a call its account, for good, and removes its relation to another customer's call. */
 export function setAccount(state: TrackerState, call: Call, { account, tenant }: AccountDecision): void {
   call.account = account
   call.tenant = tenant
@@ -51,13 +51,13 @@ export function setAccount(state: TrackerState, call: Call, { account, tenant }:
   if (parent?.account !== account || parent.accountDueUs !== null) call.parentId = null
 }
 
-/** Returns whether it is known of two calls that they are of one account. Those of nobody may be of two customers. */
+/** Returns whether two calls are known to be of one account. Calls without an account may be of two customers. */
 export const areOfOneAccount = (one: Call, other: Call): boolean =>
   one.account !== null && one.accountDueUs === null && other.accountDueUs === null && one.account === other.account
 
 /**
- * Returns whether a channel is of the account whose call this is; always on a PBX of one account. One that shows no
- * customer yet is of none: it may turn out to be of any.
+ * Returns whether a channel belongs to the account of this call; always on a PBX with one account. A channel that shows
+ * no customer yet may turn out to be of any, so it does not count.
  */
 export function isOfSameAccount(state: TrackerState, call: Call, channel: Channel): boolean {
   if (state.tenants === null) return true
@@ -67,12 +67,12 @@ export function isOfSameAccount(state: TrackerState, call: Call, channel: Channe
   return account !== undefined && call.accountDueUs === null && account === call.account
 }
 
-/** More than any PBX has; a caller cannot make these grow, since they are endpoints. */
+/** More than any PBX has. Callers cannot make the set grow, since extensions are endpoints of the PBX. */
 const MAX_EXTENSIONS = 100_000
 
 /**
- * Notes that a number turned out to be an extension of the channel's customer. While a channel of a shared PBX shows no
- * customer, nothing is noted: another customer's calls could find it.
+ * Notes that a number turned out to be an extension of the channel's customer. A channel of a shared PBX that shows no
+ * customer is skipped: other customers' calls would find it.
  */
 export function noteExtension(state: TrackerState, { endpoint, tenant }: Pick<Channel, 'endpoint' | 'tenant'>): void {
   const { kind, number } = endpoint
@@ -81,7 +81,7 @@ export function noteExtension(state: TrackerState, { endpoint, tenant }: Pick<Ch
     state.extensions.add(extensionKey(number, tenant))
 }
 
-/** Returns whether a number turned out to be an extension of the customer whose call this is. */
+/** Returns whether a number turned out to be an extension of this call's customer. */
 export const isExtensionOf = (state: TrackerState, call: Call, number: string): boolean =>
   state.extensions.has(extensionKey(number, call.tenant))
 

@@ -1,13 +1,11 @@
-/**
- * One timer for each key. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up.
- */
+/** One timer per key. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up. */
 export type Timers = {
   get(key: string): number | undefined
   set(key: string, atUs: number): void
   delete(key: string): void
-  /** The earliest time, `null` if nobody waits. */
+  /** The earliest time, `null` without a timer. */
   earliest(): number | null
-  /** Removes and returns all that are due, in the order of their times; of one time in that of their keys. */
+  /** Removes and returns the keys that are due, ordered by time, then by key. */
   due(nowUs: number): string[]
 }
 
@@ -40,7 +38,7 @@ export function newTimers(): Timers {
         due.push(first)
         times.delete(first.key)
       }
-      // In which order the heap has those of one time depends on all others: on those of other customers, too.
+      // The heap's order of equal times depends on all other entries, also other customers': order them by key instead.
       due.sort((a, b) => a.atUs - b.atUs || (a.key < b.key ? -1 : 1))
       return due.map(({ key }) => key)
     },
