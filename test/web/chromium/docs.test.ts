@@ -25,6 +25,8 @@ async function tried(page: Page, operation: string, fields: Readonly<Record<stri
   const answered = page.waitForResponse(() => true)
   await form.getByRole('button', { name: /^Send/ }).click()
   await answered
+  // The button is as it was as soon as the response is shown.
+  await form.getByRole('button', { name: /^Send / }).waitFor()
   return (await form.locator('[role="status"]').locator('section').textContent()) ?? ''
 }
 
