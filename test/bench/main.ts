@@ -15,6 +15,7 @@ import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
 import { benchRecordings } from './recordings.ts'
 import { benchSoak } from './soak.ts'
+import { benchStates } from './states.ts'
 import { atLeast, atMost, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
 import { benchTracker } from './tracker.ts'
@@ -62,6 +63,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   claims: benchClaims,
   drain: benchDrain,
   mqtt: benchMqtt,
+  states: benchStates,
   start: benchStart,
   kills: benchKills,
   reading: benchReading,

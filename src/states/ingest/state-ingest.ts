@@ -50,8 +50,10 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   let changes: Change[] = []
   let timer: Timer | undefined
   let writing: Promise<void> | undefined
-  /** Some of the last changes were stored as events: somebody asks for them. Else there is no hurry. */
-  let isAsked = true
+  /** The subjects whose last change no webhook asked for: their changes wait for the next flush. */
+  const unasked = new Set<string>()
+  /** Some of the changes are of others. */
+  let isUrgent = false
   let isStopped = false
 
   function eventOf(change: Change): NewEvent {
@@ -59,19 +61,23 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
     return newEvent(change, { pbx, uuid: lastId })
   }
   async function write(): Promise<void> {
-    const events = Map.groupBy(changes, ({ account }) => account)
+    const taken = changes
     changes = []
-    const parts = [...events].flatMap(([account, some]) => {
+    isUrgent = false
+    const parts = [...Map.groupBy(taken, ({ account }) => account)].flatMap(([account, some]) => {
       const accountId = options.accountIdOf(account)
       return accountId === undefined ? [] : [{ accountId, events: some.map(eventOf), saved: [] }]
     })
-    const subjects = takeUnstored(board).map(({ id, subject }) => subjectRow(id, subject))
+    const unstored = takeUnstored(board)
+    const subjects = unstored.map(({ id, subject }) => subjectRow(id, subject))
     if (parts.length === 0 && subjects.length === 0) return
     const batch: CallBatch = { pbx, parts, live: [], removed: [], subjects, nowSteadyUs: steadyUs() }
     const placed = await writer.store(batch)
     if (placed === undefined) return
     const stored = storedEventsOf(batch, placed)
-    if (parts.length > 0) isAsked = stored.length > 0
+    for (const { id } of taken) unasked.add(callIdOf(id, pbx))
+    for (const { callId } of stored) unasked.delete(callId)
+    for (const { id, subject } of unstored) if (subject === undefined) unasked.delete(callIdOf(id, pbx))
     if (stored.length > 0) onStored(stored)
   }
   function flush(): Promise<void> {
@@ -79,7 +85,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       .catch((error) => log.error({ pbx, err: error }, 'changes of phones, trunks and queues cannot be passed on'))
       .finally(() => {
         writing = undefined
-        if (changes.length > 0 && isAsked) void flush()
+        if (isUrgent) void flush()
       })
     return writing
   }
@@ -88,9 +94,10 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
     clearTimeout(timer)
     const { changes: due, wakeSteadyUs } = takeChanges(board, { nowUs: nowUs(), steadyUs: steadyUs() })
     changes.push(...due)
+    isUrgent ||= due.some(({ id }) => !unasked.has(callIdOf(id, pbx)))
     if (wakeSteadyUs !== null && !isStopped)
       timer = setTimeout(take, Math.max(1, Math.ceil((wakeSteadyUs - steadyUs()) / 1_000)))
-    if (changes.length > 0 && isAsked) void flush()
+    if (isUrgent) void flush()
   }
   function apply(signal: StateSignal): void {
     try {
@@ -142,7 +149,7 @@ function newEvent({ id, account, told, atUs, resync, isShortLived }: Change, { p
   return {
     uuid,
     // Events of one subject are delivered in their order, as those of one call.
-    callId: `${id}@${pbx}`,
+    callId: callIdOf(id, pbx),
     name,
     sequence: isShortLived ? STATE_SEQUENCE.shortLived : STATE_SEQUENCE.kept,
     atUs,
@@ -150,6 +157,8 @@ function newEvent({ id, account, told, atUs, resync, isShortLived }: Change, { p
     facts: { ...NO_FACTS, pbx, queue: queueOf(told), extension: extensionsOf(told) },
   }
 }
+
+const callIdOf = (subject: string, pbx: string): string => `${subject}@${pbx}`
 
 type EventSource = { readonly pbx: string; readonly uuid: string }
 
