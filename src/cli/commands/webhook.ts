@@ -10,6 +10,7 @@ import { newStepRequests } from '../../deliveries/sending/step-request.ts'
 import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
+import { nowUs } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { ALL_EXAMPLES } from '../../openapi/examples.ts'
 import { explain } from '../../pbx/tools/explain.ts'
@@ -18,6 +19,9 @@ import { spellingOf } from '../../store/account-spelling.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
 import type { ListedWebhook } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
+import { createAuthorizer } from '../../webhooks/authorization/authorizer.ts'
+import { createLoginRenderer } from '../../webhooks/authorization/login-renderer.ts'
+import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
 import type { Exchange } from '../../webhooks/flows/exchange.ts'
 import { urlProblem } from '../../webhooks/model.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
@@ -40,6 +44,7 @@ import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
 
 type Flags = StoreFlags & { json?: boolean; account: string }
 type SendFlags = Flags & { allowNet: string[]; proxy?: string }
+type TrialFlags = SendFlags & { flow?: string }
 
 /** Adds `hookswitch webhook`. */
 export function webhookCommand(program: Command): void {
@@ -72,11 +77,15 @@ export function webhookCommand(program: Command): void {
     .option('--call <id>', 'of a flow: a call whose events are kept')
     .option('--recording <file>', 'of a flow: the calls of a recording (.ami or .esl, see pbx record)')
     .action(showPreview)
-  ofUrl('check', 'of a preset of a CRM: make a request that changes nothing, and print what the CRM answers')
+  command('check', 'of a preset of a CRM: make a request that changes nothing, and print what the CRM answers')
+    .argument('<url>', "a URL of the account's list; with --flow also one that is not in it yet")
+    .option('--flow <file>', 'check this preset, before it is saved: a file of JSON (-: standard input)')
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve; default: the setting of the running service')
     .action(checkPreset)
-  ofUrl('users', 'of a preset of a CRM: list its users, for the map of extensions')
+  command('users', 'of a preset of a CRM: list its users, for the map of extensions')
+    .argument('<url>', "a URL of the account's list; with --flow also one that is not in it yet")
+    .option('--flow <file>', 'with this preset, before it is saved: a file of JSON (-: standard input)')
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve; default: the setting of the running service')
     .action(listPresetUsers)
@@ -140,8 +149,20 @@ async function onAccount<Result>(
         templates,
         samples,
       })
-      const setup = createSetupService({ webhooks: store.webhooks, events: store.log, templates, exchange })
-      return await work({ webhooks, options, setup, templates, note }, accountId, store)
+      const { steppedUs } = await store.maintenance.clockGet()
+      const authorizer = createAuthorizer({
+        store: store.authorizations,
+        exchange,
+        login: createLoginRenderer(templates),
+        nowUs,
+        steadyUs: () => nowUs() - steppedUs,
+        log: NO_LOG,
+        onProblem: () => {},
+      })
+      const setup = createSetupService({ webhooks: store.webhooks, events: store.log, templates, exchange, authorizer })
+      return await work({ webhooks, options, setup, templates, note, authorizer }, accountId, store).finally(
+        authorizer.stop,
+      )
     }).catch((error) => {
       throw inWords(error)
     })
@@ -153,9 +174,13 @@ type Services = {
   readonly options: ReturnType<typeof createOptionsService>
   readonly setup: SetupService
   readonly templates: TemplateRenderer
+  readonly authorizer: Authorizer
   /** Stores a note of the change, which the service writes to its log. */
   readonly note: (event: OperatorAct['event'], facts: NonNullable<OperatorAct['facts']>) => Promise<void>
 }
+
+/** A command prints what went wrong. */
+const NO_LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Most commands make no request. */
 const noExchange: Exchange = () => Promise.reject(new Error('this command makes no request'))
@@ -418,17 +443,23 @@ function recordingIn(file: string): Recording {
   }
 }
 
-/** Runs something on the preset that a URL has, with requests as the running service makes them. */
+/** Runs something on the preset of a URL, or on a given one, with requests as the running service makes them. */
 async function onPreset<Result>(
   url: string,
-  flags: SendFlags,
+  flags: TrialFlags,
   work: (setup: SetupService, accountId: number, trial: PresetTrial) => Promise<Result>,
 ): Promise<Result> {
   const { allow, proxy } = await sendingOf(flags)
   const exchange = newExchange(newGuardedRequests({ allow, proxy }))
+  const given = flags.flow === undefined ? undefined : optionsFrom({ url, ...changesOf({ flow: flags.flow }) })
   return await onAccount(
     flags,
     async ({ options, setup }, accountId) => {
+      if (given !== undefined) {
+        const { preset, parameters = {} } = given.flow ?? {}
+        if (preset === undefined) throw new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
+        return work(setup, accountId, { url, preset, parameters })
+      }
       const known = (await options.list(accountId)).find((one) => one.url === url)
       if (known === undefined) throw notInList(url, flags.account)
       const { preset, parameters = {} } = known.flow ?? {}
@@ -440,7 +471,7 @@ async function onPreset<Result>(
   )
 }
 
-async function checkPreset(url: string, flags: SendFlags): Promise<void> {
+async function checkPreset(url: string, flags: TrialFlags): Promise<void> {
   const checked = await onPreset(url, flags, (setup, accountId, trial) => setup.check(accountId, trial))
   if (flags.json) printJson(checked)
   if (checked.error !== null) throw new Fault('unavailable', oneLine(checked.error))
@@ -448,7 +479,7 @@ async function checkPreset(url: string, flags: SendFlags): Promise<void> {
     print([checked.status, `${checked.duration_ms} ms`, oneLine(checked.response ?? '')].join('\t').trimEnd())
 }
 
-async function listPresetUsers(url: string, flags: SendFlags): Promise<void> {
+async function listPresetUsers(url: string, flags: TrialFlags): Promise<void> {
   const listed = await onPreset(url, flags, (setup, accountId, trial) => setup.directory(accountId, trial))
   if (flags.json) printJson(listed)
   if (listed.error !== null) throw new Fault('unavailable', oneLine(listed.error))
@@ -494,16 +525,20 @@ async function sendTest(url: string, flags: SendFlags & { send?: boolean }): Pro
   const { json, account } = flags
   const { allow, proxy } = await sendingOf(flags)
   const { attempt, stop } = createAttempts({ allow, ...(proxy === undefined ? {} : { proxy }) })
-  const tested = await onAccount(flags, async ({ templates }, accountId, store) => {
-    const sendStep = newStepRequests(newGuardedRequests({ allow, proxy }))
-    const flow = { templates, send: sendStep, authorizer: undefined, sample: endedCall() }
-    return await sendTestRequest(
-      { store, attempt, templates, flow },
-      { accountId, url, send: flags.send === true },
-    ).catch((cause) => {
-      throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
-    })
-  }).finally(stop)
+  const requests = newGuardedRequests({ allow, proxy })
+  const tested = await onAccount(
+    flags,
+    async ({ templates, authorizer }, accountId, store) => {
+      const flow = { templates, send: newStepRequests(requests), authorizer, sample: endedCall() }
+      return await sendTestRequest(
+        { store, attempt, templates, flow },
+        { accountId, url, send: flags.send === true },
+      ).catch((cause) => {
+        throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
+      })
+    },
+    newExchange(requests),
+  ).finally(stop)
   if ('steps' in tested) {
     printFlowTest(tested, { json, isSent: flags.send === true })
     return

@@ -15,8 +15,7 @@ import type { TestedFlow, TestedStep } from './model.ts'
 export type FlowTestOptions = {
   readonly templates: TemplateRenderer
   readonly send: SendStep
-  /** Absent on the command line, which would take a rotated token from the service. */
-  readonly authorizer: Authorizer | undefined
+  readonly authorizer: Authorizer
   /** The body of the event that is played. */
   readonly sample: { readonly event: 'call_ended'; readonly body: string }
   readonly nowUs?: NowUs
@@ -75,7 +74,7 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
       sent.push(request)
       return await options.send(request)
     },
-    authorizer: options.authorizer ?? WITHOUT_AUTHORIZER,
+    authorizer: options.authorizer,
     openRecording: () => Promise.reject(new Error('call_ended has no recording')),
     nowUs,
   })
@@ -105,11 +104,6 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
     error: 'the steps that follow were not sent: a test ends here',
   })
   return { steps }
-}
-
-const WITHOUT_AUTHORIZER: Authorizer = {
-  authorize: async () => ({ reason: 'it is used by the service alone: test the webhook in the page', retryAfterMs: 0 }),
-  renew: async () => ({ reason: 'it is renewed by the service alone: test the webhook in the page', retryAfterMs: 0 }),
 }
 
 /** Keeps the progress of a test in memory. */

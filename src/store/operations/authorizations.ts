@@ -65,6 +65,18 @@ export type RenewalFailed = {
 /** Since when the renewals of a webhook are refused. */
 export type AuthorizationProblem = { readonly url: string; readonly message: string; readonly sinceUs: number }
 
+/**
+ * A token of settings that are not saved, or no longer. It becomes that of its owner when they are saved: a refresh
+ * token that a server has replaced meanwhile is not lost.
+ */
+export type AuthorizationDraft = AuthorizationOwner &
+  Pick<AuthorizationRecord, 'settings' | 'header' | 'expiresSteadyUs' | 'renewSteadyUs' | 'refreshToken'>
+
+export type NewDraft = {
+  readonly draft: AuthorizationDraft
+  readonly nowSteadyUs: number
+}
+
 export type AuthorizationStore = {
   /** Returns a token, or `undefined` if none was stored. */
   authorizationGet(owner: AuthorizationOwner): Promise<AuthorizationRecord | undefined>
@@ -77,6 +89,10 @@ export type AuthorizationStore = {
   renewalStore(renewed: Renewed): Promise<{ readonly endedProblem: boolean } | undefined>
   /** Ends a claim without a token. Returns whether a problem has begun. */
   renewalFail(failed: RenewalFailed): Promise<boolean>
+  /** Returns the token of settings that are not saved, or `undefined` if none is kept. */
+  authorizationDraftGet(owner: AuthorizationOwner, settings: string): Promise<AuthorizationDraft | undefined>
+  /** Keeps the token of settings that are not saved, for a day. A `refreshToken` of `null` keeps the one before. */
+  authorizationDraftStore(given: NewDraft): Promise<void>
   /** Returns the problems of an account's tokens, in the order of their URLs. */
   authorizationProblemList(accountId: number): Promise<AuthorizationProblem[]>
 }

@@ -1,8 +1,11 @@
 import { sql } from 'drizzle-orm'
+import { SECOND } from '../../lib/time.ts'
 import type {
   AuthorizationOwner,
   AuthorizationProblem,
+  AuthorizationRecord,
   AuthorizationStore,
+  NewDraft,
   RenewalClaim,
   RenewalClaimed,
   RenewalFailed,
@@ -11,25 +14,20 @@ import type {
 import { type Declarations, read, write } from './operation.ts'
 import { selectFirst } from './select.ts'
 import { all, exists, first, forUpdate, run, type Work } from './statement.ts'
-import { authorizations } from './tables.ts'
+import { authorizationDrafts, authorizations } from './tables.ts'
 
 const of = ({ accountId, url }: AuthorizationOwner) => sql`account_id = ${accountId} AND url = ${url}`
+
+/** Tokens of settings that are not saved are kept for so long. */
+const DRAFT_KEPT_US = 86_400 * SECOND
 
 function* claimRenewal(given: RenewalClaim): Work<RenewalClaimed> {
   const { owner, settings, refusedHeader, claim, nowSteadyUs, untilSteadyUs } = given
   yield* run(sql`
     INSERT INTO authorizations (account_id, url, settings) VALUES (${owner.accountId}, ${owner.url}, ${settings})
     ON CONFLICT (account_id, url) DO NOTHING`)
-  const stored = yield* selectFirst(authorizations, sql`WHERE ${of(owner)} ${forUpdate}`)
-  if (stored?.settings !== settings) {
-    // Nothing that was obtained with other settings counts, not even a renewal with them that is under way. A problem
-    // goes on until a renewal succeeds.
-    yield* run(sql`
-      UPDATE authorizations SET settings = ${settings}, header = NULL, expires_at = NULL, renew_at = NULL,
-        refresh_token = NULL, claim = ${claim}, claimed_until = ${untilSteadyUs}
-      WHERE ${of(owner)}`)
-    return { kind: 'claimed', refreshToken: null }
-  }
+  const found = yield* selectFirst(authorizations, sql`WHERE ${of(owner)} ${forUpdate}`)
+  const stored = yield* savedToken(given, found)
   const { header, expiresSteadyUs, renewSteadyUs, claimedUntilSteadyUs, refreshToken } = stored
   const isFresh = header !== null && header !== refusedHeader && (renewSteadyUs ?? nowSteadyUs + 1) > nowSteadyUs
   if (isFresh) return { kind: 'present', header, expiresSteadyUs, renewSteadyUs }
@@ -37,6 +35,52 @@ function* claimRenewal(given: RenewalClaim): Work<RenewalClaimed> {
     return { kind: 'busy', untilSteadyUs: claimedUntilSteadyUs }
   yield* run(sql`UPDATE authorizations SET claim = ${claim}, claimed_until = ${untilSteadyUs} WHERE ${of(owner)}`)
   return { kind: 'claimed', refreshToken }
+}
+
+type Token = Omit<AuthorizationRecord, 'accountId' | 'url' | 'settings' | 'problem' | 'problemSinceUs'>
+const NO_TOKEN: Token = {
+  header: null,
+  expiresSteadyUs: null,
+  renewSteadyUs: null,
+  refreshToken: null,
+  claim: null,
+  claimedUntilSteadyUs: null,
+}
+
+/**
+ * Returns the token of the settings, which is that of a check if one obtained it. Nothing that was obtained with other
+ * settings counts, not even a renewal with them that is under way. A problem goes on until a renewal succeeds.
+ */
+function* savedToken(
+  { owner, settings, nowSteadyUs }: RenewalClaim,
+  found: AuthorizationRecord | undefined,
+): Work<Token> {
+  const isSaved = found?.settings === settings
+  if (isSaved && (found.header ?? found.refreshToken ?? found.claim) !== null) return found
+  const draft = yield* selectFirst(authorizationDrafts, sql`WHERE ${of(owner)} AND settings = ${settings}`)
+  if (isSaved && draft === undefined) return found
+  // Settings that come back have the token that they had.
+  if (found !== undefined && !isSaved && found.refreshToken !== null) yield* storeDraft({ draft: found, nowSteadyUs })
+  const { header, expiresSteadyUs, renewSteadyUs, refreshToken } = draft ?? NO_TOKEN
+  yield* run(sql`DELETE FROM authorization_drafts WHERE ${of(owner)} AND settings = ${settings}`)
+  yield* run(sql`
+    UPDATE authorizations SET settings = ${settings}, header = ${header}, expires_at = ${expiresSteadyUs},
+      renew_at = ${renewSteadyUs}, refresh_token = ${refreshToken}, claim = NULL, claimed_until = NULL
+    WHERE ${of(owner)}`)
+  return { header, expiresSteadyUs, renewSteadyUs, refreshToken, claim: null, claimedUntilSteadyUs: null }
+}
+
+function* storeDraft({ draft, nowSteadyUs }: NewDraft): Work<void> {
+  const { accountId, url, settings, header, expiresSteadyUs, renewSteadyUs, refreshToken } = draft
+  yield* run(sql`DELETE FROM authorization_drafts WHERE kept_until < ${nowSteadyUs}`)
+  yield* run(sql`
+    INSERT INTO authorization_drafts
+      (account_id, url, settings, header, expires_at, renew_at, refresh_token, kept_until)
+    VALUES (${accountId}, ${url}, ${settings}, ${header}, ${expiresSteadyUs}, ${renewSteadyUs}, ${refreshToken},
+      ${nowSteadyUs + DRAFT_KEPT_US})
+    ON CONFLICT (account_id, url, settings) DO UPDATE SET header = excluded.header, expires_at = excluded.expires_at,
+      renew_at = excluded.renew_at, kept_until = excluded.kept_until,
+      refresh_token = coalesce(excluded.refresh_token, authorization_drafts.refresh_token)`)
 }
 
 function* storeRenewed(renewed: Renewed): Work<{ endedProblem: boolean } | undefined> {
@@ -72,6 +116,10 @@ export const AUTHORIZATIONS: Declarations<AuthorizationStore> = {
   renewalClaim: write(claimRenewal, { isQuiet: true }),
   renewalStore: write(storeRenewed, { isQuiet: true }),
   renewalFail: write(failRenewal, { isQuiet: true }),
+  authorizationDraftGet: read((owner, settings) =>
+    selectFirst(authorizationDrafts, sql`WHERE ${of(owner)} AND settings = ${settings}`),
+  ),
+  authorizationDraftStore: write(storeDraft, { isQuiet: true }),
   authorizationProblemList: read((accountId) =>
     all<AuthorizationProblem>(sql`
       SELECT url, problem AS message, problem_since AS "sinceUs" FROM authorizations

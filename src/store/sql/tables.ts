@@ -311,6 +311,22 @@ export const authorizations = sqliteTable(
   (table) => [primaryKey({ columns: [table.accountId, table.url] })],
 )
 
+/** Tokens of settings that are not saved, or no longer. */
+export const authorizationDrafts = sqliteTable(
+  'authorization_drafts',
+  {
+    accountId: integer('account_id').notNull(),
+    url: text('url').notNull(),
+    settings: text('settings').notNull(),
+    header: text('header'),
+    expiresSteadyUs: integer('expires_at'),
+    renewSteadyUs: integer('renew_at'),
+    refreshToken: text('refresh_token'),
+    keptUntilSteadyUs: integer('kept_until').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.url, table.settings] })],
+)
+
 /** How accounts look up who calls: JSON. */
 export const contactSettings = sqliteTable('contact_settings', {
   accountId: integer('account_id').primaryKey(),

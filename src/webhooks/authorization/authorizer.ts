@@ -4,7 +4,7 @@ import { loggedUrl } from '../../lib/logged-url.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
 import type { AuthorizationOwner, Renewed } from '../../store/operations/authorizations.ts'
 import type { Store } from '../../store/store.ts'
-import type { Authorized, AuthorizedWebhook, Authorizer } from '../flows/authorizer.ts'
+import type { Authorized, AuthorizedWebhook, Authorizer, TrialAuthorizer } from '../flows/authorizer.ts'
 import type { Exchange, ExchangeRequest } from '../flows/exchange.ts'
 import type { Authorization, LoginAuthorization, OAuth2Authorization } from '../flows/model.ts'
 import {
@@ -97,11 +97,12 @@ type Obtained = TokenAnswer | { readonly kind: 'header'; readonly header: string
 type Token = Extract<TokenAnswer, { kind: 'token' }>
 
 /** Creates the authorizer. `stop` waits for the renewals that are under way: their tokens must not be lost. */
-export function createAuthorizer(options: AuthorizerOptions): Authorizer & { stop(): Promise<void> } {
+export function createAuthorizer(options: AuthorizerOptions): Authorizer & TrialAuthorizer & { stop(): Promise<void> } {
   const { store, exchange, login, nowUs, steadyUs, log, onProblem } = options
   const { newClaim = () => crypto.randomUUID(), sleep = Bun.sleep } = options
   const entries = new Map<string, Entry>()
   const digests = new WeakMap<Authorization, string>()
+  const trials = new Map<string, Promise<Authorized>>()
   let isStopping = false
 
   function entryOf(webhook: AuthorizedWebhook): Entry {
@@ -300,12 +301,51 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & { sto
     return { reason: entry.reason, retryAfterMs: msOf(pauseUs) }
   }
 
+  /** Obtains a token for settings that are not saved, or renews it, and keeps it apart. */
+  async function obtainDraft(webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized> {
+    const owner = ownerOf(webhook)
+    const settings = digestOf(webhook.authorization)
+    const known = await store.authorizationDraftGet(owner, settings)
+    const { header = null, renewSteadyUs = null, refreshToken = null } = known ?? {}
+    if (header !== null && header !== refusedHeader && (renewSteadyUs ?? Number.POSITIVE_INFINITY) > steadyUs())
+      return { header }
+    const answer = await requested(newEntry('', settings), webhook, refreshToken)
+    if (answer.kind !== 'header') return { reason: `the token cannot be obtained: ${answer.message}`, retryAfterMs: 0 }
+    const nowSteadyUs = steadyUs()
+    const times = timesOf(answer.answer.lifetimeS, nowSteadyUs)
+    const token = { header: answer.header, refreshToken: answer.answer.refreshToken, ...times }
+    await store.authorizationDraftStore({ draft: { ...owner, settings, ...token }, nowSteadyUs })
+    return { header: answer.header }
+  }
+
+  async function tryOut(webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized> {
+    try {
+      const saved = await store.authorizationGet(ownerOf(webhook))
+      if (saved?.settings === digestOf(webhook.authorization)) return await obtain(webhook, refusedHeader)
+      return await obtainDraft(webhook, refusedHeader)
+    } catch (error) {
+      log.warn({ ...factsOf(webhook), err: error }, 'cannot store the token of a check')
+      return { reason: 'the token cannot be stored now: try again later', retryAfterMs: 1_000 }
+    }
+  }
+
   return {
     authorize: (webhook) => obtain(webhook, null),
     renew: obtain,
+    authorizeTrial(webhook, refusedHeader) {
+      // A refresh token is used once: trials of the same settings share it.
+      const { accountId, url } = ownerOf(webhook)
+      const key = `${accountId} ${url} ${digestOf(webhook.authorization)}`
+      const running = trials.get(key)
+      if (running !== undefined) return running
+      const trial = tryOut(webhook, refusedHeader).finally(() => trials.delete(key))
+      trials.set(key, trial)
+      return trial
+    },
     async stop() {
       isStopping = true
       await Promise.all([...entries.values()].map(({ renewing }) => renewing))
+      await Promise.all(trials.values())
     },
   }
 }

@@ -22,3 +22,12 @@ export type Authorizer = {
   /** Renews the token after a 401 to `header`; returns the present one at once if that is another by now. */
   renew(webhook: AuthorizedWebhook, header: string): Promise<Authorized>
 }
+
+/** Obtains tokens for settings that may not be saved. Never rejects. */
+export type TrialAuthorizer = {
+  /**
+   * Returns a value for settings that are tried. Its token is kept apart, so that the saved one stays, and becomes that
+   * of the webhook when these settings are saved. `refusedHeader`: the value that a 401 has refused.
+   */
+  authorizeTrial(webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized>
+}

@@ -1,7 +1,7 @@
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import type { Store } from '../../store/store.ts'
-import type { Authorizer } from '../flows/authorizer.ts'
+import type { TrialAuthorizer } from '../flows/authorizer.ts'
 import type { Exchange, Exchanged } from '../flows/exchange.ts'
 import { type PreviewedEvent, previewFlow } from '../flows/flow-preview.ts'
 import { joinSecrets, secretMask, separateSecrets } from '../flows/flow-secrets.ts'
@@ -24,11 +24,11 @@ type Dependencies = {
   readonly events: Pick<Store['log'], 'eventListOfCall'>
   readonly templates: TemplateRenderer
   readonly exchange: Exchange
-  /** Absent on the command line, which would take a rotated token from the service. */
-  readonly authorizer?: Authorizer
+  readonly authorizer: TrialAuthorizer
 }
 
 const TIMEOUT_MS = 10_000
+const UNAUTHORIZED = 401
 const MAX_RESPONSE_CHARACTERS = 4_096
 const MAX_REASON_CHARACTERS = 500
 /** More users than any list that is read at once. */
@@ -72,11 +72,6 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     )
   }
 
-  async function isStored(accountId: number, url: string, preset: string): Promise<boolean> {
-    const stored = (await webhooks.optionsList(accountId)).find((one) => one.url === url)?.options?.flow
-    return stored !== undefined && stored !== null && valueAt(stored, '/preset') === preset
-  }
-
   async function trialOf(accountId: number, { url, preset: name, parameters = {} }: PresetTrial): Promise<Trial> {
     checkUrl(url)
     const preset = presetByName(name)
@@ -89,8 +84,9 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
   }
 
   /** Makes one request of a preset. */
-  async function ask({ accountId, url, preset, flow, secrets }: Trial, request: PresetRequest): Promise<Asked> {
-    const masked = secretMask(secrets)
+  async function ask({ accountId, url, flow, secrets }: Trial, request: PresetRequest): Promise<Asked> {
+    const hidden = [...secrets]
+    const masked = (text: string) => secretMask(hidden)(text)
     const failed = (error: string): Asked => ({
       status: null,
       duration_ms: 0,
@@ -107,28 +103,35 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     const joined = joinStepUrl(url, rendered.request.url, flow.origins)
     if ('problem' in joined) return failed(joined.problem)
     const headers: Record<string, string> = { accept: 'application/json', ...rendered.request.headers }
+    hidden.push(...Object.values(rendered.request.headers).flatMap(secretsOfHeader))
     if (rendered.request.body !== null) headers['content-type'] = whole.content_type
-    if (flow.authorization !== null) {
-      const { authorization, origins, parameters } = flow
-      // A refresh token is used up by its first use: the new one needs a place to be kept.
-      if (!(await isStored(accountId, url, preset.name)))
-        return failed('save the webhook first: a token is kept with it')
-      const authorized = await authorizer?.authorize({ accountId, url, authorization, origins, parameters })
-      if (authorized === undefined)
-        return failed('its authorization is used by the service alone: check it in the page')
-      if (!('header' in authorized)) return failed(authorized.reason)
-      headers.authorization = authorized.header
+    const { authorization, origins, parameters } = flow
+    const send = (authorized: string | undefined) =>
+      exchange({
+        url: joined.url,
+        method: whole.method,
+        headers: authorized === undefined ? headers : { ...headers, authorization: authorized },
+        body: rendered.request.body,
+        maxAnswerBytes: MAX_ANSWER_BYTES,
+        timeoutMs: TIMEOUT_MS,
+      })
+    let exchanged: Exchanged
+    if (authorization === null) exchanged = await send(undefined)
+    else {
+      const webhook = { accountId, url, authorization, origins, parameters }
+      const authorized = await authorizer.authorizeTrial(webhook, null)
+      if (!('header' in authorized))
+        return failed(`${authorized.reason}. Compare the client and its secrets with those that the CRM shows`)
+      hidden.push(...secretsOfHeader(authorized.header))
+      exchanged = await send(authorized.header)
+      if (exchanged.status === UNAUTHORIZED) {
+        const renewed = await authorizer.authorizeTrial(webhook, authorized.header)
+        if ('header' in renewed) {
+          hidden.push(...secretsOfHeader(renewed.header))
+          exchanged = await send(renewed.header)
+        }
+      }
     }
-    const { method } = whole
-    const { body } = rendered.request
-    const exchanged = await exchange({
-      url: joined.url,
-      method,
-      headers,
-      body,
-      maxAnswerBytes: MAX_ANSWER_BYTES,
-      timeoutMs: TIMEOUT_MS,
-    })
     const json = jsonOf(exchanged.text)
     const isDone =
       exchanged.status !== null && judge(whole, { status: exchanged.status, json }, false).verdict === 'done'
@@ -230,6 +233,9 @@ type Trial = {
   readonly secrets: readonly string[]
 }
 type Asked = PresetCheck & { readonly json: unknown }
+
+/** A header may be a scheme and a secret, or a secret that is encoded. */
+const secretsOfHeader = (value: string): string[] => [value, ...value.split(' ')]
 
 /** A request that belongs to no event has none. */
 const NO_EVENT = '{"time":null,"data":{}}'

@@ -39,6 +39,16 @@ test('the presets and their parameters are listed', async () => {
   expect((await webhook('preset', 'nonsense')).stderr).toContain('hookswitch webhook preset lists them')
 })
 
+test('a preset is checked and lists its users before it is saved', async () => {
+  const flow = join(cwd, 'unsaved.json')
+  writeFileSync(flow, JSON.stringify({ preset: 'amocrm', parameters: { ...crm.parameters } }))
+  expect((await webhook('check', crm.url, '--flow', flow, ...LOOPBACK)).stdout).toStartWith('200\t')
+  expect((await webhook('users', crm.url, '--flow', flow, ...LOOPBACK)).stdout).toContain('504141  Anna Smith')
+  expect((await webhook('list')).stdout).not.toContain(crm.url)
+  writeFileSync(flow, '{"steps":[{"name":"one","on":["call_ended"]}]}')
+  expect((await webhook('check', crm.url, '--flow', flow, ...LOOPBACK)).stderr).toContain('has no preset')
+})
+
 test('a preset is chosen, checked, filled in and previewed', async () => {
   await webhook('add', crm.url, '--events', 'call_ended', ...LOOPBACK)
   const flow = join(cwd, 'crm.json')

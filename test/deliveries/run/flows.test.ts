@@ -591,12 +591,14 @@ describe('the pace', () => {
   })
 })
 
+const NO_TOKEN = { reason: 'no flow here has an authorization', retryAfterMs: 0 }
+
 describe('the test of a flow', () => {
   const sample = EXAMPLES.find(({ data }) => data.name === 'call_ended')
   const options = (more: object = {}) => ({
     templates: TEMPLATES,
     send: newStepRequests(newGuardedRequests({ allow: allowing('loopback') })),
-    authorizer: undefined,
+    authorizer: { authorize: async () => NO_TOKEN, renew: async () => NO_TOKEN },
     sample: { event: 'call_ended', body: JSON.stringify(sample) } as const,
     ...more,
   })

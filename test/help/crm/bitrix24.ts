@@ -18,13 +18,15 @@ const USERS = [1269, 1270, 1271, 1272, 1273, 1274, 1275, 1276, 1277, 1278]
 const CODES = ['200', '304', '603', '603-S', '403', '404', '486', '484', '503', '480', '402', '423', 'OTHER']
 const time = { start: 1, finish: 2, duration: 1 }
 
-export function startBitrix24(): CrmStub {
+/** `authorization`: of an application; else the URL has the key. */
+export function startBitrix24(authorization?: string): CrmStub {
   const calls: Registered[] = []
   const uploads = new Map<string, Registered>()
   const server = startCrmServer((request) => {
     if (request.path.startsWith('/upload/')) return upload(request)
-    const [, method] = /^\/rest\/1\/secret\/([\w.]+)\.json$/.exec(request.path) ?? []
-    if (method === undefined)
+    const pattern = authorization === undefined ? /^\/rest\/1\/secret\/([\w.]+)\.json$/ : /^\/rest\/([\w.]+)\.json$/
+    const [, method] = pattern.exec(request.path) ?? []
+    if (method === undefined || (authorization !== undefined && request.headers.get('authorization') !== authorization))
       return refused(401, { error: 'NO_AUTH_FOUND', error_description: 'Wrong authorization data' })
     if (request.method !== 'POST' || request.json === undefined) return coreError('no JSON')
     return METHODS[method]?.(request.json) ?? refused(404, { error: 'ERROR_METHOD_NOT_FOUND' })
@@ -133,7 +135,8 @@ export function startBitrix24(): CrmStub {
 
   return {
     ...server,
-    url: `${server.url}/rest/1/secret/`,
+    url: authorization === undefined ? `${server.url}/rest/1/secret/` : `${server.url}/rest/`,
+    ...(authorization === undefined ? {} : { authorization }),
     parameters: { responsible: '1278', create: true },
     userAt: (index) => String(USERS[index % (USERS.length - 1)]),
     calls: () =>

@@ -14,7 +14,7 @@ import { startZoho } from './zoho.ts'
 export const STUBS: readonly { readonly label: string; readonly preset: string; readonly start: () => CrmStub }[] = [
   { label: 'journal as JSON', preset: 'journal', start: () => startJournal('json') },
   { label: 'journal as a form', preset: 'journal', start: () => startJournal('form') },
-  { label: 'Bitrix24', preset: 'bitrix24', start: startBitrix24 },
+  { label: 'Bitrix24', preset: 'bitrix24', start: () => startBitrix24() },
   { label: 'amoCRM', preset: 'amocrm', start: () => startAmocrm() },
   { label: 'HubSpot', preset: 'hubspot', start: startHubspot },
   { label: 'Odoo 19', preset: 'odoo', start: () => startOdoo('json2') },

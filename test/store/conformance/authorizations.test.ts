@@ -110,6 +110,45 @@ onEngines('authorizations', ({ open }) => {
     expect(await authorizations.authorizationGet(lookUp)).toBeDefined()
   })
 
+  describe('the token of settings that are not saved', () => {
+    const draft = (settings: string, header: string, refreshToken: string | null) => ({
+      draft: { ...owner, settings, header, expiresSteadyUs: null, renewSteadyUs: null, refreshToken },
+      nowSteadyUs: NOW,
+    })
+
+    test('is that of its owner when they are', async () => {
+      await using at = await open()
+      const { authorizations } = at.store
+      await authorizations.authorizationDraftStore(draft('one', 'Bearer 1', 'rotated'))
+      await authorizations.authorizationDraftStore(draft('one', 'Bearer 2', null))
+      await authorizations.authorizationDraftStore(draft('two', 'Bearer 3', 'other'))
+      expect(await authorizations.authorizationGet(owner)).toBeUndefined()
+      expect(await authorizations.authorizationDraftGet(owner, 'one')).toMatchObject({
+        header: 'Bearer 2',
+        refreshToken: 'rotated',
+      })
+      const present = { kind: 'present', header: 'Bearer 2', expiresSteadyUs: null, renewSteadyUs: null } as const
+      expect(await authorizations.renewalClaim(claiming('a'))).toEqual(present)
+      expect(await authorizations.authorizationDraftGet(owner, 'one')).toBeUndefined()
+      const refused = claiming('b', { refusedHeader: 'Bearer 2' })
+      expect(await authorizations.renewalClaim(refused)).toEqual({ ...CLAIMED, refreshToken: 'rotated' })
+    })
+
+    test('is kept of settings that were replaced, and for a day', async () => {
+      await using at = await open()
+      const { authorizations } = at.store
+      await authorizations.renewalClaim(claiming('a'))
+      await authorizations.renewalStore(renewed('a', 'Bearer 1', 'rotated'))
+      expect(await authorizations.renewalClaim(claiming('b', { settings: 'two' }))).toEqual(CLAIMED)
+      expect(await authorizations.renewalClaim(claiming('c'))).toMatchObject({ kind: 'present', header: 'Bearer 1' })
+      await authorizations.authorizationDraftStore(draft('three', 'Bearer 3', null))
+      const late = { ...draft('four', 'Bearer 4', null), nowSteadyUs: NOW + 25 * HOUR }
+      await authorizations.authorizationDraftStore(late)
+      expect(await authorizations.authorizationDraftGet(owner, 'three')).toBeUndefined()
+      expect(await authorizations.authorizationDraftGet(owner, 'four')).toBeDefined()
+    })
+  })
+
   test('a problem is kept since its first time, until a renewal succeeds', async () => {
     await using at = await open()
     const { authorizations } = at.store

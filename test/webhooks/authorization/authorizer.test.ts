@@ -282,6 +282,63 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Bun.sleep(0)
 }
 
+describe('a trial of settings', () => {
+  test('keeps its token apart until they are saved: no refresh token is lost', async () => {
+    const { server, webhook, authorizer, start, pass } = rig()
+    server.moves = ['rotate']
+    expect(await authorizer.authorizeTrial(webhook, null)).toEqual({ header: 'Bearer access-1' })
+    expect(await start().authorizeTrial(webhook, null)).toEqual({ header: 'Bearer access-1' })
+    expect(await store.authorizations.authorizationGet(webhook)).toBeUndefined()
+    // Saved: the webhook goes on with it, in another process too.
+    const next = start()
+    expect(await next.authorize(webhook)).toEqual({ header: 'Bearer access-1' })
+    expect(server.requests).toHaveLength(1)
+    server.moves = ['rotate']
+    pass(3_600)
+    expect(await next.authorize(webhook)).toEqual({ header: 'Bearer access-2' })
+    expect(server.requests.map((form) => form.get('refresh_token'))).toEqual(['refresh-0', 'refresh-1'])
+  })
+
+  test('leaves the token of the saved ones, and settings that come back have theirs', async () => {
+    const { server, webhook, authorizer, start, pass } = rig()
+    server.moves = ['rotate', 'refuse', 'rotate', 'rotate']
+    await authorizer.authorize(webhook)
+    const other = { ...webhook, authorization: { ...oauth2(), clientId: 'other' } as Authorization }
+    expect(await authorizer.authorizeTrial(other, null)).toEqual({
+      reason: 'the token cannot be obtained: status 400: invalid_scope',
+      retryAfterMs: 0,
+    })
+    expect(await store.authorizations.authorizationProblemList(1)).not.toContainEqual(
+      expect.objectContaining({ url: webhook.url }),
+    )
+    pass(3_600)
+    expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-2' })
+    const third = { ...webhook, authorization: oauth2(server.refreshToken()) }
+    expect(await authorizer.authorize(third)).toEqual({ header: 'Bearer access-3' })
+    const last = server.requests.length
+    expect(await start().authorize(webhook)).toEqual({ header: 'Bearer access-2' })
+    expect(server.requests).toHaveLength(last)
+  })
+
+  test('of the saved settings uses their token, and renews it once for all after a 401', async () => {
+    const { server, webhook, authorizer, pass } = rig()
+    server.moves = ['rotate', 'rotate']
+    await authorizer.authorize(webhook)
+    expect(await authorizer.authorizeTrial(webhook, null)).toEqual({ header: 'Bearer access-1' })
+    pass(10)
+    const both = [authorizer.authorizeTrial(webhook, 'Bearer access-1'), authorizer.renew(webhook, 'Bearer access-1')]
+    expect(await Promise.all(both)).toEqual([{ header: 'Bearer access-2' }, { header: 'Bearer access-2' }])
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('of one settings is one at a time', async () => {
+    const { server, webhook, authorizer } = rig()
+    server.moves = ['rotate', 'rotate']
+    const both = await Promise.all([authorizer.authorizeTrial(webhook, null), authorizer.authorizeTrial(webhook, null)])
+    expect(both).toEqual([{ header: 'Bearer access-1' }, { header: 'Bearer access-1' }])
+  })
+})
+
 describe('random games', () => {
   for (const seed of seedsOf(61, 16))
     test(`seed ${seed}`, () =>

@@ -1,24 +1,36 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { allowListOf } from '../../../src/app/settings.ts'
 import { newExchange } from '../../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
+import { nowUs } from '../../../src/lib/time.ts'
+import { createAuthorizer } from '../../../src/webhooks/authorization/authorizer.ts'
+import { createLoginRenderer } from '../../../src/webhooks/authorization/login-renderer.ts'
+import type { Exchange } from '../../../src/webhooks/flows/exchange.ts'
+import { flowOfPreset } from '../../../src/webhooks/options/flow-option.ts'
 import { presetByName } from '../../../src/webhooks/presets/catalog.ts'
 import { createSetupService } from '../../../src/webhooks/setup/service.ts'
+import { emptyFolder } from '../../help/app.ts'
+import { startBitrix24 } from '../../help/crm/bitrix24.ts'
 import type { CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
+import { startZoho } from '../../help/crm/zoho.ts'
+import { openStore } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 
 const exchange = newExchange(newGuardedRequests({ allow: allowListOf(['loopback']), proxy: undefined }))
 type Listed = Awaited<ReturnType<Parameters<typeof createSetupService>[0]['webhooks']['optionsList']>>
 const service = (listed: Listed = [], authorization = '') =>
   createSetupService({
-    authorizer: { authorize: async () => ({ header: authorization }), renew: async () => ({ header: authorization }) },
+    authorizer: { authorizeTrial: async () => ({ header: authorization }) },
     webhooks: { optionsList: async () => listed },
     events: { eventListOfCall: async () => [] },
     templates: TEMPLATES,
     exchange,
   })
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 const started: CrmStub[] = []
 const startStub = (start: () => CrmStub): CrmStub => {
@@ -35,10 +47,6 @@ const secretsOf = (preset: string, parameters: Readonly<Record<string, unknown>>
     type === 'secret' && typeof parameters[name] === 'string' ? [String(parameters[name])] : [],
   )
 
-/** The service of an account that has saved the preset: a token is kept with the webhook. */
-const saved = (stub: CrmStub, preset: string) =>
-  service([{ url: stub.url, options: { flow: { preset }, flowSecrets: {} } }] as unknown as Listed, stub.authorization)
-
 describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as const))('%s', (_, preset, start) => {
   const { check, directory } = presetByName(preset) ?? {}
 
@@ -46,10 +54,10 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     const stub = startStub(start)
     const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }
     if (check === null) {
-      await expect(saved(stub, preset).check(1, trial)).rejects.toMatchObject({ code: 'invalid' })
+      await expect(service([], stub.authorization).check(1, trial)).rejects.toMatchObject({ code: 'invalid' })
       return
     }
-    expect(await saved(stub, preset).check(1, trial)).toMatchObject({ status: 200, error: null })
+    expect(await service([], stub.authorization).check(1, trial)).toMatchObject({ status: 200, error: null })
     expect(stub.refusals).toEqual([])
     expect(stub.calls()).toEqual([])
   })
@@ -61,7 +69,11 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
       status: 401,
       body: { message: `invalid key ${headers.get('authorization')} ${headers.get('x-api-key')}` },
     }))
-    const checked = await saved(stub, preset).check(1, { url: stub.url, preset, parameters: { ...stub.parameters } })
+    const checked = await service([], stub.authorization).check(1, {
+      url: stub.url,
+      preset,
+      parameters: { ...stub.parameters },
+    })
     expect(checked.error).toContain('the CRM answered 401: invalid key')
     expect(checked.error).toContain('make a new one')
     for (const secret of secretsOf(preset, stub.parameters)) expect(JSON.stringify(checked)).not.toContain(secret)
@@ -71,10 +83,10 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     const stub = startStub(start)
     const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }
     if (directory === null) {
-      await expect(saved(stub, preset).directory(1, trial)).rejects.toMatchObject({ code: 'invalid' })
+      await expect(service([], stub.authorization).directory(1, trial)).rejects.toMatchObject({ code: 'invalid' })
       return
     }
-    const listed = await saved(stub, preset).directory(1, trial)
+    const listed = await service([], stub.authorization).directory(1, trial)
     expect(listed).toMatchObject({ status: 200, error: null })
     expect(listed.users[0]).toMatchObject({ id: stub.userAt(0), name: 'Anna Smith' })
     expect(stub.refusals).toEqual([])
@@ -92,6 +104,123 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     for (const step of made) expect(step.answer).not.toBeNull()
     for (const secret of secretsOf(preset, stub.parameters)) expect(JSON.stringify(steps)).not.toContain(secret)
     expect(stub.requests).toEqual([])
+  })
+})
+
+/** The presets whose tokens are obtained, with what their servers of tokens get and answer. */
+const WITH_AUTHORIZATION = [
+  {
+    title: 'Zoho CRM',
+    start: startZoho,
+    preset: 'zoho',
+    tokenUrl: 'https://accounts.zoho.eu/oauth/v2/token',
+    rotates: false,
+    more: {},
+  },
+  {
+    title: 'Bitrix24 as an application',
+    start: () => startBitrix24('Bearer access-1'),
+    preset: 'bitrix24',
+    tokenUrl: 'https://oauth.bitrix.info/oauth/token/',
+    rotates: true,
+    more: { client_id: 'local.1', client_secret: 'application-secret', refresh_token: 'refresh-0' },
+  },
+]
+
+describe.each(WITH_AUTHORIZATION)('$title, before it is saved', ({ start, preset, tokenUrl, rotates, more }) => {
+  test('is checked and filled in with one token, which it has when it is saved', async () => {
+    using folder = emptyFolder()
+    const store = openStore(join(folder.path, 'hookswitch.db'))
+    const stub = startStub(start)
+    const asked: URLSearchParams[] = []
+    const ofVendor: Exchange = async (request) => {
+      if (request.url !== tokenUrl) return await exchange(request)
+      asked.push(new URLSearchParams(request.body ?? ''))
+      const token = {
+        access_token: rotates ? 'access-1' : '1000.access',
+        expires_in: 3_600,
+        ...(rotates ? { refresh_token: 'refresh-1' } : {}),
+      }
+      return { status: 200, failure: null, text: JSON.stringify(token), retryAfterMs: null, durationMs: 1 }
+    }
+    const authorizer = createAuthorizer({
+      store: store.authorizations,
+      exchange: ofVendor,
+      login: createLoginRenderer(TEMPLATES),
+      nowUs,
+      steadyUs: nowUs,
+      log: SILENT,
+      onProblem: () => {},
+    })
+    const setup = createSetupService({
+      authorizer,
+      webhooks: { optionsList: async () => [] },
+      events: { eventListOfCall: async () => [] },
+      templates: TEMPLATES,
+      exchange: ofVendor,
+    })
+    const trial = { url: stub.url, preset, parameters: { ...stub.parameters, ...more } }
+    try {
+      const checked = await setup.check(1, trial)
+      expect(checked).toMatchObject({ status: 200, error: null })
+      const { users } = await setup.directory(1, trial)
+      expect(users[0]).toMatchObject({ name: 'Anna Smith' })
+      expect(asked).toHaveLength(1)
+
+      const found = presetByName(preset)
+      if (found === undefined) throw new Error(`there is no preset ${preset}`)
+      const { authorization, origins, parameters } = flowOfPreset(found, trial.parameters)
+      if (authorization === null) throw new Error('it has no authorization')
+      const saved = { accountId: 1, url: stub.url, authorization, origins, parameters }
+      expect(await authorizer.authorize(saved)).toHaveProperty('header')
+      expect(asked).toHaveLength(1)
+
+      stub.failWith(({ headers }) => ({ status: 403, body: { message: `no right: ${headers.get('authorization')}` } }))
+      const refused = JSON.stringify(await setup.check(1, trial))
+      expect(refused).toContain('no right: ***')
+      for (const secret of ['access-1', '1000.access', ...secretsOf(preset, trial.parameters)])
+        expect(refused).not.toContain(secret)
+    } finally {
+      await authorizer.stop()
+      await store.stop()
+    }
+  })
+
+  test('says in the words of its server of tokens what is wrong, without a secret', async () => {
+    using folder = emptyFolder()
+    const store = openStore(join(folder.path, 'hookswitch.db'))
+    const stub = startStub(start)
+    const refusing: Exchange = async ({ body }) => ({
+      status: 400,
+      failure: null,
+      text: JSON.stringify({ error: 'invalid_code', error_description: `not known: ${body}` }),
+      retryAfterMs: null,
+      durationMs: 1,
+    })
+    const authorizer = createAuthorizer({
+      store: store.authorizations,
+      exchange: refusing,
+      login: createLoginRenderer(TEMPLATES),
+      nowUs,
+      steadyUs: nowUs,
+      log: SILENT,
+      onProblem: () => {},
+    })
+    const setup = createSetupService({
+      authorizer,
+      webhooks: { optionsList: async () => [] },
+      events: { eventListOfCall: async () => [] },
+      templates: TEMPLATES,
+      exchange: refusing,
+    })
+    const parameters = { ...stub.parameters, ...more }
+    const checked = await setup.check(1, { url: stub.url, preset, parameters })
+    expect(checked.error).toContain('the token cannot be obtained: status 400: invalid_code')
+    expect(checked.error).toContain('Compare the client')
+    for (const secret of secretsOf(preset, parameters)) expect(JSON.stringify(checked)).not.toContain(secret)
+    expect(stub.requests).toEqual([])
+    await authorizer.stop()
+    await store.stop()
   })
 })
 

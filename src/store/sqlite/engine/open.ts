@@ -27,6 +27,7 @@ import flows from '../migrations/023.sql' with { type: 'text' }
 import subjectStates from '../migrations/024.sql' with { type: 'text' }
 import firstAttempts from '../migrations/025.sql' with { type: 'text' }
 import contactErasures from '../migrations/026.sql' with { type: 'text' }
+import authorizationDrafts from '../migrations/027.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -57,6 +58,7 @@ const MIGRATIONS = [
   subjectStates,
   firstAttempts,
   contactErasures,
+  authorizationDrafts,
 ]
 const MAGIC = 'SQLite format 3\0'
 
