@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-kinds.ts'
 
 /** The place of a PBX's recordings. */
 export const RecordingsSource = Type.Object({
@@ -28,7 +29,7 @@ export type TenantRule = Static<typeof TenantRule>
 
 /** The address of a PBX, how to log in, and which of its endpoints are trunks and extensions. */
 export const PbxSource = Type.Object({
-  protocol: Type.Union([Type.Literal('ami'), Type.Literal('amis'), Type.Literal('esl')]),
+  protocol: Type.Union(PROTOCOL_NAMES.map((name) => Type.Literal(name))),
   /** Its name in events, metrics and the log. */
   name: Type.String({ minLength: 1 }),
   /**
@@ -54,7 +55,6 @@ export const PbxSource = Type.Object({
 })
 export type PbxSource = Static<typeof PbxSource>
 
-const DEFAULT_PORT = { ami: 5038, amis: 5039, esl: 8021 } as const
 const PARAMETERS = [
   'name',
   'account',
@@ -82,9 +82,9 @@ export function parsePbxUrl(text: string): Parsed {
   if (!URL.canParse(text))
     return { wrong: 'is not a URL like ami://user:secret@host:5038 or esl://:password@host:8021' }
   const url = new URL(text)
-  const protocol = url.protocol.slice(0, -1)
-  if (protocol !== 'ami' && protocol !== 'amis' && protocol !== 'esl')
-    return { wrong: `starts with ${url.protocol}//: use ami://, amis:// or esl://` }
+  const protocol = protocolOf(url.protocol.slice(0, -1))
+  if (protocol === undefined) return { wrong: `starts with ${url.protocol}//: use ami://, amis:// or esl://` }
+  const { kind, port: usualPort } = PBX_PROTOCOLS[protocol]
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (host === '') return { wrong: 'has no host' }
   if (url.pathname !== '' && url.pathname !== '/')
@@ -96,18 +96,18 @@ export function parsePbxUrl(text: string): Parsed {
   if (user === undefined || secret === undefined || query === undefined)
     return { wrong: 'has a % that is not percent-encoding: write it as %25' }
   if (url.hash !== '') return { wrong: 'has a #: write it as %23' }
-  if (protocol !== 'esl' && user === '') return { wrong: 'has no user: give it as ami://user:secret@host' }
+  if (PBX_FACTS[kind].hasUser && user === '') return { wrong: 'has no user: give it as ami://user:secret@host' }
   const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key))
   if (unknown !== undefined) return { wrong: `has the unknown parameter ${unknown}: use ${PARAMETERS.join(', ')}` }
   if (secret === '') return { wrong: 'has no secret: percent-encode characters that a URL cannot contain' }
-  const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port)
+  const port = url.port === '' ? usualPort : Number(url.port)
   const caFile = query.get('ca')
   const country = query.get('country')?.toUpperCase()
   if (country !== undefined && !isSupportedCountry(country))
     return { wrong: `has the unknown country ${country}: use the two letters of ISO 3166, as in country=UZ` }
   const recordings = recordingsOf(query)
   if (typeof recordings === 'string') return { wrong: recordings }
-  const tenants = tenantsOf(query.get('tenants'), protocol)
+  const tenants = tenantsOf(query.get('tenants'), kind)
   if (typeof tenants === 'string') return { wrong: tenants }
   return {
     pbx: {
@@ -133,13 +133,13 @@ export function parsePbxUrl(text: string): Parsed {
  * Parses `domain`, `accountcode`, `context` or `variable:NAME`. Returns the rule, `undefined` for an empty text, or the
  * problem as the end of a sentence.
  */
-export function tenantsOf(text: string | undefined, protocol?: PbxSource['protocol']): TenantRule | string | undefined {
+export function tenantsOf(text: string | undefined, kind?: PbxKind): TenantRule | string | undefined {
   if (text === undefined || text === '') return undefined
   const [, by, variable = null] = /^(domain|accountcode|context|variable(?=:))(?::(\w[\w.-]*))?$/.exec(text) ?? []
   const isKnown = by === 'variable' ? variable !== null : variable === null
   if (!isKnown || (by !== 'domain' && by !== 'accountcode' && by !== 'context' && by !== 'variable'))
     return `has tenants=${text}: use tenants=domain, tenants=accountcode, tenants=context or tenants=variable:NAME`
-  if (by === 'domain' && protocol !== undefined && protocol !== 'esl')
+  if (by === 'domain' && kind !== undefined && !PBX_FACTS[kind].hasDomains)
     return 'has tenants=domain, which only FreeSWITCH knows: use tenants=accountcode, tenants=context or tenants=variable:NAME'
   return { by, variable }
 }
@@ -205,6 +205,9 @@ const list = (value = '') =>
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean)
+
+/** Returns the kind of a PBX. */
+export const kindOf = ({ protocol }: Pick<PbxSource, 'protocol'>): PbxKind => PBX_PROTOCOLS[protocol].kind
 
 /** A PBX with the URL that names it. */
 export type GivenPbx = PbxSource & { readonly url: string }

@@ -5,7 +5,8 @@ import { NODE_STATES } from '../cluster/node-state.ts'
 import { Delivery } from '../deliveries/log/model.ts'
 import { ACCOUNT_NAME, described, UUID, WEBHOOK_URL } from '../lib/api-schema.ts'
 import { EVENT_NAMES } from '../lib/event-kinds.ts'
-import { PBX_KINDS, PBX_STATES } from '../pbx/watch/model.ts'
+import { PBX_KINDS } from '../lib/pbx-kinds.ts'
+import { PBX_STATES } from '../pbx/watch/model.ts'
 
 /** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
 

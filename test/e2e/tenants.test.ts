@@ -41,10 +41,8 @@ async function prepare(): Promise<void> {
 }
 
 function serve(): Promise<RunningApp> {
-  const urls = replays.map(({ kind, port }) =>
-    kind === 'ami'
-      ? `ami://any:any@127.0.0.1:${port}?name=asterisk&tenants=accountcode`
-      : `esl://:any@127.0.0.1:${port}?name=freeswitch&tenants=domain`,
+  const urls = replays.map(
+    ({ kind, url }) => `${url}?name=${kind}&tenants=${kind === 'asterisk' ? 'accountcode' : 'domain'}`,
   )
   const args = ['--allow-net', 'loopback', '--log-level', 'warn', '--metrics-token', SCRAPE]
   return startServe({ cwd: folder.path, args: [...args, ...urls.flatMap((url) => ['--pbx', url])] })

@@ -1,4 +1,4 @@
-import { createAsterisk } from '../../src/pbx/tools/replay/asterisk.ts'
+import { createAsterisk } from '../../src/pbx/ami/replay/asterisk.ts'
 import { amiEvent, snapshotOf } from './ami-event.ts'
 import { type PbxClient, startPbx } from './pbx-server.ts'
 

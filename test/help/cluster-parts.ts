@@ -1,5 +1,5 @@
 import { SQL } from 'bun'
-import { recordingOf } from '../../src/pbx/tools/replay/recording.ts'
+import { recordingOf } from '../../src/pbx/recorded/recording.ts'
 import { run } from './app.ts'
 import { acts } from './asterisk-load.ts'
 import { ask, logIn, PASSWORD, webhook } from './client.ts'
@@ -27,7 +27,7 @@ export function callsOf(callsPerSecond: number, seconds: number, { firstCall, lo
     offset += Buffer.byteLength(bytes)
     return line
   })
-  return recordingOf('ami', Buffer.from(pieces.map(({ bytes }) => bytes).join('')), timing.join('\n'))
+  return recordingOf('asterisk', Buffer.from(pieces.map(({ bytes }) => bytes).join('')), timing.join('\n'))
 }
 /** When a call of the load is hung up. */
 const HANGS_UP_MS = 1_500

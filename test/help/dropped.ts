@@ -1,11 +1,11 @@
 import type { Signal } from '../../src/calls/signal.ts'
 import { AmiDecoder, type AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import { amiSteps, createAmiUp } from '../../src/pbx/ami/replay/snapshot.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { createEslUp, eslSteps } from '../../src/pbx/esl/replay/snapshot.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
-import { amiSteps, createAmiUp } from '../../src/pbx/tools/replay/asterisk-snapshot.ts'
-import { createEslUp, eslSteps } from '../../src/pbx/tools/replay/freeswitch-snapshot.ts'
-import { readRecording } from '../../src/pbx/tools/replay/recording.ts'
+import { readRecording } from '../../src/pbx/recorded/recording.ts'
 import { fixture } from './pbx.ts'
 
 /** A recording as a tape: what each event comes to, and what the PBX would list between two events. */

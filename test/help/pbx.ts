@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import type { Signal } from '../../src/calls/signal.ts'
-import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { kindOf, parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import { amiDialect } from '../../src/pbx/ami/protocol.ts'
 import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
+import { sessionsOf } from '../../src/pbx/connection/session.ts'
 import { createEndpoints, type Endpoints, type SavedEndpoints } from '../../src/pbx/endpoints/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { eslDialect } from '../../src/pbx/esl/protocol.ts'
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/watch/supervisor.ts'
 import type { StateSignal } from '../../src/states/signal.ts'
 import { type PbxServer, startPbx } from './pbx-server.ts'
@@ -77,7 +80,8 @@ export function watchPbx(
         lastRun = run
       },
     },
-    translators: { ami: () => ami, esl: () => esl },
+    startSession:
+      kindOf(parsed.pbx) === 'asterisk' ? sessionsOf(amiDialect, () => ami) : sessionsOf(eslDialect, () => esl),
     feed(signals) {
       for (const signal of signals) {
         if (signal.kind === 'connected') entries.push({ kind: 'connected', first: signal.first, boot: signal.boot })

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
-import { type Recording, recordingOf } from '../../src/pbx/tools/replay/recording.ts'
+import { type Recording, recordingOf } from '../../src/pbx/recorded/recording.ts'
 import { FIXTURES, readExpectedFile, readRecording } from './recording.ts'
 
 /** Recordings of real PBXs as those of many customers on one PBX: with ids of their own, and the customer's name in each channel. */
@@ -72,7 +72,7 @@ export function recordingOfAll(kind: Kind, customers: readonly Customer[]): Reco
     return line
   })
   const bytes = Buffer.concat([head, ...ordered.map((frame) => frame.bytes)])
-  return recordingOf(kind === 'asterisk' ? 'ami' : 'esl', bytes, ['0 0', ...timing].join('\n'))
+  return recordingOf(kind, bytes, ['0 0', ...timing].join('\n'))
 }
 
 /**

@@ -50,10 +50,7 @@ test('kill -9 under the load of PBXs loses and reorders nothing that was stored'
   const kills = Array.from({ length: KILLS }, () => Promise.withResolvers<void>())
   const over = kills.map(({ promise }) => promise)
   const replays = PLAYED.map(([name, speed]) => startInPieces(name, speed, over))
-  const urls = replays.map(({ kind, port }, index) => {
-    const user = kind === 'ami' ? 'any' : ''
-    return `${kind}://${user}:any@127.0.0.1:${port}?name=${index}`
-  })
+  const urls = replays.map(({ url }, index) => `${url}?name=${index}`)
   const watched = await startWatched(folder.path, urls)
   const { receiver } = watched
   const db = openDatabase(join(folder.path, 'data/hookswitch.db'))

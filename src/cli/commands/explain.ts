@@ -1,12 +1,13 @@
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
+import { PBX_FACTS } from '../../lib/pbx-kinds.ts'
 import { type TenantRule, tenantsOf } from '../../lib/pbx-url.ts'
 import { harmless, newPaint, type Paint, printableJson } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { lineOf, SETTING } from '../../pbx/endpoints/endpoint-summary.ts'
+import { type Recording, readRecording } from '../../pbx/recorded/recording.ts'
 import { type Explained, type Explanation, explain } from '../../pbx/tools/explain.ts'
-import { type Recording, readRecording } from '../../pbx/tools/replay/recording.ts'
 import { sentenceOf } from '../event-sentence.ts'
 import { jsonOption, list } from '../options.ts'
 import { print } from '../print.ts'
@@ -26,7 +27,7 @@ export function explainCommand(pbx: Command): void {
     .addOption(jsonOption())
     .action((paths: string[], { json = false, tenants: rule, ...patterns }: Flags) => {
       const recordings = paths.map(read)
-      const kind = recordings[0]?.kind ?? 'ami'
+      const kind = recordings[0]?.kind ?? 'asterisk'
       const other = recordings.findIndex((recording) => recording.kind !== kind)
       if (other > 0)
         throw new Fault(
@@ -118,14 +119,14 @@ function summary(
   kind: Recording['kind'],
   calls: number,
 ): string[] {
-  const pbx = kind === 'ami' ? 'Asterisk (AMI)' : 'FreeSWITCH (ESL)'
+  const { title, protocol } = PBX_FACTS[kind]
   const frames = files.reduce((sum, file) => sum + file.frames, 0)
   const passedOver = files.reduce((sum, file) => sum + file.passedOver, 0)
   const tainted = files.flatMap((file, index) =>
     file.tainted.map((offset) => (files.length === 1 ? `byte ${offset}` : `byte ${offset} of ${names[index]}`)),
   )
   return [
-    `${pbx}: ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more are of no use for calls.`,
+    `${title} (${protocol}): ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more are of no use for calls.`,
     ...(withoutTenant === null ? [] : [tenantsLine(explained, withoutTenant)]),
     ...(open === 0
       ? []

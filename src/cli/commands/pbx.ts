@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { listenAddress } from '../../app/settings.ts'
 import { portProblem } from '../../http/server.ts'
 import { Fault } from '../../lib/fault.ts'
-import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
+import { parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { parseDuration } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
@@ -126,9 +126,7 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       }
       // Before the line that reports it ready: its reader may stop us at once.
       const stop = stopped()
-      const login = replay.kind === 'ami' ? 'ami://any:any' : 'esl://:any'
-      const address = hostAndPort({ host, port: replay.port })
-      print(`hookswitch replays ${replay.events} events on ${login}@${address}`)
+      print(`hookswitch replays ${replay.events} events on ${replay.url}`)
       void replay.finished.then(() =>
         print(`hookswitch has replayed all of them${flags.loop === true ? ' and starts again' : ''}`),
       )

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { hasCertificates } from '../../lib/certificate-file.ts'
 import { Fault } from '../../lib/fault.ts'
+import { kindOfUrl } from '../../lib/pbx-kinds.ts'
 import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { createPbxChanges } from '../../pbx/watch/pbx-changes.ts'
 import { maskPbxUrl } from '../../pbx/watch/pbx-secrets.ts'
@@ -75,10 +76,9 @@ function rowOf({ name, url, origin }: PbxRecord) {
   if (url === null) return []
   const parsed = parsePbxUrl(url)
   const { account = '', ...address } = 'wrong' in parsed ? { host: '', port: 0 } : parsed.pbx
-  const kind = url.startsWith('esl:') ? 'freeswitch' : 'asterisk'
   return {
     name,
-    kind,
+    kind: kindOfUrl(url),
     address: hostAndPort(address),
     account,
     source: origin === 'settings' ? origin : 'store',

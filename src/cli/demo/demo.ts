@@ -14,7 +14,7 @@ import { startReceiver } from '../receiver.ts'
 import { newChecklist } from './checklist.ts'
 import { configureWebhook } from './client.ts'
 import { newProgress } from './progress.ts'
-import { PLAYED, type Played } from './recordings.ts'
+import { PLAYED } from './recordings.ts'
 
 const EMAIL = 'demo@hookswitch.test'
 /** Nobody else on this machine may guess it: the user is an administrator. */
@@ -47,7 +47,7 @@ export async function runDemo(flags: DemoFlags, stop: Promise<void>): Promise<vo
   })
   let app: App | undefined
   try {
-    const urls = pbxs.map(({ played, replay }) => urlOf(played.pbx, replay))
+    const urls = pbxs.map(({ played, replay }) => `${replay.url}?name=${played.pbx}`)
     app = await startApp(demoConfig({ listen, host, data: folder, pbx: urls, password }), {
       log: createLog('error'),
       version: VERSION,
@@ -76,11 +76,6 @@ export async function runDemo(flags: DemoFlags, stop: Promise<void>): Promise<vo
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-const urlOf = (pbx: Played['pbx'], { kind, port }: { kind: 'ami' | 'esl'; port: number }): string =>
-  kind === 'ami'
-    ? `ami://hookswitch:secret@127.0.0.1:${port}?name=${pbx}`
-    : `esl://:secret@127.0.0.1:${port}?name=${pbx}`
 
 type DemoSettings = Pick<DemoFlags, 'listen' | 'host'> & {
   readonly data: string

@@ -1,5 +1,5 @@
 import type { EventKind } from '../../lib/event-kinds.ts'
-import { type Recording, recordingOf } from '../../pbx/tools/replay/recording.ts'
+import { type Recording, recordingOf } from '../../pbx/recorded/recording.ts'
 import ringGroup from './ring-group.ami' with { type: 'text' }
 import ringGroupTiming from './ring-group.timing' with { type: 'text' }
 import transfer from './transfer.esl' with { type: 'text' }
@@ -19,7 +19,7 @@ export const PLAYED: readonly Played[] = [
   {
     pbx: 'office',
     title: 'Asterisk: a call rings three phones, one of them answers',
-    recording: recordingOf('ami', Buffer.from(ringGroup), ringGroupTiming),
+    recording: recordingOf('asterisk', Buffer.from(ringGroup), ringGroupTiming),
     expected: [
       'call_started',
       ...(['dial_started', 'dial_started', 'dial_started'] as const),
@@ -32,7 +32,7 @@ export const PLAYED: readonly Played[] = [
   {
     pbx: 'branch',
     title: 'FreeSWITCH: a recorded call is transferred',
-    recording: recordingOf('esl', Buffer.from(transfer), transferTiming),
+    recording: recordingOf('freeswitch', Buffer.from(transfer), transferTiming),
     expected: [
       'call_started',
       'dial_started',

@@ -1,5 +1,6 @@
 import type { Signal, Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { createEnding, type Ending } from './ending.ts'
@@ -17,7 +18,7 @@ import type { Timeouts } from './timeouts.ts'
 /** Takes signals. It must not wait: it is called between two reads of the socket. */
 export type Feed = (signals: readonly Signal[]) => void
 
-type SessionOptions<Frame> = {
+export type SessionOptions<Frame> = {
   readonly name: string
   readonly intake: Intake
   readonly translator: Translator<Frame>
@@ -38,6 +39,22 @@ type SessionOptions<Frame> = {
   /** Called once logged in; `null` if the run of the PBX is unknown. */
   readonly onUp: (run: PbxRun | null) => void
 }
+
+/** Starts a session with a PBX of one kind. */
+export type StartSession = (source: PbxSource, options: Omit<SessionOptions<never>, 'translator'>) => Session
+
+type DialectOf<Frame> = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs) => Dialect<Frame>
+/** Makes the translator of one connection: its state belongs to that connection. */
+type TranslatorOf<Frame> = (source: PbxSource, endpoints: Endpoints) => Translator<Frame>
+
+/** Returns the function that starts sessions in a dialect, each with a translator of its own. */
+export const sessionsOf =
+  <Frame>(dialectOf: DialectOf<Frame>, translatorOf: TranslatorOf<Frame>): StartSession =>
+  (source, options) =>
+    startSession(dialectOf(source, options.timeouts, options.nowUs), {
+      ...options,
+      translator: translatorOf(source, options.endpoints),
+    })
 
 /** One connection to a PBX, from connecting to its end. */
 export type Session = {

@@ -1,6 +1,7 @@
 import { checkServerIdentity } from 'node:tls'
 import type { Socket } from 'bun'
 import { readCertificates } from '../../lib/certificate-file.ts'
+import { PBX_PROTOCOLS } from '../../lib/pbx-kinds.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 
 /** A TCP or TLS connection to a PBX. Closing it twice is fine; writing to a closed one does nothing. */
@@ -29,7 +30,7 @@ export type SocketAddress = {
 export const addressOf = ({ host, port, protocol, caFile }: PbxSource): SocketAddress => ({
   host,
   port,
-  tls: protocol === 'amis' ? { caFile } : undefined,
+  tls: PBX_PROTOCOLS[protocol].isOverTls ? { caFile } : undefined,
 })
 
 /** Opens a connection; failing to connect closes it. */

@@ -1,18 +1,14 @@
 import type { CallEvent } from '../../calls/event.ts'
-import type { Signal, Translator } from '../../calls/signal.ts'
+import type { Signal } from '../../calls/signal.ts'
 import { reasonFor } from '../../calls/tracker/emit/reasons.ts'
 import { newTracker, track } from '../../calls/tracker/tracker.ts'
 import type { TenantRule } from '../../lib/pbx-url.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
-import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
-import { isWanted, variablesOf } from '../ami/events.ts'
-import { createInventoryReader } from '../ami/inventory.ts'
-import { createAmiTranslator } from '../ami/translator/translator.ts'
 import { anyTenants } from '../connection/call-owners.ts'
-import { createEndpoints, type Endpoints, type KnownEndpoint } from '../endpoints/endpoints.ts'
-import { EslDecoder, type EslFrame } from '../esl/decoder.ts'
-import { createEslTranslator } from '../esl/translator/translator.ts'
-import type { Recording } from './replay/recording.ts'
+import { createEndpoints, type KnownEndpoint } from '../endpoints/endpoints.ts'
+import { KINDS } from '../kinds.ts'
+import type { FileRead } from '../recorded/recorded-events.ts'
+import type { Recording } from '../recorded/recording.ts'
 
 /** A raw event of a recording: where it is, and which. */
 export type Cause = {
@@ -37,17 +33,6 @@ export type Explained = {
   readonly cause: Cause
   /** Why the call got its direction, the stage its result or the call its owner. */
   readonly reason: string | undefined
-}
-
-/** The result of reading one recording. */
-export type FileRead = {
-  /** Events and answers that were read; the ones of no use to a call are passed over unread. */
-  readonly frames: number
-  readonly passedOver: number
-  /** The places of frames that were ignored, since a caller may have written into them. */
-  readonly tainted: readonly number[]
-  /** Why the recording cannot be read to its end. */
-  readonly fault: string | undefined
 }
 
 export type Explanation = {
@@ -109,23 +94,22 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
       feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs }, true)
   }
   function connection(recording: Recording, file: number): FileRead {
-    const { source, state: read } =
-      recording.kind === 'ami' ? amiSource(options, endpoints) : eslSource(options, endpoints)
+    const reader = KINDS[recording.kind].readRecorded(options, endpoints)
     const lines = newLineCount(recording.bytes)
     const beganUs = lastUs
     cause = { file, offset: 0, line: 1, name: 'connected', channel: '', atMs: lastUs / MILLISECOND }
     // As if for the first time: what the list lacks is closed at once, since a recording need not hold the second list.
-    feed({ kind: 'connected', first: true, boot: bootOf(recording), atUs: lastUs, arrivedUs: lastUs })
+    feed({ kind: 'connected', first: true, boot: reader.bootOf(recording.bytes), atUs: lastUs, arrivedUs: lastUs })
     for (const piece of piecesOf(recording)) {
       lastUs = Math.max(lastUs, beganUs + Math.round(piece.atMs * MILLISECOND))
       tickUntil(lastUs)
-      for (const { offset, name, channel, signals } of source(piece.bytes, lastUs)) {
+      for (const { offset, name, channel, signals } of reader.read(piece.bytes, lastUs)) {
         cause = { file, offset, line: lines.at(offset), name, channel, atMs: lastUs / MILLISECOND }
         for (const signal of signals) feed(signal)
       }
     }
     feed({ kind: 'disconnected', atUs: lastUs, arrivedUs: lastUs })
-    return read()
+    return reader.result()
   }
 
   const files = recordings.map(connection)
@@ -138,84 +122,6 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
 function trackerOf({ pbx, tenants }: ExplainOptions, newId: () => string) {
   if (tenants === undefined) return newTracker(pbx, 'default', newId)
   return { ...newTracker(pbx, null, newId), tenants: anyTenants(tenants) }
-}
-
-/** Names the run of the PBX, if the recording shows it. */
-function bootOf({ kind, bytes }: Recording): string | null {
-  const pattern = kind === 'ami' ? /^CoreStartupDate: .*\r\nCoreStartupTime: .*$/m : /Core-UUID"?: ?"?([0-9a-f-]{36})/
-  const found = pattern.exec(bytes.toString('latin1'))
-  return found?.[1] ?? found?.[0] ?? null
-}
-
-type Raw = { readonly offset: number; readonly name: string; readonly channel: string; readonly signals: Signal[] }
-type Source = {
-  readonly source: (bytes: Uint8Array, arrivedUs: number) => Iterable<Raw>
-  readonly state: () => FileRead
-}
-
-function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
-  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, variablesOf(options)) })
-  const translator = createAmiTranslator(options, endpoints)
-  const lists = new Map<string, AmiFrame[]>()
-  const configured = createInventoryReader()
-  const tainted: number[] = []
-  let frames = 0
-
-  function signalsOf(frame: AmiFrame, arrivedUs: number): Signal[] {
-    const id = frame.get('ActionID')
-    if (id === '') return frame.type === 'event' ? translator.event(frame, arrivedUs) : []
-    const rows = lists.get(id) ?? []
-    lists.set(id, rows)
-    if (frame.name === 'Status' || frame.name === 'CoreShowChannel') rows.push(frame)
-    configured.row(frame)
-    if (frame.name === 'ExtensionStateListComplete') endpoints.configure(configured.inventory())
-    if (frame.name !== 'StatusComplete' && frame.name !== 'CoreShowChannelsComplete') return []
-    lists.delete(id)
-    return translator.snapshot(rows, arrivedUs)
-  }
-
-  return {
-    *source(bytes, arrivedUs) {
-      for (const frame of decoder.push(bytes)) {
-        frames += 1
-        if (frame.tainted) tainted.push(frame.offset)
-        const channel = frame.get('Channel') || frame.get('DestChannel')
-        yield { offset: frame.offset, name: frame.name, channel, signals: signalsOf(frame, arrivedUs) }
-      }
-    },
-    state: () => ({ frames, passedOver: decoder.skipped, tainted, fault: decoder.fault }),
-  }
-}
-
-function eslSource(options: ExplainOptions, endpoints: Endpoints): Source {
-  const decoder = new EslDecoder()
-  const translator: Translator<EslFrame> = createEslTranslator(options, endpoints)
-  /** Channels, then calls: both together are what is up. */
-  let listed: EslFrame[] = []
-  let frames = 0
-
-  function signalsOf(frame: EslFrame, arrivedUs: number): Signal[] {
-    if (frame.contentType !== 'api/response') return translator.event(frame, arrivedUs)
-    if (!frame.body.includes('"row_count"')) return []
-    listed.push(frame)
-    if (listed.length < 2) return []
-    const rows = listed
-    listed = []
-    return translator.snapshot(rows, arrivedUs)
-  }
-
-  return {
-    *source(bytes, arrivedUs) {
-      for (const frame of decoder.push(bytes)) {
-        frames += 1
-        const { event, offset } = frame
-        const name = event === undefined ? frame.contentType : event.subclass || event.name
-        const channel = event?.get('Channel-Name') ?? ''
-        yield { offset, name, channel, signals: signalsOf(frame, arrivedUs) }
-      }
-    },
-    state: () => ({ frames, passedOver: 0, tainted: [], fault: decoder.fault }),
-  }
 }
 
 function piecesOf({ bytes, pieces }: Recording): { bytes: Buffer; atMs: number }[] {

@@ -1,16 +1,12 @@
 import { createWriteStream, openSync, rmSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { Fault } from '../../lib/fault.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
-import { createActions, ping } from '../ami/actions.ts'
-import { AmiDecoder } from '../ami/decoder.ts'
-import { logIn } from '../ami/login.ts'
+import { kindOf, type PbxSource } from '../../lib/pbx-url.ts'
 import { watchLiveness } from '../connection/liveness.ts'
 import { addressOf, openSocket, type PbxSocket } from '../connection/socket.ts'
 import { TIMEOUTS } from '../connection/timeouts.ts'
-import { createCommands } from '../esl/commands.ts'
-import { EslDecoder } from '../esl/decoder.ts'
-import { logIn as logInToEsl } from '../esl/login.ts'
+import { KINDS } from '../kinds.ts'
+import type { Talk } from '../recorded/talk.ts'
 import { createAnonymizer } from './anonymize.ts'
 
 export type Recorder = {
@@ -34,7 +30,7 @@ export function startRecording(source: PbxSource, path: string, { isAnonymized =
   const output = createOutput(path, ending.resolve)
   const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const wire = { write: socket.write, lost: ending.resolve }
-  const talk = source.protocol === 'esl' ? talkEsl(source, wire) : talkAmi(source, wire)
+  const talk = KINDS[kindOf(source)].talk(source, wire)
   const anonymize = isAnonymized ? createAnonymizer(crypto.randomUUID()) : undefined
   const pieces = createPieces((text) => output.write(Buffer.from(anonymize?.(text) ?? text, 'latin1')))
 
@@ -89,63 +85,6 @@ async function converse(socket: PbxSocket, talk: Talk, { write, cutAt, lost }: S
   })
   await socket.closed
   liveness.stop()
-}
-
-type Wire = { write(text: string): void; lost(reason: string): void }
-
-/** The part of a protocol that a recording needs. */
-type Talk = {
-  readonly decoder: { readonly consumed: number; readonly fault: string | undefined }
-  receive(chunk: Uint8Array): void
-  /** Logs in and requests lists; resolves with the reason if that failed. */
-  begin(): Promise<string | undefined>
-  readonly idleMs: number
-  probe(): Promise<boolean>
-  close(): void
-}
-
-function talkAmi(source: PbxSource, { write }: Wire): Talk {
-  const decoder = new AmiDecoder()
-  const actions = createActions(write, TIMEOUTS)
-  return {
-    decoder,
-    receive(chunk) {
-      for (const frame of decoder.push(chunk)) actions.receive(frame)
-    },
-    async begin() {
-      const login = await logIn(source, actions, () => decoder.greeting)
-      if (login.kind !== 'in') return login.reason
-      // The channels belong to a recording: without them the rest of their calls could not be understood.
-      await actions.list({ Action: 'Status' })
-      // So do the phones; other lists of the configuration are nobody else's business.
-      await actions.list({ Action: 'ExtensionStateList' })
-      return undefined
-    },
-    idleMs: TIMEOUTS.idleMs,
-    probe: () => ping(actions),
-    close: actions.close,
-  }
-}
-
-function talkEsl(source: PbxSource, { write, lost }: Wire): Talk {
-  const decoder = new EslDecoder()
-  const commands = createCommands({ write, replyMs: TIMEOUTS.replyMs, lost })
-  return {
-    decoder,
-    receive(chunk) {
-      for (const frame of decoder.push(chunk)) commands.receive(frame)
-    },
-    async begin() {
-      const login = await logInToEsl(source, commands, TIMEOUTS.connectMs)
-      if (login.kind !== 'in') return login.reason
-      await commands.send('api show channels as json')
-      await commands.send('api show calls as json')
-      return undefined
-    },
-    idleMs: TIMEOUTS.heartbeatMs,
-    probe: async () => false,
-    close: commands.close,
-  }
 }
 
 type Output = { write(bytes: Uint8Array): void; bytes(): number; close(): Promise<void> }

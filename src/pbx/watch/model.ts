@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { ACCOUNT_NAME } from '../../lib/api-schema.ts'
+import { PBX_KINDS, PROTOCOL_NAMES } from '../../lib/pbx-kinds.ts'
 
 /** `refused`: it answers, and does not let us in (password, access list). */
 export const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
-
-export const PBX_KINDS = ['asterisk', 'freeswitch'] as const
 
 const closed = { additionalProperties: false } as const
 const MAX_URL_CHARACTERS = 8_192
@@ -38,7 +37,7 @@ export const PbxInfo = t.Object({
   url: t.Optional(
     t.String({
       description: 'its URL, each secret as `***`. Only for administrators',
-      form: { pattern: '^(ami|amis|esl)://' },
+      form: { pattern: `^(${PROTOCOL_NAMES.join('|')})://` },
     }),
   ),
 })

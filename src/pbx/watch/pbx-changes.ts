@@ -1,5 +1,5 @@
 import { Fault } from '../../lib/fault.ts'
-import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import { kindOf, type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
@@ -185,10 +185,10 @@ const refused = (wrong: string): Fault =>
 /**
  * Returns whether a stored PBX has the same address, and so the same calls. With and without TLS it is the same PBX.
  */
-export function isSameAddress({ url }: Pick<PbxRecord, 'url'>, { protocol, host, port }: PbxSource): boolean {
+export function isSameAddress({ url }: Pick<PbxRecord, 'url'>, source: PbxSource): boolean {
   const parsed = url === null ? undefined : parsePbxUrl(url)
   if (parsed === undefined || 'wrong' in parsed) return false
   const { pbx } = parsed
-  const isSameKind = (pbx.protocol === 'esl') === (protocol === 'esl')
-  return isSameKind && pbx.host === host && (pbx.port === port || pbx.protocol !== protocol)
+  const isSameHost = kindOf(pbx) === kindOf(source) && pbx.host === source.host
+  return isSameHost && (pbx.port === source.port || pbx.protocol !== source.protocol)
 }

@@ -1,10 +1,11 @@
 import { Fault } from '../../lib/fault.ts'
+import { kindOfUrl } from '../../lib/pbx-kinds.ts'
 import { hostAndPort, type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { rfc3339 } from '../../lib/time.ts'
 import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import type { Store } from '../../store/store.ts'
+import type { Finding } from '../connection/finding.ts'
 import { checkPbx } from '../tools/check.ts'
-import type { Finding } from '../tools/finding.ts'
 import type { PbxInfo } from './model.ts'
 import { createPbxChanges } from './pbx-changes.ts'
 import type { PbxEntry, PbxList } from './pbx-list.ts'
@@ -97,7 +98,7 @@ function infoOf({ entry: { record, problem }, url, state }: Shown, calls: number
   const source = sourceOf(url)
   return {
     name: record.name,
-    kind: url.startsWith('esl:') ? 'freeswitch' : 'asterisk',
+    kind: kindOfUrl(url),
     address: source === undefined ? '' : hostAndPort(source),
     state: problem === null ? name : 'down',
     since: sinceUs === null ? null : rfc3339(sinceUs),

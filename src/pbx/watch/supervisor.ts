@@ -1,28 +1,24 @@
-import type { Translator } from '../../calls/signal.ts'
 import { backoff } from '../../lib/backoff.ts'
 import type { Log } from '../../lib/log.ts'
 import { isLoopbackHost } from '../../lib/loopback-host.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
+import { PBX_FACTS, type PbxKind } from '../../lib/pbx-kinds.ts'
+import { kindOf, type PbxSource } from '../../lib/pbx-url.ts'
 import { createPauses } from '../../lib/periodic.ts'
 import { type NowUs, nowUs as systemNowUs } from '../../lib/time.ts'
-import type { AmiFrame } from '../ami/frame.ts'
-import { amiDialect } from '../ami/protocol.ts'
 import type { PbxCounts } from '../connection/frame-reader.ts'
 import type { Intake } from '../connection/inbox.ts'
 import type { PbxRun, SessionEnd, StateFeed } from '../connection/protocol.ts'
-import { type Feed, type Session, startSession } from '../connection/session.ts'
+import type { Feed, Session, StartSession } from '../connection/session.ts'
 import { TIMEOUTS, type Timeouts } from '../connection/timeouts.ts'
-import type { Endpoints } from '../endpoints/endpoints.ts'
-import type { EslFrame } from '../esl/decoder.ts'
-import { eslDialect } from '../esl/protocol.ts'
+import { KINDS } from '../kinds.ts'
 import type { EndpointMemory } from './endpoint-memory.ts'
-import type { PBX_KINDS, PBX_STATES } from './model.ts'
+import type { PBX_STATES } from './model.ts'
 
 export type PbxStatus = Readonly<PbxCounts> & {
   readonly name: string
   /** The owner of its calls; on a PBX with several accounts of those that show no customer. */
   readonly account: string | null
-  readonly kind: (typeof PBX_KINDS)[number]
+  readonly kind: PbxKind
   /** `refused`: it answers, and does not let us in (password, access list). */
   readonly state: (typeof PBX_STATES)[number]
   readonly sinceUs: number
@@ -31,15 +27,10 @@ export type PbxStatus = Readonly<PbxCounts> & {
   readonly eventsPerSecond: number
 }
 
-/** Makes the translator of one connection: its state belongs to that connection. */
-export type Translators = {
-  readonly ami: (source: PbxSource, endpoints: Endpoints) => Translator<AmiFrame>
-  readonly esl: (source: PbxSource, endpoints: Endpoints) => Translator<EslFrame>
-}
-
 export type SupervisorOptions = {
   readonly source: PbxSource
-  readonly translators: Translators
+  /** Default: that of the PBX's kind. */
+  readonly startSession?: StartSession
   readonly memory: Pick<EndpointMemory, 'endpoints' | 'lastRun' | 'setRun'>
   readonly feed: Feed
   readonly stateFeed: StateFeed
@@ -121,15 +112,14 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       await pauses.wait(waitMs)
     }
   }
-  if (source.protocol === 'esl' && source.secret === 'ClueCon' && !isLoopbackHost(source.host))
-    log.warn({ pbx: source.name }, 'FreeSWITCH has its default password, which everybody knows: change it')
+  warnOfDefaultSecret(source, log)
   const running = run()
 
   return {
     status: () => ({
       name: source.name,
       account: source.account,
-      kind: source.protocol === 'esl' ? 'freeswitch' : 'asterisk',
+      kind: kindOf(source),
       state,
       sinceUs,
       lastError,
@@ -151,6 +141,13 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   }
 }
 
+function warnOfDefaultSecret(source: PbxSource, log: Log): void {
+  const { title, ...facts } = PBX_FACTS[kindOf(source)]
+  const isDefault = 'defaultSecret' in facts && source.secret === facts.defaultSecret
+  if (isDefault && !isLoopbackHost(source.host))
+    log.warn({ pbx: source.name }, `${title} has its default password, which everybody knows: change it`)
+}
+
 type ForSession = {
   readonly timeouts: Timeouts
   readonly counts: PbxCounts
@@ -160,19 +157,18 @@ type ForSession = {
 }
 
 function openSession(options: SupervisorOptions, forSession: ForSession): Session {
-  const { source, memory, feed, stateFeed, isAnyMissing, intake = { waiting: 0 }, log, translators } = options
-  const { timeouts, nowUs } = forSession
-  const { endpoints } = memory
-  const lastRun = memory.lastRun()
-  const shared = { ...forSession, name: source.name, endpoints, feed, stateFeed, isAnyMissing, intake, log, lastRun }
-  if (source.protocol === 'esl')
-    return startSession(eslDialect(source, timeouts, nowUs), {
-      ...shared,
-      translator: translators.esl(source, endpoints),
-    })
-  return startSession(amiDialect(source, timeouts, nowUs), {
-    ...shared,
-    translator: translators.ami(source, endpoints),
+  const { source, memory, feed, stateFeed, isAnyMissing, intake = { waiting: 0 }, log } = options
+  const { startSession = KINDS[kindOf(source)].startSession } = options
+  return startSession(source, {
+    ...forSession,
+    name: source.name,
+    endpoints: memory.endpoints,
+    lastRun: memory.lastRun(),
+    feed,
+    stateFeed,
+    isAnyMissing,
+    intake,
+    log,
   })
 }
 

@@ -5,24 +5,20 @@ import type { Ownership } from '../../cluster/ownership.ts'
 import type { ContactDirectory } from '../../contacts/directory.ts'
 import type { Clock } from '../../deliveries/policy/clock.ts'
 import type { Log } from '../../lib/log.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
+import { PBX_FACTS } from '../../lib/pbx-kinds.ts'
+import { kindOf, type PbxSource } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Present } from '../../states/board/subject.ts'
 import { startStateIngest } from '../../states/ingest/state-ingest.ts'
 import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
-import { createAmiTranslator } from '../ami/translator/translator.ts'
 import { newCallsWithoutAccount, ownersOf } from '../connection/call-owners.ts'
 import type { Intake } from '../connection/inbox.ts'
 import type { KnownEndpoint } from '../endpoints/endpoints.ts'
-import { createEslTranslator } from '../esl/translator/translator.ts'
 import { startEndpointMemory } from './endpoint-memory.ts'
 import type { PbxList } from './pbx-list.ts'
 import { endpointEntriesOf, stateOwners } from './state-owners.ts'
-import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
-
-/** The translators of both kinds of PBX. */
-const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createEslTranslator }
+import { type PbxStatus, type Supervisor, startSupervisor } from './supervisor.ts'
 
 export type WatchOptions = {
   readonly store: Store
@@ -105,9 +101,9 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     ownership,
     pbx: source.name,
     accountIdOf: pbxs.accounts.get,
-    // FreeSWITCH names its users and gateways in its lists of them.
-    endpoints:
-      source.protocol === 'esl' ? () => undefined : endpointEntriesOf(memory.endpoints, source.tenants !== undefined),
+    endpoints: PBX_FACTS[kindOf(source)].statesNameEndpoints
+      ? () => undefined
+      : endpointEntriesOf(memory.endpoints, source.tenants !== undefined),
     onStored,
     log,
     ...(nowUs && { nowUs }),
@@ -118,7 +114,6 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     startSupervisor({
       source,
       memory,
-      translators: TRANSLATORS,
       feed,
       stateFeed: states.feed,
       isAnyMissing,

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'bun:test'
 import { parsePbxUrl } from '../../../src/lib/pbx-url.ts'
+import type { Finding } from '../../../src/pbx/connection/finding.ts'
 import { checkPbx } from '../../../src/pbx/tools/check.ts'
 import { judgeTenants } from '../../../src/pbx/tools/check-tenants.ts'
-import type { Finding } from '../../../src/pbx/tools/finding.ts'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { fixture } from '../../help/pbx.ts'
 import { customersOf, recordingOfAll } from '../../help/tenant-recordings.ts'
@@ -19,8 +19,7 @@ const accountOf = (name: string) => ['Acme.example'].find((one) => one.toLowerCa
 async function check(options: Parameters<typeof startReplay>[0], query: string, listenMs = 0): Promise<Finding[]> {
   const replay = startReplay(options)
   stops.push(replay.stop)
-  const user = replay.kind === 'ami' ? 'ami://any' : 'esl://'
-  const parsed = parsePbxUrl(`${user}:any@127.0.0.1:${replay.port}?${query}`)
+  const parsed = parsePbxUrl(`${replay.url}?${query}`)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
   return checkPbx(parsed.pbx, listenMs, { accountOf })
 }

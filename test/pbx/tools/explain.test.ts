@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readRecording, recordingOf } from '../../../src/pbx/recorded/recording.ts'
 import { explain } from '../../../src/pbx/tools/explain.ts'
-import { readRecording, recordingOf } from '../../../src/pbx/tools/replay/recording.ts'
 import { CONTINUES } from '../../help/continues.ts'
 import { compare } from '../../help/expected.ts'
 import { FIXTURES, readExpectedFile } from '../../help/recording.ts'
@@ -53,14 +53,14 @@ describe('a recording is explained', () => {
     const first = readRecording(pathOf('freeswitch/reconnect-1'))
     const text = readFileSync(pathOf('freeswitch/reconnect-2'), 'latin1')
     const second = text.replaceAll('501b98a2-de76-440b-a390-7d2f7fdd0505', '601b98a2-de76-440b-a390-7d2f7fdd0505')
-    const { explained } = explain([first, recordingOf('esl', Buffer.from(second, 'latin1'), '')], OPTIONS)
+    const { explained } = explain([first, recordingOf('freeswitch', Buffer.from(second, 'latin1'), '')], OPTIONS)
     const causes = explained.map(({ event }) => event.body.data.call.hangup?.cause)
     expect(causes).toContain('pbx_restart')
   })
 
   test('that has no timing, all at once', () => {
     const bytes = readFileSync(pathOf('asterisk/a-inbound-answered'))
-    const { explained } = explain([recordingOf('ami', bytes, '')], OPTIONS)
+    const { explained } = explain([recordingOf('asterisk', bytes, '')], OPTIONS)
     expect(explained.map(({ event }) => event.name)).toContain('call_saved')
   })
 
@@ -95,6 +95,6 @@ describe('a recording is explained', () => {
 
   test('that is cut off: the calls that are up are counted', () => {
     const bytes = readFileSync(pathOf('asterisk/a-inbound-answered')).subarray(0, 20_000)
-    expect(explain([recordingOf('ami', bytes, '')], OPTIONS).open).toBe(1)
+    expect(explain([recordingOf('asterisk', bytes, '')], OPTIONS).open).toBe(1)
   })
 })

@@ -7,10 +7,10 @@ import {
   newPbxSecret,
   type PbxFields,
   pbxFieldsOf,
-  pbxSetupOf,
   pbxUrlOf,
   withFreeName,
 } from '../../../src/web/browser/lib/pbx-fields.ts'
+import { pbxSetupOf } from '../../../src/web/browser/lib/pbx-setup-text.ts'
 
 const fields: PbxFields = {
   ...newPbxFields(newPbxSecret((bytes) => bytes.fill(7))),
@@ -60,8 +60,8 @@ describe('the fields of the form', () => {
 
   test.each<[string, Partial<PbxFields>]>([
     ['an Asterisk', {}],
-    ['one with TLS on another port', { kind: 'tls', port: '5061' }],
-    ['a FreeSWITCH, which has no user', { kind: 'freeswitch', user: '' }],
+    ['one with TLS on another port', { protocol: 'amis', port: '5061' }],
+    ['a FreeSWITCH, which has no user', { protocol: 'esl', user: '' }],
     ['an IPv6 address', { host: '2001:db8::1', port: '5040' }],
     ['nothing but the necessary', { account: '', more: '' }],
   ])('of %s come back from its URL', (_, change) => {
@@ -101,7 +101,7 @@ describe('what to write into the PBX', () => {
   })
 
   test('is XML for a FreeSWITCH', () => {
-    const { text } = pbxSetupOf({ ...fields, kind: 'freeswitch', secret: 'a"<&' })
+    const { text } = pbxSetupOf({ ...fields, protocol: 'esl', secret: 'a"<&' })
     expect(text).toContain('<param name="password" value="a&quot;&lt;&amp;"/>')
     expect(text).toContain('value="8021"')
   })

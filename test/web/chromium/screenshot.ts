@@ -60,10 +60,7 @@ const app = await startServe({
     'loopback',
     '--retry-schedule',
     '30s,5m',
-    ...replays.flatMap(({ kind, port }, at) => [
-      '--pbx',
-      `${kind === 'ami' ? 'ami://any:any' : 'esl://:any'}@127.0.0.1:${port}?name=${PBXS[at]?.name}`,
-    ]),
+    ...replays.flatMap(({ url }, at) => ['--pbx', `${url}?name=${PBXS[at]?.name}`]),
   ],
 })
 await addUser(data.path, EMAIL)

@@ -1,6 +1,6 @@
 import type { Socket } from 'bun'
-import type { Client, Conversation, Persona } from './persona.ts'
-import type { Step } from './recording.ts'
+import type { Client, Conversation, Persona } from '../../recorded/persona.ts'
+import type { Step } from '../../recorded/recording.ts'
 
 type Peer = {
   readonly socket: Socket<unknown>

@@ -1,6 +1,6 @@
+import type { Persona } from '../../recorded/persona.ts'
+import type { Recording, Step } from '../../recorded/recording.ts'
 import type { Peers } from './peers.ts'
-import type { Persona } from './persona.ts'
-import type { Recording, Step } from './recording.ts'
 
 /**
  * Events from this moment of a recording on (the first one, unless `file` is given) wait for `until`, and the time of

@@ -1,9 +1,9 @@
-import { createAsterisk } from './asterisk.ts'
-import { createFreeswitch } from './freeswitch.ts'
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES } from '../../../lib/pbx-kinds.ts'
+import { hostAndPort } from '../../../lib/pbx-url.ts'
+import { KINDS } from '../../kinds.ts'
+import { type Recording, readRecording } from '../../recorded/recording.ts'
 import { createPeers } from './peers.ts'
-import type { Persona } from './persona.ts'
 import { createPlayer, type Hold, type PlayerOptions } from './player.ts'
-import { type Recording, readRecording } from './recording.ts'
 
 export type ReplayOptions = Partial<Pick<PlayerOptions, 'holds' | 'speed' | 'cut' | 'againAfterMs'>> & {
   /**
@@ -20,8 +20,10 @@ export type ReplayOptions = Partial<Pick<PlayerOptions, 'holds' | 'speed' | 'cut
 }
 
 export type Replay = {
-  readonly kind: 'ami' | 'esl'
+  readonly kind: PbxKind
   readonly port: number
+  /** The PBX URL with one of the logins that are right: all are. */
+  readonly url: string
   /** How many events the recordings hold. */
   readonly events: number
   /** Returns how many events were played. */
@@ -39,8 +41,9 @@ export type Replay = {
 export function startReplay(options: ReplayOptions): Replay {
   const { files, after, hostname = '127.0.0.1', port = 0, speed = 1, cut, tls, againAfterMs } = options
   const recordings = files.map((file) => (typeof file === 'string' ? readRecording(file) : file))
-  const kind = recordings[0]?.kind ?? 'ami'
-  const persona = personaOf(kind)
+  const kind = recordings[0]?.kind ?? 'asterisk'
+  const { createPersona } = KINDS[kind]
+  const persona = createPersona()
   const peers = createPeers()
   const holds: readonly Hold[] = [...(after === undefined ? [] : [{ atMs: 0, until: after }]), ...(options.holds ?? [])]
   const player = createPlayer({ recordings, persona, peers, holds, speed, cut, againAfterMs })
@@ -71,7 +74,8 @@ export function startReplay(options: ReplayOptions): Replay {
   return {
     kind,
     port: server.port,
-    events: recordings.reduce((sum, recording) => sum + personaOf(kind).load(recording).steps.length, 0),
+    url: `${schemeOf(kind, tls !== undefined)}://${PBX_FACTS[kind].hasUser ? 'any' : ''}:any@${hostAndPort({ host: hostname, port: server.port })}`,
+    events: recordings.reduce((sum, recording) => sum + createPersona().load(recording).steps.length, 0),
     played: player.played,
     isOnHold: player.isOnHold,
     clients: peers.ready,
@@ -84,4 +88,11 @@ export function startReplay(options: ReplayOptions): Replay {
   }
 }
 
-const personaOf = (kind: Recording['kind']): Persona => (kind === 'ami' ? createAsterisk() : createFreeswitch())
+function schemeOf(kind: PbxKind, isOverTls: boolean): string {
+  const found = PROTOCOL_NAMES.find((name) => {
+    const protocol = PBX_PROTOCOLS[name]
+    return protocol.kind === kind && protocol.isOverTls === isOverTls
+  })
+  if (found === undefined) throw new Error(`no protocol of ${PBX_FACTS[kind].title} has TLS`)
+  return found
+}

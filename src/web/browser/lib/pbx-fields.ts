@@ -1,17 +1,8 @@
-import { READ_LINE, WRITE_LINE } from '../../../pbx/ami/manager-conf.ts'
-
-/** The kinds of PBX that the form offers, with the scheme and the usual port of each. */
-export const PBX_KINDS = {
-  asterisk: { title: 'Asterisk', scheme: 'ami', port: '5038' },
-  tls: { title: 'Asterisk, TLS', scheme: 'amis', port: '5039' },
-  freeswitch: { title: 'FreeSWITCH', scheme: 'esl', port: '8021' },
-} as const
-
-export type PbxKind = keyof typeof PBX_KINDS
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxProtocol, protocolOf } from '../../../lib/pbx-kinds.ts'
 
 /** The fields of the form. All texts are as people type them, without percent-encoding. */
 export type PbxFields = {
-  readonly kind: PbxKind
+  readonly protocol: PbxProtocol
   readonly name: string
   readonly host: string
   /** Empty: the usual one. */
@@ -35,7 +26,7 @@ export const newPbxSecret = (random: (bytes: Uint8Array) => Uint8Array): string 
 /** Returns the fields of a new PBX, with a secret that is made for it. */
 export function newPbxFields(secret: string): PbxFields {
   return {
-    kind: 'asterisk',
+    protocol: 'ami',
     name: FIRST_NAME,
     host: '127.0.0.1',
     port: '',
@@ -69,17 +60,17 @@ export function findPortError({ port }: PbxFields): string | null {
 }
 
 /** Returns the URL of the fields. */
-export function pbxUrlOf({ kind, name, host, port, user, secret, account, more }: PbxFields): string {
-  const { scheme } = PBX_KINDS[kind]
+export function pbxUrlOf({ protocol, name, host, port, user, secret, account, more }: PbxFields): string {
+  const { hasUser } = PBX_FACTS[PBX_PROTOCOLS[protocol].kind]
   const bare = host.trim()
   const address = bare.includes(':') && !bare.startsWith('[') ? `[${bare}]` : bare
-  const login = `${kind === 'freeswitch' ? '' : encodeURIComponent(user.trim())}:${encodeURIComponent(secret)}`
+  const login = `${hasUser ? encodeURIComponent(user.trim()) : ''}:${encodeURIComponent(secret)}`
   const parameters = [
     `name=${encodeURIComponent(name.trim())}`,
     ...(account.trim() === '' ? [] : [`account=${encodeURIComponent(account.trim())}`]),
     ...more.trim().replace(/^[?&]/, '').split('&').filter(Boolean),
   ]
-  return `${scheme}://${login}@${address}${port.trim() === '' ? '' : `:${port.trim()}`}?${parameters.join('&')}`
+  return `${protocol}://${login}@${address}${port.trim() === '' ? '' : `:${port.trim()}`}?${parameters.join('&')}`
 }
 
 /** Returns the fields of a URL, as the API shows it to administrators. */
@@ -91,7 +82,7 @@ export function pbxFieldsOf(url: string, name: string): PbxFields {
   const pairs = query.split('&').filter(Boolean)
   const parameter = (key: string) => pairs.find((pair) => pair.startsWith(`${key}=`))?.slice(key.length + 1) ?? ''
   return {
-    kind: scheme === 'esl' ? 'freeswitch' : scheme === 'amis' ? 'tls' : 'asterisk',
+    protocol: protocolOf(scheme) ?? 'ami',
     name,
     host: host.replace(/^\[|\]$/g, ''),
     port,
@@ -109,44 +100,3 @@ function decoded(text: string): string {
     return text
   }
 }
-
-/** The lines that make a PBX accept the connection, their file, and the command after which they count. */
-type PbxSetup = { readonly file: string; readonly text: string; readonly command: string }
-
-/** Returns the lines to write into the configuration of a PBX. */
-export function pbxSetupOf({ kind, host, port, user, secret: given }: PbxFields): PbxSetup {
-  // The stored secret is not shown, and must not be replaced by its mask.
-  const secret = given === '***' ? '…' : given
-  const isLocal = /^(127\.|localhost$|::1$)/.test(host.trim())
-  const number = port.trim() || PBX_KINDS[kind].port
-  if (kind === 'freeswitch')
-    return {
-      file: 'autoload_configs/event_socket.conf.xml',
-      command: 'fs_cli -x "reload mod_event_socket"',
-      text: `<configuration name="event_socket.conf" description="Socket Client"><settings>
-  <param name="listen-ip" value="${isLocal ? '127.0.0.1' : '0.0.0.0'}"/>
-  <param name="listen-port" value="${number}"/>
-  <param name="password" value="${escapeXml(secret)}"/>${isLocal ? '' : '\n  <param name="apply-inbound-acl" value="lan"/>'}
-</settings></configuration>`,
-    }
-  const listening =
-    kind === 'tls'
-      ? `tlsenable = yes\ntlsbindaddr = 0.0.0.0:${number}\ntlscertfile = /etc/asterisk/keys/asterisk.pem`
-      : `bindaddr = ${isLocal ? '127.0.0.1' : '0.0.0.0'}${number === PBX_KINDS.asterisk.port ? '' : `\nport = ${number}`}`
-  return {
-    file: '/etc/asterisk/manager.conf',
-    command: 'asterisk -rx "manager reload"',
-    text: `[general]
-enabled = yes
-${listening}
-timestampevents = yes
-
-[${user.trim() || 'hookswitch'}]
-secret = ${secret}
-${READ_LINE}
-${WRITE_LINE}`,
-  }
-}
-
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')

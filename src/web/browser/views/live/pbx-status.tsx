@@ -1,10 +1,9 @@
+import { PBX_FACTS } from '../../../../lib/pbx-kinds.ts'
 import { formatDuration } from '../../../../lib/time.ts'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { pluralize } from '../../lib/format.ts'
 import type { PbxStatus } from '../../lib/resources.ts'
 import { serverNowMs } from '../../lib/server-clock.ts'
-
-const KIND_NAMES = { asterisk: 'Asterisk', freeswitch: 'FreeSWITCH' } as const
 
 /** More would push the calls off the screen. */
 const MAX_LISTED = 8
@@ -20,7 +19,7 @@ export function PbxStatusList({ pbxs }: { pbxs: readonly PbxStatus[] }) {
         <li key={name} class={`pbx ${state}`}>
           <i class="dot" aria-hidden="true" />
           <b>{name}</b>
-          <span class="muted">{KIND_NAMES[kind]}</span>
+          <span class="muted">{PBX_FACTS[kind].title}</span>
           <span class={state === 'up' ? 'visually-hidden' : 'pbx-state'}>{state}</span>
         </li>
       ))}

@@ -1,18 +1,12 @@
 import { useState } from 'preact/hooks'
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxProtocol, PROTOCOL_NAMES } from '../../../../lib/pbx-kinds.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
 import { type ApiResult, errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/connection.ts'
-import {
-  findNameError,
-  findPortError,
-  PBX_KINDS,
-  type PbxFields,
-  type PbxKind,
-  pbxUrlOf,
-} from '../../lib/pbx-fields.ts'
+import { findNameError, findPortError, type PbxFields, pbxUrlOf } from '../../lib/pbx-fields.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
 
 type PbxFormProps = {
@@ -87,6 +81,8 @@ function describeFailure(response: ApiResult<unknown>): string | null {
 type FieldsProps = Pick<PbxFormProps, 'fields' | 'onChange'> & { isKnown: boolean }
 
 function Fields({ fields, onChange, isKnown }: FieldsProps) {
+  const { kind, port } = PBX_PROTOCOLS[fields.protocol]
+  const { hasUser, secretTitle } = PBX_FACTS[kind]
   const field = (name: 'name' | 'host' | 'port' | 'user' | 'account' | 'more', label: string, hint?: string) => (
     <FormField
       label={label}
@@ -99,14 +95,14 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
   )
   return (
     <>
-      <KindChoice kind={fields.kind} onChange={(kind) => onChange({ ...fields, kind })} />
+      <ProtocolChoice protocol={fields.protocol} onChange={(protocol) => onChange({ ...fields, protocol })} />
       <div class="pbx-fields">
         {isKnown ? null : field('name', 'Name', 'It is shown in events and in this page.')}
         {field('host', 'Host', 'The name or the address of the PBX, as seen from this service.')}
-        {field('port', 'Port', `Empty: ${PBX_KINDS[fields.kind].port}.`)}
-        {fields.kind === 'freeswitch' ? null : field('user', 'User', 'The name of its section in manager.conf.')}
+        {field('port', 'Port', `Empty: ${port}.`)}
+        {hasUser ? field('user', 'User', 'The name of its section in manager.conf.') : null}
         <FormField
-          label={fields.kind === 'freeswitch' ? 'Password' : 'Secret'}
+          label={secretTitle}
           name="secret"
           value={fields.secret}
           onInput={(secret) => onChange({ ...fields, secret })}
@@ -125,13 +121,15 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
   )
 }
 
-function KindChoice({ kind, onChange }: { kind: PbxKind; onChange: (kind: PbxKind) => void }) {
+type ProtocolChoiceProps = { protocol: PbxProtocol; onChange: (protocol: PbxProtocol) => void }
+
+function ProtocolChoice({ protocol, onChange }: ProtocolChoiceProps) {
   return (
     <fieldset class="segmented" aria-label="Kind of PBX">
-      {(Object.keys(PBX_KINDS) as PbxKind[]).map((one) => (
+      {PROTOCOL_NAMES.map((one) => (
         <label key={one}>
-          <input type="radio" name="kind" value={one} checked={kind === one} onChange={() => onChange(one)} />
-          {PBX_KINDS[one].title}
+          <input type="radio" name="kind" value={one} checked={protocol === one} onChange={() => onChange(one)} />
+          {PBX_PROTOCOLS[one].title}
         </label>
       ))}
     </fieldset>

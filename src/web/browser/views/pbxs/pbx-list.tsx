@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { PBX_FACTS } from '../../../../lib/pbx-kinds.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
@@ -90,7 +91,7 @@ function PbxCard({ pbx, onRemove }: { pbx: Pbx; onRemove: () => void }) {
       </header>
       <dl class="facts pad">
         <dt>Kind</dt>
-        <dd>{kind === 'freeswitch' ? 'FreeSWITCH' : 'Asterisk'}</dd>
+        <dd>{PBX_FACTS[kind].title}</dd>
         <dt>Address</dt>
         <dd class="break">{address}</dd>
         {account === undefined ? null : (

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { PBX_FACTS, PBX_KINDS, type PbxKind } from '../../lib/pbx-kinds.ts'
 
 /** The bytes of one connection to a PBX, and when they came. */
 export type Recording = {
-  readonly kind: 'ami' | 'esl'
+  readonly kind: PbxKind
   readonly bytes: Buffer
   /** When the byte before this offset came, in milliseconds of the recording. */
   readonly cameMs: (endOffset: number) => number
@@ -15,9 +16,15 @@ export type Piece = { readonly offset: number; readonly atMs: number }
 /** Reads `FILE`, and `FILE`'s `.timing` (a line a chunk: byte offset first, milliseconds last) if there is one. */
 export function readRecording(path: string): Recording {
   const bytes = readFileSync(path)
-  const kind = bytes.subarray(0, 64).includes('Content-Type: ') || path.endsWith('.esl') ? 'esl' : 'ami'
+  const kind = kindOfRecording(bytes.subarray(0, 64), path)
   const timing = timingPath(path)
   return recordingOf(kind, bytes, timing === undefined ? '' : readFileSync(timing, 'utf8'))
+}
+
+/** Returns the kind of PBX that a recording is of, by its first bytes, then by its name. */
+function kindOfRecording(head: Buffer, path: string): PbxKind {
+  const shown = PBX_KINDS.find((kind) => head.includes(PBX_FACTS[kind].recording.mark))
+  return shown ?? PBX_KINDS.find((kind) => path.endsWith(PBX_FACTS[kind].recording.suffix)) ?? 'asterisk'
 }
 
 /** Returns a recording from its bytes and the text of its `.timing`, which may be empty: then all arrived at once. */

@@ -1,6 +1,6 @@
-import { userOf } from '../../esl/address.ts'
-import type { EslEvent } from '../../esl/decoder.ts'
-import { variableOf } from '../../esl/event.ts'
+import { userOf } from '../address.ts'
+import type { EslEvent } from '../decoder.ts'
+import { variableOf } from '../event.ts'
 
 /**
  * Returns what a FreeSWITCH of which a recording shows these events would answer; `undefined`: they show nothing of

@@ -1,4 +1,4 @@
-import type { AmiFrame } from '../../ami/decoder.ts'
+import type { AmiFrame } from '../decoder.ts'
 
 /** The configuration of an Asterisk, as far as its recording shows it, in the lists that it would send. */
 export type AmiConfigured = {

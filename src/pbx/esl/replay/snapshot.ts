@@ -1,6 +1,6 @@
-import { EslDecoder, type EslEvent, type EslFrame } from '../../esl/decoder.ts'
-import { type ListRow, listRows } from '../../esl/list-rows.ts'
-import type { Recording, Step } from './recording.ts'
+import type { Recording, Step } from '../../recorded/recording.ts'
+import { EslDecoder, type EslEvent, type EslFrame } from '../decoder.ts'
+import { type ListRow, listRows } from '../list-rows.ts'
 
 type Row = ListRow & { uuid?: string }
 

@@ -1,8 +1,8 @@
-import type { EslEvent } from '../../esl/decoder.ts'
-import { eslAnswerOf } from './freeswitch-inventory.ts'
-import { createEslUp, type EslStep, eslSteps } from './freeswitch-snapshot.ts'
-import type { Client, Conversation, Persona } from './persona.ts'
-import type { Step } from './recording.ts'
+import type { Client, Conversation, Persona } from '../../recorded/persona.ts'
+import type { Step } from '../../recorded/recording.ts'
+import type { EslEvent } from '../decoder.ts'
+import { eslAnswerOf } from './inventory.ts'
+import { createEslUp, type EslStep, eslSteps } from './snapshot.ts'
 
 const HEARTBEAT_MS = 20_000
 

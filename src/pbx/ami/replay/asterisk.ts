@@ -1,8 +1,8 @@
-import type { AmiFrame } from '../../ami/decoder.ts'
-import { type AmiConfigured, completeOf } from './asterisk-inventory.ts'
-import { amiSteps, createAmiUp } from './asterisk-snapshot.ts'
-import type { Client, Conversation, Persona } from './persona.ts'
-import type { Step } from './recording.ts'
+import type { Client, Conversation, Persona } from '../../recorded/persona.ts'
+import type { Step } from '../../recorded/recording.ts'
+import type { AmiFrame } from '../decoder.ts'
+import { type AmiConfigured, completeOf } from './inventory.ts'
+import { amiSteps, createAmiUp } from './snapshot.ts'
 
 /** Two uptimes of one run, each in whole seconds. */
 const TOLERANCE_MS = 2_000

@@ -1,7 +1,7 @@
-import { AmiDecoder, type AmiFrame } from '../../ami/decoder.ts'
-import { SNAPSHOT } from '../../ami/event-shapes.ts'
-import { type AmiConfigured, configuredOf } from './asterisk-inventory.ts'
-import type { Recording, Step } from './recording.ts'
+import type { Recording, Step } from '../../recorded/recording.ts'
+import { AmiDecoder, type AmiFrame } from '../decoder.ts'
+import { SNAPSHOT } from '../event-shapes.ts'
+import { type AmiConfigured, configuredOf } from './inventory.ts'
 
 export type AmiStep = Step & { readonly frame: AmiFrame }
 

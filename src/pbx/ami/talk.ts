@@ -1,0 +1,29 @@
+import { TIMEOUTS } from '../connection/timeouts.ts'
+import type { OpenTalk } from '../recorded/talk.ts'
+import { createActions, ping } from './actions.ts'
+import { AmiDecoder } from './decoder.ts'
+import { logIn } from './login.ts'
+
+/** Talks to an Asterisk for a recording. */
+export const talkAmi: OpenTalk = (source, { write }) => {
+  const decoder = new AmiDecoder()
+  const actions = createActions(write, TIMEOUTS)
+  return {
+    decoder,
+    receive(chunk) {
+      for (const frame of decoder.push(chunk)) actions.receive(frame)
+    },
+    async begin() {
+      const login = await logIn(source, actions, () => decoder.greeting)
+      if (login.kind !== 'in') return login.reason
+      // The channels belong to a recording: without them the rest of their calls could not be understood.
+      await actions.list({ Action: 'Status' })
+      // So do the phones; other lists of the configuration are nobody else's business.
+      await actions.list({ Action: 'ExtensionStateList' })
+      return undefined
+    },
+    idleMs: TIMEOUTS.idleMs,
+    probe: () => ping(actions),
+    close: actions.close,
+  }
+}
