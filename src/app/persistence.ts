@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
-import { newClockSkew } from '../cluster/clock-skew.ts'
-import { newDatabaseClock } from '../cluster/database-clock.ts'
+import { newClockSkew, newDatabaseClock } from '../cluster/database-clock.ts'
 import { createLeaseKeeper, type LeaseKeeper } from '../cluster/lease-keeper.ts'
 import { accountLease, OWNS_EVERYTHING, type Ownership, pbxLease } from '../cluster/ownership.ts'
 import { type Clock, openClock } from '../deliveries/policy/clock.ts'
