@@ -32,7 +32,7 @@ export async function noteSettings(
 }
 
 /** Returns each setting as a line such as `--retention 604800 s`, without secrets. */
-export function settingLines(settings: Settings, key: string): string[] {
+function settingLines(settings: Settings, key: string): string[] {
   const fingerprint = (value: unknown) =>
     createHmac('sha256', key).update(JSON.stringify(value)).digest('hex').slice(0, 8)
   return Object.entries(SETTINGS).flatMap(([name, { flag }]) => {

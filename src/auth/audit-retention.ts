@@ -4,7 +4,7 @@ import { type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 /** How long the audit trail has a change: longer than a year, so that a yearly review finds everything. */
-export const AUDIT_KEPT_DAYS = 400
+const AUDIT_KEPT_DAYS = 400
 const KEPT_US = AUDIT_KEPT_DAYS * 86_400 * SECOND
 const EVERY_MS = 3_600_000
 

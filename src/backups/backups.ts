@@ -7,7 +7,7 @@ import type { NowUs } from '../lib/time.ts'
 import type { BackupPlace } from './place.ts'
 import { backupName, backupsAmong, dueInUs, expired } from './schedule.ts'
 
-export type BackupsOptions = {
+type BackupsOptions = {
   readonly place: BackupPlace
   /** The place as it was configured, for messages. */
   readonly placeName: string

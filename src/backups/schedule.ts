@@ -1,7 +1,7 @@
 import { nowUs, rfc3339 } from '../lib/time.ts'
 
 /** A backup in its place: its name has the time at which it was made. */
-export type Backup = { readonly name: string; readonly atUs: number }
+type Backup = { readonly name: string; readonly atUs: number }
 
 /** Returns the name of a backup that is made now: `hookswitch-2026-11-23T071500Z.db`. */
 export const backupName = (atUs: number): string =>

@@ -5,11 +5,9 @@ const MAX_NUMBERS = 50_000
 
 type Entry = { readonly contact: Contact | null; readonly untilUs: number }
 
-/** The contacts that were found, and the numbers that were not, for a while; pure but for its own state. */
-export type ContactCache = ReturnType<typeof createContactCache>
-
 /**
- * Creates an empty cache. When it is full, the account with the most numbers loses the one that it used least recently:
+ * Creates an empty cache of the contacts that were found, and the numbers that were not, for a while; pure but for its
+ * own state. When it is full, the account with the most numbers loses the one that it used least recently:
  * one account cannot push out those of the others.
  */
 export function createContactCache(maxNumbers = MAX_NUMBERS) {

@@ -11,7 +11,7 @@ import { createContactCache } from './cache.ts'
 import { keyOf, type LookUpAnswer, type PhoneNumber } from './lookup.ts'
 
 /** A look-up that is under way. `waitMs`: how long what needs it may wait. */
-export type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }
+type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }
 
 /** The contacts of all accounts, as they are looked up. */
 export type ContactDirectory = {

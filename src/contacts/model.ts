@@ -12,7 +12,7 @@ export const DEFAULT_BUDGET_MS = 300
 export const DEFAULT_CACHE_MINUTES = 10
 const MAX_BUDGET_MS = 2_000
 const MAX_CACHE_MINUTES = 1_440
-export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 const ContactFields = t.Object(
   {

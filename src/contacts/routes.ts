@@ -22,7 +22,7 @@ const Query = t.Object({
   number: t.String({ minLength: 1, maxLength: 256, description: 'The number, as E.164 or as it is' }),
 })
 /** What `GET /contact` found. */
-export const FoundContact = t.Union([Contact, t.Null()], { description: 'The contact, or `null`' })
+const FoundContact = t.Union([Contact, t.Null()], { description: 'The contact, or `null`' })
 
 type Options = {
   readonly auth: AuthService

@@ -228,7 +228,7 @@ export const EXAMPLES: readonly CallEventBody[] = [
 const stateHead = (place: number) => ({ id: furtherId(place), account: 'default', pbx: 'office', resync: false })
 
 /** One example for each kind of event of a phone, trunk, agent or queue. */
-export const STATE_EXAMPLES: readonly StateEventBody[] = [
+const STATE_EXAMPLES: readonly StateEventBody[] = [
   {
     time: '2026-11-20T21:50:00.104118Z',
     data: {

@@ -10,8 +10,7 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const since = t.String({ format: 'date-time', description: 'When it came into this state, as far as that was seen' })
 
 export const PHONE_STATES = ['registered', 'unregistered', 'unreachable'] as const
-export type PhoneState = (typeof PHONE_STATES)[number]
-export const DEVICE_STATES = ['idle', 'ringing', 'in_use', 'unknown'] as const
+const DEVICE_STATES = ['idle', 'ringing', 'in_use', 'unknown'] as const
 export type DeviceState = (typeof DEVICE_STATES)[number]
 export const TRUNK_STATES = ['registered', 'rejected', 'unreachable', 'reachable', 'unknown'] as const
 export type TrunkState = (typeof TRUNK_STATES)[number]

@@ -13,16 +13,14 @@ export type MqttUrl = {
 
 /** The names that a topic may have in braces; their values come from the event. */
 export const TOPIC_NAMES = ['account', 'pbx', 'event', 'call_id', 'extension'] as const
-export type TopicName = (typeof TOPIC_NAMES)[number]
-export type TopicValues = Readonly<Record<TopicName, string | null>>
+type TopicName = (typeof TOPIC_NAMES)[number]
+type TopicValues = Readonly<Record<TopicName, string | null>>
 
 /** A topic in pieces: text, and names whose values are put in. */
 export type Topic = readonly (string | { readonly name: TopicName })[]
 
 const PORT = 1_883
 const TLS_PORT = 8_883
-/** A topic is a string of MQTT, whose length has two bytes. */
-export const MAX_TOPIC_BYTES = 65_535
 
 /** Returns whether a text begins as an MQTT URL does. */
 export const isMqttUrl = (text: string): boolean => /^mqtts?:/i.test(text)

@@ -27,7 +27,7 @@ export type EventReader = {
   stop(): Promise<void>
 }
 
-export type EventRequest = {
+type EventRequest = {
   /** Only events behind this cursor are read. Absent: from the oldest kept event; `now`: from now on. */
   readonly after?: string | undefined
   readonly limit: number

@@ -37,7 +37,7 @@ const Query = t.Object({
 })
 
 /** Returns the record of a call with the links to its recordings. */
-export type AddUrls = (record: CallRecord) => Promise<CallRecord>
+type AddUrls = (record: CallRecord) => Promise<CallRecord>
 
 /** Creates the routes for the call records of the account, ordered by the time when they were saved. */
 export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: AddUrls = async (record) => record) {

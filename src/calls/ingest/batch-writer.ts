@@ -4,14 +4,14 @@ import type { CallBatch, CallStore, PlacedEvent } from '../../store/operations/c
 import { LeaseLost } from '../../store/operations/cluster.ts'
 
 /** Stores the batches of one PBX, and retries for as long as the store cannot be written. */
-export type BatchWriter = {
+type BatchWriter = {
   /** Stores a batch. Returns the places of its events, or `undefined` if it was given up. Never rejects. */
   store(batch: CallBatch): Promise<PlacedEvent[] | undefined>
   /** From now on a batch is given up if the store cannot be written for 5 s. */
   stop(): void
 }
 
-export type BatchWriterOptions = {
+type BatchWriterOptions = {
   readonly calls: Pick<CallStore, 'batchStore'>
   readonly ownership: Pick<Ownership, 'fenceOf'>
   readonly pbx: string

@@ -3,7 +3,7 @@ import { inSmallSteps, STEP, startPeriodic } from '../../lib/periodic.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-export type CallRetentionOptions = {
+type CallRetentionOptions = {
   readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly keepMs: number

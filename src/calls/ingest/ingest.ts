@@ -19,7 +19,7 @@ import { createLiveTracker } from './live-tracker.ts'
 import { type CallOwners, openTracker } from './open-tracker.ts'
 
 /** The tracker of one PBX, connected to the store. */
-export type Ingest = {
+type Ingest = {
   /**
    * Feeds signals to the tracker; events are stored in the background. Returns `false` if the queue is full: the
    * signals were dropped.

@@ -6,7 +6,7 @@ import type { TrackerState } from '../tracker/state/state.ts'
 import { track } from '../tracker/tracker.ts'
 
 /** A tracker in real time: it has a clock, and ticks when an event is due without a signal. */
-export type LiveTracker = {
+type LiveTracker = {
   /** Applies signals in their order. */
   apply(signals: readonly Signal[]): void
   /** Emits the events that are due by now. */
@@ -15,7 +15,7 @@ export type LiveTracker = {
   stop(): void
 }
 
-export type LiveTrackerOptions = {
+type LiveTrackerOptions = {
   readonly pbx: string
   readonly onEvents: (events: readonly CallEvent[]) => void
   /** Called when a signal made the tracker fail and was skipped. */

@@ -21,7 +21,7 @@ export type CallOwners = {
     | undefined
 }
 
-export type TrackerSource = CallOwners & {
+type TrackerSource = CallOwners & {
   readonly calls: Pick<Store['calls'], 'liveCallList' | 'liveCallListAccounts'>
   /**
    * The events from which a live call with an unreadable state is rebuilt, so that it ends. `undefined`: for display

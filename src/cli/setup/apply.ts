@@ -26,7 +26,7 @@ const SetupRecord = Type.Object({
   joined: Type.Union([Type.Object({ user: Type.String(), group: Type.String() }), Type.Null()]),
   reload: Type.Array(Type.Array(Type.String())),
 })
-export type SetupRecord = typeof SetupRecord.static
+type SetupRecord = typeof SetupRecord.static
 
 /** The file of the record, beside the configuration of the PBX. */
 const recordPath = (folder: string) => `${folder}/hookswitch-setup.json`

@@ -1,5 +1,5 @@
 /** How a file marks a comment. */
-export type CommentStyle = { readonly open: string; readonly close: string }
+type CommentStyle = { readonly open: string; readonly close: string }
 
 /** Comments of Asterisk's files. */
 export const ASTERISK_COMMENT: CommentStyle = { open: '; ', close: '' }

@@ -5,7 +5,7 @@ import { ASTERISK_COMMENT, ownLines, withOwnLines, withoutOwnLines } from './own
 
 // What has to be done on the machine of a PBX: found out from its files, without changing anything.
 
-export type Distribution = 'Asterisk' | 'FreePBX' | 'Issabel' | 'FreeSWITCH' | 'FusionPBX'
+type Distribution = 'Asterisk' | 'FreePBX' | 'Issabel' | 'FreeSWITCH' | 'FusionPBX'
 
 /** A PBX on this machine: which, and the folder of its configuration. */
 export type FoundPbx = { readonly distribution: Distribution; readonly folder: string }
@@ -32,7 +32,7 @@ export type Plan = {
 }
 
 /** Why there is no plan, and what to do. */
-export type Refusal = { readonly refused: string }
+type Refusal = { readonly refused: string }
 
 const ASTERISK_FOLDERS = ['/etc/asterisk']
 const FREESWITCH_FOLDERS = ['/etc/freeswitch', '/usr/local/freeswitch/conf', '/usr/local/freeswitch/etc/freeswitch']
@@ -76,7 +76,7 @@ function asteriskOf(machine: Machine, folder: string): Distribution {
   return includes || machine.exists('/etc/freepbx.conf') ? 'FreePBX' : 'Asterisk'
 }
 
-export type Wanted = {
+type Wanted = {
   /** The name of the PBX in events. */
   readonly name: string
   /** The account of its calls; `undefined`: the default one. */

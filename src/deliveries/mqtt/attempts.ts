@@ -3,7 +3,7 @@ import { newResolver } from '../sending/resolver.ts'
 import type { MqttAttempts } from './mqtt-attempt.ts'
 
 /** The attempts of all webhooks, by HTTP or MQTT. */
-export type Attempts = {
+type Attempts = {
   readonly attempt: Attempt
   /** Closes the connection that was kept for a webhook, if any. */
   forget(webhookId: number): void

@@ -2,7 +2,7 @@ import { checkServerIdentity } from 'node:tls'
 import type { Socket } from 'bun'
 
 /** A TCP or TLS connection to a checked address. Nothing is called after `onClose`. */
-export type BrokerSocket = {
+type BrokerSocket = {
   write(bytes: Uint8Array): void
   close(): void
 }

@@ -27,7 +27,7 @@ export type Request = {
 }
 
 /** The webhook, which has a connection of its own, and the topic of an event. */
-export type Publication = { readonly webhookId: number; readonly topic: string; readonly retain: boolean }
+type Publication = { readonly webhookId: number; readonly topic: string; readonly retain: boolean }
 
 /** One POST request and its outcome. `durationMs` ends with the status. */
 export type Attempted = {

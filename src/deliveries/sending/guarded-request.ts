@@ -7,7 +7,7 @@ import { watchConnecting } from './silent-address.ts'
 import type { Destination, Target } from './target.ts'
 
 /** A request to an address that is checked before. */
-export type GuardedRequest = {
+type GuardedRequest = {
   readonly target: Target
   readonly method: string
   /** All headers, those of `destinationHeaders` included. */
@@ -19,7 +19,7 @@ export type GuardedRequest = {
 }
 
 /** A body that is streamed, from its beginning each time. */
-export type UploadBody = { readonly size: number; read(): ReadableStream<Uint8Array> }
+type UploadBody = { readonly size: number; read(): ReadableStream<Uint8Array> }
 
 /**
  * Why a request has no answer. `unreachable`: name look-up, address rules, connection, TLS or time limit. `unsent`:
@@ -35,7 +35,7 @@ export type RequestFailure = {
 }
 
 /** When and from where an answer came. `durationMs` ends with the status. */
-export type AnswerFacts = { readonly durationMs: number; readonly leftMs: number; readonly address: string | null }
+type AnswerFacts = { readonly durationMs: number; readonly leftMs: number; readonly address: string | null }
 
 /** What becomes of a request. */
 export type Reading<Result> = {
@@ -47,7 +47,7 @@ export type Reading<Result> = {
 /** Sends a request. Never throws: an error in reading the answer is a failure of the request. */
 export type SendGuarded = <Result>(request: GuardedRequest, reading: Reading<Result>) => Promise<Result>
 
-export type GuardOptions = {
+type GuardOptions = {
   readonly allow: AllowList
   /** An egress proxy; it has to guard the network then, since names are resolved there. */
   readonly proxy?: string | undefined

@@ -14,9 +14,9 @@ export type AmiReply =
  * A complete list. Rows into which a caller may have written are left out: `uncertain` are the channels that they,
  * and the events that came in between, may be of.
  */
-export type AmiRows = { readonly rows: readonly AmiFrame[]; readonly uncertain: readonly string[] }
+type AmiRows = { readonly rows: readonly AmiFrame[]; readonly uncertain: readonly string[] }
 
-export type Action = { readonly Action: string } & Readonly<Record<string, string>>
+type Action = { readonly Action: string } & Readonly<Record<string, string>>
 
 /** Actions that await their replies, matched by ActionID. */
 export type Actions = {
@@ -30,7 +30,7 @@ export type Actions = {
   close(): void
 }
 
-export type ListOptions = {
+type ListOptions = {
   /** Called while the first frame of the reply is taken, so that the list can have its place among the events. */
   readonly began?: () => void
   /** Called with each row in place of keeping it. */

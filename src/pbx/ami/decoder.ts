@@ -6,7 +6,7 @@ import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
 export type { AmiFrame } from './frame.ts'
 
 /** Returns whether an event is passed over. `peek` reads one header (its key as Asterisk writes it) at little cost. */
-export type Skip = (name: string, peek: (key: string) => string) => boolean
+type Skip = (name: string, peek: (key: string) => string) => boolean
 
 /**
  * AMI bytes → frames, wherever chunks are cut. No clock, no I/O.

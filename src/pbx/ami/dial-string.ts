@@ -12,7 +12,7 @@ export function endpointOf(channel: string): { technology: string; endpoint: str
 }
 
 /** A dialled endpoint, and the number sent to it (`null` if the endpoint alone is rung). */
-export type Dialled = {
+type Dialled = {
   /** With its technology. */
   readonly endpoint: string
   readonly sent: string | null

@@ -138,7 +138,7 @@ export const isEndpoint = (device: string): boolean => /^\w+\/[^/${}&]+$/.test(d
  * Events that show states of phones, trunks, agents and queues. Those of callers in queues are among CALL_EVENTS. The
  * rows of lists may have the same names: all of them are read.
  */
-export const STATE_EVENTS = {
+const STATE_EVENTS = {
   DeviceStateChange: { class: 'call', only: (peek) => isEndpoint(peek('Device')) || isRow(peek) },
   ContactStatus: { class: 'system' },
   // Those of PJSIP say less than its ContactStatus.

@@ -8,7 +8,7 @@ import { createDialplanReader, type DialplanReader } from './dialplan.ts'
 import type { AmiFrame } from './frame.ts'
 
 /** Reads rows of the lists below, in any order, into an inventory. */
-export type InventoryReader = {
+type InventoryReader = {
   row(frame: AmiFrame): void
   /** A trunk that a global variable of the dialplan names. */
   trunk(endpoint: string): void

@@ -6,7 +6,7 @@ import type { Actions } from './actions.ts'
 const TOLERANCE_US = 3 * SECOND
 
 /** The start of an Asterisk, as far as its user may read it. */
-export type StartFacts = {
+type StartFacts = {
   /** The date and time, as it prints them; `late`: no answer yet; `denied`: its user may not ask. */
   readonly start: { readonly at: string } | 'late' | 'denied'
   /** The login's uptime, reckoned back; `null` to a user who may not read class system. */

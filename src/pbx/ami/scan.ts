@@ -1,7 +1,7 @@
 import { SLOTS } from './frame.ts'
 
 export const MAX_LINE_BYTES = 64 * 1024
-export const MAX_HEADERS = 2_000
+const MAX_HEADERS = 2_000
 
 export const LF = 0x0a
 export const CR = 0x0d

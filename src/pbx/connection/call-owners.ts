@@ -28,7 +28,7 @@ export function anyTenants({ by }: TenantRule): Tenants {
 }
 
 /** Calls of a PBX that are nobody's. */
-export type CallsWithoutAccount = {
+type CallsWithoutAccount = {
   /** Counts calls, and logs each value once with what to do about it. */
   note(values: readonly (string | null)[]): void
   count(): number

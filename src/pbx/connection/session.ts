@@ -18,7 +18,7 @@ import type { Timeouts } from './timeouts.ts'
 /** Takes signals. It must not wait: it is called between two reads of the socket. */
 export type Feed = (signals: readonly Signal[]) => void
 
-export type SessionOptions<Frame> = {
+type SessionOptions<Frame> = {
   readonly name: string
   readonly intake: Intake
   readonly translator: Translator<Frame>
@@ -76,7 +76,7 @@ type Connection<Frame> = ConnectionParts<Frame> & {
 const RELEASE_MS = 50
 
 /** Connects to a PBX and follows it until the connection is over. */
-export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): Session {
+function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): Session {
   const { name: pbx, timeouts, intake, endpoints, stateFeed, log, isAnyMissing, counts, nowUs } = options
   const ending = createEnding()
   const socket = openSocket(dialect.address, timeouts.connectMs)

@@ -4,7 +4,7 @@ import { SECOND } from '../../lib/time.ts'
  * Converts timestamps of a PBX to our clock: timestamp + offset, where the offset is the smallest arrival − timestamp
  * of the last five minutes (the fastest event is the best measure), and never later than the arrival.
  */
-export type ClockOffset = { at(stampUs: number | null, arrivedUs: number): number }
+type ClockOffset = { at(stampUs: number | null, arrivedUs: number): number }
 
 const WINDOW_US = 300_000_000
 /** A clock that is further off is of no use, and a timestamp that is no time was not set by one. */

@@ -44,7 +44,7 @@ export function lineOf(endpoints: readonly KnownEndpoint[], kind: EndpointKind |
 }
 
 /** Endpoints by what they are taken for, each with why. */
-export type EndpointSummary = { trunks: string[]; phones: string[]; undecided: string[] }
+type EndpointSummary = { trunks: string[]; phones: string[]; undecided: string[] }
 
 /** Returns the endpoints by kind, at most 100 of each. */
 export function summaryOf(endpoints: readonly KnownEndpoint[]): EndpointSummary {

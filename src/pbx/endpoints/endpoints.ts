@@ -45,7 +45,7 @@ export type KnownEndpoint = {
 } & Verdict
 
 /** The caller, as its channel shows it. */
-export type Caller = {
+type Caller = {
   readonly number: string
   readonly display: string
   /** The context in which its own calls begin; `''` if unknown. */
@@ -57,7 +57,7 @@ export type Caller = {
 }
 
 /** The party that is dialled, as the dial shows it. */
-export type Callee = {
+type Callee = {
   /** The number that goes with the dial; `null` where the endpoint alone is dialled. */
   readonly sent: string | null
   /** It was dialled as a URI: `sent` is its user part, which a phone has too. */

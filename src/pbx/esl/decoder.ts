@@ -124,7 +124,7 @@ class Frame implements EslFrame {
 
 /** A header block is two lines; a command/reply to `connect` is a few kilobytes. */
 const MAX_HEADER_BYTES = 64 * 1024
-export const MAX_BODY_BYTES = 16 * 1024 * 1024
+const MAX_BODY_BYTES = 16 * 1024 * 1024
 
 const LF = 0x0a
 const CR = 0x0d

@@ -35,7 +35,7 @@ export const SUBCLASSES = {
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
 /** Subclasses of CUSTOM events that show states of phones and trunks alone. */
-export const STATE_SUBCLASSES = {
+const STATE_SUBCLASSES = {
   'sofia::register': { why: 'a phone registers' },
   'sofia::unregister': { why: 'it leaves' },
   'sofia::expire': { why: 'its registration has expired' },

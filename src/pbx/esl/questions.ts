@@ -10,7 +10,7 @@ import { variableOfRule } from './tenant-request.ts'
  * Asks the FreeSWITCH what its events leave open: the customer of a caller's leg, which a dialplan sets long before an
  * event shows it, and the names of users whom it dials under another name. Answers are taken like events.
  */
-export type Questions = {
+type Questions = {
   /** Asks what an event leaves open. */
   ask(frame: EslFrame, answered: (frame: EslFrame) => void): void
   /** Asks nothing any more. */

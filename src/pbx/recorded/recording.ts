@@ -11,7 +11,7 @@ export type Recording = {
   readonly pieces: readonly Piece[]
 }
 
-export type Piece = { readonly offset: number; readonly atMs: number }
+type Piece = { readonly offset: number; readonly atMs: number }
 
 /** Reads `FILE`, and `FILE`'s `.timing` (a line a chunk: byte offset first, milliseconds last) if there is one. */
 export function readRecording(path: string): Recording {

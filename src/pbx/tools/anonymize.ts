@@ -8,7 +8,7 @@ import { createHmac } from 'node:crypto'
  * Numbers and names are learned from the headers that hold them, and then hidden wherever they stand (channel names,
  * dial strings, file names). Texts are one character a byte (latin1).
  */
-export type Anonymizer = (frame: string) => string
+type Anonymizer = (frame: string) => string
 
 const MAX_LEARNED = 5_000
 

@@ -5,7 +5,7 @@ import type { Find, Finding } from '../connection/finding.ts'
 import { KINDS } from '../kinds.ts'
 import { type AccountOf, judgeTenants } from './check-tenants.ts'
 
-export type CheckOptions = {
+type CheckOptions = {
   readonly recordingPath?: string | undefined
   readonly accountOf?: AccountOf | undefined
   /** Nothing but these places of recordings is read; without it that of the URL, whatever it is. */

@@ -11,7 +11,7 @@ import type { FileRead } from '../recorded/recorded-events.ts'
 import type { Recording } from '../recorded/recording.ts'
 
 /** A raw event of a recording: where it is, and which. */
-export type Cause = {
+type Cause = {
   /** The index of the recording. */
   readonly file: number
   readonly offset: number
@@ -46,7 +46,7 @@ export type Explanation = {
   readonly endpoints: readonly KnownEndpoint[]
 }
 
-export type ExplainOptions = {
+type ExplainOptions = {
   readonly pbx: string
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]

@@ -9,7 +9,7 @@ import { KINDS } from '../kinds.ts'
 import type { Talk } from '../recorded/talk.ts'
 import { createAnonymizer } from './anonymize.ts'
 
-export type Recorder = {
+type Recorder = {
   /**
    * Resolves with the reason when the PBX went away or refused us, or the files cannot be written; with `undefined`
    * when it was stopped.

@@ -7,7 +7,7 @@ import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { Store } from '../../store/store.ts'
 import { ownersOf } from '../connection/call-owners.ts'
 
-export type ElsewhereOptions = {
+type ElsewhereOptions = {
   readonly store: Pick<Store, 'calls'>
   readonly accounts: Pick<AccountDirectory, 'get' | 'spellingOf'>
   readonly log: Log

@@ -13,7 +13,7 @@ type Dependencies = {
 }
 
 /** A PBX to store. Without a name it is that of the URL. */
-export type PbxToSet = {
+type PbxToSet = {
   readonly name?: string | undefined
   readonly url: string
   /** `api` is refused where its recordings are at a place that is not allowed, unless they were there before. */
@@ -22,7 +22,7 @@ export type PbxToSet = {
   readonly mayReplace: boolean
 }
 
-export type PbxChanges = {
+type PbxChanges = {
   /**
    * Adds a PBX, or replaces the one of its name: a `***` in the URL keeps the secret. The calls of another PBX (its
    * protocol, host or port differ) are ended.

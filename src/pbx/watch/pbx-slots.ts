@@ -21,7 +21,7 @@ type Slot = {
   work: Promise<void>
 }
 
-export type Slots = {
+type Slots = {
   /** Returns the PBXs that this node watches. */
   running(): WatchedPbx[]
   /** Watches what there is, and follows changes of the list and of the ownership. @throws Fault `unavailable`. */

@@ -8,7 +8,7 @@ import type { StateSubject } from '../../lib/event-kinds.ts'
 import { Agent, Phone, Queue, type States, Trunk } from '../model.ts'
 
 /** Reads what an account has now. */
-export type StateReader = {
+type StateReader = {
   /** Returns the states of one kind in order of name, of one PBX if one is given. @throws Fault `unavailable`. */
   list<Kind extends StateSubject>(accountId: number, kind: Kind, pbx?: string): Promise<States[Kind][]>
 }

@@ -11,7 +11,7 @@ export type EndpointFacts = {
 
 export type RegistrationFacts = { state: TrunkState; reason: string | null; round: number }
 
-export type MemberFacts = {
+type MemberFacts = {
   endpoint: string
   extension: string
   state: Agent['state']

@@ -43,9 +43,9 @@ export type Change = {
 }
 
 /** A phone or trunk that flaps is not told. */
-export const STABLE_US = 5_000_000
+const STABLE_US = 5_000_000
 /** At most one change of a queue in this time. */
-export const QUEUE_PACE_US = 1_000_000
+const QUEUE_PACE_US = 1_000_000
 
 /** Returns the parts of a state that have to stay for a while before they are told, or are compared at all. */
 export function comparedOf(one: Present): string {
@@ -66,7 +66,7 @@ export function comparedOf(one: Present): string {
 }
 
 /** A change to tell now, or the time at which one may be due; `null` if nothing has changed. */
-export type Due = { readonly told: Present; readonly isShortLived: boolean } | { readonly atSteadyUs: number } | null
+type Due = { readonly told: Present; readonly isShortLived: boolean } | { readonly atSteadyUs: number } | null
 
 /** Returns what is due of a subject. */
 export function dueOf(subject: Subject, steadyUs: number): Due {

@@ -14,7 +14,7 @@ import type { EndpointEntry, StateSignal } from '../signal.ts'
 import { readSubject, subjectRow } from './stored-subject.ts'
 
 /** The states of the phones, trunks, agents and queues of one PBX, with the way of their changes to the store. */
-export type StateIngest = {
+type StateIngest = {
   /** Applies signals; changes are stored in the background. */
   feed(signals: readonly StateSignal[]): void
   /** Returns what accounts have, as it is now; nothing while nothing is known yet. */

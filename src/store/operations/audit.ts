@@ -21,7 +21,7 @@ export type AuditRecord = {
 export type AuditFacts = Readonly<Record<string, string | number | readonly string[]>>
 
 /** Which records to return: all that match each given field, older than `beforeId`. */
-export type AuditQuery = {
+type AuditQuery = {
   readonly account?: string | undefined
   readonly action?: string | undefined
   readonly beforeId?: number | undefined

@@ -69,7 +69,7 @@ export type AuthorizationProblem = { readonly url: string; readonly message: str
  * A token of settings that are not saved, or no longer. It becomes that of its owner when they are saved: a refresh
  * token that a server has replaced meanwhile is not lost.
  */
-export type AuthorizationDraft = AuthorizationOwner &
+type AuthorizationDraft = AuthorizationOwner &
   Pick<AuthorizationRecord, 'settings' | 'header' | 'expiresSteadyUs' | 'renewSteadyUs' | 'refreshToken'>
 
 export type NewDraft = {

@@ -1,7 +1,7 @@
 // How accounts look up who calls.
 
 /** The settings of an account's look-up: JSON that the store does not read. */
-export type ContactSettingsRecord = { readonly accountId: number; readonly settings: string }
+type ContactSettingsRecord = { readonly accountId: number; readonly settings: string }
 
 export type ContactStore = {
   /** Returns the settings of all accounts that look up contacts, in the order of their ids. */

@@ -37,7 +37,7 @@ export type BodyOption =
   | { readonly template: string; readonly contentType: string }
 
 /** A flow as it was sent, without its secrets. */
-export type FlowOption = Readonly<Record<string, unknown>>
+type FlowOption = Readonly<Record<string, unknown>>
 
 /** The options of one URL of an account; an absent one has its default. */
 export type WebhookOptionsRecord = {

@@ -17,7 +17,7 @@ const FIRST_BYTES = 16 * 1_024
 const PROBE = 256
 
 /** One outcome as its record has it. */
-export type StoredOutcome = {
+type StoredOutcome = {
   readonly deliveryId: number
   readonly generation: number
   readonly state: number

@@ -141,7 +141,7 @@ function secondsOf(value: unknown): number | null {
 }
 
 /** Removes the secrets of an authorization from the words of a server, which may have repeated what it was sent. */
-export type Redact = (text: string) => string
+type Redact = (text: string) => string
 
 /** A shorter text would be found in ordinary words. */
 const LEAST_SECRET_CHARACTERS = 4

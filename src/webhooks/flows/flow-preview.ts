@@ -8,7 +8,7 @@ import { joinStepUrl } from './step-url.ts'
 export type PreviewedEvent = { readonly name: string; readonly callId: string; readonly body: string }
 
 /** A request that a flow would make, or why it makes none. Secrets are `***`; of headers there are only names. */
-export type PreviewedStep = {
+type PreviewedStep = {
   readonly event: string
   readonly step: string
   readonly method: string

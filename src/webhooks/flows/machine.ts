@@ -10,9 +10,9 @@ import { type Keep, type Kept, type KeptValue, MAX_KEPT_BYTES, type Rule, type S
  */
 export type Progress = Readonly<Record<string, StepProgress>>
 /** `{ made }`: this many elements of `each` are made, and others are left. */
-export type StepProgress = 'done' | 'skipped' | { readonly made: number }
+type StepProgress = 'done' | 'skipped' | { readonly made: number }
 
-export type Move =
+type Move =
   | { readonly kind: 'end' }
   | { readonly kind: 'skip'; readonly step: Step; readonly reason: string }
   /** `element`: the place of the element of `each`; 0 without `each`. */

@@ -5,14 +5,14 @@ import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 // A flow: several requests for one event, as data. `New…` is as it is sent, where a field that is left out gets its
 // default; without `New` every field is there.
 
-export const MAX_STEPS = 20
-export const MAX_ORIGINS = 5
+const MAX_STEPS = 20
+const MAX_ORIGINS = 5
 export const MAX_ELEMENTS = 50
-export const MAX_KEPT = 20
+const MAX_KEPT = 20
 export const MAX_KEPT_BYTES = 1_024
 /** The answers that `keep` and `when` can read; of a longer one they have nothing. */
 export const MAX_ANSWER_BYTES = 256 * 1_024
-export const MAX_PARALLEL = 16
+const MAX_PARALLEL = 16
 const DEFAULT_PARALLEL = 4
 const MAX_RULES = 20
 const MAX_HEADERS = 20
@@ -42,7 +42,7 @@ const Keep = t.Record(t.String({ pattern: NAME_PATTERN }), pointer('Where the va
 export type Keep = Static<typeof Keep>
 
 /** What a matching rule makes of an answer. */
-export const VERDICTS = ['done', 'retry', 'fail', 'renew'] as const
+const VERDICTS = ['done', 'retry', 'fail', 'renew'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
 /** A rule about the answers of a step. */

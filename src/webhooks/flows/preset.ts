@@ -17,7 +17,7 @@ export type PresetParameter = {
 }
 
 /** A request of a preset, with its source and the answer that the vendor's documentation gives. */
-export type PresetStep = NewStep & {
+type PresetStep = NewStep & {
   readonly source: string
   readonly answer: { readonly status: number; readonly body: unknown }
 }
@@ -26,7 +26,7 @@ export type PresetStep = NewStep & {
 export type PresetRequest = Omit<PresetStep, 'name' | 'on'>
 
 /** How the preset finds a contact by a number: `item` and `fields` are pointers, the fields within the item. */
-export type PresetLookup = PresetRequest & {
+type PresetLookup = PresetRequest & {
   readonly item: string
   readonly fields: Readonly<Partial<Record<'id' | 'name' | 'company' | 'url' | 'owner', string>>>
   readonly spellings: readonly ('e164' | 'digits' | 'national' | 'last_10')[]

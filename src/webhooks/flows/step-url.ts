@@ -4,7 +4,7 @@
  */
 
 /** A URL to which a step goes, or why it may not; a sentence for the owner. */
-export type StepUrl = { readonly url: string } | { readonly problem: string }
+type StepUrl = { readonly url: string } | { readonly problem: string }
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
 /** What a parser would strip or turn into a slash. */

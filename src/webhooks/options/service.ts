@@ -150,7 +150,7 @@ const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', I
 type Sent = Parameters<Store['webhooks']['optionsReplace']>[0]['options']
 
 /** The stored options, and the events that were switched on. */
-export type Replaced = { readonly options: WebhookOptions; readonly switchedOn: readonly StepEvent[] }
+type Replaced = { readonly options: WebhookOptions; readonly switchedOn: readonly StepEvent[] }
 
 const isSwitch = (event: StepEvent): event is EventSwitch => SWITCH_NAMES.some((name) => name === event)
 

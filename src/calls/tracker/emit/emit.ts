@@ -31,7 +31,7 @@ import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
  */
 
 /** After the last channel ended, another one of the same call may follow (a dial that is still on its way). */
-export const END_SETTLING_US = 250_000
+const END_SETTLING_US = 250_000
 /** The time from call_ended to call_saved; longer while the end or path of a recording is awaited. */
 const SAVE_AFTER_US = 1_000_000
 const SAVE_LATEST_US = 3_000_000

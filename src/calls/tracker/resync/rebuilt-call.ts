@@ -5,7 +5,7 @@ import type { Call, Party, Stage } from '../state/state.ts'
 import type { StoredCall } from './takeover.ts'
 
 /** An event of a call; without a body if the call was erased. */
-export type PastEvent = { readonly name: string; readonly sequence: number; readonly body: CallEventBody | undefined }
+type PastEvent = { readonly name: string; readonly sequence: number; readonly body: CallEventBody | undefined }
 
 /**
  * Returns a live call as its events (the oldest first) show it, so that its call_started gets a call_ended: without a

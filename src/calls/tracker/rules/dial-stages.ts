@@ -61,7 +61,7 @@ function isOfLeftQueue(call: Call, stage: Stage, diallers: readonly Dialler[]): 
 }
 
 /** Returns whether a stage has not ended yet. */
-export const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
+const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
 
 /** Adds a stage to a call and returns it; `attempt` counts the stages with the same target. */
 export function addStage(

@@ -6,7 +6,7 @@ import { ANONYMOUS, isPartyStage, isVirtual, partyOf, partyOfNumber } from '../s
 /** The direction of a call, its caller and its called party. */
 
 /** Returns whether a number may be one of the PBX's own, as a guess: at most six digits, a name, or a feature code. */
-export const isInternalNumber = (number: string): boolean => OWN_NUMBER.test(number) || isFeatureCode(number)
+const isInternalNumber = (number: string): boolean => OWN_NUMBER.test(number) || isFeatureCode(number)
 
 const OWN_NUMBER = /^(\d{1,6}|[a-z][^\d]*\d{0,6}[^\d]*)$/i
 

@@ -8,7 +8,7 @@ import { isUp, isVirtual } from './state.ts'
  * Returns the real parties on the other side of a virtual half: those in a bridge with its pair now, else those that
  * dialled it or that it dialled. Parties in the same bridge as the half itself are on this side.
  */
-export function partiesBehind(state: TrackerState, half: Channel, seen = new Set<string>()): Channel[] {
+function partiesBehind(state: TrackerState, half: Channel, seen = new Set<string>()): Channel[] {
   const pair = channelOf(state, half.pair)
   if (pair === undefined || seen.has(half.id)) return []
   seen.add(half.id).add(pair.id)

@@ -122,7 +122,7 @@ export function transferPayload(state: TrackerState, call: Call, transfer: Trans
 }
 
 /** Returns a recording for a body. */
-export function recordingPayload(recording: RecordingState): Recording {
+function recordingPayload(recording: RecordingState): Recording {
   const { startedUs, endedUs, sinceUs, recordedUs } = recording
   const ownUs = startedUs === null || endedUs === null ? null : recordedUs + (sinceUs === null ? 0 : endedUs - sinceUs)
   const durationMs = recording.durationMs ?? (ownUs === null ? null : ownUs / 1000)

@@ -3,7 +3,7 @@ import { AmiDecoder, type AmiFrame } from '../decoder.ts'
 import { SNAPSHOT } from '../event-shapes.ts'
 import { type AmiConfigured, configuredOf } from './inventory.ts'
 
-export type AmiStep = Step & { readonly frame: AmiFrame }
+type AmiStep = Step & { readonly frame: AmiFrame }
 
 type Loaded = {
   readonly steps: AmiStep[]
@@ -55,7 +55,7 @@ type Row = {
 }
 
 /** The channels at this moment of the recording. */
-export type AmiUp = {
+type AmiUp = {
   reset(frames: readonly AmiFrame[], atMs: number): void
   see(frame: AmiFrame, atMs: number): void
   status(actionId: string, atMs: number): string

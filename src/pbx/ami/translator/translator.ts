@@ -23,7 +23,7 @@ import { endOf } from './hangup-causes.ts'
 import { newChannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
 
-export type AmiOptions = {
+type AmiOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
   /** Channel variables to pass on. */

@@ -75,7 +75,7 @@ function rowOf(event: EslEvent): Row {
 }
 
 /** The channels at this moment of the recording. */
-export type EslUp = {
+type EslUp = {
   reset(rows: readonly Row[]): void
   see(event: EslEvent): void
   channels(): string

@@ -25,7 +25,7 @@ export type PlayerOptions = {
 }
 
 /** Sends the events of recordings to the clients that are logged in, at their times. */
-export type Player = {
+type Player = {
   /** Sends the events that are due, and those that follow at their times. */
   play(): void
   /** Stops the recording's time, until `play`. */

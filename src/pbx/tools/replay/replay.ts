@@ -5,7 +5,7 @@ import { type Recording, readRecording } from '../../recorded/recording.ts'
 import { createPeers } from './peers.ts'
 import { createPlayer, type Hold, type PlayerOptions } from './player.ts'
 
-export type ReplayOptions = Partial<Pick<PlayerOptions, 'holds' | 'speed' | 'cut' | 'againAfterMs'>> & {
+type ReplayOptions = Partial<Pick<PlayerOptions, 'holds' | 'speed' | 'cut' | 'againAfterMs'>> & {
   /**
    * Recordings of one PBX, or the files that hold them. At the end of each but the last the connection is closed, and
    * the next login begins the next.

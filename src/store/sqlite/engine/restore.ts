@@ -9,7 +9,7 @@ import { makeFolder } from './data-folder.ts'
 import { holderOf, lockFolder } from './folder-lock.ts'
 import { refusalOf } from './store-fault.ts'
 
-export type Restored = {
+type Restored = {
   /** The time of the newest event of the backup, RFC 3339; `null` if it has none. */
   readonly newestEventAt: string | null
   /** The folder to which the store that was there was moved; `null` if there was none. */
