@@ -77,6 +77,9 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
       case 'reply':
       case 'unwanted':
         return
+      case 'outdated':
+        states.schedule()
+        return
       case 'tainted':
         taint(received.event)
         return

@@ -25,6 +25,8 @@ export type Received =
   | { readonly kind: 'reply' | 'event' | 'heartbeat' | 'unwanted' }
   /** An event of a phone, trunk, agent or queue alone. */
   | { readonly kind: 'state' }
+  /** The lists of phones, trunks, agents and queues have changed, and no event shows how. */
+  | { readonly kind: 'outdated' }
   /** The PBX shuts down, or has reloaded its configuration. */
   | { readonly kind: 'shutdown' | 'reload' }
   /** An event that a caller may have written into. */

@@ -54,6 +54,18 @@ const SESSION_EVENTS = {
   BACKGROUND_JOB: { why: 'the answer to a question that was asked in the background' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
+/**
+ * The event of each command that FreeSWITCH runs. mod_callcenter reports a change of its tiers by no other. The
+ * subscription to it is a command of its own: FreeSWITCH refuses all events of one that has an event which the user may
+ * not have.
+ */
+export const COMMAND_EVENT = 'API'
+
+/** Returns whether a command has changed which agents a queue has. */
+export const changesQueues = (command: string, argument: string): boolean =>
+  command === 'callcenter_config' &&
+  /^\s*(?:tier\s+(?:add|del|reload)|queue\s+(?:load|unload|reload)|agent\s+(?:add|del|reload))\b/i.test(argument)
+
 export type CallEvent = keyof typeof CALL_EVENTS
 export type Subclass = keyof typeof SUBCLASSES
 

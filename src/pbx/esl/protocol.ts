@@ -5,7 +5,7 @@ import { addressOf } from '../connection/socket.ts'
 import type { Timeouts } from '../connection/timeouts.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { EslDecoder, type EslFrame } from './decoder.ts'
-import { isSheddable, isStateSubclass } from './events.ts'
+import { COMMAND_EVENT, changesQueues, isSheddable, isStateSubclass } from './events.ts'
 import { requestInventory } from './inventory.ts'
 import { logIn } from './login.ts'
 import { createQuestions } from './questions.ts'
@@ -17,6 +17,7 @@ const REPLY: Received = { kind: 'reply' }
 const UNWANTED: Received = { kind: 'unwanted' }
 const EVENT: Received = { kind: 'event' }
 const STATE: Received = { kind: 'state' }
+const OUTDATED: Received = { kind: 'outdated' }
 /** Events about the FreeSWITCH itself. */
 const NOTICES: ReadonlyMap<string, Received> = new Map([
   ['SHUTDOWN', { kind: 'shutdown' }],
@@ -41,21 +42,28 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
   const commands = createCommands({ write, replyMs: timeouts.replyMs, lost })
   const questions = createQuestions(commands, source.tenants)
   const states = createEslStates()
+  let followsCommands: Promise<unknown> | undefined
 
   return {
     decoder: new EslDecoder(),
     receive(frame) {
       if (commands.receive(frame)) return REPLY
       const { event } = frame
-      if (event !== undefined) return NOTICES.get(event.name) ?? (isStateSubclass(event.subclass) ? STATE : EVENT)
-      return endOf(frame) ?? UNWANTED
+      if (event === undefined) return endOf(frame) ?? UNWANTED
+      if (event.name === COMMAND_EVENT)
+        return changesQueues(event.get('API-Command'), event.get('API-Command-Argument')) ? OUTDATED : UNWANTED
+      return NOTICES.get(event.name) ?? (isStateSubclass(event.subclass) ? STATE : EVENT)
     },
     logIn: () => logIn(source, commands, timeouts.connectMs + timeouts.replyMs),
     identifyRun: () => requestRun(commands),
     requestSnapshot: createSnapshotRequest(commands, nowUs, source.tenants),
     requestInventory: () => requestInventory(commands),
     statesOf: ({ event }, arrivedUs) => (event === undefined ? [] : states.signals(event, arrivedUs)),
-    requestStates: (feed) => requestStates({ commands, states, nowUs, feed }),
+    async requestStates(feed) {
+      followsCommands ??= commands.send(`event json ${COMMAND_EVENT}`)
+      await followsCommands
+      await requestStates({ commands, states, nowUs, feed })
+    },
     ask: questions.ask,
     isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
     // It sends a heartbeat every 20 seconds.

@@ -117,6 +117,48 @@ describe('a FreeSWITCH is watched', () => {
     ])
   })
 
+  test('agents are read again after a command has changed which queue has them, and after no other command', async () => {
+    const ran = (argument: string): string => {
+      const body = JSON.stringify({
+        'Event-Name': 'API',
+        'API-Command': 'callcenter_config',
+        'API-Command-Argument': argument,
+      })
+      return `Content-Length: ${body.length}\nContent-Type: text/event-json\n\n${body}`
+    }
+    const jobs: string[] = []
+    let say: (text: string) => void = () => {}
+    const server = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(block, send) {
+          say = send
+          if (block.startsWith('bgapi')) {
+            const [line = '', ...headers] = block.split('\n')
+            jobs.push(line.replace('bgapi ', ''))
+            const id = headers.join('\n').replace('Job-UUID: ', '')
+            const body = JSON.stringify({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': id, _body: '-ERR no reply' })
+            send(
+              `${reply(`+OK Job-UUID: ${id}`)}Content-Length: ${body.length}\nContent-Type: text/event-json\n\n${body}`,
+            )
+          } else if (block.startsWith('api')) send(response('{"row_count":0}'))
+          else send(block === 'event json API' ? reply('-ERR permission denied') : reply('+OK'))
+        },
+      }),
+    )
+    const pbx = kept(watchPbx(url(server.port), { statesAgainMs: 1 }))
+    const lists = () => jobs.filter((job) => job === 'callcenter_config tier list').length
+    await until('the lists', () => lists() === 1)
+    await until('they are read', () => pbx.states.some(({ kind }) => kind === 'listed'))
+    for (const argument of ['tier list', 'queue list', 'agent list', 'agent set status 101 Available'])
+      say(ran(argument))
+    say(ran('tier add sales@pbx.example 101@pbx.example 1 1'))
+    await until('the lists again', () => lists() === 2)
+    await until('they are read', () => pbx.states.filter(({ kind }) => kind === 'listed').length === 2)
+    say(ran('queue reload sales@pbx.example'))
+    await until('the lists once more', () => lists() === 3)
+  })
+
   test('rows of the list that hold no text cost nothing but themselves', async () => {
     let lists = 0
     const server = letIn((command, send) => {
