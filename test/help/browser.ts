@@ -53,6 +53,12 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
   return { page, asked, faults }
 }
 
+/** Makes the page ask for nothing by itself, as one in the background, until the returned function is called. */
+export async function inBackground(page: Page): Promise<() => Promise<void>> {
+  await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }))
+  return () => page.evaluate(() => void Reflect.deleteProperty(document, 'hidden'))
+}
+
 /** How far the page sticks out sideways, once what follows its size in a later frame, as charts do, has followed. */
 export async function overflowOf(page: Page): Promise<number> {
   const read = () => document.documentElement.scrollWidth - document.documentElement.clientWidth

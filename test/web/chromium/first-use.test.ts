@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../../help/app.ts'
-import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../../help/browser.ts'
+import {
+  accessibilityFaults,
+  browserOfRun,
+  CHROMIUM,
+  inBackground,
+  overflowOf,
+  type Visit,
+  visit,
+} from '../../help/browser.ts'
 import { ask, logIn, PASSWORD, webhook } from '../../help/client.ts'
 import { fixture } from '../../help/pbx.ts'
 import { until } from '../../help/receiver.ts'
@@ -88,6 +96,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, to somebody who is new to it 
 
   test('adds and removes a webhook without undoing what another user does meanwhile', async () => {
     const { page } = seen
+    const inForeground = await inBackground(page)
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await page.getByPlaceholder('https://').last().fill(THREE)
     await ask(app, 'PUT', LIST, { token, body: [webhook(ONE), webhook(TWO)] })
@@ -98,10 +107,12 @@ describe.skipIf(CHROMIUM === undefined)('the page, to somebody who is new to it 
     await ask(app, 'POST', `${LIST}/item`, { token, body: webhook('https://four.example/') })
     await save()
     expect(await listed()).toEqual([ONE, THREE, 'https://four.example/'])
+    await inForeground()
   })
 
   test('shows beside its field why one webhook is refused, and a URL that is already there as a conflict', async () => {
     const { page } = seen
+    const inForeground = await inBackground(page)
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await page.getByPlaceholder('https://').last().fill('crm.example.com')
     await page.getByRole('button', { name: 'Save list' }).click()
@@ -111,6 +122,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, to somebody who is new to it 
     await page.getByRole('button', { name: 'Save list' }).click()
     await page.getByRole('alert', { name: 'Changed by someone else' }).waitFor()
     await page.getByRole('button', { name: 'Discard mine, keep theirs' }).click()
+    await inForeground()
   })
 
   test('does not say that calls are loading when the service does not answer', async () => {

@@ -3,7 +3,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Replay, startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
-import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../../help/browser.ts'
+import {
+  accessibilityFaults,
+  browserOfRun,
+  CHROMIUM,
+  inBackground,
+  overflowOf,
+  type Visit,
+  visit,
+} from '../../help/browser.ts'
 import { addUser, ask, logIn, PASSWORD, webhook } from '../../help/client.ts'
 import { startGate } from '../../help/gate.ts'
 import { fixture } from '../../help/pbx.ts'
@@ -119,6 +127,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     const { page } = seen
     const token = await logIn(app, EMAIL)
     const theirs = [webhook(`${good.url}/crm`, { dial_started: false }), webhook(`${bad.url}/bot`)]
+    const inForeground = await inBackground(page)
     const mine = page.getByRole('group', { name: `${bad.url}/bot` })
     await mine.getByRole('switch', { name: 'call saved' }).click({ force: true })
     await ask(app, 'PUT', '/integration/webhook', { token, body: theirs })
@@ -138,6 +147,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
       token,
       body: [webhook(`${good.url}/crm`), webhook(`${bad.url}/bot`)],
     })
+    await inForeground()
   })
 
   test('a test request is sent, and a hostile response is shown as text', async () => {
