@@ -1,28 +1,43 @@
-/** A first-in, first-out queue whose `shift` does not move the remaining items. */
+/** A first-in, first-out queue. */
 type Fifo<T> = { readonly size: number; push(value: T): void; peek(): T | undefined; shift(): T | undefined }
 
-/** Removed slots are kept up to this number before the array is copied without them. */
-const SLACK = 1_024
+/** The least and the greatest number of slots that are kept while the queue is empty. */
+const MIN_SLOTS = 16
+const MAX_IDLE_SLOTS = 4_096
 
-/** Creates an empty queue. */
+/**
+ * Creates an empty queue: a ring, which doubles when it is full. A removed item is not referenced any more: one that
+ * survives a few collections of garbage costs far more than one that dies young.
+ */
 export function newFifo<T>(): Fifo<T> {
-  let items: T[] = []
+  let slots = new Array<T | undefined>(MIN_SLOTS).fill(undefined)
   let head = 0
+  let size = 0
+
+  function grow(): void {
+    slots = [...slots.slice(head), ...slots.slice(0, head), ...new Array<undefined>(slots.length).fill(undefined)]
+    head = 0
+  }
+
   return {
     get size() {
-      return items.length - head
+      return size
     },
-    push: (value) => void items.push(value),
-    peek: () => items[head],
+    push(value) {
+      if (size === slots.length) grow()
+      // The number of slots is a power of two.
+      slots[(head + size) & (slots.length - 1)] = value
+      size += 1
+    },
+    peek: () => slots[head],
     shift() {
-      if (head === items.length) return undefined
-      const value = items[head]
-      head += 1
-      if (head === items.length) {
-        items = []
-        head = 0
-      } else if (head > SLACK && head * 2 > items.length) {
-        items = items.slice(head)
+      if (size === 0) return undefined
+      const value = slots[head]
+      slots[head] = undefined
+      head = (head + 1) & (slots.length - 1)
+      size -= 1
+      if (size === 0 && slots.length > MAX_IDLE_SLOTS) {
+        slots = new Array<T | undefined>(MIN_SLOTS).fill(undefined)
         head = 0
       }
       return value

@@ -1,7 +1,6 @@
 // prom-client's main module would load `node:http` for the push gateway: 10 ms at each start.
 import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
-import Histogram from 'prom-client/lib/histogram.js'
 import Registry from 'prom-client/lib/registry.js'
 import type { Dispatcher } from '../deliveries/run/dispatcher-run.ts'
 
@@ -15,6 +14,7 @@ import { AGENT_STATES, PHONE_STATES, TRUNK_STATES } from '../states/model.ts'
 import type { DiskWatch } from '../store/sqlite/engine/disk-space.ts'
 import type { Store } from '../store/store.ts'
 import { METRICS, type MetricDefinition } from './catalog.ts'
+import { addTo, newLatency } from './counts.ts'
 
 /** The parts of the service that are read at each scrape. */
 type Watched = {
@@ -34,20 +34,25 @@ type Watched = {
 
 export type Metrics = { readonly observer: Observer; watch(watched: Watched): void; text(): Promise<string> }
 
-const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600]
 /** The backlog is counted at most once in this time, since that reads the store, however often metrics are scraped. */
 const BACKLOG_FRESH_US = 5 * SECOND
 
 /** Creates the metrics of one process. Labels name configured PBXs only, never anything that a client chose. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  const attempts = new Counter(settingsOf(METRICS.attempts, registry))
-  const finished = new Counter(settingsOf(METRICS.finished, registry))
-  const latency = (definition: MetricDefinition) =>
-    new Histogram({ ...settingsOf(definition, registry), buckets: LATENCY_S })
-  const first = latency(METRICS.firstAttempt)
-  const delivered = latency(METRICS.delivered)
-  const duration = latency(METRICS.attemptDuration)
+  const attempts = new Map<string, number>()
+  const probes = new Map<string, number>()
+  const finished = new Map<string, number>()
+  counter(METRICS.attempts, registry, (add) => {
+    for (const [outcome, count] of attempts) add({ outcome, probe: 'false' }, count)
+    for (const [outcome, count] of probes) add({ outcome, probe: 'true' }, count)
+  })
+  counter(METRICS.finished, registry, (add) => {
+    for (const [state, count] of finished) add({ state }, count)
+  })
+  const first = newLatency(METRICS.firstAttempt)
+  const delivered = newLatency(METRICS.delivered)
+  const duration = newLatency(METRICS.attemptDuration)
 
   return {
     observer: {
@@ -55,17 +60,32 @@ export function createMetrics(): Metrics {
         if (item.attemptsMade === 0 && item.dueUs === undefined) first.observe(waitedUs / SECOND)
       },
       ended({ attempted: { outcome, durationMs }, state, probe, waitedUs }) {
-        attempts.inc({ outcome: outcome.kind, probe: String(probe) })
+        addTo(probe ? probes : attempts, outcome.kind)
         duration.observe(durationMs / 1_000)
-        if (state !== 'pending') finished.inc({ state })
+        if (state !== 'pending') addTo(finished, state)
         if (state === 'delivered') delivered.observe(waitedUs / SECOND)
       },
-      endedUnsent: (count, state) => finished.inc({ state }, count),
+      endedUnsent: (count, state) => addTo(finished, state, count),
       webhookRemoved() {},
     },
     watch: (watched) => addGauges(registry, watched),
-    text: () => registry.metrics(),
+    text: async () => [await registry.metrics(), first.text(), delivered.text(), duration.text()].join(''),
   }
+}
+
+/** A counter with labels that is kept elsewhere: `read` adds its totals. */
+function counter(
+  definition: MetricDefinition,
+  registry: Registry,
+  read: (add: (labels: Readonly<Record<string, string>>, count: number) => void) => void,
+): void {
+  new Counter({
+    ...settingsOf(definition, registry),
+    collect() {
+      this.reset()
+      read((labels, count) => this.inc(labels, count))
+    },
+  })
 }
 
 function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Registry) {
@@ -86,27 +106,20 @@ function addGauges(
         else this.set(value)
       },
     })
-  /** A counter that is kept elsewhere: `read` returns its total. */
-  const counter = (definition: MetricDefinition, read: () => number) =>
-    new Counter({
-      ...settingsOf(definition, registry),
-      collect() {
-        this.reset()
-        this.inc(read())
-      },
-    })
+  const total = (definition: MetricDefinition, read: () => number) =>
+    counter(definition, registry, (add) => add({}, read()))
   const backlog = backlogOf(store, steadyUs)
-  counter(METRICS.interrupted, dispatcher.interrupted)
-  counter(METRICS.sendingRestarts, dispatcher.restarts)
+  total(METRICS.interrupted, dispatcher.interrupted)
+  total(METRICS.sendingRestarts, dispatcher.restarts)
   gauge(METRICS.pending, async () => (await unlessUnavailable(backlog()))?.pending)
   gauge(METRICS.oldestPending, async () => (await unlessUnavailable(backlog()))?.oldestS)
   gauge(METRICS.inFlight, () => dispatcher.inFlight)
   gauge(METRICS.webhooksDown, () => dispatcher.down().now)
   gauge(METRICS.webhooksDownLong, () => dispatcher.down().long)
   gauge(METRICS.unstored, unstored)
-  counter(METRICS.commits, () => store.commits.batches)
-  counter(METRICS.commitWrites, () => store.commits.writes)
-  counter(METRICS.commitFailures, () => store.commits.failed)
+  total(METRICS.commits, () => store.commits.batches)
+  total(METRICS.commitWrites, () => store.commits.writes)
+  total(METRICS.commitFailures, () => store.commits.failed)
   gauge(METRICS.commitDuration, () => store.commits.lastMs / 1_000)
   gauge(METRICS.commitQueued, () => store.commits.waiting)
   gauge(METRICS.diskFree, disk.freeBytes)
@@ -159,19 +172,15 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
         for (const one of PBX_STATES) this.set({ pbx: name, state: one }, Number(one === state))
     },
   })
-  const counter = (definition: MetricDefinition, read: (status: WatchedStatus) => number) =>
-    new Counter({
-      ...settingsOf(definition, registry),
-      collect() {
-        this.reset()
-        for (const status of pbxs()) this.inc({ pbx: status.name }, read(status))
-      },
+  const ofEach = (definition: MetricDefinition, read: (status: WatchedStatus) => number) =>
+    counter(definition, registry, (add) => {
+      for (const status of pbxs()) add({ pbx: status.name }, read(status))
     })
-  counter(METRICS.pbxEvents, (status) => status.events)
-  counter(METRICS.pbxUntrusted, ({ taints }) => taints)
-  counter(METRICS.pbxFailed, ({ faults }) => faults)
-  counter(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
-  counter(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
+  ofEach(METRICS.pbxEvents, (status) => status.events)
+  ofEach(METRICS.pbxUntrusted, ({ taints }) => taints)
+  ofEach(METRICS.pbxFailed, ({ faults }) => faults)
+  ofEach(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
+  ofEach(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
 }
 
 const STATES_OF = { phone: PHONE_STATES, trunk: TRUNK_STATES, agent: AGENT_STATES } as const

@@ -7,10 +7,6 @@ declare module 'prom-client/lib/gauge.js' {
   import { Gauge } from 'prom-client'
   export = Gauge
 }
-declare module 'prom-client/lib/histogram.js' {
-  import { Histogram } from 'prom-client'
-  export = Histogram
-}
 declare module 'prom-client/lib/registry.js' {
   import { Registry } from 'prom-client'
   export = Registry

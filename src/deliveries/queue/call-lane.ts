@@ -43,18 +43,16 @@ export function insertDelivery(lane: Lane, delivery: LoadedDelivery): void {
 }
 
 /** Takes the lowest delivery, and closes the lane. Returns `undefined` if it is empty. */
-export const takeFirst = (lane: Lane): LoadedDelivery | undefined => takeAt(lane, 0)
+export function takeFirst(lane: Lane): LoadedDelivery | undefined {
+  const state: State = lane
+  state.current = lane.queued.shift()
+  return state.current
+}
 
 /** Takes an urgent delivery, or the first one that was never tried if that is lower: only retries are overtaken. */
 export function takeUrgent(lane: Lane, { id }: LoadedDelivery): LoadedDelivery | undefined {
-  return takeAt(
-    lane,
-    lane.queued.findIndex((one) => one.id === id || (one.dueUs === undefined && one.id < id)),
-  )
-}
-
-function takeAt(lane: Lane, index: number): LoadedDelivery | undefined {
   const state: State = lane
+  const index = lane.queued.findIndex((one) => one.id === id || (one.dueUs === undefined && one.id < id))
   const [delivery] = index === -1 ? [] : lane.queued.splice(index, 1)
   state.current = delivery
   return delivery

@@ -65,9 +65,27 @@ function assertPhase({ id, phase }: LoadedDelivery, expected: Phase, action: str
 }
 
 /** Returns a delivery that was read from the store: queued. */
-export function loadDelivery({ sinceSteadyUs, dueSteadyUs, ...pending }: PendingDelivery): LoadedDelivery {
-  const state = { phase: 'queued', state: 'pending', plan: 'schedule' } as const
-  return { ...pending, sinceUs: sinceSteadyUs, dueUs: dueSteadyUs, ...state }
+export function loadDelivery(pending: PendingDelivery): LoadedDelivery {
+  const { id, accountId, webhookId, callId, event, uuid, body, atUs } = pending
+  const { generation, sinceSteadyUs, tries, attemptsMade, dueSteadyUs } = pending
+  return {
+    id,
+    accountId,
+    webhookId,
+    callId,
+    event,
+    uuid,
+    body,
+    atUs,
+    generation,
+    sinceUs: sinceSteadyUs,
+    tries,
+    attemptsMade,
+    dueUs: dueSteadyUs,
+    phase: 'queued',
+    state: 'pending',
+    plan: 'schedule',
+  }
 }
 
 /** Returns a delivery of an event that was just stored: queued, on its first schedule. */

@@ -104,7 +104,8 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
         noteSuperseded(backlogs.of(webhookId))
         backlogs.toLoad.add(backlogs.of(webhookId))
       }
-      scheduler.release(delivery, steadyUs())
+      // The lane of one that has ended is open since `attemptEnded`.
+      if (delivery.state === 'pending') scheduler.release(delivery, steadyUs())
     },
     /** Queues the scheduled deliveries that are due. */
     tick: (): void => requeueAll(index.takeDue(steadyUs())),

@@ -118,7 +118,8 @@ export function createScheduler(): Scheduler {
     reserve(webhookId, nowUs) {
       const queue = queueOf(webhookId)
       const isAllowed = capacity.allowsAny() && capacity.inFlightOf(queue) < MAX_WINDOW
-      return isAllowed ? capacity.begin({ queue, from: capacity.classOf(queue), startedUs: nowUs }) : undefined
+      if (!isAllowed) return undefined
+      return capacity.begin({ queue, from: capacity.classOf(queue), startedUs: nowUs, phase: 'quick' })
     },
     endReserved(slot, outcome, nowUs) {
       capacity.end(slot)
@@ -145,7 +146,7 @@ function takeNext(turns: ReturnType<typeof newTurns>, capacity: Capacity, nowUs:
     if (delivery === undefined) continue
     noteBegun(queue.pace, nowUs)
     const probe = queue.breaker.open !== undefined
-    const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, probe })
+    const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, probe, phase: 'quick' })
     turns.add(queue, nowUs)
     return slot
   }

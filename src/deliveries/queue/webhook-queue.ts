@@ -144,6 +144,15 @@ function newUrgent(lanes: ReadonlyMap<string, Lane>) {
 /** Lanes in turn, those with a first attempt first. A lane that is not ready when its turn comes is skipped. */
 function newRotation() {
   const waiting = { first: newFifo<Lane>(), retries: newFifo<Lane>() }
+
+  function nextOf(kind: 'first' | 'retries'): Lane | undefined {
+    for (let lane = waiting[kind].shift(); lane !== undefined; lane = waiting[kind].shift()) {
+      lane.turns[kind] = false
+      if (isReady(lane)) return lane
+    }
+    return undefined
+  }
+
   return {
     /** Adds a lane at the end, unless it is not ready or has its turn already. */
     add(lane: Lane): void {
@@ -154,13 +163,6 @@ function newRotation() {
       waiting[kind].push(lane)
     },
     /** Returns the next ready lane, if any. */
-    next(): Lane | undefined {
-      for (const kind of ['first', 'retries'] as const)
-        for (let lane = waiting[kind].shift(); lane !== undefined; lane = waiting[kind].shift()) {
-          lane.turns[kind] = false
-          if (isReady(lane)) return lane
-        }
-      return undefined
-    },
+    next: (): Lane | undefined => nextOf('first') ?? nextOf('retries'),
   }
 }

@@ -2,7 +2,7 @@ import type { AllowList } from '../../lib/address-guard.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../policy/retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
-import { destinationHeaders, newGuardedRequests, type Reading, USER_AGENT } from './guarded-request.ts'
+import { addDestination, newGuardedRequests, type Reading, USER_AGENT } from './guarded-request.ts'
 import type { Resolve } from './resolver.ts'
 import type { Target } from './target.ts'
 import type { TurnRecord } from './turn-record.ts'
@@ -56,19 +56,15 @@ export type AttemptOptions = {
 export function newAttempt(options: AttemptOptions): Attempt {
   const { nowUs = wallUs } = options
   const send = newGuardedRequests(options)
-  const reading: Reading<Attempted> = {
-    async answered(response, { durationMs, leftMs, address }) {
-      const outcome = outcomeOf(response, nowUs)
-      if (!isShort(response)) return { outcome, durationMs, address, response: await readLogged(response, leftMs) }
-      // The common case, bounded by the 10 s of the attempt. Even reading the property `body` would make it a stream.
-      let text = ''
-      try {
-        text = await response.text()
-      } catch {
-        // The answer broke off: its status counts.
-      }
-      return { outcome, durationMs, address, response: text }
-    },
+  const reading: Reading<string | null, Attempted> = {
+    // The common case is bounded by the 10 s of the attempt. Even reading the property `body` would make it a stream.
+    read: (response, leftMs) => (isShort(response) ? response.text() : readLogged(response, leftMs)),
+    answered: (response, text = '', { durationMs, address }) => ({
+      outcome: outcomeOf(response, nowUs),
+      durationMs,
+      address,
+      response: text,
+    }),
     failed: ({ failure, durationMs, address }) => ({ outcome: failure, durationMs, address, response: null }),
   }
   // No further promise: thousands of requests a second.
@@ -80,14 +76,16 @@ export function newAttempt(options: AttemptOptions): Attempt {
 
 function headersOf(request: Request): Record<string, string> {
   const { target, id, timestampS, signature, traceparent, contentType = 'application/json' } = request
-  const own = destinationHeaders(target)
-  own['content-type'] = contentType
-  own['user-agent'] = USER_AGENT
-  own['accept-encoding'] = 'identity'
-  own['webhook-id'] = id
-  own['webhook-timestamp'] = String(timestampS)
-  own['webhook-signature'] = signature
-  own.traceparent = traceparent
+  const own: Record<string, string> = {
+    'content-type': contentType,
+    'user-agent': USER_AGENT,
+    'accept-encoding': 'identity',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampS),
+    'webhook-signature': signature,
+    traceparent,
+  }
+  addDestination(own, target)
   return request.headers === undefined ? own : { ...request.headers, ...own }
 }
 

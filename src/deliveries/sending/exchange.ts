@@ -2,7 +2,7 @@ import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { Exchange, Exchanged, ExchangeRequest } from '../../webhooks/flows/exchange.ts'
 import { parseRetryAfter } from '../policy/retry-policy.ts'
 import { newAbortGroup } from './abort-group.ts'
-import { destinationHeaders, type Reading, type SendGuarded, USER_AGENT } from './guarded-request.ts'
+import { addDestination, type Reading, type SendGuarded, USER_AGENT } from './guarded-request.ts'
 import { type Target, targetOf } from './target.ts'
 
 /** Creates the function for requests that are no deliveries, over the one that checks addresses. */
@@ -28,9 +28,8 @@ function targetIn(url: string): Target | undefined {
 }
 
 function headersOf({ headers }: ExchangeRequest, target: Target): Record<string, string> {
-  const own = destinationHeaders(target)
-  own['user-agent'] = USER_AGENT
-  own['accept-encoding'] = 'identity'
+  const own: Record<string, string> = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' }
+  addDestination(own, target)
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   return { ...lower, ...own }
 }
@@ -43,11 +42,14 @@ const withoutAnswer = (failure: string, durationMs: number): Exchanged => ({
   durationMs,
 })
 
-function readingOf({ maxAnswerBytes, timeoutMs = 0 }: ExchangeRequest, nowUs: NowUs): Reading<Exchanged> {
+function readingOf(
+  { maxAnswerBytes, timeoutMs = 0 }: ExchangeRequest,
+  nowUs: NowUs,
+): Reading<string | null, Exchanged> {
   return {
-    async answered(response, { durationMs }) {
+    read: (response) => readWhole(response, maxAnswerBytes),
+    answered(response, text = null, { durationMs }) {
       const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), nowUs()) ?? null
-      const text = await readWhole(response, maxAnswerBytes)
       return { status: response.status, failure: null, text, retryAfterMs, durationMs }
     },
     failed({ failure, durationMs }) {

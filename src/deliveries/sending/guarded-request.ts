@@ -10,7 +10,7 @@ import type { Destination, Target } from './target.ts'
 type GuardedRequest = {
   readonly target: Target
   readonly method: string
-  /** All headers, those of `destinationHeaders` included. */
+  /** All headers, those of `addDestination` included. */
   readonly headers: Readonly<Record<string, string>>
   /** A text, or an upload: its headers have its length. */
   readonly body?: string | UploadBody | undefined
@@ -35,17 +35,19 @@ export type RequestFailure = {
 }
 
 /** When and from where an answer came. `durationMs` ends with the status. */
-type AnswerFacts = { readonly durationMs: number; readonly leftMs: number; readonly address: string | null }
+type AnswerFacts = { readonly durationMs: number; readonly address: string | null }
 
 /** What becomes of a request. */
-export type Reading<Result> = {
-  /** Reads an answer to its end, or cancels its body. */
-  answered(response: Response, facts: AnswerFacts): Promise<Result>
+export type Reading<Body, Result> = {
+  /** Reads the body of an answer to its end, or cancels it. */
+  read(response: Response, leftMs: number): Promise<Body>
+  /** Returns the result of an answer and what was read of it; `undefined` if its body broke off. */
+  answered(response: Response, body: Body | undefined, facts: AnswerFacts): Result
   failed(failure: RequestFailure): Result
 }
 
-/** Sends a request. Never throws: an error in reading the answer is a failure of the request. */
-export type SendGuarded = <Result>(request: GuardedRequest, reading: Reading<Result>) => Promise<Result>
+/** Sends a request. Never throws. */
+export type SendGuarded = <Body, Result>(request: GuardedRequest, reading: Reading<Body, Result>) => Promise<Result>
 
 type GuardOptions = {
   readonly allow: AllowList
@@ -83,7 +85,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   const single = new WeakMap<Target, readonly Destination[]>()
 
   // One function for all steps, since each further promise costs throughput at 20,000 requests a second.
-  return async (request, reading) => {
+  return async <Body, Result>(request: GuardedRequest, reading: Reading<Body, Result>): Promise<Result> => {
     const startedMs = performance.now()
     const { target, group } = request
     const upload = typeof request.body === 'object' ? request.body : undefined
@@ -108,9 +110,14 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
           const response = await fetch(place.url, init(request, signal, !resent, proxy))
           watch?.end()
           const durationMs = Math.round(performance.now() - startedMs)
-          const answered = await reading.answered(response, { durationMs, leftMs: withinMs - durationMs, address })
+          let body: Body | undefined
+          try {
+            body = await reading.read(response, withinMs - durationMs)
+          } catch {
+            // The answer broke off: its status counts.
+          }
           if (!resent) connections.give(place.origin)
-          return answered
+          return reading.answered(response, body, { durationMs, address })
         } catch (error) {
           watch?.end()
           if (group?.isAborted) throw error
@@ -172,17 +179,15 @@ function beginUpload(withinMs: number, group: AbortGroup | undefined) {
   }
 }
 
-/** Returns the headers of a URL: its user, and the name of its host, which an address replaces in the URL. */
-export function destinationHeaders(target: Target): Record<string, string> {
-  const headers: Record<string, string> = {}
+/** Adds the headers of a URL: its user, and the name of its host, which an address replaces in the URL. */
+export function addDestination(headers: Record<string, string>, target: Target): void {
   if (target.literal === undefined) headers.host = target.host
   if (target.authorization !== undefined) headers.authorization = target.authorization
-  return headers
 }
 
 /** Returns the result of a request that has no answer. */
-function failed<Result>(
-  reading: Reading<Result>,
+function failed<Body, Result>(
+  reading: Reading<Body, Result>,
   failure: RequestFailure['failure'],
   { startedMs, address }: { startedMs: number; address: string | null },
 ): Result {

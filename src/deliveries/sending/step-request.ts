@@ -2,14 +2,8 @@ import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { MAX_ANSWER_BYTES } from '../../webhooks/flows/model.ts'
 import { parseRetryAfter } from '../policy/retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
-import {
-  destinationHeaders,
-  type Reading,
-  type RequestFailure,
-  type SendGuarded,
-  USER_AGENT,
-} from './guarded-request.ts'
-import { targetOf } from './target.ts'
+import { addDestination, type Reading, type RequestFailure, type SendGuarded, USER_AGENT } from './guarded-request.ts'
+import { type Target, targetOf } from './target.ts'
 import type { Upload } from './upload.ts'
 
 /** The request of a step, signed and authorized. */
@@ -48,26 +42,30 @@ export function newStepRequests(send: SendGuarded, nowUs: NowUs = wallUs): SendS
   return (request) => {
     const { url, method, body, group, isAnswerWanted } = request
     const target = targetOf(url)
-    const sent = { target, method, headers: headersOf(request, destinationHeaders(target)), group }
+    const sent = { target, method, headers: headersOf(request, target), group }
     return send({ ...sent, body: body ?? undefined }, readingOf(isAnswerWanted, nowUs))
   }
 }
 
-function headersOf({ headers, contentType, body }: StepRequest, own: Record<string, string>): Record<string, string> {
+function headersOf({ headers, contentType, body }: StepRequest, target: Target): Record<string, string> {
+  const own: Record<string, string> = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' }
+  addDestination(own, target)
   if (body !== null) own['content-type'] = typeof body === 'string' ? contentType : body.contentType
   if (body !== null && typeof body !== 'string') own['content-length'] = String(body.size)
-  own['user-agent'] = USER_AGENT
-  own['accept-encoding'] = 'identity'
   return { ...headers, ...own }
 }
 
-const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<StepAnswer | RequestFailure> => ({
-  async answered(response, { durationMs, leftMs, address }) {
+const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<Read, StepAnswer | RequestFailure> => ({
+  read: (response, leftMs) =>
+    readAnswer(
+      response,
+      isAnswerWanted ? MAX_ANSWER_BYTES : LOGGED_BYTES,
+      isAnswerWanted ? leftMs : Math.min(leftMs, BODY_WAIT_MS),
+    ),
+  answered(response, read = BROKEN, { durationMs, address }) {
     const { status, headers } = response
     const isLimited = status === 429 || status === 503
     const retryAfterMs = isLimited ? parseRetryAfter(headers.get('retry-after'), nowUs()) : undefined
-    const waitMs = isAnswerWanted ? leftMs : Math.min(leftMs, BODY_WAIT_MS)
-    const read = await readAnswer(response, isAnswerWanted ? MAX_ANSWER_BYTES : LOGGED_BYTES, waitMs)
     if (isAnswerWanted && read.end === 'broken') {
       const reason = `the answer (${status}) ${read.why}: what it keeps is unknown`
       return { failure: { kind: 'unreachable', reason }, durationMs, address }
@@ -82,6 +80,8 @@ type Read = { readonly text: string | null } & (
   | { readonly end: 'whole' | 'longer' }
   | { readonly end: 'broken'; readonly why: string }
 )
+
+const BROKEN: Read = { end: 'broken', text: null, why: 'broke off' }
 
 /** Reads the body of an answer up to a limit, for a time at most. Never rejects. */
 async function readAnswer(response: Response, maxBytes: number, waitMs: number): Promise<Read> {

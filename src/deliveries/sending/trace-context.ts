@@ -21,12 +21,17 @@ export function traceparentOf(callId: string): string {
   return `00-${traceIdOf(callId)}-${parentId === NO_PARENT ? `${NO_PARENT.slice(1)}1` : parentId}-01`
 }
 
-/** The last one is remembered: an event goes to several webhooks, one after the other. */
-let last: { readonly callId: string; readonly traceId: string } | undefined
+/** The last ones are remembered: an event goes to several webhooks, and those take turns with other calls. */
+const known = new Map<string, string>()
+const MAX_KNOWN = 1_024
 
 function traceIdOf(callId: string): string {
-  if (callId !== last?.callId) last = { callId, traceId: newTraceId(callId) }
-  return last.traceId
+  const remembered = known.get(callId)
+  if (remembered !== undefined) return remembered
+  const traceId = newTraceId(callId)
+  if (known.size === MAX_KNOWN) known.clear()
+  known.set(callId, traceId)
+  return traceId
 }
 
 /** Returns the digits of a UUID, or a hash of any other id. */

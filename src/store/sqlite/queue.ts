@@ -54,12 +54,26 @@ function newCompletion(read: Tx): (row: Row) => PendingDelivery | undefined {
     return found
   }
 
-  return ({ dueSteadyUs, ...row }) => {
-    const id = eventIdOf(row.id)
-    const event = events.get(id) ?? readEvent(id)
-    if (event === undefined) return undefined
-    const { accountId, uuid, callId, event: name, atUs, body } = event
-    return { ...row, accountId, uuid, callId, event: name, atUs, body, dueSteadyUs: dueSteadyUs ?? undefined }
+  return ({ id, webhookId, generation, sinceSteadyUs, tries, attemptsMade, dueSteadyUs }) => {
+    const eventId = eventIdOf(id)
+    const found = events.get(eventId) ?? readEvent(eventId)
+    if (found === undefined) return undefined
+    const { accountId, uuid, callId, event, atUs, body } = found
+    return {
+      id,
+      accountId,
+      webhookId,
+      callId,
+      event,
+      uuid,
+      body,
+      atUs,
+      generation,
+      sinceSteadyUs,
+      tries,
+      attemptsMade,
+      dueSteadyUs: dueSteadyUs ?? undefined,
+    }
   }
 }
 

@@ -23,10 +23,7 @@ type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: Now
 
 /** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
 export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: DeliveryCountsOptions): DeliveryCounts {
-  const responses = new Map<
-    number,
-    { readonly key: WebhookKey; readonly atUs: number; readonly attempted: Attempted }
-  >()
+  const responses = new Map<number, { readonly key: WebhookKey; atUs: number; attempted: Attempted }>()
   let changed = new Map<number, WebhookKey>()
 
   emitter.on('stored', (stored) => {
@@ -38,12 +35,17 @@ export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: Deli
     observer: {
       started() {},
       ended({ delivery: { webhookId, accountId }, attempted, state, probe, atUs, waitedUs }) {
-        const webhook = { accountId, webhookId }
         const { kind } = attempted.outcome
         const isEndOfFlow = attempted.turn !== undefined && state === 'delivered'
         // Nothing was asked of the receiver.
         if (kind === 'skipped' && !isEndOfFlow) return
-        responses.set(webhookId, { key: webhook, atUs, attempted })
+        const known = responses.get(webhookId)
+        const webhook = known?.key ?? { accountId, webhookId }
+        if (known === undefined) responses.set(webhookId, { key: webhook, atUs, attempted })
+        else {
+          known.atUs = atUs
+          known.attempted = attempted
+        }
         changed.set(webhookId, webhook)
         // A step that is done delivers nothing yet, and has not failed.
         if (kind === 'advanced' || kind === 'deferred') return

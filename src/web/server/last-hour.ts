@@ -59,11 +59,17 @@ export function createLastHour(): LastHour {
   }
 
   function change({ accountId, webhookId }: WebhookKey, atUs: number): Slot {
+    const minute = minuteOf(atUs)
     const hours = accounts.get(accountId)
+    // Nearly always the minute has begun.
+    const begun = hours?.get(webhookId)?.[minute % MINUTES]
+    if (begun?.minute === minute) {
+      changed.add(begun)
+      return begun
+    }
     const isCounted = hours === undefined || hours.has(webhookId) || hours.size < MAX_WEBHOOKS
     const key = { accountId, webhookId: isCounted ? webhookId : WHOLE_ACCOUNT }
     const hour = hourOf(key)
-    const minute = minuteOf(atUs)
     const known = hour[minute % MINUTES]
     const slot = known?.minute === minute ? known : emptySlot(key, minute)
     hour[minute % MINUTES] = slot
