@@ -4,6 +4,7 @@ import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 import type { EslEvent } from './event.ts'
 import { variableOf } from './event.ts'
+import { isNameless } from './nameless.ts'
 import { variableOfRule } from './tenant-request.ts'
 
 /**
@@ -76,8 +77,8 @@ export function createQuestions(
 
   function followUser(event: EslEvent, answered: (frame: EslFrame) => void): void {
     if (event.name !== 'CHANNEL_CREATE' || event.get('Call-Direction') !== 'outbound') return
-    // A dialplan that names the party itself may name anything.
-    if (variableOf(event, 'origination_callee_id_name') === '') return
+    // A dialplan that names the party itself may name anything; a queue names nobody.
+    if (variableOf(event, 'origination_callee_id_name') === '' && !isNameless(event)) return
     const user = variableOf(event, 'presence_id')
     const nowMs = performance.now()
     if (!isUser(user) || asking >= MAX_USERS || nowMs - (askedMs.get(user) ?? Number.NEGATIVE_INFINITY) < NAME_MS)

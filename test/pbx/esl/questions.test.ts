@@ -65,7 +65,11 @@ test('a leg that has ended is asked about no more', async () => {
 
 test('the name of a user whom the dialplan names otherwise is asked for once', async () => {
   const { asked, answers, see } = asking(undefined, 'Anna Müller')
-  const dialled = { 'Call-Direction': 'outbound', variable_presence_id: '1001@acme.example' }
+  const dialled = {
+    'Call-Direction': 'outbound',
+    variable_presence_id: '1001@acme.example',
+    'Caller-Callee-ID-Name': 'Anna',
+  }
   see('CHANNEL_CREATE', dialled)
   expect(asked).toEqual([])
   see('CHANNEL_CREATE', { ...dialled, variable_origination_callee_id_name: '74950001001' })
@@ -74,6 +78,20 @@ test('the name of a user whom the dialplan names otherwise is asked for once', a
   await until('the answer', () => answers.length === 1)
   expect(asked).toEqual(['user_data 1001@acme.example var effective_caller_id_name'])
   expect(answers[0]?.event?.get('name')).toBe('Anna Müller')
+})
+
+test('the name of an agent whom a queue rings, or of whom a party consults, is asked for', async () => {
+  const { asked, see } = asking(undefined, 'Anna Müller')
+  const dialled = { 'Call-Direction': 'outbound', 'Caller-Destination-Number': '1001' }
+  const agent = { variable_cc_agent: '7c1f', variable_presence_id: '1001@acme.example' }
+  see('CHANNEL_CREATE', { ...dialled, ...agent, 'Caller-Callee-ID-Name': 'Outbound Call' })
+  const consulted = { variable_origination_callee_id_name: 'att_xfer', variable_presence_id: '1002@acme.example' }
+  see('CHANNEL_CREATE', { ...dialled, ...consulted, 'Caller-Callee-ID-Name': 'att_xfer' })
+  await until('both are asked for', () => asked.length === 2)
+  expect(asked).toEqual([
+    'user_data 1001@acme.example var effective_caller_id_name',
+    'user_data 1002@acme.example var effective_caller_id_name',
+  ])
 })
 
 test('what is no name is no answer', async () => {

@@ -1,7 +1,8 @@
+import { CONSULTATION_SETTLING_US } from '../rules/dials.ts'
 import { isResuming } from '../rules/holds.ts'
 import { isKept } from '../state/payload.ts'
 import { channelsOf } from '../state/registry.ts'
-import type { Call, TrackerState } from '../state/state.ts'
+import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 
 /** Returns whether the call has a settling event that may become due without another signal of the call. */
@@ -14,9 +15,14 @@ export function isSettling(state: TrackerState, call: Call): boolean {
     )
   )
     return true
-  return channelsOf(state, call).some(
-    (channel) => channel.dial !== null && channel.dial.stageId === null && !isVirtual(channel) && isUp(channel),
-  )
+  return channelsOf(state, call).some((channel) => isDialOpen(state, channel))
+}
+
+/** Returns whether it is open for whom a dial is made; one that is over at once has its time, too. */
+function isDialOpen(state: TrackerState, channel: Channel): boolean {
+  const { dial } = channel
+  if (dial === null || dial.stageId !== null || isVirtual(channel)) return false
+  return isUp(channel) || state.nowUs - dial.beganArrivedUs <= 2 * CONSULTATION_SETTLING_US
 }
 
 /** Returns whether the start of a call is due: its account and direction are decided, or their deadline has passed. */

@@ -3,7 +3,7 @@ import { channelOf, stageOf } from '../state/registry.ts'
 import type { Call, QueueState, Stage, TrackerState } from '../state/state.ts'
 import { isUp } from '../state/state.ts'
 import { closeStage } from './dial-stages.ts'
-import { EXPLANATION_US } from './stage-results.ts'
+import { bestOf, EXPLANATION_US } from './stage-results.ts'
 
 /**
  * Groups and queues, the parents of their members' stages. A group ends with its last member; a queue when the caller
@@ -101,22 +101,9 @@ const firstRing = (members: readonly Stage[]): number | null =>
   )
 
 /** A group has the best result of its members, or `cancelled` if the caller gave up. */
-const RANKED: readonly StageResult[] = [
-  'answered',
-  'answered_elsewhere',
-  'no_answer',
-  'rejected',
-  'busy',
-  'cancelled',
-  'forwarded',
-  'congestion',
-  'unavailable',
-  'other',
-]
-
 function groupResult(members: readonly Stage[], gaveUp: boolean): StageResult {
   if (gaveUp && members.some((member) => member.result === 'cancelled')) return 'cancelled'
-  return RANKED.find((result) => members.some((member) => member.result === result)) ?? 'other'
+  return bestOf(members.map((member) => member.result)) ?? 'other'
 }
 
 function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {

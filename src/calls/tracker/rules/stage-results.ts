@@ -28,7 +28,7 @@ export function resultOfStage(
 ): StageResult | null {
   const results = legs.map((leg) => (isTakenDown(stage, leg) ? 'cancelled' : legResult(state, leg)))
   if (results.includes('forwarded')) return 'forwarded'
-  const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
+  const firm = bestOf(results.filter((result) => result !== 'cancelled' && result !== 'answered_elsewhere'))
   const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
   // A dialplan may give a phone this cause although nobody answered, so that the phone shows no missed call.
   if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
@@ -48,6 +48,24 @@ export function resultOfStage(
   // A PBX may report only after the hang-up that the caller hung up.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
+
+/** Results of several attempts, the best first: it counts. */
+const RANKED: readonly StageResult[] = [
+  'answered',
+  'answered_elsewhere',
+  'no_answer',
+  'rejected',
+  'busy',
+  'cancelled',
+  'forwarded',
+  'congestion',
+  'unavailable',
+  'other',
+]
+
+/** Returns the result of several devices of one party, or of the members of a group; undefined if none has one. */
+export const bestOf = (results: readonly (StageResult | null)[]): StageResult | undefined =>
+  RANKED.find((result) => results.includes(result))
 
 const isSettling = (state: TrackerState, { settlingSinceUs }: Stage): boolean =>
   settlingSinceUs !== null && state.nowUs - settlingSinceUs < WINNER_US

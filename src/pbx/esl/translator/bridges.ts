@@ -1,6 +1,6 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { EslEvent } from '../event.ts'
-import { type EslContext, type Leg, partyBehind } from './legs.ts'
+import { type EslContext, type Leg, partyBehind, secondsIn } from './legs.ts'
 import { meaningOfMeeting, wentAlone } from './transfers.ts'
 
 // Bridges: which legs talk to each other, and that a dialled leg is answered.
@@ -15,6 +15,8 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   const two = context.legs.get(b)
   if (a === '' || b === '' || a === b) return []
   const name = bridgeName(a, b)
+  const own = context.legs.get(event.get('Unique-ID'))
+  if (own !== undefined) own.dialSeconds = secondsIn(event, 'call_timeout')
   for (const [leg, other] of [[one, two] as const, [two, one] as const]) {
     if (leg === undefined) continue
     leg.bridged = true
@@ -23,7 +25,7 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
     leg.peer = other?.id ?? null
   }
   // Who was rung for nobody has answered in a call of its own, before it meets a party of another one.
-  const own = [one, two].flatMap((leg) => (leg?.originated === true ? answered(leg) : []))
+  const answers = [one, two].flatMap((leg) => (leg?.originated === true ? answered(leg) : []))
   const transfers = meet(
     context,
     partyBehind(context, one),
@@ -32,7 +34,7 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   )
   const place = { bridge: name, conference: false, holding: false }
   return [
-    ...own,
+    ...answers,
     ...transfers,
     { kind: 'bridged', id: a, ...place },
     { kind: 'bridged', id: b, ...place },

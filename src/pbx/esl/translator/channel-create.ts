@@ -4,7 +4,8 @@ import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import type { EslEvent } from '../event.ts'
 import { variableOf } from '../event.ts'
-import { addLeg, customerOf, type EslContext, type Leg, partyBehind, placeOf, tenantIn } from './legs.ts'
+import { isNameless } from '../nameless.ts'
+import { addLeg, customerOf, type EslContext, type Leg, partyBehind, placeOf, secondsIn, tenantIn } from './legs.ts'
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
 
@@ -35,6 +36,10 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   })
   if (outbound && endpoint.kind === 'extension' && endpoint.name === null) noteUnnamed(context, event, leg)
   if (leg.originated) leg.originate = originateOf(event)
+  if (outbound) {
+    leg.timeoutSeconds = secondsIn(event, 'leg_timeout', 'originate_timeout')
+    leg.dialSeconds = secondsIn(event, 'call_timeout')
+  }
   const channel: ChannelSignal = {
     kind: 'channel',
     id,
@@ -266,10 +271,7 @@ function dialledExtension(event: EslEvent): string {
  * place: FusionPBX the number that the caller dialled.
  */
 function nameOfCallee({ names }: EslContext, event: EslEvent): string {
-  const display = event.get('Caller-Callee-ID-Name')
-  const isNumber = /^[+*#\d]*$/.test(display) || display === event.get('Caller-Destination-Number')
-  // FreeSWITCH's name for a party without one.
-  if (!isNumber && display !== 'Outbound Call') return display
+  if (!isNameless(event)) return event.get('Caller-Callee-ID-Name')
   return names.get(variableOf(event, 'presence_id')) ?? variableOf(event, 'extension_caller_id_name')
 }
 

@@ -28,6 +28,10 @@ export type Leg = {
   /** The value by which it shows its customer; `null` if it has none (yet). */
   tenant: string | null
   dialled: string
+  /** For how long it may ring. */
+  timeoutSeconds: number
+  /** For how long those may ring whom it dials. */
+  dialSeconds: number
   rang: boolean
   answered: boolean
   /** Its answer became a signal; that of a dialled leg does when it is bridged too. */
@@ -110,6 +114,15 @@ export type EslContext = {
   count: number
 }
 
+/** For how long FreeSWITCH lets somebody ring where nothing else is set. */
+const DEFAULT_TIMEOUT_SECONDS = 60
+
+/** Returns a time-out that an event shows, else the default. */
+export function secondsIn(event: EslEvent, ...names: readonly string[]): number {
+  const set = names.map((name) => Number(variableOf(event, name))).filter((seconds) => seconds > 0)
+  return Math.min(DEFAULT_TIMEOUT_SECONDS, ...set)
+}
+
 /** Adds a leg about which nothing else is known. */
 export function addLeg(
   context: EslContext,
@@ -124,6 +137,8 @@ export function addLeg(
     order: ++context.count,
     unnamed: '',
     unnamedCallees: new Map(),
+    timeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
+    dialSeconds: DEFAULT_TIMEOUT_SECONDS,
     rang: false,
     answered: false,
     answerSignalled: false,

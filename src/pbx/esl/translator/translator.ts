@@ -302,7 +302,7 @@ function missedAnswer(event: EslEvent, leg: Leg): ChannelSignal[] {
   return [{ kind: 'dial_end', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null, unseen: true }]
 }
 
-const hangup: Handler = (_context, event, leg) => {
+const hangup: Handler = (context, event, leg) => {
   const id = event.get('Unique-ID')
   if (id === '' || leg?.gone === true) return []
   const cause = event.get('Hangup-Cause')
@@ -315,17 +315,19 @@ const hangup: Handler = (_context, event, leg) => {
   return [
     ...missed,
     ...(gaveUp ? [{ kind: 'hangup_requested' as const, id }] : []),
-    { kind: 'hangup', id, end: endOf(event, cause, leg) },
+    { kind: 'hangup', id, end: endOf(context, event, cause, leg) },
   ]
 }
 
-function endOf(event: EslEvent, cause: string, leg: Leg | undefined): End {
-  const isRinging = leg?.rang === true && !leg.answered
+function endOf(context: EslContext, event: EslEvent, cause: string, leg: Leg | undefined): End {
   const redirectedTo = cleanText(userOf(variableOf(event, 'sip_redirected_to').replace(/^sips?:/, '')))
   const isRefused = leg !== undefined && isUnconfirmed(event, cause, leg)
+  const isRedirected = redirectedTo !== null && leg?.answered === false
   const result = isRefused
     ? 'no_answer'
-    : resultOfEnd(cause, isRinging, redirectedTo !== null && leg?.answered === false)
+    : leg !== undefined && isWithdrawn(context, event, cause, leg)
+      ? 'cancelled'
+      : resultOfEnd(cause, leg?.rang === true, isRedirected)
   return {
     code: codeOfCause(cause),
     result,
@@ -339,10 +341,27 @@ function endOf(event: EslEvent, cause: string, leg: Leg | undefined): End {
 const isUnconfirmed = (event: EslEvent, cause: string, leg: Leg): boolean =>
   cause === 'NORMAL_CLEARING' && leg.answered && !leg.bridged && variableOf(event, 'group_confirm_key') !== ''
 
-function resultOfEnd(cause: string, isRinging: boolean, isRedirected: boolean): StageResult {
+function resultOfEnd(cause: string, rang: boolean, isRedirected: boolean): StageResult {
   if (isRedirected) return 'forwarded'
-  // A phone that rings is in order: the PBX has given it up, having nobody left to connect it with.
-  return isRinging && cause === 'DESTINATION_OUT_OF_ORDER' ? 'cancelled' : resultOfCause(cause)
+  // A phone that rang is in order: the PBX has given it up, having nobody left to connect it with.
+  return rang && cause === 'DESTINATION_OUT_OF_ORDER' ? 'cancelled' : resultOfCause(cause)
+}
+
+/** FreeSWITCH compares whole seconds. */
+const TIMEOUT_PRECISION_SECONDS = 1.2
+
+/**
+ * Returns whether a party in a conversation withdrew the call that it made to consult somebody, by the key for that:
+ * FreeSWITCH reports the same cause as when its time is over, but none of its times was.
+ */
+function isWithdrawn(context: EslContext, event: EslEvent, cause: string, leg: Leg): boolean {
+  if (cause !== 'NO_ANSWER' || leg.answered || leg.source === null) return false
+  const source = context.legs.get(leg.source)
+  if (source === undefined || source.virtual || source.peer === null) return false
+  // The far end itself said so.
+  if (variableOf(event, 'sip_term_status') !== '') return false
+  const seconds = (Number(event.get('Event-Date-Timestamp')) - Number(event.get('Caller-Channel-Created-Time'))) / 1e6
+  return seconds < Math.min(leg.timeoutSeconds, source.dialSeconds) - TIMEOUT_PRECISION_SECONDS
 }
 
 const destroyed: Handler = (context, event, leg) => {
