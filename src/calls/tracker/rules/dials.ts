@@ -17,7 +17,7 @@ import { placeRecall } from './transfer-recall.ts'
  */
 
 /** A dial from a channel in a conversation is a consultation, unless the conversation ends within this time. */
-const CONSULTATION_SETTLING_US = 150_000
+export const CONSULTATION_SETTLING_US = 150_000
 
 /** Notes a dial on the rung channel, and places it if its origin is known. A channel is dialled once. */
 export function beginDial(
