@@ -43,13 +43,19 @@ type Quota = {
   take(id: number): void
 }
 
-type QuotaOptions = { readonly limit: number; readonly windowUs: number; readonly now: NowUs }
+type QuotaOptions = {
+  readonly limit: number
+  readonly windowUs: number
+  readonly now: NowUs
+  /** The uses that are counted, for the message: `changes` unless it is given. */
+  readonly what?: string
+}
 
 /**
  * Creates a quota for each account or user: at most `limit` uses in any window of `windowUs`. In memory: the times of
  * those uses.
  */
-export function createQuota({ limit, windowUs, now }: QuotaOptions): Quota {
+export function createQuota({ limit, windowUs, now, what = 'changes' }: QuotaOptions): Quota {
   const usedUs = new Map<number, number[]>()
   return {
     take(id) {
@@ -58,7 +64,7 @@ export function createQuota({ limit, windowUs, now }: QuotaOptions): Quota {
       const [oldestUs = atUs] = used
       if (used.length >= limit) {
         const seconds = Math.max(1, Math.ceil((oldestUs + windowUs - atUs) / SECOND))
-        throw new Fault('too_many_requests', `Too many changes in a short time. Try again in ${seconds} s.`, {
+        throw new Fault('too_many_requests', `Too many ${what} in a short time. Try again in ${seconds} s.`, {
           headers: { 'retry-after': String(seconds) },
         })
       }

@@ -6,6 +6,8 @@ import { BODY_FAULTS, takes, takesNothing, takesOptional } from '../../http/body
 import { responses, success } from '../../http/envelope.ts'
 import { PageCursor, PageLimit } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
+import { createQuota } from '../../http/rate-limit.ts'
+import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
 import {
   DELIVERY_ID,
   Delivery,
@@ -35,6 +37,9 @@ const Params = t.Object({ id: t.String({ description: 'The id of the delivery', 
 /** A test waits for its turn, then takes up to 10 s, that of a flow up to a minute and a request; with a margin. */
 const TEST_WITHIN_S = 100
 
+/** Test requests per account and minute: each may be a request to anybody. */
+const TESTS_A_MINUTE = 30
+
 const DetailQuery = t.Object({
   probes: t.Optional(
     t.UnionEnum(['true', 'false'], {
@@ -45,7 +50,13 @@ const DetailQuery = t.Object({
 })
 
 /** Returns the routes of the log of deliveries, of retries by hand, and of test requests. */
-export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, sendTest: SendTest) {
+export function deliveryRoutes(
+  auth: AuthService,
+  deliveries: DeliveryService,
+  sendTest: SendTest,
+  now: NowUs = steadyUs,
+) {
+  const quota = createQuota({ limit: TESTS_A_MINUTE, windowUs: 60 * SECOND, now, what: 'test requests' })
   return new Elysia({ name: 'deliveries', normalize: false })
     .use(accepts)
     .use(guard(auth))
@@ -118,6 +129,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
     .post(
       '/integration/webhook/test',
       async ({ accountId, body, request, server }) => {
+        quota.take(accountId)
         // The server's idle timeout would cut off the response of a hanging test.
         server?.timeout(request, TEST_WITHIN_S)
         const tested = await sendTest(accountId, body.url, { send: body.send ?? false })
@@ -130,7 +142,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
         detail: {
           summary: 'Send one signed test request to a URL of the list',
           description:
-            'The request has a real signature and is stored nowhere. Two at a time for an account. It ignores pauses and limits. Of a webhook with ' +
+            'The request has a real signature and is stored nowhere. Two at a time for an account, 30 a minute. It ignores pauses and limits. Of a webhook with ' +
             'a flow the steps that begin with `call_ended` are rendered with a sample, and sent with `"send": true` alone.',
           ...about,
         },

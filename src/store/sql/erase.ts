@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { ErasedCounts, MaintenanceStore } from '../operations/maintenance.ts'
 import { IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
-import { forgetKept } from './flows.ts'
+import { eraseKept } from './flows.ts'
 import { type Declarations, read, write } from './operation.ts'
 import {
   all,
@@ -55,7 +55,7 @@ function* eraseCalls(ids: readonly string[]): Work<ErasedCounts> {
       postgres: sql`SELECT 1`,
     }),
   )
-  yield* forgetKept(ids)
+  yield* eraseKept(ids)
   return { calls, events: ended.length, pending: rows.length - ended.length }
 }
 

@@ -2,8 +2,12 @@ import { sql } from 'drizzle-orm'
 import { stateNumber } from '../operations/delivery-state.ts'
 import type { FlowProgress, FlowState, FlowStore, FlowTurn, KeptValues } from '../operations/flows.ts'
 import type { AttemptRow } from '../operations/log.ts'
+import { OF_EVENT, PENDING } from './deliveries.ts'
 import { type Declarations, fencedWrite, read, write } from './operation.ts'
 import { all, among, count, either, exists, first, forUpdate, onPostgres, run, texts, type Work } from './statement.ts'
+
+/** Stands in the place of the values of a call that was erased: its pending deliveries keep nothing any more. */
+const ERASED = 'null'
 
 function* getFlow({
   deliveryId,
@@ -18,7 +22,7 @@ function* getFlow({
     SELECT steps FROM flow_progress WHERE delivery_id = ${deliveryId}`)
   const rows = yield* all<{ callId: string; kept: string }>(sql`
     SELECT call_id AS "callId", kept FROM kept_values
-    WHERE call_id ${among(texts(callIds))} AND webhook_id = ${webhookId}`)
+    WHERE call_id ${among(texts(callIds))} AND webhook_id = ${webhookId} AND kept <> ${ERASED}`)
   const progress: FlowProgress = row === undefined ? {} : JSON.parse(row.steps)
   return { progress, kept: new Map(rows.map(({ callId, kept }) => [callId, JSON.parse(kept) as KeptValues])) }
 }
@@ -100,6 +104,7 @@ function* keep({ callId, webhookId, kept, nowUs }: FlowTurn): Work<void> {
   if (Object.keys(kept).length === 0) return
   const before = yield* first<{ kept: string }>(sql`
     SELECT kept FROM kept_values WHERE call_id = ${callId} AND webhook_id = ${webhookId} ${forUpdate}`)
+  if (before?.kept === ERASED) return
   const all: KeptValues = { ...(before === undefined ? {} : JSON.parse(before.kept)), ...kept }
   yield* run(sql`
     INSERT INTO kept_values (call_id, webhook_id, at, kept)
@@ -110,6 +115,15 @@ function* keep({ callId, webhookId, kept, nowUs }: FlowTurn): Work<void> {
 /** Deletes what webhooks have kept for calls. */
 export function* forgetKept(callIds: readonly string[]): Work<void> {
   yield* run(sql`DELETE FROM kept_values WHERE call_id ${among(texts(callIds))}`)
+}
+
+/** Deletes what webhooks have kept for calls, and makes their pending deliveries keep nothing. */
+export function* eraseKept(callIds: readonly string[]): Work<void> {
+  yield* forgetKept(callIds)
+  yield* run(sql`
+    INSERT INTO kept_values (call_id, webhook_id, at, kept)
+    SELECT e.call_id, d.webhook_id, max(e.at), ${ERASED} FROM events e JOIN ${PENDING} AS d ON ${OF_EVENT}
+    WHERE e.call_id ${among(texts(callIds))} GROUP BY e.call_id, d.webhook_id`)
 }
 
 /** The operations on flows. */

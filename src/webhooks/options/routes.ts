@@ -28,7 +28,7 @@ type Options = {
 /** Creates the routes for the options of URLs: `/integration/webhook/options`. */
 export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options) {
   const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
-  const previews = createQuota({ limit: PREVIEWS_A_MINUTE, windowUs: 60 * SECOND, now })
+  const previews = createQuota({ limit: PREVIEWS_A_MINUTE, windowUs: 60 * SECOND, now, what: 'previews' })
   return new Elysia({ name: 'webhook-options', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))

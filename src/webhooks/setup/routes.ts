@@ -18,7 +18,7 @@ type Options = { readonly auth: AuthService; readonly setup: SetupService; reado
 
 /** Creates the routes that list presets and try them: `/integration/webhook/preset`. */
 export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
-  const quota = createQuota({ limit: TRIALS_A_MINUTE, windowUs: 60 * SECOND, now })
+  const quota = createQuota({ limit: TRIALS_A_MINUTE, windowUs: 60 * SECOND, now, what: 'checks and previews' })
   return new Elysia({ name: 'webhook-setup', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))

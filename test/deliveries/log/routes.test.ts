@@ -319,6 +319,22 @@ describe('sending again', () => {
   })
 })
 
+describe('test requests in a minute', () => {
+  beforeAll(setUp)
+  afterAll(tearDown)
+
+  test('are thirty for an account: the next is a 429 that says when', async () => {
+    const send = (by = token) => post('/integration/webhook/test', { token: by, body: { url: url('/nowhere') } })
+    const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await send()).status))
+    expect(new Set(statuses)).toEqual(new Set([422]))
+    const { status, headers, body } = await send()
+    expect([status, headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
+    expect(body).toMatchObject({ status: 'error', code: 429, result: [] })
+    expect(body.message).toContain('Too many test requests in a short time. Try again in')
+    expect((await send(strangers)).status).toBe(422)
+  })
+})
+
 describe('a test request', () => {
   beforeAll(setUp)
   afterAll(tearDown)

@@ -174,6 +174,23 @@ onEngines('flows', ({ open }) => {
     expect(await kept()).toEqual(['young'])
   })
 
+  test('a delivery that is pending keeps nothing for a call that was erased', async () => {
+    await using begin = await begun()
+    await begin.flows.flowRecord(begin.turn())
+    expect(await begin.at.store.maintenance.callErase(['call'])).toMatchObject({ pending: 1 })
+    await begin.flows.flowRecord(begin.turn({ kept: { id: 8 }, progress: { find: 'done', add: { made: 1 } } }))
+    expect(await begin.state()).toEqual({ progress: { find: 'done', add: { made: 1 } }, kept: {} })
+    const ended = begin.turn({
+      state: stateNumber('delivered'),
+      endedUs: NOW + SECOND,
+      kept: { number: '+4930123456' },
+    })
+    await begin.flows.flowRecord({ ...ended, attempts: [attempt('add', { atUs: NOW + 2 * SECOND })] })
+    expect((await begin.state()).kept).toEqual({})
+    await begin.flows.flowRecord(begin.turn({ callId: 'other' }))
+    expect((await begin.state(['other'])).kept).toEqual({ other: { id: 7 } })
+  })
+
   test('progress goes with its delivery', async () => {
     await using begin = await begun()
     await begin.flows.flowRecord(begin.turn({ state: stateNumber('failed'), endedUs: NOW + SECOND }))
