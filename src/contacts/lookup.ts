@@ -11,10 +11,15 @@ export type PhoneNumber = { readonly number: string; readonly e164: string | nul
 export const SPELLINGS = ['e164', 'digits', 'national', 'last_10'] as const
 export type Spelling = (typeof SPELLINGS)[number]
 
-/** Where a contact is in an answer: JSON pointers; those of `fields` are within the item. */
+/**
+ * Where a contact is in an answer: JSON pointers; those of `fields` are within the item. An answer with a value at
+ * `fault` is an error, whatever its status.
+ */
 export type ContactPlace = {
   readonly item: string
-  readonly fields: Readonly<Partial<Record<keyof Contact, string>>>
+  readonly fault?: string
+  /** Of several pointers the values are joined by spaces, as a first and a last name. */
+  readonly fields: Readonly<Partial<Record<keyof Contact, string | readonly string[]>>>
 }
 
 /** The meaning of an answer. */
@@ -48,7 +53,7 @@ const SPELLED: Readonly<Record<Spelling, (phone: PhoneNumber) => string>> = {
 }
 
 /** Returns the meaning of an answer to a look-up. A status of 404, or no item, is a number that is not known. */
-export function readLookUp({ status, failure, text }: Exchanged, { item, fields }: ContactPlace): LookUpAnswer {
+export function readLookUp({ status, failure, text }: Exchanged, { item, fault, fields }: ContactPlace): LookUpAnswer {
   if (status === null) return { kind: 'failed', reason: failure ?? 'no answer' }
   if (status === 404 || status === 204) return { kind: 'not found' }
   if (status < 200 || status > 299) return { kind: 'failed', reason: `status ${status}` }
@@ -56,6 +61,8 @@ export function readLookUp({ status, failure, text }: Exchanged, { item, fields 
   if (text.trim() === '') return { kind: 'not found' }
   const json = parsed(text)
   if (json === undefined) return { kind: 'failed', reason: 'the answer is not JSON' }
+  if (fault !== undefined && !isBlank(valueAt(json, fault)))
+    return { kind: 'failed', reason: `status ${status} with an error` }
   const found = valueAt(json, item)
   if (isBlank(found)) return { kind: 'not found' }
   if (typeof found !== 'object') return { kind: 'failed', reason: `the answer has no object at ${item}` }
@@ -80,11 +87,10 @@ const isBlank = (value: unknown): boolean =>
 
 function contactOf(item: unknown, fields: ContactPlace['fields']): Contact {
   const textOf = (name: keyof Contact): string | null => {
-    const pointer = fields[name]
-    const value = pointer === undefined ? undefined : valueAt(item, pointer)
-    if (typeof value === 'number') return String(value)
-    if (typeof value !== 'string' || value.trim() === '') return null
-    return [...value.trim()].slice(0, name === 'url' ? MAX_URL_CHARACTERS : MAX_CHARACTERS).join('')
+    const texts = [fields[name] ?? []].flat().map((pointer) => plainText(valueAt(item, pointer)))
+    const text = texts.filter((one) => one !== '').join(' ')
+    if (text === '') return null
+    return [...text].slice(0, name === 'url' ? MAX_URL_CHARACTERS : MAX_CHARACTERS).join('')
   }
   return {
     id: textOf('id'),
@@ -93,4 +99,9 @@ function contactOf(item: unknown, fields: ContactPlace['fields']): Contact {
     url: textOf('url'),
     owner: textOf('owner'),
   }
+}
+
+function plainText(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' ? value.trim() : ''
 }

@@ -206,7 +206,7 @@ function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): Lo
   if (preset === undefined || preset.lookup === null || url === undefined) return undefined
   const given = settings.url === undefined ? (webhook?.parameters ?? {}) : (whole.parameters ?? {})
   const { parameters, authorization, origins } = flowOfPreset(preset, given)
-  const { item, fields, spellings, source: _source, answer: _answer, ...request } = preset.lookup
+  const { item, fault, fields, spellings, source: _source, answer: _answer, ...request } = preset.lookup
   return {
     accountId,
     url,
@@ -214,7 +214,8 @@ function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): Lo
     parameters,
     authorization,
     request: { ...STEP_DEFAULTS, ...request },
-    item,
+    item: typeof item === 'string' ? item : item(parameters),
+    ...(fault === undefined ? {} : { fault }),
     fields,
     spellings,
     isOfWebhook: settings.url === undefined,

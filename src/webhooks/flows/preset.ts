@@ -25,10 +25,14 @@ type PresetStep = NewStep & {
 /** A request of a preset that belongs to no event, and the place of the values in its answer. */
 export type PresetRequest = Omit<PresetStep, 'name' | 'on'>
 
-/** How the preset finds a contact by a number: `item` and `fields` are pointers, the fields within the item. */
+/**
+ * How the preset finds a contact by a number: `item`, `fault` and `fields` are pointers, the fields within the item. An
+ * answer with a value at `fault` is an error, whatever its status.
+ */
 type PresetLookup = PresetRequest & {
-  readonly item: string
-  readonly fields: Readonly<Partial<Record<'id' | 'name' | 'company' | 'url' | 'owner', string>>>
+  readonly item: string | ((parameters: Parameters) => string)
+  readonly fault?: string
+  readonly fields: Readonly<Partial<Record<'id' | 'name' | 'company' | 'url' | 'owner', string | readonly string[]>>>
   readonly spellings: readonly ('e164' | 'digits' | 'national' | 'last_10')[]
 }
 /**

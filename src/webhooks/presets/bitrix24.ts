@@ -246,6 +246,7 @@ export const BITRIX24: Preset = {
     url: 'telephony.externalCall.searchCrmEntities.json',
     body: '{"PHONE_NUMBER":{{ number }}}',
     item: '/result/0',
+    fault: '/error',
     fields: { id: '/CRM_ENTITY_ID', name: '/NAME', owner: '/ASSIGNED_BY/USER_PHONE_INNER' },
     spellings: ['e164', 'digits'],
     source: `${CALLS}-search-crm-entities.html`,

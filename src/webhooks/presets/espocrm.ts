@@ -58,9 +58,10 @@ export const ESPOCRM: Preset = {
       answer: { status: 200, body: { id: '5564764442a6d024c', lastName: '+4930123456' } },
     },
     {
+      // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_saved'],
-      if: when(['number', ...CALL], NUMBER),
+      if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
       url: '/api/v1/Call',
       headers: { ...HEADERS, 'x-skip-duplicate-check': 'true' },
       body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}

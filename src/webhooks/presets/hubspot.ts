@@ -146,7 +146,7 @@ export const HUBSPOT: Preset = {
     headers: HEADERS,
     body: SEARCH,
     item: '/results/0',
-    fields: { id: '/id', name: '/properties/lastname', company: '/properties/company' },
+    fields: { id: '/id', name: ['/properties/firstname', '/properties/lastname'], company: '/properties/company' },
     spellings: ['e164'],
     source: `${DOCS}/guides/api/crm/search`,
     answer: FOUND,

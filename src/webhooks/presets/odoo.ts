@@ -172,7 +172,7 @@ export const ODOO: Preset = {
       ...call(
         'ir.attachment',
         'load',
-        '{"fields":["id","name","type","url","res_model","res_id"],"data":[["hookswitch.recording_{{ data.recording.id | replace: "-", "_" }}","Recording of {{ data.call.started_at | slice: 0, 16 | replace: "T", " " }} UTC","url",{{ data.recording.url }},"res.partner","{{ kept.contact }}"]]}',
+        '{"fields":["id","name","description","type","url","res_model","res_id"],"data":[["hookswitch.recording_{{ data.recording.id | replace: "-", "_" }}","Recording of {{ data.call.started_at | slice: 0, 16 | replace: "T", " " }} UTC","Call: {{ data.call.id }}","url",{{ data.recording.url }},"res.partner","{{ kept.contact }}"]]}',
       ),
       ...keeping('recording', '/ids/0'),
       source: IMPORT,
@@ -191,7 +191,8 @@ export const ODOO: Preset = {
       'search_read',
       '{"domain":[["phone_mobile_search","=",{{ number }}]],"fields":["name","parent_name","user_id"],"limit":1}',
     ),
-    item: '/0',
+    item: ({ version }) => (version === 'rpc' ? '/result/0' : '/0'),
+    fault: '/error',
     fields: { id: '/id', name: '/name', company: '/parent_name' },
     spellings: ['e164', 'national'],
     source: API,

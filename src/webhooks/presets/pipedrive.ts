@@ -63,9 +63,10 @@ export const PIPEDRIVE: Preset = {
       answer: { status: 201, body: { success: true, data: { id: 15, name: '+4930123456' } } },
     },
     {
+      // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_ended'],
-      if: when(['number', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      if: when(['number', 'kept.call == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v1/callLogs',
       headers: HEADERS,
       body: `${NUMBER}${OWNER}${TITLE}${FACTS}{%- capture outcome -%}${OUTCOME}{%- endcapture -%}

@@ -75,9 +75,10 @@ export const VTIGER: Preset = {
       answer: { status: 200, body: { success: true, result: { id: '12x3', lastname: '+4930123456' } } },
     },
     {
+      // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_saved'],
-      if: when(['number', ...CALL], NUMBER),
+      if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
       url: 'create',
       headers: HEADERS,
       content_type: FORM,
@@ -127,7 +128,8 @@ export const VTIGER: Preset = {
     url: LOOKUP_URL,
     headers: HEADERS,
     item: '/result/0',
-    fields: { id: '/id', name: '/lastname' },
+    fault: '/error/code',
+    fields: { id: '/id', name: ['/firstname', '/lastname'] },
     spellings: ['e164', 'digits', 'national'],
     source: DOCS,
     answer: FOUND,

@@ -5,7 +5,8 @@ import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
  * Zoho CRM: the contact by number, then a record of the module Calls with the addresses of its recordings. Tokens are
- * for an hour, of a refresh token that does not change. Calls have no place for an id of ours.
+ * for an hour, of a refresh token that does not change. Calls have no place for an id of ours: a second one,
+ * left by a kill between request and answer, is found by its start and contact, and deleted.
  */
 const DOCS = 'https://www.zoho.com/crm/developer/docs/api/v8'
 const CALLS = 'https://help.zoho.com/portal/en/community/topic/kaizen-38-calls-api'
@@ -15,6 +16,11 @@ const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { pointer: '/code', values: ['TOO_MANY_REQUESTS', 'INTERNAL_ERROR'], then: 'retry' },
   { status: [429], then: 'retry' },
+]
+/** A missing scope is a 401 as well: a new token would not have it. */
+const LIMITS_OF_QUERY: readonly Rule[] = [
+  { pointer: '/code', values: ['OAUTH_SCOPE_MISMATCH'], then: 'done' },
+  ...LIMITS,
 ]
 const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
 /** The fault of a record is in the answer, whatever its status. */
@@ -58,7 +64,7 @@ export const ZOHO: Preset = {
     secretKey(
       'refresh_token',
       'Refresh token',
-      'Of a code with the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ: the guide has the command',
+      'Of a code with the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ, ZohoCRM.coql.READ: the guide has the command',
     ),
     responsible('The id'),
     USERS,
@@ -91,9 +97,10 @@ export const ZOHO: Preset = {
       },
     },
     {
+      // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_saved'],
-      if: when(['number', ...CALL], NUMBER),
+      if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
       url: '/crm/v8/Calls',
       body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}${DURATION}
 {"data":[{"Subject":{{ title }},"Call_Type":{% if data.call.missed %}"Missed"{% else %}{{ data.call.direction | capitalize }}{% endif %},"Call_Start_Time":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }},{% unless data.call.missed %}"Call_Duration":{{ duration }},{% endunless %}{% if data.call.direction == "outbound" %}"Outgoing_Call_Status":"Completed",{% endif %}{% if kept.contact %}"Who_Id":{"id":"{{ kept.contact }}"},{% endif %}{% if user %}"Owner":{"id":{{ user }}},{% endif %}"Description":{{ facts | append: links }}}]}`,
@@ -102,6 +109,35 @@ export const ZOHO: Preset = {
       source: CALLS,
       answer: {
         status: 201,
+        body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527111' } }] },
+      },
+    },
+    {
+      // A call with the same start and contact is there twice after a kill between request and answer.
+      name: 'twins',
+      on: ['call_saved'],
+      if: when(CALL),
+      needs: ['call', 'contact'],
+      url: '/crm/v8/coql',
+      body: `{"select_query":"select id from Calls where (Who_Id = '{{ kept.contact }}' and Call_Start_Time = '{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }}') order by id asc limit 2"}`,
+      keep: { twin: '/data/1/id' },
+      // The record is there: without the right to search it stays as it is.
+      when: [...LIMITS_OF_QUERY, { status: '4xx', then: 'done' }],
+      source: `${DOCS}/Get-Records-through-COQL-Query.html`,
+      answer: { status: 200, body: { data: [{ id: '554023000000527111' }], info: { count: 1, more_records: false } } },
+    },
+    {
+      // Only the record that was just made: the first of the two may be somebody else's.
+      name: 'delete_twin',
+      on: ['call_saved'],
+      if: '{% if kept.twin == kept.call %}yes{% endif %}',
+      needs: ['twin', 'call'],
+      method: 'DELETE',
+      url: '/crm/v8/Calls/{{ kept.twin }}',
+      when: [...LIMITS, { status: [404], then: 'done' }, FINAL],
+      source: `${DOCS}/delete-records.html`,
+      answer: {
+        status: 200,
         body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527111' } }] },
       },
     },
@@ -132,6 +168,7 @@ export const ZOHO: Preset = {
     method: 'GET',
     url: '/crm/v8/Contacts/search?fields=Full_Name,Account_Name&phone={{ number }}',
     item: '/data/0',
+    fault: '/code',
     fields: { id: '/id', name: '/Full_Name', company: '/Account_Name/name' },
     spellings: ['e164', 'digits', 'national'],
     source: `${DOCS}/search-records.html`,

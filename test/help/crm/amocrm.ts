@@ -1,4 +1,4 @@
-import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer } from './server.ts'
+import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer, timeOfDay } from './server.ts'
 
 // https://www.amocrm.ru/developers/content/crm_platform/: calls, incoming leads, and telephony/call_event.
 
@@ -60,7 +60,9 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
           _embedded: { calls: [] },
         },
       }
-    log(uniq, { direction, number, isAnswered: status === 4, user, duration, link: at(one, 'link') })
+    const created = at(one, 'created_at')
+    if (typeof created !== 'number') return invalid('created_at')
+    log(uniq, { direction, number, isAnswered: status === 4, user, created, duration, link: at(one, 'link') })
     return {
       status: 200,
       body: {
@@ -80,7 +82,8 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
     if (typeof at(one, '_embedded', 'leads', 0, 'name') !== 'string') return invalid('_embedded.leads')
     if (typeof at(metadata, 'service_code') !== 'string' || typeof at(metadata, 'phone') !== 'string')
       return invalid('metadata.phone')
-    if (typeof at(metadata, 'called_at') !== 'number') return invalid('metadata.called_at')
+    const created = at(metadata, 'called_at')
+    if (typeof created !== 'number') return invalid('metadata.called_at')
     if (at(one, '_embedded', 'contacts', 0, 'custom_fields_values', 0, 'values', 0, 'value') !== number)
       return invalid('_embedded')
     log(uniq, {
@@ -88,6 +91,7 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
       number,
       isAnswered: duration > 0,
       user: at(metadata, 'call_responsible'),
+      created,
       duration,
       link: at(metadata, 'link'),
     })
@@ -99,16 +103,18 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
     number: string
     isAnswered: boolean
     user: unknown
+    created: number
     duration: number
     link: unknown
   }
-  function log(id: string, { direction, number, isAnswered, user, duration, link }: Facts): void {
+  function log(id: string, { direction, number, isAnswered, user, created, duration, link }: Facts): void {
     calls.set(id, {
       id,
       direction,
       number,
       isAnswered,
       user: String(user),
+      startedAt: timeOfDay(created * 1_000),
       seconds: duration,
       recordings: link === undefined ? 0 : 1,
     })
@@ -125,6 +131,7 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
     logs: ({ direction, number }) => direction === 'inbound' || hasCard(number),
     // An incoming lead does not say whether somebody answered.
     knowsAnswer: false,
+    recordingIs: 'address',
     limited: [
       { status: 429, body: '' },
       { status: 403, body: '' },

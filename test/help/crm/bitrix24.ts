@@ -1,4 +1,4 @@
-import { at, type CrmAnswer, type CrmRequest, type CrmStub, refused, startCrmServer } from './server.ts'
+import { at, type CrmAnswer, type CrmRequest, type CrmStub, refused, startCrmServer, timeOfDay } from './server.ts'
 
 // https://apidocs.bitrix24.com/api-reference/telephony/: the rules of the methods, their errors and their order.
 
@@ -8,6 +8,7 @@ type Registered = {
   readonly externalId: string
   readonly type: number
   readonly number: string
+  readonly start: string
   finished: { user: number; duration: number; code: string } | undefined
   readonly cards: Set<string>
   readonly shown: Set<string>
@@ -52,6 +53,7 @@ export function startBitrix24(authorization?: string): CrmStub {
         externalId,
         type,
         number,
+        start,
         finished: undefined,
         shown: new Set<string>(),
         cards: new Set(at(json, 'SHOW') === 0 ? [] : [String(userOf(json))]),
@@ -140,7 +142,7 @@ export function startBitrix24(authorization?: string): CrmStub {
     parameters: { responsible: '1278', create: true },
     userAt: (index) => String(USERS[index % (USERS.length - 1)]),
     calls: () =>
-      calls.flatMap(({ externalId, type, number, finished, recordings }) =>
+      calls.flatMap(({ externalId, type, number, start, finished, recordings }) =>
         finished === undefined
           ? []
           : [
@@ -150,6 +152,7 @@ export function startBitrix24(authorization?: string): CrmStub {
                 number,
                 isAnswered: finished.code === '200',
                 user: String(finished.user),
+                startedAt: timeOfDay(start),
                 seconds: finished.duration,
                 recordings,
               },

@@ -2,12 +2,52 @@ import { expect } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import type { CrmStub } from './server.ts'
 import { expectedCalls, extensionsOf, type Situation } from './situations.ts'
+import type { Row, WantedCall } from './table.ts'
 
 /** Every extension has a user but the last, so that a user without mapping is part of every situation with two. */
 export function usersOf(stub: CrmStub, events: readonly CallEvent[]): Record<string, string> {
   const extensions = extensionsOf(events)
   const mapped = extensions.length > 1 ? extensions.slice(0, -1) : extensions
   return Object.fromEntries(mapped.map((extension, index) => [extension, stub.userAt(index)]))
+}
+
+/** Returns the map of users that a row asks for. */
+export function usersOfRow(stub: CrmStub, { users }: Row, events: readonly CallEvent[]): Record<string, string> {
+  if (users === 'none') return {}
+  if (users === undefined) return usersOf(stub, events)
+  return Object.fromEntries(extensionsOf(events).map((extension, index) => [extension, stub.userAt(index)]))
+}
+
+/** The CRM has each call that is written down, once, with the right user, times and recordings, and no other. */
+export function expectRow(stub: CrmStub, row: Row, users: Readonly<Record<string, string>>): void {
+  const { logs = () => true, knowsAnswer = true, recordingIs = 'file' } = stub
+  const responsible = String(stub.parameters.responsible)
+  const userOf = ({ owner, missedBy }: WantedCall): string => {
+    const extension = owner ?? missedBy.find((one) => users[one] !== undefined) ?? ''
+    return users[extension] ?? responsible
+  }
+  const hasAddresses = row.change !== 'without addresses of recordings'
+  const wanted = row.calls.filter(logs).map((one) => ({
+    direction: one.direction,
+    number: one.number,
+    ...(knowsAnswer ? { isAnswered: one.isAnswered } : {}),
+    user: userOf(one),
+    startedAt: one.startedAt,
+    seconds: stub.countsWholeCall === true ? one.seconds : one.talkSeconds,
+    recordings: recordingIs === 'file' || hasAddresses ? one.recordings : 0,
+  }))
+  const logged = stub.calls().map((one) => ({
+    direction: one.direction,
+    number: one.number,
+    ...(knowsAnswer ? { isAnswered: one.isAnswered } : {}),
+    user: one.user,
+    startedAt: one.startedAt,
+    seconds: one.seconds,
+    recordings: one.recordings,
+  }))
+  const inOrder = <Call extends { startedAt: string }>(calls: readonly Call[]) =>
+    calls.toSorted((one, other) => one.startedAt.localeCompare(other.startedAt))
+  expect(inOrder(logged)).toEqual(inOrder(wanted))
 }
 
 /** What the CRM has in the end is what happened: each call once, with its owner, its result and its recording. */
@@ -41,8 +81,7 @@ const byKey = (one: { key: string }, other: { key: string }): number =>
   one.key < other.key ? -1 : one.key > other.key ? 1 : 0
 
 /** Cards stay with those who answered, and with nobody else. */
-export function expectCards(stub: CrmStub, { events }: Situation): void {
-  const users = usersOf(stub, events)
+export function expectCards(stub: CrmStub, { events }: Situation, users = usersOf(stub, events)): void {
   expectShown(stub, events, users)
   for (const [callId, shown] of stub.cards?.() ?? []) {
     const unanswered = new Set<string>()

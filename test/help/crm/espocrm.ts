@@ -85,15 +85,17 @@ export function startEspocrm(): CrmStub {
     parameters: { key: 'espo-key', responsible: 'u99', create: true },
     userAt: (index) => USERS[index % (USERS.length - 1)] ?? '',
     calls: () =>
-      calls.map(({ direction, status, user, description, contact }) => ({
+      calls.map(({ direction, status, user, description, contact, start }) => ({
         id: /Call: ([\w+-]+)/.exec(description)?.[1] ?? '',
         direction: direction === 'Inbound' ? 'inbound' : 'outbound',
         number: contacts[Number(String(contact).slice(1)) - 1] ?? 'no contact',
         isAnswered: status === 'Held',
         user,
+        startedAt: start.slice(11),
         seconds: Number(/talk (\d+) s/.exec(description)?.[1]),
         recordings: [...description.matchAll(/^Recording: https/gm)].length,
       })),
+    recordingIs: 'address',
     limited: [{ status: 429, body: '' }],
     passing: [
       { status: 500, body: '' },

@@ -1,4 +1,4 @@
-import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer } from './server.ts'
+import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer, timeOfDay } from './server.ts'
 
 // https://developers.hubspot.com/docs: search, properties, batch upsert of calls, associations.
 
@@ -80,7 +80,10 @@ export function startHubspot(): CrmStub {
       status: 200,
       body: {
         total: found === undefined ? 0 : 1,
-        results: found === undefined ? [] : [{ id: found[0], properties: { lastname: 'Bern', company: 'Bern & Co' } }],
+        results:
+          found === undefined
+            ? []
+            : [{ id: found[0], properties: { firstname: 'Maria', lastname: 'Bern', company: 'Bern & Co' } }],
       },
     }
   }
@@ -120,6 +123,7 @@ export function startHubspot(): CrmStub {
       to: text('hs_call_to_number'),
       isAnswered: text('hs_call_status') === 'COMPLETED',
       user: owner === undefined ? null : String(owner),
+      startedAt: timeOfDay(text('hs_timestamp')),
       seconds: Number(text('hs_call_duration')) / 1_000,
       recording: before?.recording,
       contact: before?.contact,
@@ -138,6 +142,7 @@ export function startHubspot(): CrmStub {
         number: contact === undefined ? 'without contact' : call.direction === 'inbound' ? from : to,
         recordings: recording === undefined ? 0 : 1,
       })),
+    recordingIs: 'address',
     limited: [{ status: 429, body: { status: 'error', errorType: 'RATE_LIMIT', policyName: 'TEN_SECONDLY_ROLLING' } }],
     passing: [
       { status: 502, body: 'Bad Gateway' },

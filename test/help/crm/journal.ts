@@ -1,4 +1,4 @@
-import { at, type CrmStub, type LoggedCall, refused, startCrmServer } from './server.ts'
+import { at, type CrmStub, type LoggedCall, refused, startCrmServer, timeOfDay } from './server.ts'
 
 /** A system with a form for calls: it knows a repeated call by its id, and takes JSON or a form. */
 export function startJournal(format: 'json' | 'form' = 'json'): CrmStub {
@@ -19,6 +19,7 @@ export function startJournal(format: 'json' | 'form' = 'json'): CrmStub {
       number: String(number),
       isAnswered: field('result') === 'answered',
       user: String(field('owner_user')),
+      startedAt: timeOfDay(String(field('started_at'))),
       seconds: Number(field('talk_duration') ?? 0),
       recordings: [undefined, null, ''].includes(field('recording_url') as undefined) ? 0 : 1,
     })
@@ -30,6 +31,7 @@ export function startJournal(format: 'json' | 'form' = 'json'): CrmStub {
     parameters: { responsible: 'boss', format },
     userAt: (index) => `user ${index} & "Co"`,
     calls: () => [...calls.values()],
+    recordingIs: 'address',
     limited: [{ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }],
     passing: [{ status: 500, body: 'error' }],
   }

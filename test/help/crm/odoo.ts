@@ -123,21 +123,25 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
       [...records].flatMap(([externalId, { model, row }]) => {
         if (model !== 'mail.message') return []
         const body = String(row.body)
+        const id = externalId.slice('hookswitch.call_'.length).replaceAll('_', '-')
         const recordings = [...records.values()].filter(
-          (one) => one.model === 'ir.attachment' && one.row.res_id === row.res_id,
+          (one) =>
+            one.model === 'ir.attachment' && one.row.res_id === row.res_id && one.row.description === `Call: ${id}`,
         )
         return [
           {
-            id: externalId.slice('hookswitch.call_'.length).replaceAll('_', '-'),
+            id,
             direction: /^Outgoing/.test(String(row.subject)) ? ('outbound' as const) : ('inbound' as const),
             number: partnerNumber(row.res_id),
             isAnswered: /Result: answered/.test(body),
             user: String(Number(row['author_id/.id']) - 1_000),
+            startedAt: String(row.date).slice(11),
             seconds: Number(/talk (\d+) s/.exec(body)?.[1]),
             recordings: recordings.length,
           },
         ]
       }),
+    recordingIs: 'address',
     limited: [{ status: 429, body: '' }],
     passing: [
       { status: 503, body: '' },

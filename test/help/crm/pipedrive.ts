@@ -17,6 +17,7 @@ export function startPipedrive(): CrmStub {
     recordings: number
     subject: string
     note: string
+    start: string
     person: unknown
   }
   const logs: Log[] = []
@@ -69,6 +70,7 @@ export function startPipedrive(): CrmStub {
       recordings: 0,
       subject: text('subject'),
       note: text('note'),
+      start: text('start_time'),
       person: at(json, 'person_id'),
     })
     return data({ id: `CA${logs.length}`, activity_id: logs.length })
@@ -79,7 +81,7 @@ export function startPipedrive(): CrmStub {
     parameters: { token: 'pd-token', responsible: '99', create: true },
     userAt: (index) => String(USERS[index % (USERS.length - 1)]),
     calls: () =>
-      logs.map(({ from, to, outcome, user, seconds, recordings, subject, note, person }) => {
+      logs.map(({ from, to, outcome, user, seconds, recordings, subject, note, start, person }) => {
         const direction = subject.startsWith('Outgoing') ? ('outbound' as const) : ('inbound' as const)
         const number = direction === 'inbound' ? from : to
         const isRight = typeof person === 'number' && persons[person - 1] === number
@@ -89,6 +91,7 @@ export function startPipedrive(): CrmStub {
           number: isRight ? number : 'no person',
           isAnswered: outcome === 'connected',
           user,
+          startedAt: start.slice(11),
           seconds,
           recordings,
         }

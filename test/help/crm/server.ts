@@ -96,6 +96,8 @@ export type LoggedCall = {
   readonly isAnswered: boolean
   /** The user who has the call. */
   readonly user: string | null
+  /** The time of day, UTC, when it began: `22:16:40`. */
+  readonly startedAt: string
   /** Seconds of talk, or of the whole call. */
   readonly seconds: number
   readonly recordings: number
@@ -123,6 +125,8 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   readonly knowsAnswer?: boolean
   /** `seconds` of its calls are of the whole call, not of the talk. */
   readonly countsWholeCall?: boolean
+  /** `address`: its recordings are links; absent: they are files. */
+  readonly recordingIs?: 'address'
   /** The CRM knows no repeated call: after a kill it may have one twice. */
   readonly repeats?: 'unknown'
   /** The answers with which the CRM says: too many requests. */
@@ -132,3 +136,6 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   /** The answers of a passing fault, some with status 200. */
   readonly passing: readonly CrmAnswer[]
 }
+
+/** Returns the time of day of a time, UTC: `22:16:40`. */
+export const timeOfDay = (time: string | number): string => new Date(time).toISOString().slice(11, 19)

@@ -24,7 +24,7 @@ export function startVtiger(): CrmStub {
       if (query.get('type') !== 'phone' || query.get('searchIn') !== '{"Contacts":["mobile","phone"]}')
         return fault('INVALID_QUERY', 'lookup')
       const found = contacts.indexOf(query.get('value') ?? '')
-      return result(found < 0 ? [] : [{ id: `12x${found + 1}`, lastname: 'Bern' }])
+      return result(found < 0 ? [] : [{ id: `12x${found + 1}`, firstname: 'Maria', lastname: 'Bern' }])
     }
     if (operation === 'GET query') {
       const asked = query.get('query') ?? ''
@@ -93,10 +93,12 @@ export function startVtiger(): CrmStub {
           number: contacts[Number(String(at(element, 'contact_id')).slice(3)) - 1] ?? 'no contact',
           isAnswered: at(element, 'eventstatus') === 'Held',
           user: String(at(element, 'assigned_user_id')),
+          startedAt: String(at(element, 'time_start')),
           seconds: Number(/talk (\d+) s/.exec(description)?.[1]),
           recordings: [...description.matchAll(/^Recording: https/gm)].length,
         }
       }),
+    recordingIs: 'address',
     limited: [{ status: 429, body: '' }],
     passing: [{ status: 500, body: '' }],
   }

@@ -1,4 +1,4 @@
-import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer } from './server.ts'
+import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer, timeOfDay } from './server.ts'
 
 // https://developer.zendesk.com/api-reference/voice/talk-partner-edition-api/: tickets with a voice comment, display.
 
@@ -7,7 +7,7 @@ const AGENTS = [7, 8, 9, 10, 11, 12, 13, 99]
 export function startZendesk(): CrmStub {
   const tickets = new Map<string, LoggedCall>()
   const byKey = new Map<string, string>()
-  const users = new Map<string, { id: number; phone: string }>()
+  const users = new Map([['maria', { id: 900, phone: '+4930123456', name: 'Maria Bern' }]])
   const shown = new Map<string, Set<string>>()
   const basic = `Basic ${Buffer.from('anna@example.com/token:zd-token').toString('base64')}`
   const server = startCrmServer(({ method, path, json, headers, query }) => {
@@ -41,7 +41,7 @@ export function startZendesk(): CrmStub {
     const [externalId, phone] = [at(user, 'external_id'), at(user, 'phone')]
     if (typeof externalId !== 'string' || typeof phone !== 'string' || typeof at(user, 'name') !== 'string')
       return invalid('user')
-    const known = users.get(externalId) ?? { id: 1_000 + users.size, phone }
+    const known = users.get(externalId) ?? { id: 1_000 + users.size, phone, name: String(at(user, 'name')) }
     users.set(externalId, known)
     return { status: 201, body: { user: known } }
   }
@@ -70,6 +70,7 @@ export function startZendesk(): CrmStub {
       number,
       isAnswered: /Result: answered/.test(String(at(ticket, 'description'))),
       user: String(assignee),
+      startedAt: timeOfDay(String(started)),
       seconds: duration,
       recordings: at(comment, 'recording_url') === undefined ? 0 : 1,
     })
@@ -83,6 +84,7 @@ export function startZendesk(): CrmStub {
     calls: () => [...tickets.values()],
     shown: () => shown,
     showsBy: 'number',
+    recordingIs: 'address',
     limited: [{ status: 429, headers: { 'retry-after': '36' }, body: { error: 'APIRateLimitExceeded' } }],
     passing: [
       { status: 503, body: { error: 'DatabaseConflict' } },

@@ -1,4 +1,4 @@
-import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer } from './server.ts'
+import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmServer, timeOfDay } from './server.ts'
 
 // https://www.zoho.com/crm/developer/docs/api/v8/ and "Kaizen 38: Calls API": required keys, formats, errors in `data`.
 
@@ -14,19 +14,26 @@ const fault = (code: string, key: string): CrmAnswer =>
   refused(400, { data: [{ code, status: 'error', message: 'invalid data', details: { api_name: key } }] })
 
 export function startZoho(): CrmStub {
-  const calls: LoggedCall[] = []
+  let calls: (LoggedCall & { readonly recordId: string; readonly contact: string })[] = []
+  let made = 0
   const contacts: string[] = ['+4930123456']
-  const server = startCrmServer(({ method, path, json, headers, query }) => {
+  const server = startCrmServer(({ method, path, json, headers, query: asked }) => {
     if (headers.get('authorization') !== TOKEN)
       return refused(401, { code: 'INVALID_TOKEN', status: 'error', message: 'invalid oauth token' })
     const route = `${method} ${path}`
     if (route === 'GET /crm/v8/users')
       return { status: 200, body: { users: [{ id: USERS[0], full_name: 'Anna Smith' }] } }
     if (route === 'GET /crm/v8/Contacts/search') {
-      const found = contacts.indexOf(query.get('phone') ?? '')
+      const found = contacts.indexOf(asked.get('phone') ?? '')
       return found < 0
         ? { status: 204 }
         : { status: 200, body: { data: [{ id: String(found + 1), Full_Name: 'Maria Bern' }] } }
+    }
+    if (route === 'POST /crm/v8/coql') return query(String(at(json, 'select_query')))
+    const [, deleted] = /^DELETE \/crm\/v8\/Calls\/(\d+)$/.exec(route) ?? []
+    if (deleted !== undefined) {
+      calls = calls.filter(({ recordId }) => recordId !== deleted)
+      return { status: 200, body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: deleted } }] } }
     }
     const record = at(json, 'data', 0)
     const owner = at(record, 'Owner', 'id')
@@ -41,6 +48,18 @@ export function startZoho(): CrmStub {
     return route === 'POST /crm/v8/Calls' ? newCall(record, owner) : refused(404, { code: 'INVALID_URL_PATTERN' })
   })
 
+  /** One pair of conditions, in brackets, as COQL takes them. */
+  function query(select: string): CrmAnswer {
+    const pattern =
+      /^select id from Calls where \(Who_Id = '(\d+)' and Call_Start_Time = '\d{4}-\d\d-\d\dT([\d:]{8})\+00:00'\) order by id asc limit 2$/
+    const [, contact, start] = pattern.exec(select) ?? []
+    if (contact === undefined) return refused(400, { code: 'SYNTAX_ERROR', status: 'error', message: 'select_query' })
+    const found = calls.filter((call) => call.contact === contact && call.startedAt === start).slice(0, 2)
+    return found.length === 0
+      ? { status: 204 }
+      : { status: 200, body: { data: found.map(({ recordId }) => ({ id: recordId })), info: { count: found.length } } }
+  }
+
   function newCall(record: unknown, owner: unknown): CrmAnswer {
     const text = (name: string): string => String(at(record, name) ?? '')
     const type = text('Call_Type')
@@ -51,16 +70,20 @@ export function startZoho(): CrmStub {
     const [, minutes, seconds] = /^(\d\d+):([0-5]\d)$/.exec(text('Call_Duration')) ?? []
     if (type !== 'Missed' && minutes === undefined) return fault('INVALID_DATA', 'Call_Duration')
     const description = text('Description')
+    made += 1
     calls.push({
+      recordId: String(made),
+      contact: String(at(record, 'Who_Id', 'id')),
       id: /Call: ([\w+-]+)/.exec(description)?.[1] ?? '',
       direction: type === 'Outbound' ? 'outbound' : 'inbound',
       number: contacts[Number(at(record, 'Who_Id', 'id')) - 1] ?? 'no contact',
       isAnswered: /Result: answered/.test(description),
       user: String(owner),
+      startedAt: timeOfDay(text('Call_Start_Time')),
       seconds: Number(minutes ?? 0) * 60 + Number(seconds ?? 0),
       recordings: [...description.matchAll(/^Recording: https/gm)].length,
     })
-    return created(calls.length)
+    return created(made)
   }
 
   return {
@@ -76,7 +99,7 @@ export function startZoho(): CrmStub {
     authorization: TOKEN,
     userAt: (index) => USERS[index % (USERS.length - 1)] ?? '',
     calls: () => calls,
-    repeats: 'unknown',
+    recordingIs: 'address',
     limited: [{ status: 429, body: { code: 'TOO_MANY_REQUESTS', status: 'error' } }],
     expired: { status: 401, body: { code: 'INVALID_TOKEN', status: 'error', message: 'invalid oauth token' } },
     passing: [{ status: 500, body: { code: 'INTERNAL_ERROR', status: 'error' } }],

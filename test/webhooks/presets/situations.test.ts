@@ -2,11 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import { isOnlyOnRequest } from '../../../src/lib/event-kinds.ts'
 import { FLOW_PRESETS, presetByName } from '../../../src/webhooks/presets/catalog.ts'
-import { expectCalls, expectCards, usersOf } from '../../help/crm/check.ts'
+import { expectCalls, expectCards, expectRow, usersOf, usersOfRow } from '../../help/crm/check.ts'
 import { runPreset } from '../../help/crm/run-flow.ts'
 import type { CrmAnswer, CrmStub } from '../../help/crm/server.ts'
 import { SITUATIONS, type Situation, situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
+import { eventsOf, TABLE } from '../../help/crm/table.ts'
 import { scaled } from '../../help/seed.ts'
 
 const situations = new Map<string, Situation>()
@@ -30,21 +31,22 @@ type Play = {
   readonly name: string
   readonly situation: Situation
   readonly killedAfter?: ReadonlySet<number>
+  readonly users?: Readonly<Record<string, string>>
 }
 
-async function play({ stub, name, situation: { events }, killedAfter }: Play) {
+async function play({ stub, name, situation: { events }, killedAfter, users = usersOf(stub, events) }: Play) {
   const preset = presetByName(name)
   if (preset === undefined) throw new Error(`there is no preset ${name}`)
   const asked = new Set<string>(preset.events)
   const wanted = events.filter(({ name }) => !isOnlyOnRequest(name) || asked.has(name))
-  const parameters = { ...stub.parameters, users: usersOf(stub, events) }
+  const parameters = { ...stub.parameters, users }
   const run = { preset, parameters, webhookUrl: stub.url, events: wanted, authorization: stub.authorization }
   return await runPreset(killedAfter === undefined ? run : { ...run, killedAfter })
 }
 
-/** The fast lane plays a quarter of them. */
-const EVERY = Math.round(SITUATIONS.length / scaled(SITUATIONS.length))
-const PLAYED = SITUATIONS.filter((name, index) => name.includes('+') || index % EVERY === 0)
+/** Beside the table, every recording; the fast lane plays the table alone. */
+const OF_TABLE = new Set(TABLE.map(({ recording }) => recording))
+const PLAYED = scaled(4) < 4 ? [] : SITUATIONS.filter((name) => !OF_TABLE.has(name))
 
 /** Names that callers can have themselves shown with. */
 const HOSTILE = [
@@ -60,6 +62,25 @@ test('every preset has a stub', () =>
   expect([...new Set(STUBS.map(({ preset }) => preset))].sort()).toEqual(FLOW_PRESETS.map(({ name }) => name).sort()))
 
 describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as const))('%s', (_, name, start) => {
+  test.each(TABLE.map((row) => [row.title, row] as const))('%s', async (_, row) => {
+    const stub = start()
+    const recorded = situation(row.recording)
+    const users = usersOfRow(stub, row, recorded.events)
+    try {
+      const end = await play({
+        stub,
+        name,
+        situation: { name: row.title, events: eventsOf(row, recorded.events) },
+        users,
+      })
+      expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
+      expectRow(stub, row, users)
+      expectCards(stub, recorded, users)
+    } finally {
+      stub.stop()
+    }
+  })
+
   test.each(PLAYED)('%s', async (recording) => {
     const stub = start()
     try {
