@@ -39,7 +39,7 @@ function liftRequestLimit(): void {
 
 if (process.argv[2] === 'serve' || process.argv[2] === 'demo') liftRequestLimit()
 // The rest of the program is loaded only now, because the process that replaces itself does not need it.
-const { run } = await import('./cli/commands/program.ts')
+const { runCommandLine: run } = await import('./cli/commands/program.ts')
 const { flushStandardStreams } = await import('./lib/standard-streams.ts')
 const code = await run(process.argv.slice(2), stopSignal, process.exit)
 await flushStandardStreams(FLUSH_WITHIN_MS)

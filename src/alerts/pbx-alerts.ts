@@ -1,12 +1,12 @@
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, SECOND, steadyUs as systemSteadyUs } from '../lib/time.ts'
-import type { PbxStatus } from '../pbx/watch/supervisor.ts'
+import type { SupervisorStatus } from '../pbx/watch/supervisor.ts'
 import type { Store } from '../store/store.ts'
 import type { Alerts } from './alerts.ts'
 
 type PbxAlertOptions = {
-  readonly status: () => readonly Pick<PbxStatus, 'name' | 'state' | 'lastError'>[]
+  readonly status: () => readonly Pick<SupervisorStatus, 'name' | 'state' | 'lastError'>[]
   readonly alerts: Pick<Alerts, 'send'>
   readonly store: { readonly outages: Store['outages']; readonly pbxs: Pick<Store['pbxs'], 'pbxList'> }
   readonly log: Log

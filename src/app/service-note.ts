@@ -135,7 +135,7 @@ function removeIfPossible(path: string): void {
 }
 
 /** Returns settings that a service wrote as JSON; `undefined`: there are none, or those of another version. */
-export function readSettings(json: string | null): SettingsInForce | undefined {
+export function readNotedSettings(json: string | null): SettingsInForce | undefined {
   try {
     const settings: unknown = JSON.parse(json ?? 'null')
     return Value.Check(SettingsInForce, settings) ? settings : undefined

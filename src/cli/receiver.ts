@@ -10,8 +10,8 @@ export type ReceivedRequest = {
   readonly atMs: number
 }
 
-export type Answer = { readonly status: number; readonly text: string }
-const ACCEPTED: Answer = { status: 200, text: 'ok' }
+export type ReceiverAnswer = { readonly status: number; readonly text: string }
+const ACCEPTED: ReceiverAnswer = { status: 200, text: 'ok' }
 
 type Receiver = { readonly url: string; stop(): Promise<void> }
 
@@ -23,7 +23,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
  */
 export function startReceiver(
   { host, port }: { host: string; port: number },
-  onRequest: (received: ReceivedRequest) => Answer | undefined,
+  onRequest: (received: ReceivedRequest) => ReceiverAnswer | undefined,
 ): Receiver {
   const server = Bun.serve({
     hostname: host,

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import {
   type DownWebhook,
   lastErrorOf,
+  readNotedSettings,
   readServiceNote,
-  readSettings,
   type SettingsInForce,
 } from '../app/service-note.ts'
 import { stateOfNode } from '../cluster/node-state.ts'
@@ -50,7 +50,7 @@ function isHeld(folder: string): boolean {
 
 /** Returns the settings that all nodes have, with the URL of the first; `undefined` if they differ or are unknown. */
 function commonSettings(nodes: readonly { readonly settings: string | null }[]): SettingsInForce | undefined {
-  const [first, ...others] = nodes.map(({ settings }) => readSettings(settings))
+  const [first, ...others] = nodes.map(({ settings }) => readNotedSettings(settings))
   if (first === undefined) return undefined
   const isCommon = others.every((one) => one !== undefined && Bun.deepEquals({ ...one, url: first.url }, first))
   return isCommon ? first : undefined

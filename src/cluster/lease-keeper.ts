@@ -4,7 +4,7 @@ import type { LeaseKeeperOptions } from './member.ts'
 import { createMember } from './member.ts'
 import {
   accountLease,
-  kindOf,
+  leaseKindOf,
   MAINTENANCE_LEASE,
   newOwnershipListeners,
   type Ownership,
@@ -113,7 +113,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     },
     nodeId: member.id,
     counts() {
-      const kinds = member.leases().names().map(kindOf)
+      const kinds = member.leases().names().map(leaseKindOf)
       const count = (kind: string) => kinds.filter((one) => one === kind).length
       return { accounts: count('account'), pbxs: count('pbx') }
     },

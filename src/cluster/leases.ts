@@ -34,7 +34,7 @@ export type Leases = {
   termOf(name: string): string | undefined
   names(): readonly string[]
   /** Applies the answer to a heartbeat that was sent at `sentUs` or later. Returns the changes, and what to do next. */
-  heartbeatReceived(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): Plan
+  heartbeatReceived(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): LeasePlan
   /** Notes that a statement had no answer: the database may have failed over. */
   statementFailed(): void
   /** Notes that the database moved to another server: trust ends until a heartbeat succeeds there. */
@@ -53,7 +53,7 @@ export type Leases = {
   handedOver(leases: readonly Lease[]): void
 }
 
-export type Plan = {
+export type LeasePlan = {
   readonly gained: readonly string[]
   readonly lost: readonly string[]
   /** Nodes to declare dead. */
@@ -167,7 +167,7 @@ export function newLeases(options: LeasesOptions): Leases {
   }
 }
 
-type Judged = Pick<Plan, 'silent' | 'claims' | 'handOvers' | 'moreInUs'>
+type Judged = Pick<LeasePlan, 'silent' | 'claims' | 'handOvers' | 'moreInUs'>
 type Known = {
   readonly others: ReturnType<Silence['record']>
   readonly names: readonly string[]

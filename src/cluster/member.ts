@@ -3,8 +3,8 @@ import type { NowUs } from '../lib/time.ts'
 import { SECOND } from '../lib/time.ts'
 import type { ClusterStore, ClusterView, Lease, LeaseView } from '../store/operations/cluster.ts'
 
-import { type Leases, newLeases, type Plan } from './leases.ts'
-import { type EndOfWork, kindOf, MAINTENANCE_LEASE } from './ownership.ts'
+import { type LeasePlan, type Leases, newLeases } from './leases.ts'
+import { type EndOfWork, leaseKindOf, MAINTENANCE_LEASE } from './ownership.ts'
 
 type MemberOptions = LeaseKeeperOptions & {
   /** Notifies all parts that depend on ownership. */
@@ -118,7 +118,7 @@ export function createMember(options: MemberOptions) {
 }
 
 function leasesOf({ canWatch, homes, random = Math.random }: MemberOptions, nodeId: string): Leases {
-  const canOwn = (name: string) => kindOf(name) !== 'pbx' || canWatch(name.slice('pbx:'.length))
+  const canOwn = (name: string) => leaseKindOf(name) !== 'pbx' || canWatch(name.slice('pbx:'.length))
   return newLeases({ nodeId, canOwn, homes, newTerm: () => crypto.randomUUID(), random })
 }
 
@@ -150,7 +150,7 @@ async function resolveDoubt({ self, cluster }: Context): Promise<void> {
 }
 
 /** Sends a heartbeat. Returns the plan that follows, or `undefined` if this node was declared dead. */
-async function beat(context: Context): Promise<Plan | undefined> {
+async function beat(context: Context): Promise<LeasePlan | undefined> {
   const { self, cluster, version, pbxs, elapsedUs, notify, log } = context
   const { id, leases } = self
   await resolveDoubt(context)
@@ -190,7 +190,7 @@ async function beat(context: Context): Promise<Plan | undefined> {
 }
 
 /** Returns the microseconds until there is more to do, if known. */
-async function carryOut(context: Context, plan: Plan): Promise<number | undefined> {
+async function carryOut(context: Context, plan: LeasePlan): Promise<number | undefined> {
   const { self, cluster, handOvers, notify, log } = context
   const { id, leases } = self
   await handOvers.give(plan, leases)
@@ -209,7 +209,7 @@ async function carryOut(context: Context, plan: Plan): Promise<number | undefine
   return isAnyFreed ? 0 : plan.moreInUs
 }
 
-function handOver({ self, handOvers, notify, log }: Context, wanted: Plan['handOvers']): void {
+function handOver({ self, handOvers, notify, log }: Context, wanted: LeasePlan['handOvers']): void {
   const begun = wanted.flatMap(({ name, to }) => {
     const term = self.leases.termOf(name)
     return term !== undefined && self.leases.give(name) ? [{ name, term, to }] : []
@@ -272,7 +272,7 @@ function newHandOvers({ cluster, onReady }: HandOversOptions) {
      * Hands over the leases whose work has ended or that have no entry here, each to its next owner or heir. @throws
      * Fault `unavailable`.
      */
-    async give({ giving, heirs }: Pick<Plan, 'giving' | 'heirs'>, leases: Leases): Promise<void> {
+    async give({ giving, heirs }: Pick<LeasePlan, 'giving' | 'heirs'>, leases: Leases): Promise<void> {
       const ready = giving.filter(({ term }) => handing.get(term)?.isReady ?? true)
       const isGiven = new Set(giving.map(({ term }) => term))
       for (const [term, { isReady }] of handing) if (isReady && !isGiven.has(term)) handing.delete(term)

@@ -59,7 +59,7 @@ export const accountLease = (accountId: number): string => `account:${accountId}
 /** Returns the name of the lease of a PBX. */
 export const pbxLease = (name: string): string => `pbx:${name}`
 /** Returns the kind of a lease: `account`, `pbx` or `maintenance`. */
-export const kindOf = (name: string): string => name.split(':', 1)[0] ?? name
+export const leaseKindOf = (name: string): string => name.split(':', 1)[0] ?? name
 
 /** Returns a promise that resolves when all work for a lease has ended; it never rejects. */
 export type EndOfWork = (lease: string) => Promise<void>

@@ -1,5 +1,5 @@
 import { type Claim, type ClusterView, EVERY_PBX, type Lease, type LiveNode } from '../store/operations/cluster.ts'
-import { kindOf } from './ownership.ts'
+import { leaseKindOf } from './ownership.ts'
 
 /**
  * Decides which leases a node claims and hands over, so that all nodes have about as many of each kind. Pure. A node
@@ -53,7 +53,7 @@ export function newShares(options: SharesOptions) {
     /** Returns this node's claims to the free leases when `sharers` nodes share them. */
     claimsOf(view: ClusterView, own: readonly string[], { sharers, nowUs }: Sharing): Claim[] {
       const totals = countsOf(view.counts)
-      const mine = countsOf(own.map((name) => ({ kind: kindOf(name), count: 1 })))
+      const mine = countsOf(own.map((name) => ({ kind: leaseKindOf(name), count: 1 })))
       const claims: Claim[] = []
       const homeOf = homes()
       const owners = new Map(view.owners.map(({ name, node }) => [name, node]))
@@ -61,7 +61,7 @@ export function newShares(options: SharesOptions) {
       for (const { name, term: seenTerm } of homesFirst(shuffled(view.free, random))) {
         if (claims.length >= MAX_CLAIMS) break
         if (!canOwn(name)) continue
-        const kind = kindOf(name)
+        const kind = leaseKindOf(name)
         const has = mine.get(kind) ?? 0
         const host = owners.get(homeOf.get(name) ?? '')
         const isMore = host === undefined ? has >= Math.ceil((totals.get(kind) ?? 0) / sharers) : host !== nodeId
@@ -136,12 +136,12 @@ export function newShares(options: SharesOptions) {
 
 /** Sorts the leases of accounts first: their owners decide who gets the PBXs. */
 const homesFirst = <T extends { readonly name: string }>(leases: readonly T[]): T[] =>
-  leases.toSorted((one, other) => Number(kindOf(one.name) === 'pbx') - Number(kindOf(other.name) === 'pbx'))
+  leases.toSorted((one, other) => Number(leaseKindOf(one.name) === 'pbx') - Number(leaseKindOf(other.name) === 'pbx'))
 
 /** Counts the leases of some nodes, to find the node with the fewest. */
 function newLeast(view: ClusterView, nodes: readonly LiveNode[]) {
   const counts = new Map(view.counts.map(({ node, kind, count }) => [`${node} ${kind}`, count]))
-  const countOf = (node: string, name: string) => counts.get(`${node} ${kindOf(name)}`) ?? 0
+  const countOf = (node: string, name: string) => counts.get(`${node} ${leaseKindOf(name)}`) ?? 0
   return {
     countOf,
     /** Returns the node with the fewest leases of this kind among those that can own this one. */
@@ -153,15 +153,15 @@ function newLeast(view: ClusterView, nodes: readonly LiveNode[]) {
       return found
     },
     move(name: string, { from, to }: { readonly from: string; readonly to: string }): void {
-      counts.set(`${from} ${kindOf(name)}`, countOf(from, name) - 1)
-      counts.set(`${to} ${kindOf(name)}`, countOf(to, name) + 1)
+      counts.set(`${from} ${leaseKindOf(name)}`, countOf(from, name) - 1)
+      counts.set(`${to} ${leaseKindOf(name)}`, countOf(to, name) + 1)
     },
   }
 }
 
 /** Returns whether a node can own a lease: PBXs only if it knows them. */
 const canWatch = ({ pbxs }: LiveNode, lease: string): boolean =>
-  kindOf(lease) !== 'pbx' || pbxs.includes(EVERY_PBX) || pbxs.includes(lease.slice('pbx:'.length))
+  leaseKindOf(lease) !== 'pbx' || pbxs.includes(EVERY_PBX) || pbxs.includes(lease.slice('pbx:'.length))
 
 function countsOf(counts: readonly { readonly kind: string; readonly count: number }[]): Map<string, number> {
   const sums = new Map<string, number>()

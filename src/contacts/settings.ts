@@ -1,7 +1,7 @@
 import type { FieldError } from '../lib/fault.ts'
 import { joinSecrets, type Separated, separateSecrets } from '../webhooks/flows/flow-secrets.ts'
 import { authorizationOf, type NewFlow, STEP_DEFAULTS } from '../webhooks/flows/model.ts'
-import { flowOfPreset, presetOf, secretParametersOf } from '../webhooks/options/flow-option.ts'
+import { flowOfPreset, flowPresetOf, secretParametersOf } from '../webhooks/options/flow-option.ts'
 import { flowErrors } from '../webhooks/options/flow-rules.ts'
 import { hasCredentials } from '../webhooks/options/header-rules.ts'
 import { objectOf } from '../webhooks/options/untrusted-object.ts'
@@ -67,7 +67,7 @@ const present = (fields: Readonly<Record<string, unknown>>) =>
 const pathOf = (path: string): string => path.replace(/^(\/flow)?(\/steps\/0)?/, '')
 
 function presetErrors(name: string, url: unknown, parameters: unknown): FieldError[] {
-  const preset = presetOf(name)
+  const preset = flowPresetOf(name)
   if (preset === undefined) return [{ path: '/preset', message: 'is no preset of this version' }]
   if (preset.lookup === null) return [{ path: '/preset', message: 'has no look-up' }]
   const errors: FieldError[] = []
@@ -201,7 +201,7 @@ type OfPreset = {
 }
 
 function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): LookUp | undefined {
-  const preset = presetOf(settings.preset)
+  const preset = flowPresetOf(settings.preset)
   const url = settings.url ?? webhook?.url
   if (preset === undefined || preset.lookup === null || url === undefined) return undefined
   const given = settings.url === undefined ? (webhook?.parameters ?? {}) : (whole.parameters ?? {})

@@ -207,7 +207,7 @@ const list = (value = '') =>
     .filter(Boolean)
 
 /** Returns the kind of a PBX. */
-export const kindOf = ({ protocol }: Pick<PbxSource, 'protocol'>): PbxKind => PBX_PROTOCOLS[protocol].kind
+export const pbxKindOf = ({ protocol }: Pick<PbxSource, 'protocol'>): PbxKind => PBX_PROTOCOLS[protocol].kind
 
 /** A PBX with the URL that names it. */
 export type GivenPbx = PbxSource & { readonly url: string }

@@ -1,5 +1,5 @@
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
-import { PRESET_NAMES, type PresetName, presetOf } from '../webhooks/options/body-presets.ts'
+import { bodyPresetOf, PRESET_NAMES, type PresetName } from '../webhooks/options/body-presets.ts'
 import { type CatalogPart, catalogHtml, escapedHtml } from './catalog-page.ts'
 import { ALL_EXAMPLES, EXAMPLES } from './examples.ts'
 
@@ -35,7 +35,7 @@ export const bodyCatalogPage = (): string => catalogHtml('Request bodies', BODIE
 
 /** Returns the options that choose a preset, and the body that it makes of one event. */
 export function presetExample(name: PresetName): { body: object; contentType: string; text: string } {
-  const { contentType, parameters, render } = presetOf(name)
+  const { contentType, parameters, render } = bodyPresetOf(name)
   const given = Object.fromEntries(Object.keys(parameters).map((key) => [key, EXAMPLE_PARAMETERS[key] ?? '']))
   const example = EXAMPLES.find(({ data }) => data.name === EVENT)
   const text = example === undefined ? '' : render(example, given)
@@ -44,7 +44,7 @@ export function presetExample(name: PresetName): { body: object; contentType: st
 }
 
 function presetPart(name: PresetName): CatalogPart {
-  const { summary, documentation } = presetOf(name)
+  const { summary, documentation } = bodyPresetOf(name)
   const { body, contentType, text } = presetExample(name)
   const source = documentation === undefined ? '' : ` As documented at <a href="${documentation}">${documentation}</a>.`
   return {

@@ -1,5 +1,5 @@
-import { type Leases, newLeases, type Plan } from '../../src/cluster/leases.ts'
-import { kindOf } from '../../src/cluster/ownership.ts'
+import { type LeasePlan, type Leases, newLeases } from '../../src/cluster/leases.ts'
+import { leaseKindOf } from '../../src/cluster/ownership.ts'
 import type { Claim, ClusterView } from '../../src/store/operations/cluster.ts'
 import type { Random } from './random.ts'
 
@@ -132,7 +132,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
     const rows = [...leases].map(([name, { node, term }]) => ({ name, node, term }))
     const counts: { node: string | null; kind: string; count: number }[] = []
     for (const row of rows) {
-      const [node, kind] = [isFree(row) ? null : row.node, kindOf(row.name)]
+      const [node, kind] = [isFree(row) ? null : row.node, leaseKindOf(row.name)]
       const count = counts.find((one) => one.node === node && one.kind === kind)
       if (count === undefined) counts.push({ node, kind, count: 1 })
       else count.count += 1
@@ -189,7 +189,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
     )
   }
 
-  function carryOut(node: FakeNode, plan: Plan, done: (soonerUs?: number) => void): void {
+  function carryOut(node: FakeNode, plan: LeasePlan, done: (soonerUs?: number) => void): void {
     const { id, leases } = node
     const todo: ((next: () => void) => void)[] = []
     for (const silent of plan.silent)
@@ -290,7 +290,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
     const owners = nodes.filter((node) => node.leases.holds(name) && node.leases.isTrusted(localUs(node)))
     if (owners.length !== 1) return `${name} has ${owners.length} owners after a quiet time`
   }
-  const shares = nodes.map(({ leases }) => leases.names().filter((name) => kindOf(name) === 'account').length)
+  const shares = nodes.map(({ leases }) => leases.names().filter((name) => leaseKindOf(name) === 'account').length)
   if (Math.max(...shares) - Math.min(...shares) > 1) return `accounts are shared out as ${shares.join(', ')}`
   return undefined
 }

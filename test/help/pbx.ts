@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Signal } from '../../src/calls/signal.ts'
-import { kindOf, parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { parsePbxUrl, pbxKindOf } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
 import { amiDialect } from '../../src/pbx/ami/protocol.ts'
 import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
@@ -81,7 +81,7 @@ export function watchPbx(
       },
     },
     startSession:
-      kindOf(parsed.pbx) === 'asterisk' ? sessionsOf(amiDialect, () => ami) : sessionsOf(eslDialect, () => esl),
+      pbxKindOf(parsed.pbx) === 'asterisk' ? sessionsOf(amiDialect, () => ami) : sessionsOf(eslDialect, () => esl),
     feed(signals) {
       for (const signal of signals) {
         if (signal.kind === 'connected') entries.push({ kind: 'connected', first: signal.first, boot: signal.boot })

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
-import { type Recording, recordingOf } from '../../src/pbx/recorded/recording.ts'
+import { type PbxRecording, recordingOf } from '../../src/pbx/recorded/recording.ts'
 import { FIXTURES, readExpectedFile, readRecording } from './recording.ts'
 
 /** Recordings of real PBXs as those of many customers on one PBX: with ids of their own, and the customer's name in each channel. */
@@ -62,7 +62,7 @@ export function endsMs(kind: Kind, customers: readonly Customer[]): ReadonlyMap<
 }
 
 /** Returns the recordings of all customers as one, played at once. */
-export function recordingOfAll(kind: Kind, customers: readonly Customer[]): Recording {
+export function recordingOfAll(kind: Kind, customers: readonly Customer[]): PbxRecording {
   const ordered = framesOfAll(kind, customers).toSorted((a, b) => a.atMs - b.atMs)
   const head = Buffer.from(kind === 'asterisk' ? GREETING : ESL_GREETING)
   let offset = head.length
@@ -79,7 +79,7 @@ export function recordingOfAll(kind: Kind, customers: readonly Customer[]): Reco
  * Returns when the first channel of such a recording is hung up: each customer has a call up then.
  * @throws if one has none.
  */
-export function firstHangupMs({ bytes, cameMs }: Recording, customers: readonly Customer[]): number {
+export function firstHangupMs({ bytes, cameMs }: PbxRecording, customers: readonly Customer[]): number {
   const without = new Set(customers.map(({ name }) => name))
   let end = 0
   for (const frame of bytes.toString('latin1').split('\r\n\r\n')) {

@@ -5,7 +5,7 @@ import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { isWanted } from '../../src/pbx/ami/events.ts'
 import { createAmiStates } from '../../src/pbx/ami/states.ts'
 import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
-import { createEslStates, type Row } from '../../src/pbx/esl/states.ts'
+import { createEslStates, type ListedRow } from '../../src/pbx/esl/states.ts'
 import type { StateSignal } from '../../src/states/signal.ts'
 import { createRig, phone, type Rig, SECOND, type Step, trunk } from './board/rig.ts'
 
@@ -103,8 +103,8 @@ test('an Asterisk', () => {
   ])
 })
 
-const row = (fields: Readonly<Record<string, string>>): Row => new Map(Object.entries(fields))
-const user = (name: string): Row => row({ userid: name, domain: 'pbx.example' })
+const row = (fields: Readonly<Record<string, string>>): ListedRow => new Map(Object.entries(fields))
+const user = (name: string): ListedRow => row({ userid: name, domain: 'pbx.example' })
 
 test('a FreeSWITCH', () => {
   const rig = createRig()

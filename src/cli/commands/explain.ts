@@ -6,7 +6,7 @@ import { type TenantRule, tenantsOf } from '../../lib/pbx-url.ts'
 import { harmless, newPaint, type Paint, printableJson } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { lineOf, SETTING } from '../../pbx/endpoints/endpoint-summary.ts'
-import { type Recording, readRecording } from '../../pbx/recorded/recording.ts'
+import { type PbxRecording, readRecording } from '../../pbx/recorded/recording.ts'
 import { type Explained, type Explanation, explain } from '../../pbx/tools/explain.ts'
 import { sentenceOf } from '../event-sentence.ts'
 import { jsonOption, list } from '../options.ts'
@@ -53,7 +53,7 @@ export function explainCommand(pbx: Command): void {
     })
 }
 
-function tenantsGiven(text: string | undefined, kind: Recording['kind']): TenantRule | undefined {
+function tenantsGiven(text: string | undefined, kind: PbxRecording['kind']): TenantRule | undefined {
   const tenants = tenantsOf(text, kind)
   if (typeof tenants === 'string') throw wrongUsage(`--tenants: it ${tenants}`)
   return tenants
@@ -65,7 +65,7 @@ function namesOf(paths: readonly string[]): readonly string[] {
   return new Set(names).size === names.length ? names : paths
 }
 
-function read(file: string): Recording {
+function read(file: string): PbxRecording {
   try {
     return readRecording(file)
   } catch (cause) {
@@ -73,7 +73,12 @@ function read(file: string): Recording {
   }
 }
 
-function report(names: readonly string[], explanation: Explanation, kind: Recording['kind'], paint: Paint): string[] {
+function report(
+  names: readonly string[],
+  explanation: Explanation,
+  kind: PbxRecording['kind'],
+  paint: Paint,
+): string[] {
   const calls = Map.groupBy(explanation.explained, ({ event }) => event.callId)
   return [
     ...[...calls.values()].flatMap((events, index) => [
@@ -116,7 +121,7 @@ function jsonOf({ event, atMs, cause, reason }: Explained, names: readonly strin
 function summary(
   names: readonly string[],
   { explained, files, withoutTenant, open, endpoints }: Explanation,
-  kind: Recording['kind'],
+  kind: PbxRecording['kind'],
   calls: number,
 ): string[] {
   const { title, protocol } = PBX_FACTS[kind]

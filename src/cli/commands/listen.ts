@@ -6,7 +6,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { readEvent } from '../event-sentence.ts'
 import { jsonOption } from '../options.ts'
 import { print, printError, printJson } from '../print.ts'
-import { type Answer, faultOf, type ReceivedRequest, startReceiver } from '../receiver.ts'
+import { faultOf, type ReceivedRequest, type ReceiverAnswer, startReceiver } from '../receiver.ts'
 import { requestLine, type SignatureVerdict } from '../request-line.ts'
 
 type Flags = { port: string; host: string; secret?: string; answer?: string; json?: boolean }
@@ -61,7 +61,7 @@ function hints(secret: string | undefined): string[] {
 }
 
 /** Returns the response of a careful receiver: it refuses a wrong signature, so that one can see the retries. */
-function answerOf(asked: number | undefined, verdict: SignatureVerdict): Answer | undefined {
+function answerOf(asked: number | undefined, verdict: SignatureVerdict): ReceiverAnswer | undefined {
   if (asked !== undefined) return { status: asked, text: 'as configured' }
   return verdict.kind === 'wrong' ? { status: 401, text: verdict.why } : undefined
 }

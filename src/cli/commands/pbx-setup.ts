@@ -15,7 +15,7 @@ import { print } from '../print.ts'
 import { deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
 import { customersCsv, findFusionPbx, readDomains } from '../setup/fusionpbx.ts'
 import { isWritable, type Machine, thisMachine } from '../setup/machine.ts'
-import { type FoundPbx, findPbxs, type Plan, planFor, SERVICE_USER } from '../setup/plan.ts'
+import { type FoundPbx, findPbxs, planFor, SERVICE_USER, type SetupPlan } from '../setup/plan.ts'
 
 type Flags = {
   data: string
@@ -133,7 +133,10 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
 /** How long the check watches events: the lines are new, so most likely no call is up. */
 const CHECK_MS = 2_000
 
-function describe({ found, changes, reload, url, notes, joins }: Plan, { name, data, databaseUrl }: Flags): string {
+function describe(
+  { found, changes, reload, url, notes, joins }: SetupPlan,
+  { name, data, databaseUrl }: Flags,
+): string {
   const files = changes.flatMap(({ path, before, lines }) => [
     `${path} (${before === null ? 'a new file' : 'at its end; what is in it stays'}):`,
     ...lines.map((line) => `  + ${line.replace(/^(secret = ).*|("password" value=").*(")/, '$1$2***$3')}`),
@@ -157,7 +160,7 @@ function describe({ found, changes, reload, url, notes, joins }: Plan, { name, d
 const shellLine = (command: readonly string[]): string =>
   command.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word}"`)).join(' ')
 
-function joinCommands({ joins }: Plan): string[][] {
+function joinCommands({ joins }: SetupPlan): string[][] {
   if (joins === null) return []
   const join = ['usermod', '-aG', joins.group, joins.user]
   // A running service gets the right of its new group at its next start.

@@ -8,7 +8,7 @@ import { harmless } from '../../lib/terminal-text.ts'
 import { parseDuration } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
-import { startRecording } from '../../pbx/tools/record.ts'
+import { recordConnection } from '../../pbx/tools/record.ts'
 import { startReplay } from '../../pbx/tools/replay/replay.ts'
 import { accountsIn, type StoreFlags, whereItExists } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
@@ -87,7 +87,7 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
     .action(async (one: string, other: string | undefined, { mask = false, name }: RecordFlags) => {
       if (other === undefined && one.includes('://')) throw wrongUsage('FILE is missing: pbx record URL FILE')
       const [url, file] = other === undefined ? [undefined, one] : [one, other]
-      const record = startRecording(await given(url, name), file, { isAnonymized: mask })
+      const record = recordConnection(await given(url, name), file, { isAnonymized: mask })
       void stopped().then(record.stop)
       const problem = await record.ended
       print(`${record.bytes()} bytes recorded in ${file}`)

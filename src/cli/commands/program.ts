@@ -64,7 +64,7 @@ export function commandLine(stopped: () => Promise<void>, end: EndProcess = () =
  * Runs a command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage. `end` ends the process at once,
  * after an error that nothing has caught.
  */
-export async function run(
+export async function runCommandLine(
   args: readonly string[],
   stopped: () => Promise<void>,
   end: EndProcess = () => {},

@@ -13,7 +13,7 @@ import { oneLine } from '../../lib/terminal-text.ts'
 import { nowUs } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { ALL_EXAMPLES } from '../../openapi/examples.ts'
-import { type Recording, readRecording } from '../../pbx/recorded/recording.ts'
+import { type PbxRecording, readRecording } from '../../pbx/recorded/recording.ts'
 import { explain } from '../../pbx/tools/explain.ts'
 import { spellingOf } from '../../store/account-spelling.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
@@ -435,7 +435,7 @@ function eventsOfRecording(file: string, account: string) {
   }))
 }
 
-function recordingIn(file: string): Recording {
+function recordingIn(file: string): PbxRecording {
   try {
     return readRecording(file)
   } catch (cause) {

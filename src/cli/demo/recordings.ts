@@ -1,5 +1,5 @@
 import type { EventKind } from '../../lib/event-kinds.ts'
-import { type Recording, recordingOf } from '../../pbx/recorded/recording.ts'
+import { type PbxRecording, recordingOf } from '../../pbx/recorded/recording.ts'
 import ringGroup from './ring-group.ami' with { type: 'text' }
 import ringGroupTiming from './ring-group.timing' with { type: 'text' }
 import transfer from './transfer.esl' with { type: 'text' }
@@ -10,7 +10,7 @@ export type Played = {
   /** The name of the PBX in the demo. */
   readonly pbx: string
   readonly title: string
-  readonly recording: Recording
+  readonly recording: PbxRecording
   readonly expected: readonly EventKind[]
 }
 

@@ -13,7 +13,7 @@ import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
 import { reach } from './reach.ts'
-import { diagnoseStore, type ListedWebhook, type StoredPbx } from './store.ts'
+import { type DiagnosedWebhook, diagnoseStore, type StoredPbx } from './store.ts'
 
 /**
  * Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for
@@ -131,7 +131,7 @@ async function diagnosePbxs(pbxs: readonly Watched[], { isServed, accountOf }: K
 const aboutWebhook = (account: string): string => (account === 'default' ? 'webhook' : `webhook of ${account}`)
 
 /** MQTT would go past a proxy for HTTP. */
-const throughProxy = ({ account, target }: ListedWebhook): Diagnosis =>
+const throughProxy = ({ account, target }: DiagnosedWebhook): Diagnosis =>
   wrong(
     aboutWebhook(account),
     `${target.logged}: MQTT is not sent through --proxy`,
@@ -146,7 +146,7 @@ function checkByHand({ broker, host, url }: Target): string {
   return `mosquitto_pub -h ${broker.host.hostname} -p ${broker.port}${tls} -t test -m test   on this machine; check ${host}, the user and password, and the certificate`
 }
 
-async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonly ListedWebhook[]) {
+async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonly DiagnosedWebhook[]) {
   const parsed = parseAllowList(allowNets)
   const allow = 'allow' in parsed ? parsed.allow : []
   if (proxy !== undefined)

@@ -23,11 +23,11 @@ import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 export type StoredPbx = PbxSource & Pick<PbxRecord, 'origin'>
 
 /** A webhook of the lists. `isReportedDown`: a diagnosis states already that the running service cannot reach it. */
-export type ListedWebhook = { readonly account: string; readonly target: Target; readonly isReportedDown: boolean }
+export type DiagnosedWebhook = { readonly account: string; readonly target: Target; readonly isReportedDown: boolean }
 
 export type StoreFound = {
   readonly diagnoses: Diagnosis[]
-  readonly webhooks: readonly ListedWebhook[]
+  readonly webhooks: readonly DiagnosedWebhook[]
   readonly newestEventMs: number | undefined
   /** The PBXs of the store, with the PBXs of the service's settings. */
   readonly pbxs: readonly StoredPbx[]

@@ -17,7 +17,7 @@ import { Value } from '@sinclair/typebox/value'
 import { Fault } from '../../lib/fault.ts'
 import type { Machine } from './machine.ts'
 import { ASTERISK_COMMENT, withoutOwnLines } from './own-block.ts'
-import { FILES, type FileChange, type Plan, RELOADS, SERVICE_USER } from './plan.ts'
+import { FILES, type FileChange, RELOADS, SERVICE_USER, type SetupPlan } from './plan.ts'
 
 /** What was done for a PBX, so that it can be undone. It has no secret. */
 const SetupRecord = Type.Object({
@@ -69,7 +69,7 @@ function isReload([program, ...args]: readonly string[], folder: string): boolea
 }
 
 /** Writes what is going to be done, together with what an earlier setup did. */
-export function writeRecord(plan: Plan, name: string, earlier: SetupRecord | undefined): void {
+export function writeRecord(plan: SetupPlan, name: string, earlier: SetupRecord | undefined): void {
   const { folder } = plan.found
   const known = new Map(earlier?.files.map((file) => [file.path, file]))
   for (const { path, before } of plan.changes) if (!known.has(path)) known.set(path, { path, isNew: before === null })

@@ -18,7 +18,7 @@ export type FileChange = {
   readonly lines: readonly string[]
 }
 
-export type Plan = {
+export type SetupPlan = {
   readonly found: FoundPbx
   readonly changes: readonly FileChange[]
   /** The group that the service's user has to join to read recordings. */
@@ -92,14 +92,14 @@ type Wanted = {
 }
 
 /** Returns what has to be done for a PBX, or why it cannot. */
-export const planFor = (machine: Machine, found: FoundPbx, wanted: Wanted): Plan | Refusal =>
+export const planFor = (machine: Machine, found: FoundPbx, wanted: Wanted): SetupPlan | Refusal =>
   found.distribution === 'FreeSWITCH' || found.distribution === 'FusionPBX'
     ? planFreeSwitch(machine, found, wanted)
     : planAsterisk(machine, found, wanted)
 
 const MONITOR = '/var/spool/asterisk/monitor'
 
-function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): Plan | Refusal {
+function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupPlan | Refusal {
   const { folder, distribution } = found
   const isManaged = distribution !== 'Asterisk'
   const main = machine.read(`${folder}/manager.conf`) ?? ''
@@ -173,7 +173,7 @@ function sectionsOf(text: string, name: string): [key: string, value: string][] 
 const FREESWITCH_RECORDINGS = '/var/lib/freeswitch/recordings'
 const DEFAULT_PASSWORD = 'ClueCon'
 
-function planFreeSwitch(machine: Machine, found: FoundPbx, wanted: Wanted): Plan | Refusal {
+function planFreeSwitch(machine: Machine, found: FoundPbx, wanted: Wanted): SetupPlan | Refusal {
   const { folder, distribution } = found
   const path = `${folder}/${EVENT_SOCKET}`
   const before = machine.read(path) ?? null
@@ -248,7 +248,7 @@ const eventSocketOf = (
 `
 
 /** The service's user may have to join the group that owns the recordings. */
-function joinsOf(machine: Machine, { serviceUser }: Wanted, recordings: string | undefined): Plan['joins'] {
+function joinsOf(machine: Machine, { serviceUser }: Wanted, recordings: string | undefined): SetupPlan['joins'] {
   if (recordings === undefined || !machine.hasUser(serviceUser) || machine.mayRead(serviceUser, recordings)) return null
   const group = machine.groupOf(recordings)
   // Its group gives no right either, or everything.

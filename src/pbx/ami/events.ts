@@ -170,7 +170,7 @@ const ROWS: Readonly<Record<string, Shape>> = {
   CoreShowChannel: { channels: [''], holds: ['ActionID', 'Duration'], next: { ApplicationData: 'Duration' } },
 }
 
-export type CallEvent = keyof typeof CALL_EVENTS
+export type AmiCallEvent = keyof typeof CALL_EVENTS
 
 /** The events that show states of phones, trunks, agents and queues. */
 export type StateEvent = keyof typeof STATE_EVENTS | 'QueueCallerJoin' | 'QueueCallerLeave'

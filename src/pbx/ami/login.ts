@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { Login } from '../connection/protocol.ts'
+import type { LoginOutcome } from '../connection/protocol.ts'
 import type { Actions, AmiReply } from './actions.ts'
 import { EVENT_CLASSES } from './events.ts'
 
@@ -8,7 +8,7 @@ import { EVENT_CLASSES } from './events.ts'
  * Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the classes of
  * the wanted events. `greeting` returns the first line of the connection. An Asterisk that is too old is refused.
  */
-export async function logIn(source: PbxSource, actions: Actions, greeting: () => string): Promise<Login> {
+export async function logIn(source: PbxSource, actions: Actions, greeting: () => string): Promise<LoginOutcome> {
   const challenge = await actions.send({ Action: 'Challenge', AuthType: 'MD5' })
   if (challenge.kind === 'unanswered') return { kind: 'lost', reason: challenge.message }
   if (isTooOld(greeting())) return { kind: 'refused', reason: `${TOO_OLD} (${greeting()})` }

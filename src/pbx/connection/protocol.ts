@@ -17,7 +17,7 @@ export type SessionEnd = { readonly kind: 'lost' | 'shutdown' | 'refused' | 'sto
 export type PbxRun = { readonly id: string; readonly startedUs: number | null }
 
 /** The outcome of a login. `refused`: it would be refused again, and might be noticed by what bans addresses. */
-export type Login = { readonly kind: 'in' } | { readonly kind: 'refused' | 'lost'; readonly reason: string }
+export type LoginOutcome = { readonly kind: 'in' } | { readonly kind: 'refused' | 'lost'; readonly reason: string }
 
 /** The meaning of a frame for the session. */
 export type Received =
@@ -41,7 +41,7 @@ export type Protocol<Frame> = {
   /** Takes a frame as it arrives, without waiting for anything: replies are handed to the requests that await them. */
   receive(frame: Frame, arrivedUs: number): Received
   /** Logs in and subscribes. */
-  logIn(): Promise<Login>
+  logIn(): Promise<LoginOutcome>
   /** Returns the run of the PBX, `null` if it is unknown. */
   identifyRun(last: PbxRun | null): Promise<PbxRun | null>
   /** Requests the list of channels and puts it into the inbox; resolves with whether it was complete. */

@@ -41,7 +41,7 @@ type SessionOptions<Frame> = {
 }
 
 /** Starts a session with a PBX of one kind. */
-export type StartSession = (source: PbxSource, options: Omit<SessionOptions<never>, 'translator'>) => Session
+export type StartSession = (source: PbxSource, options: Omit<SessionOptions<never>, 'translator'>) => PbxSession
 
 type DialectOf<Frame> = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs) => Dialect<Frame>
 /** Makes the translator of one connection: its state belongs to that connection. */
@@ -57,7 +57,7 @@ export const sessionsOf =
     })
 
 /** One connection to a PBX, from connecting to its end. */
-export type Session = {
+export type PbxSession = {
   readonly ended: Promise<SessionEnd>
   /** Requests a snapshot: there is reason to doubt what is known. */
   resync(): void
@@ -76,7 +76,7 @@ type Connection<Frame> = ConnectionParts<Frame> & {
 const RELEASE_MS = 50
 
 /** Connects to a PBX and follows it until the connection is over. */
-function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): Session {
+function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): PbxSession {
   const { name: pbx, timeouts, intake, endpoints, stateFeed, log, isAnyMissing, counts, nowUs } = options
   const ending = createEnding()
   const socket = openSocket(dialect.address, timeouts.connectMs)

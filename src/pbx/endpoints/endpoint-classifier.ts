@@ -41,11 +41,11 @@ export type Seen = {
 export type ContextUse = { readonly extensions: number; readonly trunks: number }
 
 /** Patterns of names, with or without the technology: `*` matches anything, `?` for one character. */
-export type Settings = { readonly trunks: readonly string[]; readonly extensions: readonly string[] }
+export type EndpointSettings = { readonly trunks: readonly string[]; readonly extensions: readonly string[] }
 
 /** The evidence beside the endpoint itself. */
 export type Surroundings = {
-  readonly settings: Settings
+  readonly settings: EndpointSettings
   readonly usersOf: (context: string) => ContextUse
   /**
    * The PBX lists its extensions, and some have called or been called: a context that none of them uses is evidence.
@@ -70,14 +70,19 @@ export type Reason =
   | 'none'
 
 /** `null`: there is no evidence. */
-export type Verdict = { readonly kind: EndpointKind | null; readonly reason: Reason }
+export type EndpointVerdict = { readonly kind: EndpointKind | null; readonly reason: Reason }
 
-const UNDECIDED: Verdict = { kind: null, reason: 'none' }
-const extension = (reason: Reason): Verdict => ({ kind: 'extension', reason })
-const trunk = (reason: Reason): Verdict => ({ kind: 'trunk', reason })
+const UNDECIDED: EndpointVerdict = { kind: null, reason: 'none' }
+const extension = (reason: Reason): EndpointVerdict => ({ kind: 'extension', reason })
+const trunk = (reason: Reason): EndpointVerdict => ({ kind: 'trunk', reason })
 
 /** Returns the kind by settings, configuration or proof: by evidence that does not depend on other endpoints. */
-export function classifyAlone(name: string, configured: Configured, seen: Seen, settings: Settings): Verdict {
+export function classifyAlone(
+  name: string,
+  configured: Configured,
+  seen: Seen,
+  settings: EndpointSettings,
+): EndpointVerdict {
   const set = bySetting(name, configured.number ?? seen.number ?? '', settings)
   if (set !== null) return { kind: set, reason: 'setting' }
   if (configured.registers === true) return trunk('registers')
@@ -89,7 +94,7 @@ export function classifyAlone(name: string, configured: Configured, seen: Seen, 
 }
 
 /** Returns what an endpoint is, from all that is known. */
-export function classify(name: string, configured: Configured, seen: Seen, around: Surroundings): Verdict {
+export function classify(name: string, configured: Configured, seen: Seen, around: Surroundings): EndpointVerdict {
   const sure = classifyAlone(name, configured, seen, around.settings)
   if (sure.kind !== null) return sure
   const context = configured.context ?? seen.context ?? ''
@@ -108,7 +113,7 @@ export function classify(name: string, configured: Configured, seen: Seen, aroun
  * Returns the kind that the operator gives an endpoint; who names the extensions alone means that the rest are
  * trunks.
  */
-export function bySetting(name: string, number: string, { trunks, extensions }: Settings): EndpointKind | null {
+export function bySetting(name: string, number: string, { trunks, extensions }: EndpointSettings): EndpointKind | null {
   const isNamed = (pattern: string): boolean => matches(pattern, name) || matches(pattern, bareName(name))
   if (trunks.some(isNamed)) return 'trunk'
   if (extensions.some((pattern) => isNamed(pattern) || matches(pattern, number))) return 'extension'

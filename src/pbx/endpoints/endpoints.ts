@@ -7,10 +7,10 @@ import {
   classify,
   classifyAlone,
   type EndpointKind,
+  type EndpointSettings,
+  type EndpointVerdict,
   isShortNumber,
   type Seen,
-  type Settings,
-  type Verdict,
 } from './endpoint-classifier.ts'
 import { cleanText } from './sanitize.ts'
 
@@ -42,7 +42,7 @@ export type KnownEndpoint = {
   readonly name: string
   readonly number: string | null
   readonly display: string | null
-} & Verdict
+} & EndpointVerdict
 
 /** The caller, as its channel shows it. */
 type Caller = {
@@ -113,7 +113,7 @@ const NOTHING: Configured = {}
 const UNSEEN: Seen = {}
 
 /** Returns the endpoints of one PBX, with the knowledge of an earlier process if there is any. */
-export function createEndpoints(settings: Settings, saved?: SavedEndpoints): Endpoints {
+export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoints): Endpoints {
   const evidence = createEvidence(settings, saved)
   const { note, configuredOf, seenOf, verdictOf } = evidence
   const undecided = new Set<string>()
@@ -192,11 +192,11 @@ type Evidence = Pick<
   note(name: string, change: Seen): void
   configuredOf(name: string): Configured
   seenOf(name: string): Seen
-  verdictOf(name: string): Verdict
+  verdictOf(name: string): EndpointVerdict
   names(): ReadonlySet<string>
 }
 
-function createEvidence(settings: Settings, saved: SavedEndpoints | undefined): Evidence {
+function createEvidence(settings: EndpointSettings, saved: SavedEndpoints | undefined): Evidence {
   let inventory = indexed(saved?.inventory ?? null)
   const seen = new Map<string, Seen>(Object.entries(saved?.seen ?? {}))
   let isUnanswered = saved?.isUnanswered === true
@@ -210,7 +210,7 @@ function createEvidence(settings: Settings, saved: SavedEndpoints | undefined): 
     return { ...configured, listed: configured.listed ?? 'mailbox', name: configured.name ?? fullName }
   }
   const seenOf = (name: string): Seen => seen.get(name) ?? UNSEEN
-  const surely = (name: string, what: Seen): Verdict => classifyAlone(name, configuredOf(name), what, settings)
+  const surely = (name: string, what: Seen): EndpointVerdict => classifyAlone(name, configuredOf(name), what, settings)
   const recount = (): void => {
     contexts = newContextCount()
     for (const [name, what] of seen) contexts.add(what, surely(name, what), 1)
@@ -285,7 +285,7 @@ function newContextCount() {
   let extensions = 0
   return {
     /** `by`: 1 for one that comes, -1 for one that goes. */
-    add({ context = '' }: Seen, { kind }: Verdict, by: 1 | -1): void {
+    add({ context = '' }: Seen, { kind }: EndpointVerdict, by: 1 | -1): void {
       if (context === '' || kind === null) return
       const use = uses.get(context) ?? { extensions: 0, trunks: 0 }
       use[kind === 'extension' ? 'extensions' : 'trunks'] += by

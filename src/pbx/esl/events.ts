@@ -66,7 +66,7 @@ export const changesQueues = (command: string, argument: string): boolean =>
   command === 'callcenter_config' &&
   /^\s*(?:tier\s+(?:add|del|reload)|queue\s+(?:load|unload|reload)|agent\s+(?:add|del|reload))\b/i.test(argument)
 
-export type CallEvent = keyof typeof CALL_EVENTS
+export type EslCallEvent = keyof typeof CALL_EVENTS
 export type Subclass = keyof typeof SUBCLASSES
 
 const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))

@@ -1,15 +1,15 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { Login } from '../connection/protocol.ts'
+import type { LoginOutcome } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
 import { SUBSCRIPTION } from './events.ts'
 
-const CLOSED: Login = { kind: 'lost', reason: 'the connection is closed' }
+const CLOSED: LoginOutcome = { kind: 'lost', reason: 'the connection is closed' }
 
 /**
  * Awaits the greeting, logs in, and subscribes to the wanted events. A user (`userauth`) may see less than the
  * password alone does.
  */
-export async function logIn(source: PbxSource, commands: Commands, greetingMs: number): Promise<Login> {
+export async function logIn(source: PbxSource, commands: Commands, greetingMs: number): Promise<LoginOutcome> {
   const command = source.user === '' ? `auth ${source.secret}` : `userauth ${source.user}:${source.secret}`
   if (/[\r\n\0]/.test(command)) return { kind: 'refused', reason: 'the user or the password holds a line end' }
   if (!(await commands.greeting(greetingMs)))

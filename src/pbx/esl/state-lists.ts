@@ -4,7 +4,7 @@ import type { StateFeed } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
 import { profilesOf, table } from './inventory.ts'
 import { listRows } from './list-rows.ts'
-import type { EslStates, Gateway, Registration, Row } from './states.ts'
+import type { EslStates, Gateway, ListedRow, Registration } from './states.ts'
 
 type ListRequest = {
   readonly commands: Commands
@@ -60,7 +60,7 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
   end('queues', tiers !== undefined)
 }
 
-const rowOf = (row: Readonly<Record<string, string>>): Row => new Map(Object.entries(row))
+const rowOf = (row: Readonly<Record<string, string>>): ListedRow => new Map(Object.entries(row))
 
 /** Returns the registrations in the output of `sofia status profile NAME reg`: a block of lines for each. */
 function registrationsOf(text: string): Registration[] {

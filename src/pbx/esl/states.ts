@@ -11,17 +11,20 @@ export type EslStates = {
   signals(event: EslEvent, arrivedUs: number): StateSignal[]
   /** Notes that lists are requested: what happens from now on is newer than they are. */
   beginLists(): void
-  users(rows: readonly Row[], atUs: number): StateSignal[]
+  users(rows: readonly ListedRow[], atUs: number): StateSignal[]
   gateways(gateways: readonly Gateway[], atUs: number): StateSignal[]
   registrations(rows: readonly Registration[], atUs: number): StateSignal[]
   /** Takes the legs that are up: what phones do follows from them. */
-  legs(rows: readonly Row[], atUs: number): StateSignal[]
-  agents(lists: { queues: readonly Row[]; agents: readonly Row[]; tiers: readonly Row[] }, atUs: number): StateSignal[]
-  callers(rows: readonly Row[], atUs: number): StateSignal[]
+  legs(rows: readonly ListedRow[], atUs: number): StateSignal[]
+  agents(
+    lists: { queues: readonly ListedRow[]; agents: readonly ListedRow[]; tiers: readonly ListedRow[] },
+    atUs: number,
+  ): StateSignal[]
+  callers(rows: readonly ListedRow[], atUs: number): StateSignal[]
 }
 
 /** A row of a table, by the names of its columns. */
-export type Row = ReadonlyMap<string, string>
+export type ListedRow = ReadonlyMap<string, string>
 /** A gateway of `sofia xmlstatus gateway`. */
 export type Gateway = {
   readonly name: string

@@ -1,7 +1,7 @@
-import type { Recording, Step } from './recording.ts'
+import type { PbxRecording, RecordedStep } from './recording.ts'
 
 /** One client of a replayed PBX, as its persona sees it. */
-export type Client = {
+export type ReplayClient = {
   write(text: string): void
   close(): void
   /** It is ready: events may begin. */
@@ -13,7 +13,7 @@ export type Client = {
 /** How one client is answered, and which events it asked for. */
 export type Conversation = {
   data(chunk: Uint8Array): void
-  wants(step: Step): boolean
+  wants(step: RecordedStep): boolean
   stop(): void
 }
 
@@ -23,10 +23,10 @@ export type Conversation = {
  */
 export type Persona = {
   /** Takes up a recording. The next one of a row goes on with the PBX of the last, if it is the same run of it. */
-  load(recording: Recording): { readonly steps: readonly Step[]; readonly beginMs: number }
+  load(recording: PbxRecording): { readonly steps: readonly RecordedStep[]; readonly beginMs: number }
   /** This step happens now. */
-  see(step: Step): void
+  see(step: RecordedStep): void
   /** Whether nothing is up at this moment of the recording. */
   isQuiet(): boolean
-  meet(client: Client): Conversation
+  meet(client: ReplayClient): Conversation
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { PBX_FACTS, PBX_KINDS, type PbxKind } from '../../lib/pbx-kinds.ts'
 
 /** The bytes of one connection to a PBX, and when they came. */
-export type Recording = {
+export type PbxRecording = {
   readonly kind: PbxKind
   readonly bytes: Buffer
   /** When the byte before this offset came, in milliseconds of the recording. */
@@ -14,7 +14,7 @@ export type Recording = {
 type Piece = { readonly offset: number; readonly atMs: number }
 
 /** Reads `FILE`, and `FILE`'s `.timing` (a line a chunk: byte offset first, milliseconds last) if there is one. */
-export function readRecording(path: string): Recording {
+export function readRecording(path: string): PbxRecording {
   const bytes = readFileSync(path)
   const kind = kindOfRecording(bytes.subarray(0, 64), path)
   const timing = timingPath(path)
@@ -28,7 +28,7 @@ function kindOfRecording(head: Buffer, path: string): PbxKind {
 }
 
 /** Returns a recording from its bytes and the text of its `.timing`, which may be empty: then all arrived at once. */
-export function recordingOf(kind: Recording['kind'], bytes: Buffer, timing: string): Recording {
+export function recordingOf(kind: PbxRecording['kind'], bytes: Buffer, timing: string): PbxRecording {
   const pieces = readTiming(timing)
   return {
     kind,
@@ -64,4 +64,4 @@ function readTiming(text: string): Piece[] {
 }
 
 /** One event of a recording, as it was on the wire; `name` is the event's. */
-export type Step = { readonly bytes: Buffer; readonly atMs: number; readonly name: string }
+export type RecordedStep = { readonly bytes: Buffer; readonly atMs: number; readonly name: string }

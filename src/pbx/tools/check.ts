@@ -1,4 +1,4 @@
-import { kindOf, type PbxSource } from '../../lib/pbx-url.ts'
+import { type PbxSource, pbxKindOf } from '../../lib/pbx-url.ts'
 import { checkRecordings } from '../../recordings/check-recordings.ts'
 import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import type { Find, Finding } from '../connection/finding.ts'
@@ -25,7 +25,7 @@ export async function checkPbx(
   const findings: Finding[] = []
   const find: Find = (level, text, line) => void findings.push({ level, text, ...(line === undefined ? {} : { line }) })
   const tenants = new Set<string>()
-  const problem = await KINDS[kindOf(source)].check(source, listenMs, { find, tenants })
+  const problem = await KINDS[pbxKindOf(source)].check(source, listenMs, { find, tenants })
   if (problem === undefined && source.tenants !== undefined)
     findings.push(...judgeTenants(source.tenants, tenants, accountOf))
   if (problem !== undefined) find('missing', problem)

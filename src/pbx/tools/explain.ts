@@ -8,7 +8,7 @@ import { anyTenants } from '../connection/call-owners.ts'
 import { createEndpoints, type KnownEndpoint } from '../endpoints/endpoints.ts'
 import { KINDS } from '../kinds.ts'
 import type { FileRead } from '../recorded/recorded-events.ts'
-import type { Recording } from '../recorded/recording.ts'
+import type { PbxRecording } from '../recorded/recording.ts'
 
 /** A raw event of a recording: where it is, and which. */
 type Cause = {
@@ -65,7 +65,7 @@ const MAX_TICKS = 100_000
  * connection to the same PBX, which comes as soon as the one before is lost. Times count from the beginning of the
  * first. Pure.
  */
-export function explain(recordings: readonly Recording[], options: ExplainOptions): Explanation {
+export function explain(recordings: readonly PbxRecording[], options: ExplainOptions): Explanation {
   let ids = 0
   const endpoints = createEndpoints(options)
   const tracker = trackerOf(options, () => `id-${++ids}`)
@@ -93,7 +93,7 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
     for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= atUs && ticks < MAX_TICKS; ticks++)
       feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs }, true)
   }
-  function connection(recording: Recording, file: number): FileRead {
+  function connection(recording: PbxRecording, file: number): FileRead {
     const reader = KINDS[recording.kind].readRecorded(options, endpoints)
     const lines = newLineCount(recording.bytes)
     const beganUs = lastUs
@@ -124,7 +124,7 @@ function trackerOf({ pbx, tenants }: ExplainOptions, newId: () => string) {
   return { ...newTracker(pbx, null, newId), tenants: anyTenants(tenants) }
 }
 
-function piecesOf({ bytes, pieces }: Recording): { bytes: Buffer; atMs: number }[] {
+function piecesOf({ bytes, pieces }: PbxRecording): { bytes: Buffer; atMs: number }[] {
   if (pieces.length === 0) return [{ bytes, atMs: 0 }]
   return pieces.map(({ offset, atMs }, index) => ({ bytes: bytes.subarray(offset, pieces[index + 1]?.offset), atMs }))
 }

@@ -1,7 +1,7 @@
 import { createWriteStream, openSync, rmSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { Fault } from '../../lib/fault.ts'
-import { kindOf, type PbxSource } from '../../lib/pbx-url.ts'
+import { type PbxSource, pbxKindOf } from '../../lib/pbx-url.ts'
 import { watchLiveness } from '../connection/liveness.ts'
 import { addressOf, openSocket, type PbxSocket } from '../connection/socket.ts'
 import { TIMEOUTS } from '../connection/timeouts.ts'
@@ -25,12 +25,12 @@ type Recorder = {
  * milliseconds` for each piece. If nothing arrives there are no files.
  * @throws Fault when a file exists already or cannot be made: then nothing was connected.
  */
-export function startRecording(source: PbxSource, path: string, { isAnonymized = false } = {}): Recorder {
+export function recordConnection(source: PbxSource, path: string, { isAnonymized = false } = {}): Recorder {
   const ending = Promise.withResolvers<string | undefined>()
   const output = createOutput(path, ending.resolve)
   const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const wire = { write: socket.write, lost: ending.resolve }
-  const talk = KINDS[kindOf(source)].talk(source, wire)
+  const talk = KINDS[pbxKindOf(source)].talk(source, wire)
   const anonymize = isAnonymized ? createAnonymizer(crypto.randomUUID()) : undefined
   const pieces = createPieces((text) => output.write(Buffer.from(anonymize?.(text) ?? text, 'latin1')))
 

@@ -1,5 +1,5 @@
 import { Fault } from '../../lib/fault.ts'
-import { kindOf, type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import { type PbxSource, parsePbxUrl, pbxKindOf } from '../../lib/pbx-url.ts'
 import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
@@ -189,6 +189,6 @@ export function isSameAddress({ url }: Pick<PbxRecord, 'url'>, source: PbxSource
   const parsed = url === null ? undefined : parsePbxUrl(url)
   if (parsed === undefined || 'wrong' in parsed) return false
   const { pbx } = parsed
-  const isSameHost = kindOf(pbx) === kindOf(source) && pbx.host === source.host
+  const isSameHost = pbxKindOf(pbx) === pbxKindOf(source) && pbx.host === source.host
   return isSameHost && (pbx.port === source.port || pbx.protocol !== source.protocol)
 }

@@ -2,19 +2,19 @@ import { backoff } from '../../lib/backoff.ts'
 import type { Log } from '../../lib/log.ts'
 import { isLoopbackHost } from '../../lib/loopback-host.ts'
 import { PBX_FACTS, type PbxKind } from '../../lib/pbx-kinds.ts'
-import { kindOf, type PbxSource } from '../../lib/pbx-url.ts'
+import { type PbxSource, pbxKindOf } from '../../lib/pbx-url.ts'
 import { createPauses } from '../../lib/periodic.ts'
 import { type NowUs, nowUs as systemNowUs } from '../../lib/time.ts'
 import type { PbxCounts } from '../connection/frame-reader.ts'
 import type { Intake } from '../connection/inbox.ts'
 import type { PbxRun, SessionEnd, StateFeed } from '../connection/protocol.ts'
-import type { Feed, Session, StartSession } from '../connection/session.ts'
+import type { Feed, PbxSession, StartSession } from '../connection/session.ts'
 import { TIMEOUTS, type Timeouts } from '../connection/timeouts.ts'
 import { KINDS } from '../kinds.ts'
 import type { EndpointMemory } from './endpoint-memory.ts'
 import type { PBX_STATES } from './model.ts'
 
-export type PbxStatus = Readonly<PbxCounts> & {
+export type SupervisorStatus = Readonly<PbxCounts> & {
   readonly name: string
   /** The owner of its calls; on a PBX with several accounts of those that show no customer. */
   readonly account: string | null
@@ -61,7 +61,7 @@ type Backoff = {
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, stableMs: 60_000, refusedMs: 60_000 }
 
 export type Supervisor = {
-  status(): PbxStatus
+  status(): SupervisorStatus
   /** Ends the connection and makes a new one, with a new snapshot: something was missed. */
   reconnect(): void
   /** Counts a signal that was left out since the tracker failed at it, and requests a snapshot. */
@@ -80,14 +80,14 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const rate = startRate(() => counts.events)
   const pauses = createPauses()
   const nextWaitMs = createBackoff(timeouts, options.random ?? Math.random)
-  let state: PbxStatus['state'] = 'connecting'
+  let state: SupervisorStatus['state'] = 'connecting'
   let sinceUs = nowUs()
   let lastError: string | null = null
   let isFirst = options.isFirst ?? true
   let isStopped = false
-  let session: Session | undefined
+  let session: PbxSession | undefined
 
-  const enter = (next: PbxStatus['state']): void => {
+  const enter = (next: SupervisorStatus['state']): void => {
     if (next !== state) sinceUs = nowUs()
     state = next
   }
@@ -119,7 +119,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     status: () => ({
       name: source.name,
       account: source.account,
-      kind: kindOf(source),
+      kind: pbxKindOf(source),
       state,
       sinceUs,
       lastError,
@@ -142,7 +142,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 }
 
 function warnOfDefaultSecret(source: PbxSource, log: Log): void {
-  const { title, ...facts } = PBX_FACTS[kindOf(source)]
+  const { title, ...facts } = PBX_FACTS[pbxKindOf(source)]
   const isDefault = 'defaultSecret' in facts && source.secret === facts.defaultSecret
   if (isDefault && !isLoopbackHost(source.host))
     log.warn({ pbx: source.name }, `${title} has its default password, which everybody knows: change it`)
@@ -156,9 +156,9 @@ type ForSession = {
   readonly onUp: (run: PbxRun | null) => void
 }
 
-function openSession(options: SupervisorOptions, forSession: ForSession): Session {
+function openSession(options: SupervisorOptions, forSession: ForSession): PbxSession {
   const { source, memory, feed, stateFeed, isAnyMissing, intake = { waiting: 0 }, log } = options
-  const { startSession = KINDS[kindOf(source)].startSession } = options
+  const { startSession = KINDS[pbxKindOf(source)].startSession } = options
   return startSession(source, {
     ...forSession,
     name: source.name,

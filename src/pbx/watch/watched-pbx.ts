@@ -6,7 +6,7 @@ import type { ContactDirectory } from '../../contacts/directory.ts'
 import type { Clock } from '../../deliveries/policy/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import { PBX_FACTS } from '../../lib/pbx-kinds.ts'
-import { kindOf, type PbxSource } from '../../lib/pbx-url.ts'
+import { type PbxSource, pbxKindOf } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Present } from '../../states/board/subject.ts'
 import { startStateIngest } from '../../states/ingest/state-ingest.ts'
@@ -18,7 +18,7 @@ import type { KnownEndpoint } from '../endpoints/endpoints.ts'
 import { startEndpointMemory } from './endpoint-memory.ts'
 import type { PbxList } from './pbx-list.ts'
 import { endpointEntriesOf, stateOwners } from './state-owners.ts'
-import { type PbxStatus, type Supervisor, startSupervisor } from './supervisor.ts'
+import { type Supervisor, type SupervisorStatus, startSupervisor } from './supervisor.ts'
 
 export type WatchOptions = {
   readonly store: Store
@@ -38,7 +38,7 @@ export type WatchOptions = {
   readonly recordingUrl?: UrlOf | undefined
 }
 
-export type WatchedStatus = PbxStatus & {
+export type WatchedStatus = SupervisorStatus & {
   /** How many calls began that are nobody's. */
   readonly callsWithoutAccount: number
   /** Calls that were ended as `unknown` because too many were up. */
@@ -72,7 +72,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
   const owners = ownersOf(source, pbxs.accounts)
   const withoutAccount = newCallsWithoutAccount(source.name, log)
   let supervisor: Supervisor | undefined
-  let last: PbxStatus | undefined
+  let last: SupervisorStatus | undefined
   let isFirst = true
   const memory = await startEndpointMemory({ calls: store.calls, ownership }, source, log)
   const ingest = await startIngest({
@@ -101,7 +101,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     ownership,
     pbx: source.name,
     accountIdOf: pbxs.accounts.get,
-    endpoints: PBX_FACTS[kindOf(source)].statesNameEndpoints
+    endpoints: PBX_FACTS[pbxKindOf(source)].statesNameEndpoints
       ? () => undefined
       : endpointEntriesOf(memory.endpoints, source.tenants !== undefined),
     onStored,

@@ -561,7 +561,7 @@ const LISTS_OF: Readonly<Record<Present['kind'], readonly StateList[]>> = {
 }
 
 /** Returns what is to be told now, in order for each subject, and when to ask again on the steady clock. */
-export function takeChanges(
+export function takeStateChanges(
   board: Board,
   { nowUs, steadyUs }: { readonly nowUs: number; readonly steadyUs: number },
 ): { changes: Change[]; wakeSteadyUs: number | null } {

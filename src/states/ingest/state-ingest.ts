@@ -8,7 +8,7 @@ import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
 import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import { NO_FACTS } from '../../store/subscription.ts'
-import { applyState, type BoardOptions, newBoard, presentOf, takeChanges, takeUnstored } from '../board/board.ts'
+import { applyState, type BoardOptions, newBoard, presentOf, takeStateChanges, takeUnstored } from '../board/board.ts'
 import type { Change, Present } from '../board/subject.ts'
 import type { EndpointEntry, StateSignal } from '../signal.ts'
 import { readSubject, subjectRow } from './stored-subject.ts'
@@ -92,7 +92,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   /** Takes what is due by now, and plans to look again. */
   function take(): void {
     clearTimeout(timer)
-    const { changes: due, wakeSteadyUs } = takeChanges(board, { nowUs: nowUs(), steadyUs: steadyUs() })
+    const { changes: due, wakeSteadyUs } = takeStateChanges(board, { nowUs: nowUs(), steadyUs: steadyUs() })
     changes.push(...due)
     isUrgent ||= due.some(({ id }) => !unasked.has(callIdOf(id, pbx)))
     if (wakeSteadyUs !== null && !isStopped)

@@ -47,7 +47,7 @@ export type OperatorAct = {
 }
 
 /** A token to add for a user whose password was checked against `passwordHash`. */
-export type NewToken = {
+export type NewTokenRecord = {
   readonly userId: number
   readonly passwordHash: string
   readonly tokenHash: string
@@ -73,7 +73,7 @@ export type TokenRecord = {
   readonly lastUsedUs: number | null
 }
 
-export type PasswordChange = NewToken & { readonly newPasswordHash: string; readonly revokeOthers: boolean }
+export type PasswordChange = NewTokenRecord & { readonly newPasswordHash: string; readonly revokeOthers: boolean }
 
 export type AccountStore = {
   /**
@@ -98,7 +98,7 @@ export type AccountStore = {
   /** Deletes a user and its tokens. Returns false if there is no such user. */
   userDelete(email: string): Promise<boolean>
   /** Adds a token if the user's password has not changed since it was checked; else returns false. */
-  tokenAddIfPasswordUnchanged(token: NewToken): Promise<boolean>
+  tokenAddIfPasswordUnchanged(token: NewTokenRecord): Promise<boolean>
   /** Adds a named token; returns false if the token that asks for it was revoked meanwhile. */
   tokenAddNamed(token: NewNamedToken): Promise<boolean>
   /** Returns the tokens of a user, the last used first, at most `limit`. */

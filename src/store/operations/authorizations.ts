@@ -63,7 +63,7 @@ export type RenewalFailed = {
 }
 
 /** Since when the renewals of a webhook are refused. */
-export type AuthorizationProblem = { readonly url: string; readonly message: string; readonly sinceUs: number }
+export type AuthorizationProblemRecord = { readonly url: string; readonly message: string; readonly sinceUs: number }
 
 /**
  * A token of settings that are not saved, or no longer. It becomes that of its owner when they are saved: a refresh
@@ -94,5 +94,5 @@ export type AuthorizationStore = {
   /** Keeps the token of settings that are not saved, for a day. A `refreshToken` of `null` keeps the one before. */
   authorizationDraftStore(given: NewDraft): Promise<void>
   /** Returns the problems of an account's tokens, in the order of their URLs. */
-  authorizationProblemList(accountId: number): Promise<AuthorizationProblem[]>
+  authorizationProblemList(accountId: number): Promise<AuthorizationProblemRecord[]>
 }

@@ -54,7 +54,7 @@ export type AttemptStep = {
   readonly kept: readonly string[]
 }
 
-export type DeliveryDetail = DeliveryRow & { readonly body: string; readonly attempts: readonly AttemptRow[] }
+export type DeliveryDetailRow = DeliveryRow & { readonly body: string; readonly attempts: readonly AttemptRow[] }
 
 /** The matches in a part of the log, and the id from which the next part is read; `null` if this was the last part. */
 export type DeliveryPart = { readonly rows: readonly DeliveryRow[]; readonly nextId: number | null }
@@ -135,7 +135,7 @@ export type LogStore = {
    * Returns a delivery with its body and its attempts, the oldest first, or `undefined`. `accountId` `null`: whosever
    * it is.
    */
-  deliveryGet(accountId: number | null, id: number): Promise<DeliveryDetail | undefined>
+  deliveryGet(accountId: number | null, id: number): Promise<DeliveryDetailRow | undefined>
   /** Returns deliveries as they are now; ids that are unknown are left out. */
   deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most MAX_EVENTS_OF_CALL. */

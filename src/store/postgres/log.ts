@@ -1,7 +1,7 @@
 import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, stateNumber } from '../operations/delivery-state.ts'
 import {
-  type DeliveryDetail,
+  type DeliveryDetailRow,
   type DeliveryFilter,
   type DeliveryPart,
   type DeliveryRow,
@@ -141,7 +141,7 @@ async function firstFrom(query: Query, atUs: number): Promise<number> {
   return low * DELIVERIES_PER_EVENT
 }
 
-async function readDelivery(read: Query, accountId: number | null, id: number): Promise<DeliveryDetail | undefined> {
+async function readDelivery(read: Query, accountId: number | null, id: number): Promise<DeliveryDetailRow | undefined> {
   const [row] = await read<Row & { body: string }>(
     `SELECT ${COLUMNS}, e.body FROM deliveries d ${JOINED}
      WHERE d.id = $1 AND e.account_id = coalesce($2, e.account_id)`,

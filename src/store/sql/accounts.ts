@@ -3,7 +3,7 @@ import { spellingOf } from '../account-spelling.ts'
 import type {
   AccountRecord,
   AccountStore,
-  NewToken,
+  NewTokenRecord,
   NewUser,
   OperatorAct,
   PasswordChange,
@@ -41,7 +41,7 @@ function* createUser({
 const isPassword = (userId: number, passwordHash: string): Work<boolean> =>
   exists(sql`SELECT 1 FROM users WHERE id = ${userId} AND password_hash = ${passwordHash} ${forUpdate}`)
 
-function* addToken({ userId, passwordHash, tokenHash, client = null, atUs }: NewToken): Work<boolean> {
+function* addToken({ userId, passwordHash, tokenHash, client = null, atUs }: NewTokenRecord): Work<boolean> {
   if (!(yield* isPassword(userId, passwordHash))) return false
   yield* run(sql`
     INSERT INTO tokens (hash, user_id, client, created_at) VALUES (${tokenHash}, ${userId}, ${client}, ${atUs})`)

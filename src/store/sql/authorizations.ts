@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { SECOND } from '../../lib/time.ts'
 import type {
   AuthorizationOwner,
-  AuthorizationProblem,
+  AuthorizationProblemRecord,
   AuthorizationRecord,
   AuthorizationStore,
   NewDraft,
@@ -121,7 +121,7 @@ export const AUTHORIZATIONS: Declarations<AuthorizationStore> = {
   ),
   authorizationDraftStore: write(storeDraft, { isQuiet: true }),
   authorizationProblemList: read((accountId) =>
-    all<AuthorizationProblem>(sql`
+    all<AuthorizationProblemRecord>(sql`
       SELECT url, problem AS message, problem_since AS "sinceUs" FROM authorizations
       WHERE account_id = ${accountId} AND problem IS NOT NULL ORDER BY url`),
   ),

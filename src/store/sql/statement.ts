@@ -90,7 +90,7 @@ export function* exists(statement: SQL): Work<boolean> {
 }
 
 /** How an engine writes a value, and the parts that are its own. */
-export type Dialect<Bound> = {
+export type SqlDialect<Bound> = {
   readonly engine: 'sqlite' | 'postgres'
   /** Returns the place of the value with this number; the first is 1. */
   place(number: number): string
@@ -111,7 +111,7 @@ const escapeString = (): never => {
 }
 
 /** Returns a statement's text in a dialect, and its values in the order of their places. */
-export function compile<Bound>(statement: SQL, dialect: Dialect<Bound>): { text: string; values: Bound[] } {
+export function compile<Bound>(statement: SQL, dialect: SqlDialect<Bound>): { text: string; values: Bound[] } {
   const values: Bound[] = []
   const bind = (value: Bound): string => dialect.place(values.push(value))
   function escapeParam(_: number, value: unknown): string {

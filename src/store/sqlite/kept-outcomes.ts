@@ -6,8 +6,8 @@ import { holderOf } from './engine/folder-lock.ts'
 import { connect } from './engine/open.ts'
 import {
   deleteOutcomeJournal,
+  type JournalEntry,
   journalPath,
-  type Kept,
   type OutcomeJournal,
   openOutcomeJournal,
   readOutcomeJournal,
@@ -28,7 +28,7 @@ export type KeptOutcomes = {
   stop(): void
 }
 
-type OfBatch = { readonly bytes: ReturnType<typeof newOutcomeBytes>; readonly kept: Kept[] }
+type OfBatch = { readonly bytes: ReturnType<typeof newOutcomeBytes>; readonly kept: JournalEntry[] }
 
 /** Creates the kept outcomes of a process; without a journal none survives its end. */
 export function createKeptOutcomes(journal: OutcomeJournal | undefined): KeptOutcomes {

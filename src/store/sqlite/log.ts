@@ -3,7 +3,7 @@ import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, type DeliveryState, stateNumber } from '../operations/delivery-state.ts'
 
 import {
-  type DeliveryDetail,
+  type DeliveryDetailRow,
   type DeliveryFilter,
   type DeliveryPart,
   type DeliveryRow,
@@ -247,7 +247,7 @@ function firstFrom(tx: Tx, atUs: number): number {
   return low
 }
 
-function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDetail | undefined {
+function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDetailRow | undefined {
   const row = prepared<Row & { body: string }, [number, number | null]>(
     tx,
     `SELECT ${COLUMNS}, e.body ${JOINED} WHERE d.id = ? AND e.account_id = ifnull(?, e.account_id)`,

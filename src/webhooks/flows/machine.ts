@@ -1,3 +1,4 @@
+import { valueAt } from '../../lib/json-pointer.ts'
 import { type Keep, type Kept, type KeptValue, MAX_KEPT_BYTES, type Rule, type Step, type Verdict } from './model.ts'
 
 /**
@@ -54,13 +55,13 @@ export function progressAfter(
 }
 
 /** The answer to a step's request. `json`: its body, `undefined` if it is no JSON or longer than can be read. */
-export type Answer = { readonly status: number; readonly json: unknown }
+export type StepAnswer = { readonly status: number; readonly json: unknown }
 
 /** What an answer means: the verdict, the values to keep, and the rule that decided, if one did. */
 export type Judgement = { readonly verdict: Verdict; readonly kept: Kept; readonly rule: Rule | undefined }
 
 /** Returns what an answer means for a step. `mayRenew`: there is an authorization, not renewed for this request yet. */
-export function judge(step: Pick<Step, 'when' | 'keep'>, answer: Answer, mayRenew: boolean): Judgement {
+export function judge(step: Pick<Step, 'when' | 'keep'>, answer: StepAnswer, mayRenew: boolean): Judgement {
   const rule = step.when.find((one) => matches(one, answer))
   const wanted =
     rule?.then ?? (answer.status >= 200 && answer.status < 300 ? 'done' : answer.status === 401 ? 'renew' : 'retry')
@@ -72,7 +73,7 @@ export function judge(step: Pick<Step, 'when' | 'keep'>, answer: Answer, mayRene
   return { verdict, kept, rule }
 }
 
-function matches({ status, pointer, values }: Rule, answer: Answer): boolean {
+function matches({ status, pointer, values }: Rule, answer: StepAnswer): boolean {
   if (status !== undefined && !matchesStatus(status, answer.status)) return false
   if (pointer === undefined) return true
   const found = valueAt(answer.json, pointer)
@@ -103,17 +104,3 @@ const isKeepable = (value: unknown): value is KeptValue =>
   (typeof value === 'string' && Buffer.byteLength(value) <= MAX_KEPT_BYTES && value.isWellFormed()) ||
   typeof value === 'number' ||
   typeof value === 'boolean'
-
-/** Returns the value at a JSON pointer (RFC 6901), `undefined` if there is none. */
-export function valueAt(json: unknown, pointer: string): unknown {
-  if (pointer === '') return json
-  let value = json
-  for (const part of pointer.slice(1).split('/')) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof value !== 'object' || value === null) return undefined
-    if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(key)) return undefined
-    if (!Object.hasOwn(value, key)) return undefined
-    value = (value as Readonly<Record<string, unknown>>)[key]
-  }
-  return value
-}

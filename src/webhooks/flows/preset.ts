@@ -39,7 +39,7 @@ type PresetLookup = PresetRequest & {
  * How the preset lists the users of the CRM: `items` is a pointer to an array, the others are within an element. The
  * name is all parts of `name` that there are.
  */
-export type PresetDirectory = PresetRequest & {
+export type PresetDirectoryRequest = PresetRequest & {
   readonly items: string
   readonly id: string
   readonly name: readonly string[]
@@ -64,7 +64,7 @@ export type Preset = {
   /** The pages of the vendor's documentation. */
   readonly sources: readonly string[]
   readonly lookup: PresetLookup | null
-  readonly directory: PresetDirectory | null
+  readonly directory: PresetDirectoryRequest | null
   /** A request that changes nothing and shows that key and URL are right. */
   readonly check: PresetRequest | null
 }

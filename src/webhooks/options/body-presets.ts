@@ -80,7 +80,7 @@ export type PresetName = keyof typeof PRESETS
 // Object.keys forgets which keys there are.
 export const PRESET_NAMES = Object.keys(PRESETS) as unknown as readonly [PresetName, ...PresetName[]]
 /** Returns a preset by its name. */
-export const presetOf = (name: PresetName): Preset => PRESETS[name]
+export const bodyPresetOf = (name: PresetName): Preset => PRESETS[name]
 
 /** https://github.com/cloudevents/spec: structured mode; `source` is a path. */
 function cloudEvent({ time, data }: EventView): string {

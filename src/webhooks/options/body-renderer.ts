@@ -1,6 +1,6 @@
 import type { BodyOption } from '../../store/operations/webhooks.ts'
 import type { Rendering, RenderRequest, TemplateRenderer } from '../templates/renderer.ts'
-import { type PresetName, presetOf } from './body-presets.ts'
+import { bodyPresetOf, type PresetName } from './body-presets.ts'
 import { viewOf } from './event-view.ts'
 
 /** A rendered body, or why rendering failed. An empty body is not sent. */
@@ -23,7 +23,7 @@ export function createBodyRenderer(
   { mustBeJson = false } = {},
 ): BodyRenderer {
   if ('preset' in body) {
-    const { contentType, render } = presetOf(body.preset as PresetName)
+    const { contentType, render } = bodyPresetOf(body.preset as PresetName)
     return (defaultBody) => ({ contentType, text: render(viewOf(defaultBody), body.parameters) })
   }
   const { contentType, template: text } = body

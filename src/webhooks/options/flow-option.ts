@@ -6,10 +6,10 @@ import { presetByName } from '../presets/catalog.ts'
 
 /** Returns the secret parameters of a flow's preset; none for a flow of steps. */
 export const secretParametersOf = ({ preset }: Pick<NewFlow, 'preset'>): SecretParameters =>
-  presetOf(preset)?.parameters.filter(({ type }) => type === 'secret') ?? []
+  flowPresetOf(preset)?.parameters.filter(({ type }) => type === 'secret') ?? []
 
 /** Returns the preset of a flow, if it has one. */
-export const presetOf = (name: string | undefined): Preset | undefined =>
+export const flowPresetOf = (name: string | undefined): Preset | undefined =>
   name === undefined ? undefined : presetByName(name)
 
 /** A flow that cannot be made: its preset is of another version of the program. */

@@ -1,7 +1,7 @@
 import { Value } from '@sinclair/typebox/value'
 import { errorsOf, INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
-import { PRESET_NAMES, type PresetName, presetOf } from './body-presets.ts'
+import { bodyPresetOf, PRESET_NAMES, type PresetName } from './body-presets.ts'
 import { flowErrors } from './flow-rules.ts'
 import { hasCredentials, headerErrors } from './header-rules.ts'
 import { NewWebhookOptions } from './model.ts'
@@ -42,10 +42,10 @@ export function bodyErrors(value: unknown): FieldError[] {
   if (template !== undefined) errors.push({ path: '/body/template', message: 'cannot stand beside a preset' })
   if (content_type !== undefined) errors.push({ path: '/body/content_type', message: 'is that of the preset' })
   if (!isPreset(preset)) return errors
-  const wanted = Object.keys(presetOf(preset).parameters)
+  const wanted = Object.keys(bodyPresetOf(preset).parameters)
   const given = Object.keys(objectOf(parameters))
   for (const name of wanted.filter((one) => !given.includes(one)))
-    errors.push({ path: `/body/parameters/${name}`, message: `is missing: ${presetOf(preset).parameters[name]}` })
+    errors.push({ path: `/body/parameters/${name}`, message: `is missing: ${bodyPresetOf(preset).parameters[name]}` })
   for (const name of given.filter((one) => !wanted.includes(one)))
     errors.push({ path: `/body/parameters/${name}`, message: `is not a parameter of ${preset}` })
   return errors

@@ -10,7 +10,7 @@ import { type Flow, flowOfSteps, type NewFlow, type StepEvent, stepOf } from '..
 import { createStepRenderer } from '../flows/step-renderer.ts'
 import type { TemplateRenderer } from '../templates/renderer.ts'
 import { createBodyRenderer, type RenderedBody } from './body-renderer.ts'
-import { presetOf, secretParametersOf } from './flow-option.ts'
+import { flowPresetOf, secretParametersOf } from './flow-option.ts'
 import { flowProblems } from './flow-trial.ts'
 import { pointerTo } from './header-rules.ts'
 import type { NewWebhookOptions, Preview, PreviewRequest, WebhookBody, WebhookOptions } from './model.ts'
@@ -93,7 +93,7 @@ export function createOptionsService({
       const flow = given === null ? undefined : separateSecrets(given, secretParametersOf(given))
       // The steps of a flow are joined to it before the list is read.
       if (!URL.canParse(url)) throw invalid([UNLISTED])
-      const needed = given === null ? [] : (presetOf(given.preset)?.events ?? [])
+      const needed = given === null ? [] : (flowPresetOf(given.preset)?.events ?? [])
       const options = recordOf(sent, flow, needed)
       if (options.body !== null) await tried(accountId, options.body)
       if (given?.steps !== undefined) await triedFlow(accountId, url, flowOfSteps(given))

@@ -1,13 +1,14 @@
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
+import { valueAt } from '../../lib/json-pointer.ts'
 import type { Store } from '../../store/store.ts'
 import type { TrialAuthorizer } from '../flows/authorizer.ts'
 import type { Exchange, Exchanged } from '../flows/exchange.ts'
 import { type PreviewedEvent, previewFlow } from '../flows/flow-preview.ts'
 import { joinSecrets, secretMask, separateSecrets } from '../flows/flow-secrets.ts'
-import { judge, valueAt } from '../flows/machine.ts'
+import { judge } from '../flows/machine.ts'
 import { type Flow, flowOfSteps, MAX_ANSWER_BYTES, type NewFlow, STEP_DEFAULTS } from '../flows/model.ts'
-import type { Preset, PresetDirectory, PresetRequest } from '../flows/preset.ts'
+import type { Preset, PresetDirectoryRequest, PresetRequest } from '../flows/preset.ts'
 import { createStepRenderer } from '../flows/step-renderer.ts'
 import { joinStepUrl } from '../flows/step-url.ts'
 import { flowOfPreset, secretParametersOf } from '../options/flow-option.ts'
@@ -291,7 +292,7 @@ function reasonOf({ status, failure, text }: Exchanged, json: unknown): string {
 }
 
 /** Returns the users of an answer. Over JSON-RPC the answer is in an envelope. */
-function usersIn(json: unknown, { items, id, name, extension }: PresetDirectory): ShownDirectory['users'] {
+function usersIn(json: unknown, { items, id, name, extension }: PresetDirectoryRequest): ShownDirectory['users'] {
   const body = valueAt(json, '/jsonrpc') === undefined ? json : valueAt(json, '/result')
   const list = valueAt(body, items)
   if (!Array.isArray(list)) return []

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Machine } from '../../../src/cli/setup/machine.ts'
 import { ASTERISK_COMMENT, withOwnLines, withoutOwnLines } from '../../../src/cli/setup/own-block.ts'
-import { findPbxs, type Plan, planFor } from '../../../src/cli/setup/plan.ts'
+import { findPbxs, planFor, type SetupPlan } from '../../../src/cli/setup/plan.ts'
 
 // Which PBX is on a machine, and what has to be done: from the files that each distribution has.
 
@@ -23,7 +23,7 @@ const machineOf = ({ files, folders = [], users = [], readable = [], group = 'as
 
 const WANTED = { name: 'office', user: 'hookswitch', secret: 'made', serviceUser: 'hookswitch', isUnusualFolder: false }
 
-function planned(given: Given, wanted: Partial<typeof WANTED> & { account?: string } = {}): Plan {
+function planned(given: Given, wanted: Partial<typeof WANTED> & { account?: string } = {}): SetupPlan {
   const machine = machineOf(given)
   const [found, ...others] = findPbxs(machine)
   if (found === undefined || others.length > 0) throw new Error(`${others.length} others`)

@@ -6,7 +6,7 @@ import type { EventKind } from '../../../src/lib/event-kinds.ts'
 import { newUuid } from '../../../src/lib/id.ts'
 import { nowUs } from '../../../src/lib/time.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
-import type { DeliveryDetail } from '../../../src/store/operations/log.ts'
+import type { DeliveryDetailRow } from '../../../src/store/operations/log.ts'
 import type { WebhookOptionsRecord } from '../../../src/store/operations/webhooks.ts'
 import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
 import type { Authorizer } from '../../../src/webhooks/flows/authorizer.ts'
@@ -84,13 +84,13 @@ export async function newFlowRig(options: FlowRigOptions = {}) {
       emitter.emit('stored', stored)
       return stored[0]?.deliveries[0]?.id ?? 0
     },
-    async delivery(id: number): Promise<DeliveryDetail> {
+    async delivery(id: number): Promise<DeliveryDetailRow> {
       const found = await store.log.deliveryGet(ACCOUNT, id)
       if (found === undefined) throw new Error(`there is no delivery ${id}`)
       return found
     },
     /** Waits for the end of a delivery. */
-    async ended(id: number): Promise<DeliveryDetail> {
+    async ended(id: number): Promise<DeliveryDetailRow> {
       for (;;) {
         const found = await store.log.deliveryGet(ACCOUNT, id)
         if (found !== undefined && found.state !== 'pending') return found

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { eventFromJson } from '../../../src/pbx/esl/event.ts'
-import { createEslStates, type Row } from '../../../src/pbx/esl/states.ts'
+import { createEslStates, type ListedRow } from '../../../src/pbx/esl/states.ts'
 import type { StateSignal } from '../../../src/states/signal.ts'
 
 // Events as a FreeSWITCH 1.10.12 sent them.
@@ -32,7 +32,7 @@ const leg = (name: string, direction: string) =>
     'Channel-Presence-ID': '1004@pbx.example',
   })
 
-const row = (fields: Readonly<Record<string, string>>): Row => new Map(Object.entries(fields))
+const row = (fields: Readonly<Record<string, string>>): ListedRow => new Map(Object.entries(fields))
 const USERS = [
   row({
     userid: '1004',

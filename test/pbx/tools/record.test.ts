@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parsePbxUrl } from '../../../src/lib/pbx-url.ts'
-import { startRecording } from '../../../src/pbx/tools/record.ts'
+import { recordConnection } from '../../../src/pbx/tools/record.ts'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { canMount, mountSmallDisk } from '../../help/disk.ts'
@@ -19,7 +19,7 @@ test.skipIf(!canMount)('a full disk ends a recording, and is the reason (needs t
   const parsed = parsePbxUrl(`esl://:secret@127.0.0.1:${replay.port}`)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
   const path = join(folder.path, 'office.esl')
-  const recorder = startRecording(parsed.pbx, path)
+  const recorder = recordConnection(parsed.pbx, path)
   expect(await recorder.ended).toStartWith(`cannot write ${path}: the disk is full`)
   // What was recorded before is whole.
   expect(recorder.bytes()).toBeGreaterThan(0)
@@ -33,6 +33,6 @@ test('a file that exists is not overwritten, and leaves no other behind', () => 
   writeFileSync(`${path}.timing`, '0 0\n')
   const parsed = parsePbxUrl('esl://:secret@127.0.0.1:1')
   if ('wrong' in parsed) throw new Error(parsed.wrong)
-  expect(() => startRecording(parsed.pbx, path)).toThrow(/office\.esl\.timing exists already: name another file/)
+  expect(() => recordConnection(parsed.pbx, path)).toThrow(/office\.esl\.timing exists already: name another file/)
   expect(existsSync(path)).toBe(false)
 })

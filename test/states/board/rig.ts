@@ -4,7 +4,7 @@ import {
   newBoard,
   presentOf,
   type StoredSubject,
-  takeChanges,
+  takeStateChanges,
 } from '../../../src/states/board/board.ts'
 import type { Present } from '../../../src/states/board/subject.ts'
 import type { EndpointEntry, StateSignal } from '../../../src/states/signal.ts'
@@ -51,7 +51,7 @@ export function createRig(options = OWN as Parameters<typeof newBoard>[0], store
   const board = newBoard(options, stored, clockUs)
   const told: Rig['told'] = []
   function take(): number | null {
-    const { changes, wakeSteadyUs } = takeChanges(board, { nowUs: START + clockUs, steadyUs: clockUs })
+    const { changes, wakeSteadyUs } = takeStateChanges(board, { nowUs: START + clockUs, steadyUs: clockUs })
     for (const { id, account, atUs, resync, told: state } of changes)
       told.push({ at: (atUs - START) / SECOND, resync, text: textOf(state), id, account })
     return wakeSteadyUs

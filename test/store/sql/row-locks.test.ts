@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import { ACCOUNTS } from '../../../src/store/sql/accounts.ts'
 import { ERASE } from '../../../src/store/sql/erase.ts'
 import { RETRIES } from '../../../src/store/sql/retries.ts'
-import { compile, type Dialect, type Row, type Work } from '../../../src/store/sql/statement.ts'
+import { compile, type Row, type SqlDialect, type Work } from '../../../src/store/sql/statement.ts'
 import { WEBHOOKS } from '../../../src/store/sql/webhooks.ts'
 
 /** What an operation has read must not change before its transaction ends: on Postgres its rows are locked. */
 
-const dialect = (engine: 'sqlite' | 'postgres'): Dialect<unknown> => ({
+const dialect = (engine: 'sqlite' | 'postgres'): SqlDialect<unknown> => ({
   engine,
   place: (number) => `$${number}`,
   value: (item) => item,

@@ -3,18 +3,18 @@ import { sql } from 'drizzle-orm'
 import {
   among,
   compile,
-  type Dialect,
   either,
   forShareOf,
   forUpdate,
   indexedBy,
   integers,
   onPostgres,
+  type SqlDialect,
   tableOf,
   texts,
 } from '../../../src/store/sql/statement.ts'
 
-const dialect = (engine: 'sqlite' | 'postgres'): Dialect<unknown> => ({
+const dialect = (engine: 'sqlite' | 'postgres'): SqlDialect<unknown> => ({
   engine,
   place: (number) => (engine === 'sqlite' ? '?' : `$${number}`),
   value: (item) => item,

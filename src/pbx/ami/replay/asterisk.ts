@@ -1,5 +1,5 @@
-import type { Client, Conversation, Persona } from '../../recorded/persona.ts'
-import type { Step } from '../../recorded/recording.ts'
+import type { Conversation, Persona, ReplayClient } from '../../recorded/persona.ts'
+import type { RecordedStep } from '../../recorded/recording.ts'
 import type { AmiFrame } from '../decoder.ts'
 import { type AmiConfigured, completeOf } from './inventory.ts'
 import { amiSteps, createAmiUp } from './snapshot.ts'
@@ -11,7 +11,7 @@ const CAPABLE = ['Status', 'CoreShowChannels', 'CoreStatus', 'BridgeList', 'Ping
 /** Returns an Asterisk that plays recordings. */
 export function createAsterisk(): Persona {
   const up = createAmiUp()
-  const frames = new WeakMap<Step, AmiFrame>()
+  const frames = new WeakMap<RecordedStep, AmiFrame>()
   let bootMs = Number.NaN
   let configured: AmiConfigured | undefined
   let startedAt = new Date()
@@ -40,12 +40,12 @@ type Fields = ReadonlyMap<string, string>
 
 type Played = {
   readonly up: ReturnType<typeof createAmiUp>
-  readonly frames: WeakMap<Step, AmiFrame>
+  readonly frames: WeakMap<RecordedStep, AmiFrame>
   readonly startedAt: () => Date
   readonly configured: () => AmiConfigured | undefined
 }
 
-function converse(client: Client, { up, frames, startedAt, configured }: Played): Conversation {
+function converse(client: ReplayClient, { up, frames, startedAt, configured }: Played): Conversation {
   let input = ''
   let classes: ReadonlySet<string> | undefined
   let loggedIn = false

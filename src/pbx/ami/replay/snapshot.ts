@@ -1,9 +1,9 @@
-import type { Recording, Step } from '../../recorded/recording.ts'
+import type { PbxRecording, RecordedStep } from '../../recorded/recording.ts'
 import { AmiDecoder, type AmiFrame } from '../decoder.ts'
 import { SNAPSHOT } from '../event-shapes.ts'
 import { type AmiConfigured, configuredOf } from './inventory.ts'
 
-type AmiStep = Step & { readonly frame: AmiFrame }
+type AmiStep = RecordedStep & { readonly frame: AmiFrame }
 
 type Loaded = {
   readonly steps: AmiStep[]
@@ -15,7 +15,7 @@ type Loaded = {
 }
 
 /** Returns the recording's events, without its greeting and the replies to its client. */
-export function amiSteps(recording: Recording): Loaded {
+export function amiSteps(recording: PbxRecording): Loaded {
   const { bytes, cameMs } = recording
   const frames = new AmiDecoder().push(bytes)
   const lists = new Set(frames.filter((frame) => frame.has('EventList')).map((frame) => frame.get('ActionID')))

@@ -4,7 +4,7 @@ import { createClockOffset } from '../../endpoints/clock-offset.ts'
 import { createEndpoints } from '../../endpoints/endpoints.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { readDialTargets } from '../dial-string.ts'
-import type { CallEvent } from '../events.ts'
+import type { AmiCallEvent } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import {
@@ -329,7 +329,7 @@ function hangupRequest(context: AmiContext, frame: AmiFrame, id: string): Channe
   return GIVES_UP.has(frame.get('Cause')) && !isRefused ? [{ kind: 'hangup_requested', id }] : []
 }
 
-const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
+const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   Newchannel: newChannel,
   Newstate: newstate,
   Newexten: newexten,

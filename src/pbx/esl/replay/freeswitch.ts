@@ -1,5 +1,5 @@
-import type { Client, Conversation, Persona } from '../../recorded/persona.ts'
-import type { Step } from '../../recorded/recording.ts'
+import type { Conversation, Persona, ReplayClient } from '../../recorded/persona.ts'
+import type { RecordedStep } from '../../recorded/recording.ts'
 import type { EslEvent } from '../decoder.ts'
 import { eslAnswerOf } from './inventory.ts'
 import { createEslUp, type EslStep, eslSteps } from './snapshot.ts'
@@ -9,7 +9,7 @@ const HEARTBEAT_MS = 20_000
 /** Returns a FreeSWITCH that plays recordings. */
 export function createFreeswitch(): Persona {
   const up = createEslUp()
-  const events = new WeakMap<Step, EslStep>()
+  const events = new WeakMap<RecordedStep, EslStep>()
   let core: string = crypto.randomUUID()
   let shown: readonly EslEvent[] = []
 
@@ -33,13 +33,13 @@ export function createFreeswitch(): Persona {
 
 type Played = {
   readonly up: ReturnType<typeof createEslUp>
-  readonly events: WeakMap<Step, EslStep>
+  readonly events: WeakMap<RecordedStep, EslStep>
   readonly core: () => string
   /** All that the recording shows. */
   readonly shown: () => readonly EslEvent[]
 }
 
-function converse(client: Client, { up, events, core, shown }: Played): Conversation {
+function converse(client: ReplayClient, { up, events, core, shown }: Played): Conversation {
   let input = ''
   let wanted = new Set<string>()
 

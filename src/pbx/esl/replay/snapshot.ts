@@ -1,13 +1,13 @@
-import type { Recording, Step } from '../../recorded/recording.ts'
+import type { PbxRecording, RecordedStep } from '../../recorded/recording.ts'
 import { EslDecoder, type EslEvent, type EslFrame } from '../decoder.ts'
 import { type ListRow, listRows } from '../list-rows.ts'
 
 type Row = ListRow & { uuid?: string }
 
-export type EslStep = Step & { readonly event: EslEvent }
+export type EslStep = RecordedStep & { readonly event: EslEvent }
 
 /** Returns the recording's events, and the channels that were up before, by its lists and events. */
-export function eslSteps(recording: Recording): { steps: EslStep[]; beginMs: number; up: Row[]; core: string } {
+export function eslSteps(recording: PbxRecording): { steps: EslStep[]; beginMs: number; up: Row[]; core: string } {
   const { bytes, cameMs } = recording
   const frames = new EslDecoder().push(bytes)
   const endOf = (index: number): number => frames[index + 1]?.offset ?? bytes.length

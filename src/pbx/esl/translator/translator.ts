@@ -9,7 +9,7 @@ import { ANSWER } from '../answers.ts'
 import type { EslFrame } from '../decoder.ts'
 import type { EslEvent } from '../event.ts'
 import { variableOf } from '../event.ts'
-import type { CallEvent, Subclass } from '../events.ts'
+import type { EslCallEvent, Subclass } from '../events.ts'
 import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
@@ -398,7 +398,7 @@ const recordStop: Handler = (_context, event) => {
   ]
 }
 
-const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
+const HANDLERS: Readonly<Record<EslCallEvent, Handler>> = {
   CHANNEL_CREATE: createLeg,
   CHANNEL_PROGRESS: ringing,
   CHANNEL_PROGRESS_MEDIA: ringing,

@@ -1,6 +1,6 @@
 import type { Socket } from 'bun'
-import type { Client, Conversation, Persona } from '../../recorded/persona.ts'
-import type { Step } from '../../recorded/recording.ts'
+import type { Conversation, Persona, ReplayClient } from '../../recorded/persona.ts'
+import type { RecordedStep } from '../../recorded/recording.ts'
 
 type Peer = {
   readonly socket: Socket<unknown>
@@ -12,7 +12,7 @@ type Peer = {
 
 /** The clients of a replayed PBX. */
 export type Peers = {
-  add(socket: Socket<unknown>, persona: Persona, client: Pick<Client, 'begin' | 'nowMs'>): void
+  add(socket: Socket<unknown>, persona: Persona, client: Pick<ReplayClient, 'begin' | 'nowMs'>): void
   receive(socket: Socket<unknown>, chunk: Uint8Array): void
   /** Sends what was left over when the socket was full. */
   drain(socket: Socket<unknown>): void
@@ -22,7 +22,7 @@ export type Peers = {
   /** Returns whether a client that is logged in has not read all that was sent. */
   areBehind(): boolean
   /** Sends an event to the clients that want it. */
-  send(step: Step): void
+  send(step: RecordedStep): void
   /** Ends all connections, once all that was written is sent. */
   hangUp(): void
   stop(): void

@@ -1,5 +1,5 @@
 import type { Persona } from '../../recorded/persona.ts'
-import type { Recording, Step } from '../../recorded/recording.ts'
+import type { PbxRecording, RecordedStep } from '../../recorded/recording.ts'
 import type { Peers } from './peers.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { Peers } from './peers.ts'
 export type Hold = { readonly file?: number; readonly atMs: number; readonly until: Promise<unknown> }
 
 export type PlayerOptions = {
-  readonly recordings: readonly Recording[]
+  readonly recordings: readonly PbxRecording[]
   readonly persona: Persona
   readonly peers: Peers
   readonly holds: readonly Hold[]
@@ -143,7 +143,7 @@ type Position = ReturnType<typeof createPosition>
 function createPosition({ recordings, persona, holds }: PlayerOptions, released: () => void) {
   const pendingHolds = new Set(holds)
   let recording = 0
-  let steps: readonly Step[] = []
+  let steps: readonly RecordedStep[] = []
   let at = 0
   let atMs = 0
 
@@ -164,8 +164,8 @@ function createPosition({ recordings, persona, holds }: PlayerOptions, released:
       released()
     })
   return {
-    next: (): Step | undefined => steps[at],
-    take(): Step | undefined {
+    next: (): RecordedStep | undefined => steps[at],
+    take(): RecordedStep | undefined {
       const step = steps[at]
       if (step === undefined) return undefined
       at += 1

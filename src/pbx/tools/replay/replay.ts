@@ -1,7 +1,7 @@
 import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES } from '../../../lib/pbx-kinds.ts'
 import { hostAndPort } from '../../../lib/pbx-url.ts'
 import { KINDS } from '../../kinds.ts'
-import { type Recording, readRecording } from '../../recorded/recording.ts'
+import { type PbxRecording, readRecording } from '../../recorded/recording.ts'
 import { createPeers } from './peers.ts'
 import { createPlayer, type Hold, type PlayerOptions } from './player.ts'
 
@@ -10,7 +10,7 @@ type ReplayOptions = Partial<Pick<PlayerOptions, 'holds' | 'speed' | 'cut' | 'ag
    * Recordings of one PBX, or the files that hold them. At the end of each but the last the connection is closed, and
    * the next login begins the next.
    */
-  readonly files: readonly (string | Recording)[]
+  readonly files: readonly (string | PbxRecording)[]
   /** All events wait for this, too. */
   readonly after?: Promise<unknown>
   readonly hostname?: string

@@ -2,13 +2,13 @@ import type { SQLArrayParameter } from 'bun'
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { newFifo } from '../../../lib/fifo.ts'
 import {
+  beforeDeadline,
   type Connection,
   clean,
   type Opening,
   openConnection,
   type Query,
   type SessionOptions,
-  within,
 } from './connection.ts'
 import type { History } from './history.ts'
 import {
@@ -63,7 +63,7 @@ export function newClient(source: DatabaseSource, options: ClientOptions): Clien
   async function use<Result>(work: (connection: Connection) => Promise<Result>, withinMs: number): Promise<Result> {
     const connection = await pool.acquire(statementMs + GRACE_MS)
     try {
-      const result = await within(work(connection), withinMs)
+      const result = await beforeDeadline(work(connection), withinMs)
       options.history?.answered()
       return result
     } catch (error) {

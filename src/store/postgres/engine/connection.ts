@@ -54,7 +54,7 @@ export function openConnection(source: DatabaseSource, options: SessionOptions, 
     // Bound to one connection: the pool itself would replace a lost one, by a session without its settings.
     const reserved = await sql.reserve()
     const query: Query = (text, values = []) => rowsOf(reserved, text, values)
-    const server = await within(setUp(query, options), SET_UP_WITHIN_MS)
+    const server = await beforeDeadline(setUp(query, options), SET_UP_WITHIN_MS)
     return {
       ...server,
       query,
@@ -166,7 +166,7 @@ function toNumbers(row: unknown): void {
 }
 
 /** Returns the result of work, or rejects with DeadlineError. */
-export async function within<Result>(work: Promise<Result>, ms: number): Promise<Result> {
+export async function beforeDeadline<Result>(work: Promise<Result>, ms: number): Promise<Result> {
   let timer: Timer | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DeadlineError(`no answer within ${ms} ms`)), ms)

@@ -1,6 +1,6 @@
 import type { SQL } from 'drizzle-orm'
 import type { Declaration, Declarations } from '../../sql/operation.ts'
-import { compile, type Dialect, type List, type Row, type Work } from '../../sql/statement.ts'
+import { compile, type List, type Row, type SqlDialect, type Work } from '../../sql/statement.ts'
 import { arrayOf, type Query, type Value } from './client.ts'
 import type { Database } from './database.ts'
 import { requireLeases } from './fence.ts'
@@ -9,7 +9,7 @@ const typeOf = ({ type }: List) => `${type.toLowerCase()}[]`
 
 const listOf = ({ type, items }: List): Value => arrayOf(type, items)
 
-const dialectOf = (node: string): Dialect<Value> => ({
+const dialectOf = (node: string): SqlDialect<Value> => ({
   engine: 'postgres',
   place: (number) => `$${number}`,
   value: (item) => item,

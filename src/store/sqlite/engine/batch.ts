@@ -97,7 +97,7 @@ const unavailable = (message: string): Reply => ({
 })
 
 /** Returns the result in a reply. @throws the error of the mutation. */
-export function resultOf(reply: Reply): unknown {
+export function resultOfReply(reply: Reply): unknown {
   if ('fault' in reply) {
     const { code, message, errors, headers } = reply.fault
     throw new Fault(code, message, { errors, headers })

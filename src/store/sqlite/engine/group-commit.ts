@@ -1,6 +1,6 @@
 import { Fault } from '../../../lib/fault.ts'
 import type { CommitCounts } from '../../store.ts'
-import { type Job, type Reply, resultOf } from './batch.ts'
+import { type Job, type Reply, resultOfReply } from './batch.ts'
 import type { Durability } from './mutation.ts'
 import type { Batch } from './writer.ts'
 
@@ -117,7 +117,7 @@ function answer({ resolve, reject }: Write, reply: Reply | undefined, counts: Co
   try {
     if (reply === undefined)
       throw new Fault('unavailable', 'cannot write to the store: the thread that writes to it has ended')
-    resolve(resultOf(reply))
+    resolve(resultOfReply(reply))
   } catch (error) {
     counts.failed += 1
     reject(error)

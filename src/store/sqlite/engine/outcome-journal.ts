@@ -35,13 +35,13 @@ type RecordFormat = {
 }
 
 /** An outcome in the journal. */
-export type Kept = { readonly half: number; readonly end: number; isApplied: boolean }
+export type JournalEntry = { readonly half: number; readonly end: number; isApplied: boolean }
 
 export type OutcomeJournal = {
   /** Keeps a record. Returns `undefined` if there is no room, because commits take long. */
-  keep(record: Uint8Array): Kept | undefined
+  keep(record: Uint8Array): JournalEntry | undefined
   /** Notes that kept records are in the store. */
-  applied(records: readonly Kept[]): void
+  applied(records: readonly JournalEntry[]): void
   /** Deletes the file if everything in it is in the store. */
   stop(): void
 }
@@ -62,7 +62,7 @@ export function openOutcomeJournal(
   const words = new Int32Array(mapped.buffer, mapped.byteOffset, mapped.length / 4)
   mapped.set(keyBytes(key), 0)
   const written: [number, number] = [0, 0]
-  const open: readonly [Kept[], Kept[]] = [[], []]
+  const open: readonly [JournalEntry[], JournalEntry[]] = [[], []]
   let current: 0 | 1 = 0
   let lap = 1
   words[lapWord(current)] = lap

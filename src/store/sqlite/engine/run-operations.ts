@@ -1,14 +1,14 @@
 import type { SQL } from 'drizzle-orm'
 import { runInSlices } from '../../../lib/slices.ts'
 import type { Declaration, Declarations } from '../../sql/operation.ts'
-import { compile, type Dialect, type Row, type Work } from '../../sql/statement.ts'
+import { compile, type Row, type SqlDialect, type Work } from '../../sql/statement.ts'
 import type { Database } from './database.ts'
 import { type Mutation, mutation, type Tx } from './mutation.ts'
 import { prepared } from './prepared.ts'
 
 type Bound = string | number | null
 
-const SQLITE: Dialect<Bound> = {
+const SQLITE: SqlDialect<Bound> = {
   engine: 'sqlite',
   place: () => '?',
   value: (item) => (typeof item === 'boolean' ? Number(item) : item),

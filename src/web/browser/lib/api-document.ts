@@ -56,10 +56,10 @@ export type ApiDocument = {
 }
 
 /** An operation with the method and path by which it is called. */
-export type Endpoint = Operation & { readonly method: string; readonly path: string }
+export type ApiOperation = Operation & { readonly method: string; readonly path: string }
 
 /** Returns the operations of each tag, in the order of the document. */
-export function endpointsByTag(document: ApiDocument): ReadonlyMap<string, readonly Endpoint[]> {
+export function endpointsByTag(document: ApiDocument): ReadonlyMap<string, readonly ApiOperation[]> {
   const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   )

@@ -6,10 +6,10 @@ export type ApiResult<T> =
   | { ok: true; result: T; etag: string | null; message: string }
   | { ok: false; status: number; message: string; errors: readonly FieldError[] }
 
-export type Query = Readonly<Record<string, string | undefined>>
+export type QueryParameters = Readonly<Record<string, string | undefined>>
 
 /** Returns the path with the query's non-empty values appended. */
-export function withQuery(path: string, query: Query): string {
+export function withQuery(path: string, query: QueryParameters): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []))
   const text = new URLSearchParams(pairs).toString()
   return text === '' ? path : `${path}?${text}`

@@ -43,7 +43,7 @@ function initialValue({ type, default: byDefault }: Parameter, given: unknown): 
 }
 
 /** Returns the text of a parameter; empty if it is none. */
-export function textOf({ values }: CrmForm, name: string): string {
+export function fieldText({ values }: CrmForm, name: string): string {
   const value = values[name]
   return typeof value === 'string' ? value : ''
 }
@@ -70,7 +70,7 @@ function sentValue(form: CrmForm, { name, type }: Parameter): unknown {
     const whole = lines.filter(([extension, user]) => extension !== '' && user !== '')
     return whole.length === 0 ? undefined : Object.fromEntries(whole)
   }
-  const text = textOf(form, name).trim()
+  const text = fieldText(form, name).trim()
   if (text !== '') return text
   return type === 'secret' && form.stored.includes(name) ? null : undefined
 }

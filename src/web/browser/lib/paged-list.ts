@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { errorText, type Query, request, withQuery } from './api.ts'
+import { errorText, type QueryParameters, request, withQuery } from './api.ts'
 import { useReconnected } from './connection.ts'
 import type { Page } from './resources.ts'
 
@@ -18,7 +18,7 @@ export type PagedList<T> = {
 }
 
 /** Reads a list of the API page by page, and from its start again whenever the path or the query changes. */
-export function usePagedList<T>(path: string, query: Query): PagedList<T> {
+export function usePagedList<T>(path: string, query: QueryParameters): PagedList<T> {
   const [items, setItems] = useState<readonly T[] | null>(null)
   const [cursor, setCursor] = useState<string | null>(null)
   const [version, setVersion] = useState(0)

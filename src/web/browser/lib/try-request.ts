@@ -1,5 +1,5 @@
 import { authorizationHeader } from './api.ts'
-import { type ApiDocument, type Endpoint, exampleOf } from './api-document.ts'
+import { type ApiDocument, type ApiOperation, exampleOf } from './api-document.ts'
 import { type Headers as CurlHeaders, quoteForShell } from './curl.ts'
 
 /** A request as its form holds it: parameters by name, and the text of the body. */
@@ -13,10 +13,10 @@ export type TriedResponse = {
 }
 
 /** Returns the schema of an endpoint's request body, if it takes one. */
-export const bodySchemaOf = (endpoint: Endpoint) => endpoint.requestBody?.content['application/json']?.schema
+export const bodySchemaOf = (endpoint: ApiOperation) => endpoint.requestBody?.content['application/json']?.schema
 
 /** Returns the first form of a request: examples of its required fields. */
-export function requestFormOf(endpoint: Endpoint, document: ApiDocument): RequestForm {
+export function requestFormOf(endpoint: ApiOperation, document: ApiDocument): RequestForm {
   const schema = bodySchemaOf(endpoint)
   const filled = (endpoint.parameters ?? []).filter(({ schema: own }) => own.default !== undefined)
   return {
@@ -26,7 +26,7 @@ export function requestFormOf(endpoint: Endpoint, document: ApiDocument): Reques
 }
 
 /** Returns the path with its parameters and query filled in. */
-function pathOf(endpoint: Endpoint, { parameters }: RequestForm): string {
+function pathOf(endpoint: ApiOperation, { parameters }: RequestForm): string {
   const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(parameters[name] || `{${name}}`),
   )
@@ -39,7 +39,7 @@ function pathOf(endpoint: Endpoint, { parameters }: RequestForm): string {
   return query === '' ? path : `${path}?${query}`
 }
 
-function headersOf(endpoint: Endpoint, form: RequestForm): [name: string, value: string][] {
+function headersOf(endpoint: ApiOperation, form: RequestForm): [name: string, value: string][] {
   const own = (endpoint.parameters ?? []).flatMap(({ name, in: where }): [string, string][] => {
     const value = form.parameters[name] ?? ''
     return where === 'header' && value !== '' ? [[name, value]] : []
@@ -49,7 +49,7 @@ function headersOf(endpoint: Endpoint, form: RequestForm): [name: string, value:
 }
 
 /** Returns the curl command of a request; the token is a variable, so that it is in nobody's history. */
-export function curlOf(endpoint: Endpoint, form: RequestForm, origin: string): string {
+export function curlOf(endpoint: ApiOperation, form: RequestForm, origin: string): string {
   const needsToken = (endpoint.security ?? []).length > 0
   const headers: CurlHeaders = headersOf(endpoint, form)
   return [
@@ -61,7 +61,7 @@ export function curlOf(endpoint: Endpoint, form: RequestForm, origin: string): s
 }
 
 /** Sends a request and returns its response; without an answer the status is 0. */
-export async function send(endpoint: Endpoint, form: RequestForm): Promise<TriedResponse> {
+export async function send(endpoint: ApiOperation, form: RequestForm): Promise<TriedResponse> {
   const startedMs = performance.now()
   const ended = () => Math.round(performance.now() - startedMs)
   try {

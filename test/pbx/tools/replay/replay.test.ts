@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parsePbxUrl } from '../../../../src/lib/pbx-url.ts'
 import { checkPbx } from '../../../../src/pbx/tools/check.ts'
-import { startRecording } from '../../../../src/pbx/tools/record.ts'
+import { recordConnection } from '../../../../src/pbx/tools/record.ts'
 import { startReplay } from '../../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../../help/app.ts'
 import { callsOf } from '../../../help/cluster-parts.ts'
@@ -121,7 +121,7 @@ describe('a replayed PBX', () => {
     using folder = emptyFolder()
     const path = join(folder.path, name)
     const replay = kept(startReplay({ files: [fixture(name)], speed: FAST }))
-    const record = startRecording(source(url(replay.port)), path)
+    const record = recordConnection(source(url(replay.port)), path)
     await replay.finished
     await until('the bytes', () => record.bytes() > 5_000)
     record.stop()

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Logo } from '../../components/icon.tsx'
 import { InlineText } from '../../components/inline-text.tsx'
 import { ThemeSwitch } from '../../components/theme-switch.tsx'
-import { type ApiDocument, type Endpoint, endpointsByTag } from '../../lib/api-document.ts'
+import { type ApiDocument, type ApiOperation, endpointsByTag } from '../../lib/api-document.ts'
 import { DocsLogin } from './docs-login.tsx'
 import { EndpointSection } from './endpoint-section.tsx'
 import { EventSection } from './event-section.tsx'
@@ -104,7 +104,7 @@ function About({ api: { info } }: { api: ApiDocument }) {
 
 type ContentsProps = {
   api: ApiDocument
-  groups: readonly (readonly [tag: string, endpoints: readonly Endpoint[]])[]
+  groups: readonly (readonly [tag: string, endpoints: readonly ApiOperation[]])[]
   search: string
   /** Whether the groups are unfolded at first. */
   isOpen: boolean
@@ -144,7 +144,7 @@ function Contents({ api, groups, search, isOpen }: ContentsProps) {
   )
 }
 
-const entryOf = ({ operationId, method, path, summary = '' }: Endpoint): Entry => ({
+const entryOf = ({ operationId, method, path, summary = '' }: ApiOperation): Entry => ({
   id: operationId,
   text: path,
   method,

@@ -1,12 +1,12 @@
 import { InlineText } from '../../components/inline-text.tsx'
-import { type ApiDocument, type Endpoint, type Parameter, resolved } from '../../lib/api-document.ts'
+import { type ApiDocument, type ApiOperation, type Parameter, resolved } from '../../lib/api-document.ts'
 import { bodySchemaOf } from '../../lib/try-request.ts'
 import { Limits, SchemaFields, TypeText } from './schema-fields.tsx'
 import { TryRequest } from './try-request.tsx'
 
 const STREAM = 'text/event-stream'
 
-type EndpointProps = { endpoint: Endpoint; document: ApiDocument }
+type EndpointProps = { endpoint: ApiOperation; document: ApiDocument }
 
 /** Shows one operation of the API: its parameters, its responses, and a form to try it. */
 export function EndpointSection({ endpoint, document }: EndpointProps) {
@@ -56,7 +56,7 @@ export function EndpointSection({ endpoint, document }: EndpointProps) {
   )
 }
 
-function accessOf({ security = [] }: Endpoint): string {
+function accessOf({ security = [] }: ApiOperation): string {
   if (security.length === 0) return 'no token needed'
   return security.length > 1 ? 'a token, or a signed link' : 'needs a token'
 }
@@ -86,7 +86,7 @@ function ParameterRow({ parameter }: { parameter: Parameter }) {
   )
 }
 
-function Responses({ endpoint }: { endpoint: Endpoint }) {
+function Responses({ endpoint }: { endpoint: ApiOperation }) {
   return (
     <ul class="doc-responses">
       {Object.entries(endpoint.responses).map(([status, { description, content = {} }]) => {

@@ -1,13 +1,13 @@
 import { useId, useState } from 'preact/hooks'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { FormField } from '../../components/form-field.tsx'
-import type { ApiDocument, Endpoint } from '../../lib/api-document.ts'
+import type { ApiDocument, ApiOperation } from '../../lib/api-document.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { accessToken } from '../../lib/session.ts'
 import { curlOf, type RequestForm, requestFormOf, send, type TriedResponse } from '../../lib/try-request.ts'
 
 /** Shows a form that sends a request to this service, the curl command of the same request, and the response. */
-export function TryRequest({ endpoint, document }: { endpoint: Endpoint; document: ApiDocument }) {
+export function TryRequest({ endpoint, document }: { endpoint: ApiOperation; document: ApiDocument }) {
   const id = useId()
   const [form, setForm] = useState<RequestForm>(() => requestFormOf(endpoint, document))
   const [response, setResponse] = useState<TriedResponse | null>(null)

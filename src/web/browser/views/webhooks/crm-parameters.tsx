@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { type CrmForm, linesOf, type MapLine, textOf } from '../../lib/crm-form.ts'
+import { type CrmForm, fieldText, linesOf, type MapLine } from '../../lib/crm-form.ts'
 import type { CrmUser, FlowPreset } from '../../lib/resources.ts'
 
 type Parameter = FlowPreset['parameters'][number]
@@ -67,7 +67,7 @@ function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
         <label for={id}>{title}</label>
         <select
           id={id}
-          value={textOf(form, name)}
+          value={fieldText(form, name)}
           aria-describedby={`${id}-hint`}
           onChange={(event) => set(event.currentTarget.value)}
         >
@@ -83,13 +83,13 @@ function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
       </div>
     )
   const isStored = form.stored.includes(name)
-  const user = users?.find((one) => one.id === textOf(form, name).trim())
+  const user = users?.find((one) => one.id === fieldText(form, name).trim())
   return (
     <FormField
       label={required ? title : `${title} (optional)`}
       name={`parameters/${name}`}
       type={type === 'secret' ? 'password' : 'text'}
-      value={textOf(form, name)}
+      value={fieldText(form, name)}
       onInput={set}
       errors={errors}
       hint={
