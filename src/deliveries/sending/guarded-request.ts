@@ -2,9 +2,10 @@ import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
 import type { AbortGroup } from './abort-group.ts'
 import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
 import { createDeadlines } from './deadlines.ts'
+import { newRelayedOrigins, openRelay, type Relay } from './relay.ts'
 import { newResolver, type Resolve } from './resolver.ts'
 import { watchConnecting } from './silent-address.ts'
-import type { Destination, Target } from './target.ts'
+import { type Destination, portOf, type Target } from './target.ts'
 
 /** A request to an address that is checked before. */
 type GuardedRequest = {
@@ -79,6 +80,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   const { allow, proxy, timeoutMs = TIMEOUT_MS, nextAddressMs = NEXT_ADDRESS_MS, resolve = newResolver() } = options
   const refusalOf = newAddressGuard(allow)
   const connections = createKeptConnections()
+  const relayed = newRelayedOrigins()
   const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)
   /** Where requests to a target with one address went last: an address that is allowed is so for ever. */
@@ -103,29 +105,40 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
         const place = places[index]
         if (place === undefined) throw new Error('no address is left')
         address = place.address
-        const kept = !resent && connections.take(place.origin)
+        const relays = place.address !== null && relayed.has(place.origin, startedMs)
+        const kept = !resent && !relays && connections.take(place.origin)
         const watch = kept || index + 1 === places.length ? undefined : connecting.begin(place, deadline.signal)
+        let relay: Relay | undefined
         try {
           const signal = watch === undefined ? deadline.signal : watch.signal
-          const response = await fetch(place.url, init(request, signal, !resent, proxy))
+          if (relays) relay = await openRelay(place.address, place.port, signal)
+          const response = await fetch(
+            place.url,
+            init(request, relay?.signal ?? signal, !resent && !relays, proxy, relay),
+          )
           watch?.end()
+          relay?.answered()
           const durationMs = Math.round(performance.now() - startedMs)
+          relayed.noteEnd(place.origin, { startedMs, tookMs: durationMs }, true)
           let body: Body | undefined
           try {
             body = await reading.read(response, withinMs - durationMs)
           } catch {
             // The answer broke off: its status counts.
           }
-          if (!resent) connections.give(place.origin)
+          if (!resent && !relays) connections.give(place.origin)
           return reading.answered(response, body, { durationMs, address })
         } catch (error) {
           watch?.end()
+          relayed.noteEnd(place.origin, { startedMs, tookMs: performance.now() - startedMs }, false)
           if (group?.isAborted) throw error
           // A kept-alive connection may be closed by its other end just as the request is sent: that is no failure of
           // the receiver, and it is sent again on a new one. A receiver that did get it recognizes its webhook-id.
           if (kept && wasClosed(error)) resent = true
           else if (wasNotConnected(error) && index + 1 < places.length) index += 1
           else throw error
+        } finally {
+          relay?.close()
         }
       }
     } catch (error) {
@@ -143,7 +156,8 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
 
   /** Returns the allowed addresses, or why none is allowed. */
   function placesOf(target: Target, found: readonly string[]): readonly Destination[] | string {
-    if (proxy !== undefined) return [{ url: target.plain, origin: target.url.origin, address: null }]
+    if (proxy !== undefined)
+      return [{ url: target.plain, origin: target.url.origin, address: null, port: portOf(target.url) }]
     const only = found.length === 1 ? found[0] : undefined
     const known = only === undefined ? undefined : single.get(target)
     if (known !== undefined && known[0]?.address === only) return known
@@ -194,7 +208,7 @@ function failed<Body, Result>(
   return reading.failed({ failure, durationMs: Math.round(performance.now() - startedMs), address })
 }
 
-function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, proxy?: string) {
+function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, proxy?: string, relay?: Relay) {
   const { target, method, headers } = request
   const sent = {
     method,
@@ -209,7 +223,11 @@ function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, 
     decompress: false,
   }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
-  return pinned ? { ...sent, tls: { serverName: target.name } } : sent
+  const secured = pinned ? { ...sent, tls: { serverName: target.name } } : sent
+  // The header that a direct request has: without it a receiver could distinguish the two.
+  return relay === undefined
+    ? secured
+    : { ...secured, unix: relay.path, headers: { ...headers, connection: 'keep-alive' } }
 }
 
 /** Resolves like the promise, or rejects when the signal fires first. */

@@ -8,7 +8,6 @@ type Watch = { readonly signal: AbortSignal; end(): void }
 /** How long an address that accepted no connection is tried last. */
 const LAST_FOR_MS = 60_000
 const MAX_SILENT = 1_024
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
 /**
  * Watches for addresses that never answer a connection. `fetch` does not report whether it has connected yet, and a
@@ -40,10 +39,9 @@ export function watchConnecting(nextAddressMs: number) {
     },
 
     /** Begins to watch a request. */
-    begin({ url, origin, address }: Destination, given: AbortSignal): Watch {
+    begin({ origin, address, port }: Destination, given: AbortSignal): Watch {
       const own = new AbortController()
-      const { protocol, port } = new URL(url)
-      const at = { hostname: address ?? '', port: Number(port === '' ? DEFAULT_PORTS[protocol] : port) }
+      const at = { hostname: address ?? '', port }
       let probe: ReturnType<typeof probeConnection> | undefined
       let timer = setTimeout(() => {
         probe = probeConnection(at)

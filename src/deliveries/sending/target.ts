@@ -25,7 +25,12 @@ export type Target = {
  * The destination of a request: the URL with an address in place of its name. `address` is `null` behind a proxy;
  * requests to one `origin` may share kept-alive connections.
  */
-export type Destination = { readonly url: string; readonly origin: string; readonly address: string | null }
+export type Destination = {
+  readonly url: string
+  readonly origin: string
+  readonly address: string | null
+  readonly port: number
+}
 
 /** Returns a URL in parts. @throws TypeError for an invalid URL. */
 export function targetOf(text: string): Target {
@@ -50,7 +55,7 @@ function brokerTarget(text: string): Target {
     plain,
     logged: loggedUrl({ protocol: isTls ? 'mqtts:' : 'mqtt:', host, pathname: path, search: '' }),
     broker,
-    at: (address) => ({ url: plain, origin: origin(address), address }),
+    at: (address) => ({ url: plain, origin: origin(address), address, port }),
   }
 }
 
@@ -59,7 +64,7 @@ function httpTarget(text: string): Target {
   const { protocol, port, pathname, search, username, password } = url
   const tail = `${port === '' ? '' : `:${port}`}${pathname}${search}`
   // Called at each attempt, nearly always with the same address.
-  let last: Destination = { address: '', url: '', origin: '' }
+  let last: Destination = { address: '', url: '', origin: '', port: portOf(url) }
   return {
     url,
     literal: literalAddress(url),
@@ -73,12 +78,16 @@ function httpTarget(text: string): Target {
     at(address) {
       if (address !== last.address) {
         const origin = `${protocol}//${address.includes(':') ? `[${address}]` : address}${port === '' ? '' : `:${port}`}`
-        last = { address, url: origin + pathname + search, origin: `${origin} ${url.hostname}` }
+        last = { address, url: origin + pathname + search, origin: `${origin} ${url.hostname}`, port: last.port }
       }
       return last
     },
   }
 }
+
+/** Returns the port of an HTTP URL. */
+export const portOf = ({ port, protocol }: URL): number =>
+  port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
