@@ -101,8 +101,8 @@ const RELAYED_MS = { first: 10_000, max: 600_000 }
 const MAX_ORIGINS = 4_096
 
 /**
- * Decides which requests are relayed: those to an origin that has not answered yet, or was slow lately. A relayed request
- * costs ten times what a direct one does.
+ * Decides which requests are relayed: those to an origin that has not answered yet, or was slow lately. A relayed
+ * request costs ten times what a direct one does.
  */
 export function newRelayedOrigins() {
   const origins = new Map<string, { readonly periodMs: number; readonly untilMs: number }>()
