@@ -1,15 +1,12 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-const SERVE = join(import.meta.dir, '../../src/cli/commands/serve.ts')
-const LOG = join(import.meta.dir, '../../src/lib/log.ts')
+const LOG_FATAL_ERRORS = join(import.meta.dir, '../help/log-fatal-errors.ts')
 
 /** Runs a program that logs its fatal errors as `serve` does, and then does what is given. */
 async function run(fails: string) {
   const program = `
-    import { logFatalErrors } from ${JSON.stringify(SERVE)}
-    import { createLog } from ${JSON.stringify(LOG)}
-    logFatalErrors(createLog('info', { readable: false }), process.exit)
+    import ${JSON.stringify(LOG_FATAL_ERRORS)}
     setInterval(() => {}, 1_000)
     ${fails}`
   const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe', stderr: 'pipe' })

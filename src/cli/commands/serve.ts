@@ -63,7 +63,7 @@ function isOneStream(): boolean {
  * Logs an uncaught error of this program. The error ends the process: its memory may be wrong, and the next process
  * begins from the store.
  */
-function logFatalErrors(log: Log, end: EndProcess): void {
+export function logFatalErrors(log: Log, end: EndProcess): void {
   process.on('uncaughtException', (err) => {
     try {
       const message =

@@ -49,11 +49,9 @@ describe("when the writer's thread ends by itself", () => {
     async (death) => {
       using folder = emptyFolder()
       const source = `
-        import { logFatalErrors } from ${JSON.stringify(join(import.meta.dir, '../../../../src/cli/commands/serve.ts'))}
-        import { createLog } from ${JSON.stringify(join(import.meta.dir, '../../../../src/lib/log.ts'))}
+        import ${JSON.stringify(join(import.meta.dir, '../../../help/log-fatal-errors.ts'))}
         import { openSqliteStore } from ${JSON.stringify(join(import.meta.dir, '../../../../src/store/sqlite/store.ts'))}
         import { dyingThread } from ${JSON.stringify(join(import.meta.dir, '../../../help/dying-thread.ts'))}
-        logFatalErrors(createLog('info'), process.exit)
         const store = openSqliteStore('hookswitch.db', { thread: dyingThread(${JSON.stringify(death)}) })
         // As a service does, again and again.
         setInterval(() => store.maintenance.writeProbe().catch(() => undefined), 20)`
