@@ -14,5 +14,5 @@ const [, ...args] = existsSync(COMMAND_LINE) ? readFileSync(COMMAND_LINE, 'utf8'
 if (!isWorker && args.join(' ') === 'test') {
   // Without isolation a worker loads each module once.
   const command = [process.execPath, 'test', `--parallel=${WORKERS}`, '--no-isolate']
-  process.exit(Bun.spawnSync(command, { stdio: ['inherit', 'inherit', 'inherit'] }).exitCode)
+  process.exit(Bun.spawnSync(command, { stdio: ['inherit', 'inherit', 'inherit'] }).exitCode ?? 1)
 }

@@ -317,9 +317,10 @@ describe('addresses', () => {
 
   test('one that accepts no connection gives way to the next', async () => {
     const broker = await brokerOf({ host: '127.0.0.3' })
-    const silent = await listenSilently('127.0.0.1', broker.port)
+    // On 127.0.0.1 the port may be that of another process.
+    const silent = await listenSilently('127.0.0.9', broker.port)
     ended.push(silent.stop)
-    const resolve = async () => ['127.0.0.1', '127.0.0.3']
+    const resolve = async () => ['127.0.0.9', '127.0.0.3']
     const { send } = mqttTo(`mqtt://broker.example:${broker.port}/calls`, { resolve, nextAddressMs: 200 })
     expect(await send()).toMatchObject({ outcome: { kind: 'delivered' }, address: '127.0.0.3' })
   })
