@@ -2,6 +2,7 @@ import type { AllowList } from '../../lib/address-guard.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../policy/retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
+import { readBody } from './answer-body.ts'
 import { addDestination, newGuardedRequests, type Reading, USER_AGENT } from './guarded-request.ts'
 import type { Resolve } from './resolver.ts'
 import type { Target } from './target.ts'
@@ -109,35 +110,8 @@ function isShort({ headers }: Response): boolean {
   return length !== null && Number(length) <= LOGGED_BYTES && !headers.has('transfer-encoding')
 }
 
-/**
- * Returns the first 4 KiB of an answer's body, or `null` if it has none. Reads for a second at most; a body that is
- * longer or slower is cut off with its connection. A short one is read to its end, so that the connection can be used
- * again.
- */
+/** Returns the first 4 KiB of an answer's body, or `null` if it has none. Reads for a second at most. */
 async function readLogged(response: Response, leftMs: number): Promise<string | null> {
-  const { body } = response
-  if (body === null) return null
-  const deadline = Promise.withResolvers<'late'>()
-  const timer = setTimeout(() => deadline.resolve('late'), Math.max(0, Math.min(leftMs, BODY_WAIT_MS)))
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let bytes = 0
-  let text = ''
-  try {
-    for (;;) {
-      const read = await Promise.race([reader.read(), deadline.promise])
-      if (read === 'late') break
-      if (read.done) return text + decoder.decode()
-      text += decoder.decode(read.value.subarray(0, LOGGED_BYTES - bytes), { stream: true })
-      bytes += read.value.byteLength
-      if (bytes > LOGGED_BYTES) break
-    }
-  } catch {
-    // The answer broke off: its status counts, and the log has the part that came.
-    return text
-  } finally {
-    clearTimeout(timer)
-  }
-  reader.cancel().catch(() => {})
+  const { text } = await readBody(response, { maxBytes: LOGGED_BYTES, waitMs: Math.min(leftMs, BODY_WAIT_MS) })
   return text
 }

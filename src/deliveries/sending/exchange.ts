@@ -2,6 +2,7 @@ import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { Exchange, Exchanged, ExchangeRequest } from '../../webhooks/flows/exchange.ts'
 import { parseRetryAfter } from '../policy/retry-policy.ts'
 import { newAbortGroup } from './abort-group.ts'
+import { readBody } from './answer-body.ts'
 import { addDestination, type Reading, type SendGuarded, USER_AGENT } from './guarded-request.ts'
 import { type Target, targetOf } from './target.ts'
 
@@ -47,7 +48,10 @@ function readingOf(
   nowUs: NowUs,
 ): Reading<string | null, Exchanged> {
   return {
-    read: (response) => readWhole(response, maxAnswerBytes),
+    async read(response) {
+      const body = await readBody(response, { maxBytes: maxAnswerBytes })
+      return body.end === 'whole' ? body.text : null
+    },
     answered(response, text = null, { durationMs }) {
       const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), nowUs()) ?? null
       return { status: response.status, failure: null, text, retryAfterMs, durationMs }
@@ -57,27 +61,4 @@ function readingOf(
       return withoutAnswer(reason, durationMs)
     },
   }
-}
-
-/** Returns the whole body of an answer; `null` if it has none, is longer, or breaks off. */
-async function readWhole(response: Response, maxBytes: number): Promise<string | null> {
-  const { body } = response
-  if (body === null) return null
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let bytes = 0
-  let text = ''
-  try {
-    for (;;) {
-      const read = await reader.read()
-      if (read.done) return text + decoder.decode()
-      bytes += read.value.byteLength
-      if (bytes > maxBytes) break
-      text += decoder.decode(read.value, { stream: true })
-    }
-  } catch {
-    return null
-  }
-  reader.cancel().catch(() => {})
-  return null
 }

@@ -2,6 +2,7 @@ import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { MAX_ANSWER_BYTES } from '../../webhooks/flows/model.ts'
 import { parseRetryAfter } from '../policy/retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
+import { type AnswerBody, readBody } from './answer-body.ts'
 import { addDestination, type Reading, type RequestFailure, type SendGuarded, USER_AGENT } from './guarded-request.ts'
 import { type Target, targetOf } from './target.ts'
 import type { Upload } from './upload.ts'
@@ -55,13 +56,12 @@ function headersOf({ headers, contentType, body }: StepRequest, target: Target):
   return { ...headers, ...own }
 }
 
-const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<Read, StepAnswer | RequestFailure> => ({
+const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<AnswerBody, StepAnswer | RequestFailure> => ({
   read: (response, leftMs) =>
-    readAnswer(
-      response,
-      isAnswerWanted ? MAX_ANSWER_BYTES : LOGGED_BYTES,
-      isAnswerWanted ? leftMs : Math.min(leftMs, BODY_WAIT_MS),
-    ),
+    readBody(response, {
+      maxBytes: isAnswerWanted ? MAX_ANSWER_BYTES : LOGGED_BYTES,
+      waitMs: isAnswerWanted ? leftMs : Math.min(leftMs, BODY_WAIT_MS),
+    }),
   answered(response, read = BROKEN, { durationMs, address }) {
     const { status, headers } = response
     const isLimited = status === 429 || status === 503
@@ -76,43 +76,7 @@ const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<Read, StepAns
   failed: (failure) => failure,
 })
 
-type Read = { readonly text: string | null } & (
-  | { readonly end: 'whole' | 'longer' }
-  | { readonly end: 'broken'; readonly why: string }
-)
-
-const BROKEN: Read = { end: 'broken', text: null, why: 'broke off' }
-
-/** Reads the body of an answer up to a limit, for a time at most. Never rejects. */
-async function readAnswer(response: Response, maxBytes: number, waitMs: number): Promise<Read> {
-  const { body } = response
-  if (body === null) return { end: 'whole', text: null }
-  const late = Promise.withResolvers<'late'>()
-  const timer = setTimeout(() => late.resolve('late'), Math.max(0, waitMs))
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let bytes = 0
-  let text = ''
-  try {
-    for (;;) {
-      const read = await Promise.race([reader.read(), late.promise])
-      if (read === 'late') {
-        reader.cancel().catch(() => {})
-        return { end: 'broken', text, why: 'did not end in time' }
-      }
-      if (read.done) return { end: 'whole', text: text + decoder.decode() }
-      text += decoder.decode(read.value.subarray(0, maxBytes - bytes), { stream: true })
-      bytes += read.value.byteLength
-      if (bytes <= maxBytes) continue
-      reader.cancel().catch(() => {})
-      return { end: 'longer', text }
-    }
-  } catch {
-    return { end: 'broken', text, why: 'broke off' }
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const BROKEN: AnswerBody = { end: 'broken', text: null, why: 'broke off' }
 
 const firstBytes = (text: string | null): string | null => {
   if (text === null || text.length * 3 <= LOGGED_BYTES) return text
