@@ -245,7 +245,7 @@ const PURE: readonly RegExp[] = [
   /^deliveries\/queue\//,
   /^calls\/(event|signal)\.ts$/,
   /^calls\/tracker\//,
-  /^recordings\/(sources\/recording-path|byte-range|link|audio-type)\.ts$/,
+  /^recordings\/(sources\/recording-path|byte-range|link-signature|audio-type)\.ts$/,
   /^pbx\/endpoints\//,
   /^pbx\/(ami|esl)\/(decoder|event-shapes|translator\/[\w-]+)\.ts$/,
 ]

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
+import { backoff } from '../lib/backoff.ts'
 import type { Log } from '../lib/log.ts'
 import { createPauses } from '../lib/periodic.ts'
 import type { NowUs } from '../lib/time.ts'
@@ -36,16 +37,14 @@ export function startBackups(options: BackupsOptions): { stop(): Promise<void> }
   const { place, placeName, everyMs, log, nowUs, onChange, firstRetryMs = FIRST_RETRY_MS } = options
   const pauses = createPauses()
   const stopping = new AbortController()
-  let retryMs = firstRetryMs
-  let hasFailed = false
+  let failures = 0
 
   async function round(): Promise<number> {
     const waitUs = dueInUs(backupsAmong(await place.list()), everyMs * 1_000, nowUs())
     if (waitUs > 0) return waitUs / 1_000
     await makeBackup(options, stopping.signal)
-    retryMs = firstRetryMs
-    if (hasFailed) onChange({ state: 'succeeded' })
-    hasFailed = false
+    if (failures > 0) onChange({ state: 'succeeded' })
+    failures = 0
     return everyMs
   }
 
@@ -57,11 +56,10 @@ export function startBackups(options: BackupsOptions): { stop(): Promise<void> }
       } catch (error) {
         if (stopping.signal.aborted) return
         const reason = error instanceof Error ? error.message : String(error)
-        waitMs = Math.min(retryMs, everyMs)
-        retryMs *= 2
+        failures += 1
+        waitMs = backoff(failures, firstRetryMs, everyMs)
         log.error({ place: placeName, reason, seconds: waitMs / 1_000 }, 'the backup failed: it is tried again')
-        if (!hasFailed) onChange({ state: 'failed', reason })
-        hasFailed = true
+        if (failures === 1) onChange({ state: 'failed', reason })
       }
       // setTimeout takes at most 2^31 ms.
       await pauses.wait(Math.min(waitMs, 86_400_000))

@@ -1,3 +1,4 @@
+import { backoff } from '../lib/backoff.ts'
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
@@ -68,8 +69,7 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
     const tries = (waiting.get(key)?.tries ?? 0) + 1
     if (tries === 1) log.warn({ recording: key, reason }, 'a copy of a recording cannot be deleted: will retry')
     if (tries === 1 && waiting.size >= MAX_WAITING) return
-    const pauseUs = Math.min(LAST_RETRY_US, FIRST_RETRY_US * 2 ** Math.min(tries - 1, 10))
-    waiting.set(key, { tries, dueUs: nowUs() + pauseUs })
+    waiting.set(key, { tries, dueUs: nowUs() + backoff(tries, FIRST_RETRY_US, LAST_RETRY_US) })
   }
 
   /**

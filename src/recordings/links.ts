@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { nowUs as wallUs } from '../lib/time.ts'
 import type { RecordingRef } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
-import { isLinkValid, type LinkQuery, signedPath } from './link.ts'
+import { isLinkValid, type LinkQuery, signedPath } from './link-signature.ts'
 
 /** Makes a new key of links. */
 export const newLinkKey = (): string => randomBytes(32).toString('base64url')

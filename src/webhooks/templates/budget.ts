@@ -1,3 +1,4 @@
+import { backoff } from '../../lib/backoff.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
 
 /**
@@ -51,7 +52,7 @@ export function createRests() {
   /** Begins a rest, twice as long as the last one. Returns its length in microseconds. */
   function rest(key: string, atUs: number): number {
     const { rests } = known.get(key) ?? FRESH
-    const forUs = Math.min(LAST_REST_US, FIRST_REST_US * 2 ** rests)
+    const forUs = backoff(rests + 1, FIRST_REST_US, LAST_REST_US)
     note(key, { costly: 0, rests: rests + 1, untilUs: atUs + forUs })
     return forUs
   }

@@ -5,7 +5,7 @@ import type { ChannelSignal, ConnectionSignal, Signal, SnapshotChannel } from '.
 import { isAnyMissing } from '../../../src/calls/tracker/resync/missing-channels.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
 import { takeChanges } from '../../../src/calls/tracker/tracker.ts'
-import { signedPath } from '../../../src/recordings/link.ts'
+import { signedPath } from '../../../src/recordings/link-signature.ts'
 import { createLedger, leftover } from '../../help/ledger.ts'
 import { player } from '../../help/play.ts'
 

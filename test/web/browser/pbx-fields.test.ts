@@ -4,7 +4,6 @@ import {
   findNameError,
   findPortError,
   newPbxFields,
-  newPbxSecret,
   type PbxFields,
   pbxFieldsOf,
   pbxUrlOf,
@@ -13,7 +12,7 @@ import {
 import { pbxSetupOf } from '../../../src/web/browser/lib/pbx-setup-text.ts'
 
 const fields: PbxFields = {
-  ...newPbxFields(newPbxSecret((bytes) => bytes.fill(7))),
+  ...newPbxFields('a secret'),
   name: 'head office',
   host: 'pbx.example',
   user: 'hook@switch',
@@ -34,7 +33,7 @@ describe('the fields of the form', () => {
   })
 
   test('propose a name that is free, and refuse that of another PBX, whose place it would take', () => {
-    const proposed = newPbxFields(newPbxSecret((bytes) => bytes))
+    const proposed = newPbxFields('a secret')
     expect(withFreeName(proposed, []).name).toBe('office')
     expect(withFreeName(proposed, ['office', 'office-2', 'lab']).name).toBe('office-3')
     expect(withFreeName({ ...proposed, name: 'lab' }, ['lab']).name).toBe('lab')

@@ -16,12 +16,7 @@ export type PbxFields = {
   readonly more: string
 }
 
-const SECRET_BYTES = 18
 const FIRST_NAME = 'office'
-
-/** Returns a new secret for a PBX. */
-export const newPbxSecret = (random: (bytes: Uint8Array) => Uint8Array): string =>
-  [...random(new Uint8Array(SECRET_BYTES))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Returns the fields of a new PBX, with a secret that is made for it. */
 export function newPbxFields(secret: string): PbxFields {

@@ -1,16 +1,16 @@
-import { newPbxSecret } from './pbx-fields.ts'
-
 /**
  * The secret that the form for a new PBX proposes. It may already be in the configuration of a PBX, so it stays the
  * same over reloads and logins until a PBX is stored with it. No other origin can read it.
  */
 const KEY = 'hookswitch.pbx-secret'
+const SECRET_BYTES = 18
 
 /** Returns the proposed secret; makes the first one. */
 export function proposedSecret(): string {
   const kept = localStorage.getItem(KEY)
   if (kept !== null) return kept
-  const secret = newPbxSecret((bytes) => crypto.getRandomValues(bytes))
+  const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES))
+  const secret = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   localStorage.setItem(KEY, secret)
   return secret
 }

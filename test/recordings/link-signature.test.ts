@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isLinkValid, signedPath } from '../../src/recordings/link.ts'
+import { isLinkValid, signedPath } from '../../src/recordings/link-signature.ts'
 
 const KEY = 'k'.repeat(43)
 const REF = { callId: '0193-call', recordingId: '0193-recording' }
