@@ -17,22 +17,21 @@ const CHECKS = [
  * no pattern are the last part.
  */
 const PARTS = [
-  /^test\/system\/[a-k][\w-]+\.test\.ts$/,
   /^test\/deliveries\//,
-  /^test\/system\/[\w-]+\.test\.ts$/,
-  /^test\/cli\//,
-  /^test\/web\/chromium\/page\.test\.ts$/,
-  /^test\/(web|openapi)\//,
+  /^test\/(web\/(?!chromium\/page)|openapi\/)/,
   /^test\/(calls|webhooks)\//,
-  /^test\/system\/cluster\/faults\.test\.ts$/,
-  /^test\/(store|recordings)\//,
   /^test\/e2e\//,
-  /^test\/system\//,
-  /^test\/pbx\//,
+  /^test\/system\/[l-z][\w-]+\.test\.ts$/,
+  /^test\/(store|recordings)\//,
+  /^test\/cli\//,
+  /^test\/system\/[a-k][\w-]+\.test\.ts$/,
+  /^test\/web\/chromium\/page\.test\.ts$/,
+  /^test\/system\/cluster\/faults\.test\.ts$/,
+  /^test\/system\/cluster\/(?!faults)/,
 ]
 
-/** So many parts run at a time. Tests wait for a browser, for leases or for processes as long as they compute, so two cores are busy. */
-const AT_A_TIME = 4
+/** So many parts run at a time. Tests wait for a browser, for leases or for processes twice as long as they compute, so two cores are busy. */
+const AT_A_TIME = 6
 
 /** Lines of a failure that are printed once more: its error and where it was thrown come last. */
 const LINES_OF_A_FAILURE = 40

@@ -6,8 +6,8 @@ import { availableParallelism } from 'node:os'
  * setting for `--parallel`. With any argument, in a worker, and where the command line cannot be read, tests go on in this process.
  */
 const COMMAND_LINE = '/proc/self/cmdline'
-/** Half of the time tests wait. */
-const WORKERS = 2 * availableParallelism()
+/** Tests wait for most of their time. */
+const WORKERS = 3 * availableParallelism()
 
 const isWorker = process.env.BUN_TEST_WORKER_ID !== undefined
 const [, ...args] = existsSync(COMMAND_LINE) ? readFileSync(COMMAND_LINE, 'utf8').split('\0').filter(Boolean) : []
