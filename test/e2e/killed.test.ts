@@ -18,6 +18,7 @@ const HOLD_AT_MS: Readonly<Record<string, number>> = {
   'attended-transfer.esl': 6_000,
 }
 const NAMES = Object.keys(HOLD_AT_MS)
+const SPEED = 4
 
 const folder = emptyFolder()
 const stops: (() => Promise<void>)[] = []
@@ -31,7 +32,7 @@ const merged = (): Set<string> => new Set(watched.bodies().flatMap(({ data }) =>
 beforeAll(async () => {
   const { promise: killed, resolve: goOn } = Promise.withResolvers<void>()
   const replays = Object.entries(HOLD_AT_MS).map(([name, atMs]) =>
-    startReplay({ files: [fixture(name)], holds: [{ atMs, until: killed }] }),
+    startReplay({ files: [fixture(name)], speed: SPEED, holds: [{ atMs, until: killed }] }),
   )
   stops.push(...replays.map((replay) => () => replay.stop()))
   const urls = NAMES.map((name, index) => {

@@ -180,6 +180,7 @@ for (const engine of ENGINES)
     test('one that is removed during a recorded call: its recording is saved when its file comes, and is played', async () => {
       const replay = startReplay({
         files: [fixture(RECORDED.file)],
+        speed: SPEED,
         holds: [{ atMs: RECORDED.atMs, until: new Promise(() => {}) }],
       })
       stops.unshift(replay.stop)

@@ -13,6 +13,7 @@ import { startReceiver, until } from '../help/receiver.ts'
 const RECORDING = 'l2-attended-transfer-refer.ami'
 /** A moment of it at which a phone has answered. There time stops until the service was killed. */
 const HOLD_AT_MS = 6_500
+const SPEED = 4
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
   const folder = emptyFolder()
@@ -35,7 +36,11 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
     receiver = startReceiver()
     stops.unshift(() => receiver.stop())
     const { promise: killed, resolve: goOn } = Promise.withResolvers<void>()
-    const replay = startReplay({ files: [fixture(RECORDING)], holds: [{ atMs: HOLD_AT_MS, until: killed }] })
+    const replay = startReplay({
+      files: [fixture(RECORDING)],
+      speed: SPEED,
+      holds: [{ atMs: HOLD_AT_MS, until: killed }],
+    })
     stops.unshift(() => replay.stop())
     const start = (...more: string[]) =>
       startServe({ cwd: folder.path, env, args: ['--allow-net', 'loopback', '--log-level', 'warn', ...more] })

@@ -20,7 +20,7 @@ import { openStore, storeEvents } from '../help/store.ts'
 
 const KILLS = scaled(100)
 /** The service needs a second to start. */
-const SERVICE_KILLS = scaled(25)
+const SERVICE_KILLS = scaled(12)
 const CALLS = 20
 /** So many messages at most between two kills. */
 const BETWEEN = 20

@@ -8,9 +8,10 @@ import { ask, newToken, webhook } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 import { allArrived, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
 import { type Receiver, startReceiver, until } from '../help/receiver.ts'
-import { seededRandom } from '../help/seed.ts'
+import { scaled, seededRandom } from '../help/seed.ts'
 
 const random = seededRandom(20_261_123)
+const KILLS = scaled(10)
 
 /** The compiled service under load is killed, stopped, and starved of disk: what was committed is what must arrive. */
 
@@ -35,9 +36,9 @@ describe('a store under load', () => {
     folder[Symbol.dispose]()
   })
 
-  test('kill -9 at 20 random moments loses and reorders nothing', async () => {
+  test(`kill -9 at ${KILLS} random moments loses and reorders nothing`, async () => {
     const load = startLoad(storeOver(db))
-    for (let kill = 0; kill < 20; kill += 1) {
+    for (let kill = 0; kill < KILLS; kill += 1) {
       await Bun.sleep(50 + random.int(350))
       await app.stop('SIGKILL')
       app = await startServe({ cwd: folder.path, args: SERVE })
@@ -45,7 +46,7 @@ describe('a store under load', () => {
     await load.stop()
     await until('all have arrived', () => allArrived(load.committed, idsOf(receiver.received)))
     const verdict = judge(load.committed, idsOf(receiver.received))
-    report('kill -9, 20 times', verdict)
+    report(`kill -9, ${KILLS} times`, verdict)
     expect(verdict).toMatchObject({ lost: 0, reordered: 0 })
     await until(
       'the store is whole',

@@ -7,7 +7,7 @@ import { emptyDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
 
 const CALLS_PER_SECOND = 5
-const SECONDS = 25
+const SECONDS = 15
 
 /** What a later version may do to every table: a column more, of which this version knows nothing. */
 const LATER = `DO $$ DECLARE one record; BEGIN
