@@ -35,11 +35,18 @@ export type SnapshotChannel = {
   /** Its party has put the other one on hold; absent if the snapshot does not report it. */
   readonly onHold?: boolean
   readonly bridge: string | null
+  /** What the dialplan does with a caller, if the snapshot reports it. */
+  readonly activity?: Activity
   /** When the channel was created; `null` if the snapshot does not report it. */
   readonly startedUs: number | null
   /** The channel's tenant value, if the PBX serves several customers. */
   readonly tenant?: string | null
 }
+
+/** A caller waits in a queue, leaves a message, or is in a conference. */
+export type Activity =
+  | { readonly kind: 'queue'; readonly queue: string }
+  | { readonly kind: 'voicemail' | 'conference' }
 
 /** The end of a channel. */
 export type End = {

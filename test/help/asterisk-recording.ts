@@ -46,8 +46,9 @@ export function asteriskEvents(names: readonly string[], change = asRecorded): r
     for (const { text, atMs } of change(blocksOf(name))) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       for (const frame of decoder.push(Buffer.from(text, 'latin1'))) {
-        if (frame.name === 'CoreShowChannel') listing = [...(listing ?? []), frame]
-        else if (frame.name === 'CoreShowChannelsComplete') {
+        if (frame.name === 'CoreShowChannel' || (frame.name === 'Status' && frame.has('ActionID')))
+          listing = [...(listing ?? []), frame]
+        else if (frame.name === 'CoreShowChannelsComplete' || frame.name === 'StatusComplete') {
           played.play(signals.snapshot(listing ?? [], arrivedUs))
           if ((listing ?? []).length === 0) emptyLists += 1
           listing = undefined

@@ -14,7 +14,7 @@ type Customer = { readonly name: string; readonly fixtures: readonly string[]; r
 
 /** Of several connections, of no connection, of a PBX that stops, of stamps, or of a load that is no call of a customer. */
 const UNFIT =
-  /reconnect|gap-|^mid-|restart|killed|stopped|bad-auth|login-refused|s-load|timestampevents|resync|ami-redirect|concurrent|sequential/
+  /reconnect|gap-|^unseen-|^mid-|restart|killed|stopped|bad-auth|login-refused|s-load|timestampevents|resync|ami-redirect|concurrent|sequential/
 
 const namesOf = (kind: Kind): string[] =>
   readdirSync(join(FIXTURES, kind))

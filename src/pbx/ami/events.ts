@@ -43,6 +43,7 @@ const APPLICATIONS: ReadonlySet<string> = new Set([
   'busy',
   'congestion',
   'mixmonitor',
+  'monitor',
   'queue',
 ])
 
@@ -110,6 +111,9 @@ export const CALL_EVENTS = {
   // Recordings, and variables that cdr_manager.conf adds behind UserField.
   MixMonitorStart: { class: 'call', shape: ONE },
   MixMonitorStop: { class: 'call', shape: ONE },
+  // Monitor, which Asterisk had before 21.
+  MonitorStart: { class: 'call', shape: ONE },
+  MonitorStop: { class: 'call', shape: ONE },
   Cdr: {
     class: 'cdr',
     shape: {

@@ -104,6 +104,19 @@ test('an end that is missed later on the same connection is not the restart', ()
   expect(checked(events).ended).toMatchObject({ hangup: { cause: 'unknown' } })
 })
 
+test.each([
+  ['busy', 17, 'busy'],
+  ['rejected', 21, 'rejected'],
+  ['congestion', 34, 'congestion'],
+  ['no_answer', 16, 'normal'],
+] as const)('a dialplan that refuses a call as %s (%d) ends it with the cause %s', (result, code, cause) => {
+  const { play, rest, events } = player()
+  play(at(0, { kind: 'connected', first: true, boot: 'one' }, comes('a', outside('15551230001'), '15550100101')))
+  play(at(1, { kind: 'hangup', id: 'a', end: { ...END, code, result } }))
+  rest(5 * SECOND)
+  expect(checked(events).ended).toMatchObject({ result: 'failed', hangup: { cause, code, by: 'system' } })
+})
+
 test('an end whose channel did not come in time ends nothing that a list shows later', () => {
   const { play, events } = player()
   play(at(0, ...hangsUp('a')))

@@ -7,7 +7,7 @@ import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../stat
 import type { Channel, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 import { noteTenant } from '../state/tenants.ts'
-import { addListed, addUnseenStage, callerRow, enterListed } from './unseen-calls.ts'
+import { addListed, addUnseenStage, callerRow, enterListed, noteActivity } from './unseen-calls.ts'
 
 /**
  * Applies a snapshot. An unknown channel began while there was no connection; a known one may have been answered, rung
@@ -20,10 +20,10 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
     channel.missingUs = null
     noteTenant(state, channel, row.tenant ?? null)
     if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
-    if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel))
-      enterListed(state, at, channel, row.bridge)
+    if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel)) enterListed(state, at, channel, row)
     if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
     else catchUp(state, channel, row)
+    if (isUp(channel)) noteActivity(state, at, channel, row)
   }
   for (const row of listed) joinUnseen(state, row)
   const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))

@@ -1,8 +1,9 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { partyFor } from '../rules/dial-origin.ts'
-import { addStage } from '../rules/dial-stages.ts'
+import { addStage, openQueue } from '../rules/dial-stages.ts'
 import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
+import { joinQueue } from '../rules/queues.ts'
 import { noteAnswer } from '../rules/stages.ts'
 import { newChannel, newDial } from '../state/initial-state.ts'
 import {
@@ -15,8 +16,9 @@ import {
   markChanged,
   openCall,
   placeInCall,
+  stageOf,
 } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
+import type { Call, Channel, QueueState, TrackerState } from '../state/state.ts'
 import { isVirtual } from '../state/state.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
@@ -36,7 +38,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
   call.partial = true
-  if (row.bridge !== null) enterListed(state, at, channel, row.bridge)
+  if (row.bridge !== null) enterListed(state, at, channel, row)
   if (isVirtual(channel)) {
     pairUnseen(state, channel, row, sourceId)
     return
@@ -53,12 +55,32 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     // It took over an existing call: a pick-up or a retrieved parking.
     const party = heardBy(state, channel).find((one) => callOf(state, one) === call)
     if (row.up) addUnseenStage(state, call, channel, row, party?.id ?? call.root)
+    noteActivity(state, at, channel, row)
     return
   }
   call.root = channel.id
   call.startedUs = startOf(row, at)
   decideDirectionByCaller(call, channel)
   if (row.up && !row.callee) call.pbxAnswered = true
+  noteActivity(state, at, channel, row)
+}
+
+/** Notes where a caller is: in a queue, which rings for it from then on, or leaving a message. */
+export function noteActivity(state: TrackerState, at: At, channel: Channel, { activity }: SnapshotChannel): void {
+  const call = callOf(state, channel)
+  if (call === undefined || activity === undefined) return
+  if (activity.kind === 'voicemail' && call.answeredUs === null) {
+    call.voicemail = true
+    markChanged(state, call)
+  }
+  if (activity.kind !== 'queue') return
+  const { queue } = activity
+  // A caller that was answered is still in the application.
+  const isKnown = (one: QueueState) => one.channel === channel.id && one.name === queue
+  if (call.queues.some((one) => isKnown(one) && (one.leftUs === null || one.answeredUs !== null))) return
+  joinQueue(state, channel, { ...at, kind: 'queue_joined', id: channel.id, queue, position: null })
+  const joined = stageOf(call, call.queues.find(isKnown)?.stageId ?? null)
+  if (joined !== undefined && call.partial) joined.startedUs = null
 }
 
 /** Adds a party that the PBX rang first: the agent in click-to-call, or a dialler's customer. */
@@ -135,10 +157,12 @@ export function addUnseenStage(
   stage.own = own
   stage.startedUs = null
   stage.legs.push(channel.id)
-  stage.rang = true
+  // One that took the call over has called in.
+  stage.rang = row.callee || own
   channel.dial = newDial(sourceId, null, state.nowUs)
   channel.dial.stageId = stage.id
   const party = channelOf(state, sourceId) ?? null
+  stage.parentId = (row.callee && party !== null ? openQueue(call, party) : undefined)?.id ?? null
   if (call.root === null && party === null) beginUnseen(call, channel)
   decideDirectionByDial(state, call, channel, party)
   if (row.up && (row.bridge !== null || !row.callee)) {
@@ -163,11 +187,17 @@ function beginUnseen(call: Call, channel: Channel): void {
 
 /**
  * Puts a channel into the bridge that a snapshot shows. A snapshot does not report the kind of a bridge: it is a
- * conference if the tracker knows one by this name.
+ * conference if the tracker knows one by this name, or the dialplan shows it.
  */
-export function enterListed(state: TrackerState, at: At, channel: Channel, bridge: string): void {
+export function enterListed(
+  state: TrackerState,
+  at: At,
+  channel: Channel,
+  { bridge, activity }: SnapshotChannel,
+): void {
+  if (bridge === null) return
   enterBridge(state, channel, bridge)
-  channel.inConference = state.conferences.has(bridge)
+  channel.inConference = state.conferences.has(bridge) || activity?.kind === 'conference'
   channel.inHoldingBridge = false
   if (channel.inConference) enterConference(state, at, channel, bridge)
 }

@@ -131,8 +131,10 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
       ? 'other'
       : queue.result === 'timeout' || queue.result === 'other'
         ? queue.result
-        : gaveUp || callerGone
+        : gaveUp
           ? 'abandoned'
-          : (queue.result ?? 'other')
+          : callerGone
+            ? 'other'
+            : (queue.result ?? 'other')
   closeStage(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
 }

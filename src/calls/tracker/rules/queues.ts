@@ -29,7 +29,12 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
   if (call === undefined || caller === undefined) return
   channel.queuing = null
   const earlier = call.queues.filter((queue) => queue.name === queuing.queue && isIn(call, queue))
-  if (earlier.some(({ entry }) => entry === queuing.entry || entry === null)) return
+  const known = earlier.find(({ entry }) => entry === queuing.entry || entry === null)
+  if (known !== undefined) {
+    // A list had shown it first.
+    known.position ??= queuing.position
+    return
+  }
   // A caller that enters a queue again has left it before.
   for (const queue of earlier) if (queue.channel === channel.id) queue.leftUs = queuing.atUs
   const stage = addStage(state, call, {

@@ -123,7 +123,7 @@ const isAnswering = (leg: Channel | undefined): boolean => leg !== undefined && 
 function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
   const caller = channelOf(state, stage.source)
   if (caller === undefined || !isUp(caller)) return false
-  return call.queues.some(({ stageId, result }) => result === 'abandoned' && isWithin(call, stage, stageId))
+  return call.queues.some(({ stageId, leftByKey }) => leftByKey && isWithin(call, stage, stageId))
 }
 
 /** Returns whether a stage is in a queue, directly or inside a group. */
@@ -138,7 +138,7 @@ function isWithin(call: Call, stage: Stage, queueId: string): boolean {
  * Returns the result of an end that nothing explained in time. The PBX hung up a caller that is gone and did not hang
  * up itself.
  */
-export function resultUnexplained(state: TrackerState, stage: Stage): StageResult {
+export function resultUnexplained(state: TrackerState, call: Call, stage: Stage): StageResult {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
   const caller = channelOf(state, stage.source)
   const results = legs.flatMap((leg) => leg.dial?.result ?? leg.end?.result ?? [])
@@ -147,9 +147,26 @@ export function resultUnexplained(state: TrackerState, stage: Stage): StageResul
   if (caller !== undefined && !caller.hungUpItself && legs.some((leg) => isGivenUp(state, leg))) return 'no_answer'
   // A person picked up but declined the call when asked to confirm: the caller waits on.
   if (caller !== undefined && isUp(caller) && legs.some(({ upUs }) => upUs !== null)) return 'no_answer'
+  if (caller !== undefined && isUp(caller) && isTimedOut(call, stage, legs)) return 'no_answer'
   if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
   // The time that the PBX allows was over: it rang until then.
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
+}
+
+/** How long a target of a transfer by feature code rings, unless features.conf has another `atxfernoanswertimeout`. */
+const TRANSFER_RING_US = 15_000_000
+/** Its phone begins to ring a moment after the transfer does. */
+const TRANSFER_RING_SPREAD_US = 250_000
+
+/**
+ * The target of a transfer by feature code did not answer in time: PBXs withdraw it as if somebody had given up. Nobody
+ * has if the transferer left it ringing for the party that still waits; else only the time shows it.
+ */
+function isTimedOut(call: Call, stage: Stage, legs: readonly Channel[]): boolean {
+  if (stage.sinceUs !== null && call.recall?.transferee === stage.source) return true
+  if (call.consultedBy === null || call.startedUs === null) return false
+  const rangUs = Math.max(...legs.map(overUsOf)) - call.startedUs
+  return Math.abs(rangUs - TRANSFER_RING_US) < TRANSFER_RING_SPREAD_US
 }
 
 const isWithdrawn = (result: StageResult): boolean => result === 'cancelled' || result === 'answered_elsewhere'

@@ -38,7 +38,7 @@ export function updateStages(state: TrackerState, call: Call): void {
 
 /** Closes all stages of a call that is over, also those whose end is waiting for an explanation. */
 export function closeStages(state: TrackerState, call: Call): void {
-  const reason = (stage: Stage): StageResult => (call.lost === null ? resultUnexplained(state, stage) : 'other')
+  const reason = (stage: Stage): StageResult => (call.lost === null ? resultUnexplained(state, call, stage) : 'other')
   const finish = (stage: Stage): void => {
     if (!stage.ended) closeStage(stage, call.endedUs, stage.answered ? 'answered' : reason(stage))
   }
@@ -140,7 +140,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
   stage.forwardedTo =
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
-  closeStage(stage, endedUs, result ?? resultUnexplained(state, stage))
+  closeStage(stage, endedUs, result ?? resultUnexplained(state, call, stage))
 }
 
 /** Returns the time at which a party left the call: by a transfer, or by hanging up. */

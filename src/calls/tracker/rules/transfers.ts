@@ -7,7 +7,7 @@ import { ANONYMOUS, isUp, isVirtual, partyOf, partyOfNumber } from '../state/sta
 import { isExtensionOf, setAccount } from '../state/tenants.ts'
 import { originOf } from './dial-origin.ts'
 import { addStage, openQueue } from './dial-stages.ts'
-import { decideDirectionByDial } from './direction.ts'
+import { decideDirectionByDial, destination } from './direction.ts'
 import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 import { noteAnswer } from './stages.ts'
 
@@ -105,7 +105,7 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
       kind: 'attended' as const,
       by: partyIn(state, first, parties.by) ?? ANONYMOUS,
       transferee: partyIn(state, first, parties.transferee),
-      to: targetIn(state, first, { parties, transferers, other, isApart: rest.length < others.length }),
+      to: targetIn(state, first, { parties, transferers, target, other, isApart: rest.length < others.length }),
       otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
       atUs: at.atUs,
     }
@@ -140,12 +140,18 @@ function partyIn(state: TrackerState, call: Call, channel: Channel | undefined):
 function targetIn(
   state: TrackerState,
   first: Call,
-  of: { parties: Parties; transferers: readonly Channel[]; other: Call | undefined; isApart: boolean },
+  of: {
+    parties: Parties
+    transferers: readonly Channel[]
+    target: Channel | undefined
+    other: Call | undefined
+    isApart: boolean
+  },
 ): Party {
-  const { parties, transferers, other, isApart } = of
+  const { parties, transferers, target, other, isApart } = of
   if (parties.to !== undefined) return partyIn(state, first, parties.to) ?? ANONYMOUS
   // The other call belongs to another account.
-  return isApart && other === undefined ? ANONYMOUS : targetOf(state, other ?? first, transferers)
+  return isApart && other === undefined ? ANONYMOUS : targetOf(state, other ?? first, transferers, target)
 }
 
 /**
@@ -207,8 +213,16 @@ function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | 
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
-/** Returns the target of the transferer's dial: the phone that rings, or the dialled number (a queue, a group). */
-function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
+/**
+ * Returns the target of the transferer's dial: the phone that rings, or the dialled number (a queue, a group, a place to
+ * park), which the virtual half of that dial still has.
+ */
+function targetOf(
+  state: TrackerState,
+  call: Call,
+  transferers: readonly Channel[],
+  target: Channel | undefined,
+): Party {
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
   const answered = open.findLast((one) => one.answered)
@@ -216,8 +230,11 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
   if (stage?.kind === 'group' && stage.target !== null) return partyOfNumber(stage.target)
   const leg = channelOf(state, stage?.legs[0] ?? null)
   if (leg !== undefined) return partyOf(leg.endpoint)
-  const second = transferers.find((one) => one.dialledNumber !== null && callOf(state, one)?.id === call.id)
-  return second?.dialledNumber === null || second === undefined ? call.to : partyOfNumber(second.dialledNumber)
+  const through = target !== undefined && isVirtual(target) ? [target] : []
+  const [dialled] = [...transferers.filter((one) => callOf(state, one)?.id === call.id), ...through].flatMap(
+    (one) => destination(one.dialledNumber) ?? [],
+  )
+  return dialled === undefined ? call.to : partyOfNumber(dialled)
 }
 
 /**

@@ -97,5 +97,8 @@ export function hangupOf(state: TrackerState, call: Call): Hangup {
   const top = call.stages.findLast((stage) => stage.parentId === null)
   if (top?.result === 'rejected') return { cause: 'rejected', code, by: 'callee' }
   if (top?.result) return { cause: HANGUP_CAUSE_OF[top.result], code, by }
-  return { cause: unallocated ? 'invalid_number' : 'normal', code, by }
+  if (unallocated) return { cause: 'invalid_number', code, by }
+  // Nobody was dialled: the PBX refused the call itself.
+  const refusal = root?.end?.result
+  return { cause: refusal !== undefined && REFUSED.has(refusal) ? HANGUP_CAUSE_OF[refusal] : 'normal', code, by }
 }

@@ -1,6 +1,6 @@
-import type { SnapshotChannel } from '../../../calls/signal.ts'
+import type { Activity, SnapshotChannel } from '../../../calls/signal.ts'
 import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
-import { cleanValue } from '../../endpoints/sanitize.ts'
+import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, addChannel, displayName, isHelper, tenantIn } from './channels.ts'
@@ -95,6 +95,7 @@ function snapshotChannel(
   const tenant = listedTenant(context, rows)
   if (!context.channels.has(id))
     addChannel(context, id, { name, linkedId, exten, number, display, tenant, rang: state === '5' })
+  const originated = !callee && isOriginated(rows, { id, linkedId, local })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
   const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
   return {
@@ -106,16 +107,41 @@ function snapshotChannel(
         ? context.endpoints.callee(endpoint, { sent: behind, number, display: '' })
         : callee && !isNamedByNumber
           ? context.endpoints.named(endpoint, number)
-          : context.endpoints.caller(endpoint, { number, display, context: '' }),
+          : context.endpoints.caller(endpoint, { number, display: originated ? '' : display, context: '' }),
     dialledNumber: callee ? null : exten,
     callee,
     source: null,
+    originated,
+    ...(callee || local ? {} : activityOf(get('Application'), get('Data', 'ApplicationData'))),
     up: state === '6',
     ringing: state === '5',
     bridge: get('BridgeId', 'BridgeID') || null,
     tenant,
     startedUs: startedUs(get('Seconds'), get('Duration'), arrivedUs),
   }
+}
+
+/**
+ * Returns whether Asterisk made a channel by itself (click-to-call): it did not call in, so that Status has no number
+ * that it dialled, and is the first of its call, which one that was dialled and left alone is not.
+ */
+function isOriginated(
+  rows: readonly AmiFrame[],
+  { id, linkedId, local }: { id: string; linkedId: string; local: boolean },
+): boolean {
+  const status = rows.find((row) => row.has('DNID'))
+  return !local && linkedId === id && status?.get('DNID') === '' && status.get('Exten') !== ''
+}
+
+function activityOf(application: string, data: string): Pick<SnapshotChannel, 'activity'> {
+  const activity = readActivity(application.toLowerCase(), cleanText(data.split(',')[0] ?? '') ?? '')
+  return activity === undefined ? {} : { activity }
+}
+
+function readActivity(application: string, first: string): Activity | undefined {
+  if (application === 'queue') return first === '' ? undefined : { kind: 'queue', queue: first }
+  if (application === 'voicemail') return { kind: 'voicemail' }
+  return application === 'confbridge' || application === 'meetme' ? { kind: 'conference' } : undefined
 }
 
 /** Returns the value by which a listed channel shows its customer; Status has the variable that was asked for. */

@@ -26,6 +26,8 @@ export type KnownChannel = {
   rung: Set<string>
   /** The channels of the Dial that runs which ended unanswered. */
   unanswered: string[]
+  /** The channel whose Dial or Queue rings it now. */
+  rungBy: string | null
   /** Its Dial was answered, and has not returned yet. */
   dialAnswered: boolean
   /** The extension that FreePBX is about to dial; `null` once a Dial began, or it turned out not to be dialled. */
@@ -42,6 +44,8 @@ export type KnownChannel = {
   path: string | null
   /** The options of the MixMonitor that it is about to start. */
   recordingOptions: RecordingOptions
+  /** The file of the Monitor that it is about to start; `null` if it is not known, or there are two. */
+  monitorPath: string | null
   /** The value by which it shows its customer; `null` if it has none. */
   tenant: string | null
   /** It rang: a refusal means another thing then than at once. */
@@ -65,6 +69,7 @@ export function addChannel(
     targets: [],
     rung: new Set(),
     unanswered: [],
+    rungBy: null,
     dialAnswered: false,
     aboutToDial: null,
     forwards: false,
@@ -73,6 +78,7 @@ export function addChannel(
     refused: false,
     path: null,
     recordingOptions: {},
+    monitorPath: null,
     reportedVariables: new Map(),
   }
   context.channels.set(id, added)
@@ -114,16 +120,24 @@ function variable(context: AmiContext, id: string, name: string, value: string):
   return [{ kind: 'variable', id, name, value: cleanText(value) ?? '' }]
 }
 
+/** Contexts of macros and subroutines, as FreePBX and Issabel name them. */
+const SUBROUTINES = /^(?:macro|sub)-/
+
+/** Returns whether a step of the dialplan is at an extension that somebody can dial. */
+function isDialable(exten: string, context: string): boolean {
+  return exten !== 's' && !exten.startsWith('s-') && !SUBROUTINES.test(context)
+}
+
 /**
- * Returns the extension at which a channel is. Macros (in `s`) and subroutines are no places: the extension that
- * called them is.
+ * Returns the extension at which a channel is. Macros (in `s`) and subroutines are no places, and neither are their
+ * own extensions, as `s-BUSY` or the `17` of a cause: the extension that called them is.
  */
 export function placeOf(known: KnownChannel | undefined, frame: AmiFrame): string {
   const exten = frame.get('Exten')
-  const { subroutine = null, entered = null } = known ?? {}
-  if (subroutine !== null && subroutine.exten === exten && subroutine.context === frame.get('Context'))
-    return subroutine.caller
-  return exten === 's' ? (entered ?? exten) : exten
+  const context = frame.get('Context')
+  const { subroutine = null, entered = null, exten: last = exten } = known ?? {}
+  if (subroutine !== null && subroutine.exten === exten && subroutine.context === context) return subroutine.caller
+  return isDialable(exten, context) ? exten : (entered ?? last)
 }
 
 /** Returns the signal of a channel that is at another extension of the dialplan. */

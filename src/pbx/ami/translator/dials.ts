@@ -18,6 +18,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   const { sent, uri } = readDialString(frame.get('DialString'), technology)
   const caller = context.channels.get(source)
   if (!name.startsWith('Local/')) caller?.rung.add(endpoint)
+  if (known !== undefined && source !== '') known.rungBy = source
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
   return [
     ...extensionChanged(caller, source, placeOf(caller, frame)),
@@ -56,7 +57,9 @@ export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): C
   const forward = frame.get('Forward')
   if (frame.get('DialStatus') === 'NOANSWER') context.channels.get(source)?.unanswered.push(frame.get('DestUniqueid'))
   const dest = frame.get('DestUniqueid')
-  const isDeclined = frame.get('DialStatus') === 'ABORT' && context.channels.get(dest)?.declined === true
+  const known = context.channels.get(dest)
+  if (known !== undefined) known.rungBy = null
+  const isDeclined = frame.get('DialStatus') === 'ABORT' && known?.declined === true
   const said = isDeclined ? 'rejected' : resultOfStatus(frame.get('DialStatus'))
   return [
     {

@@ -107,6 +107,15 @@ function recordingOptions(appData: string): RecordingOptions {
   return { whileBridged: options.includes('b'), appends: options.includes('a') }
 }
 
+/**
+ * Reads the file of Monitor(format,name,options). Without `m` the two directions have a file each, so that neither has
+ * the call.
+ */
+function monitorPath(appData: string): string | null {
+  const [format = '', name = '', options = ''] = appData.split(',')
+  return options.includes('m') && name !== '' ? cleanText(`${name}.${format || 'wav'}`) : null
+}
+
 /** Returns the signal of a recording that starts; what was kept of it is used up. */
 function recordingStarted(known: KnownChannel | undefined, id: string, path: string | null): ChannelSignal {
   const { whileBridged = false, appends = false } = known?.recordingOptions ?? {}
@@ -153,19 +162,22 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
       if (known !== undefined) known.subroutine = subroutineOf(frame, known.entered ?? place)
       return isNumber ? extensionChanged(known, id, place) : []
     case 'page':
-      return extensionChanged(known, id, exten)
+      return extensionChanged(known, id, place)
     case 'queue':
       if (known !== undefined) known.nextQueue = cleanText(frame.get('AppData').split(',')[0] ?? '')
       return isNumber ? extensionChanged(known, id, place) : []
     case 'voicemail':
-      return [...extensionChanged(known, id, exten), { kind: 'voicemail', id }]
+      return [...extensionChanged(known, id, place), { kind: 'voicemail', id }]
     case 'mixmonitor':
       if (known !== undefined) known.recordingOptions = recordingOptions(frame.get('AppData'))
+      return []
+    case 'monitor':
+      if (known !== undefined) known.monitorPath = monitorPath(frame.get('AppData'))
       return []
     case 'busy':
     case 'congestion':
       if (known !== undefined) known.refused = true
-      return extensionChanged(known, id, exten)
+      return extensionChanged(known, id, place)
     // A channel that is dialled shows where its caller is.
     case 'appdial':
     case 'appdial2':
@@ -295,6 +307,18 @@ function mixMonitorStart(context: AmiContext, frame: AmiFrame, id: string): Chan
   return [recordingStarted(known, id, known?.path ?? shown?.slice(prefix.length) ?? null)]
 }
 
+function monitorStart(context: AmiContext, _frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  const path = known?.monitorPath ?? null
+  if (known !== undefined) known.monitorPath = null
+  return [{ kind: 'recording_started', id, path, whileBridged: false, appends: false }]
+}
+
+/** Both ways of recording a channel. */
+const recordingStopped: Handler = (_context, _frame, id) => [
+  { kind: 'recording_stopped', id, path: null, durationMs: null, kept: true },
+]
+
 function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const file = cleanText(frame.get('RecordingFile'))
   const signals: ChannelSignal[] = file === null ? [] : [{ kind: 'recording_path', id, path: file }]
@@ -320,14 +344,20 @@ const BUSY = '7'
 
 /**
  * The far end hung up, unless it only repeats the answer with which the PBX, or a phone that was rung, refused the
- * call. Asterisk before 18 gives no cause with that.
+ * call. Asterisk before 18 gives no cause with that. While a phone rings for it nothing has refused the call yet: then
+ * the cause is what a phone or trunk said before.
  */
 function hangupRequest(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
   if (state === UP) return [{ kind: 'hangup_requested', id }]
   const isRefused = state === BUSY || context.channels.get(id)?.refused === true
-  return GIVES_UP.has(frame.get('Cause')) && !isRefused ? [{ kind: 'hangup_requested', id }] : []
+  const givesUp = GIVES_UP.has(frame.get('Cause')) ? !isRefused : isRinging(context, id)
+  return givesUp ? [{ kind: 'hangup_requested', id }] : []
 }
+
+/** Returns whether a Dial or Queue of this channel rings a phone now. */
+const isRinging = (context: AmiContext, id: string): boolean =>
+  [...context.channels.values()].some(({ rungBy }) => rungBy === id)
 
 const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   Newchannel: newChannel,
@@ -355,9 +385,9 @@ const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
     { kind: 'member', dest: frame.get('DestUniqueid'), name: cleanText(frame.get('MemberName')) },
   ],
   MixMonitorStart: mixMonitorStart,
-  MixMonitorStop: (_context, _frame, id) => [
-    { kind: 'recording_stopped', id, path: null, durationMs: null, kept: true },
-  ],
+  MixMonitorStop: recordingStopped,
+  MonitorStart: monitorStart,
+  MonitorStop: recordingStopped,
   Cdr: cdr,
   HangupRequest: hangupRequest,
   Hangup: hangup,
