@@ -214,8 +214,8 @@ function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
 /**
- * Returns the target of the transferer's dial: the phone that rings, or the dialled number (a queue, a group, a place to
- * park), which the virtual half of that dial still has.
+ * Returns the target of the transferer's dial: the phone that rings, or the dialled number (a queue, a group, a place
+ * to park), which the virtual half of that dial still has.
  */
 function targetOf(
   state: TrackerState,
