@@ -26,6 +26,22 @@ describe('the workflows', () => {
       expect(existsSync(join(ROOT, action))).toBe(true)
   })
 
+  test('every image is named by its digest, in the Dockerfile too, and one image by one digest', () => {
+    const files = [readFileSync(join(ROOT, 'Dockerfile'), 'utf8'), ...texts('workflows').map(([, text]) => text)]
+    const images = files.flatMap((text) =>
+      [...text.matchAll(/^(?:FROM| +container:) (\S+)/gm)].map(([, image = '']) => image),
+    )
+    expect(images.length).toBeGreaterThanOrEqual(4)
+    for (const image of images) expect(image).toMatch(/^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/)
+    expect(new Set(images).size).toBe(new Set(images.map((image) => image.replace(/@.*/, ''))).size)
+  })
+
+  test('the Dockerfile builds with the version of Bun that the project asks for', () => {
+    expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).toContain(
+      `npm install --global bun@${manifest.engines.bun}\n`,
+    )
+  })
+
   test.each(texts('workflows'))('%s runs the scripts that there are', (_, text) => {
     const scripts = [...text.matchAll(/\bbun@(\S+) run (\w+)/g)]
     for (const [, version, script] of scripts) {

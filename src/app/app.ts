@@ -12,7 +12,7 @@ import { tokenRoutes } from '../auth/token-routes.ts'
 import { createTokenService } from '../auth/token-service.ts'
 import { startBackups } from '../backups/backups.ts'
 import { ownCommand } from '../backups/own-command.ts'
-import { createFolderPlace, createS3Place } from '../backups/place.ts'
+import { backupPlaceOf } from '../backups/place.ts'
 import { createEventReader } from '../calls/api/event-reader.ts'
 import { eventRoutes } from '../calls/api/event-routes.ts'
 import { findCallsOfNumber } from '../calls/api/number-search.ts'
@@ -44,7 +44,6 @@ import { openOpaqueIds } from '../http/opaque-ids.ts'
 import { startServer } from '../http/server.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import type { Log } from '../lib/log.ts'
-import { parseS3Url } from '../lib/s3-url.ts'
 import { nowUs } from '../lib/time.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { metricsRoutes } from '../metrics/routes.ts'
@@ -373,9 +372,8 @@ function backupsOf(
   { alerts, log }: { readonly alerts: Alerts; readonly log: Log },
 ): Stoppable[] {
   if (backup === undefined) return []
-  const bucket = parseS3Url(backup)
   const backups = startBackups({
-    place: bucket === undefined ? createFolderPlace(backup) : createS3Place(bucket, dataPath),
+    place: backupPlaceOf(backup, dataPath),
     placeName: backup,
     everyMs: backupEveryMs,
     keep: backupKeep,

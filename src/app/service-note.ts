@@ -25,6 +25,8 @@ export const SettingsInForce = t.Object({
   proxy: textOrNull,
   recordingsFrom: t.Array(t.String()),
   recordingsCopy: textOrNull,
+  backup: textOrNull,
+  backupEveryMs: Type.Number(),
 })
 export type SettingsInForce = typeof SettingsInForce.static
 
@@ -52,13 +54,15 @@ const pathIn = (folder: string) => join(folder, 'service.json')
 
 /** Returns the settings of a service that commands may read. */
 export function settingsInForce(url: string, config: Config): SettingsInForce {
-  const { allowNets, proxy, recordingsFrom, recordingsCopy } = config
+  const { allowNets, proxy, recordingsFrom, recordingsCopy, backup, backupEveryMs } = config
   return {
     url,
     allowNets: [...allowNets],
     proxy: proxy === undefined ? null : withoutUser(proxy),
     recordingsFrom: recordingsFrom.map(withoutUser),
     recordingsCopy: recordingsCopy ?? null,
+    backup: backup ?? null,
+    backupEveryMs,
   }
 }
 

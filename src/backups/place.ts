@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { S3Client } from 'bun'
+import { parseS3Url } from '../lib/s3-url.ts'
 
 /** Where backups are kept. Each operation throws an error with the reason when the place cannot be used. */
 export type BackupPlace = {
@@ -15,6 +16,12 @@ export type BackupPlace = {
 }
 
 const WORK_FOLDER = '.hookswitch-backup-'
+
+/** Returns the place that `--backup` names: a folder, or s3://bucket/prefix. */
+export function backupPlaceOf(backup: string, dataPath: string): BackupPlace {
+  const bucket = parseS3Url(backup)
+  return bucket === undefined ? createFolderPlace(backup) : createS3Place(bucket, dataPath)
+}
 
 /** Creates the place of backups in a folder, which is made if it does not exist. */
 export function createFolderPlace(path: string): BackupPlace {

@@ -45,6 +45,8 @@ export const PbxSource = Type.Object({
   secret: Type.String(),
   trunks: Type.Array(Type.String()),
   extensions: Type.Array(Type.String()),
+  /** What people call the gateways of a FreeSWITCH, by the names in its configuration, which may be ids. */
+  gateways: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** Channel variables that are copied into events. */
   variables: Type.Array(Type.String()),
   /** The country in which its numbers are dialled (ISO 3166, `UZ`): events have their E.164 form then. */
@@ -61,6 +63,7 @@ const PARAMETERS = [
   'tenants',
   'trunks',
   'extensions',
+  'gateways',
   'variables',
   'country',
   'ca',
@@ -107,6 +110,8 @@ export function parsePbxUrl(text: string): Parsed {
     return { wrong: `has the unknown country ${country}: use the two letters of ISO 3166, as in country=UZ` }
   const recordings = recordingsOf(query)
   if (typeof recordings === 'string') return { wrong: recordings }
+  const gateways = gatewaysOf(query.get('gateways'), kind)
+  if (typeof gateways === 'string') return { wrong: gateways }
   const tenants = tenantsOf(query.get('tenants'), kind)
   if (typeof tenants === 'string') return { wrong: tenants }
   return {
@@ -121,6 +126,7 @@ export function parsePbxUrl(text: string): Parsed {
       trunks: list(query.get('trunks')),
       extensions: list(query.get('extensions')),
       variables: list(query.get('variables')),
+      ...(gateways === undefined ? {} : { gateways }),
       ...(country === undefined ? {} : { country }),
       ...(caFile ? { caFile } : {}),
       ...(tenants === undefined ? {} : { tenants }),
@@ -143,6 +149,26 @@ export function tenantsOf(text: string | undefined, kind?: PbxKind): TenantRule 
     return 'has tenants=domain, which only FreeSWITCH knows: use tenants=accountcode, tenants=context or tenants=variable:NAME'
   return { by, variable }
 }
+
+/** Parses `ID:Name,ID:Name`. Returns the names, `undefined` for an empty text, or the problem. */
+function gatewaysOf(text: string | undefined, kind: PbxKind): Record<string, string> | string | undefined {
+  const items = list(text)
+  if (items.length === 0) return undefined
+  if (kind !== 'freeswitch') return 'has gateways=, which only FreeSWITCH has: remove it'
+  const pairs = items.map((item) => /^([^:]+):(.+)$/.exec(item)?.slice(1) ?? [item])
+  const bad = pairs.find(({ length }) => length !== 2)
+  if (bad !== undefined)
+    return `has gateways=${bad[0]}: give the name and what people call it, as in gateways=gw1:Carrier`
+  return Object.fromEntries(pairs)
+}
+
+/** Writes the names of gateways for a PBX URL. */
+export const gatewaysText = (gateways: readonly { readonly id: string; readonly name: string }[]): string =>
+  gateways
+    .map(({ id, name }) => ({ id, name: name.replace(/[,\s]+/g, ' ').trim() }))
+    .filter(({ name }) => name !== '')
+    .map(({ id, name }) => `${id}:${name}`)
+    .join(',')
 
 /** Returns the place of the recordings, `undefined` if the URL names none, or the problem. */
 function recordingsOf(query: ReadonlyMap<string, string>): RecordingsSource | string | undefined {

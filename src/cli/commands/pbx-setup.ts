@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { ownCommand } from '../../backups/own-command.ts'
 import { Fault } from '../../lib/fault.ts'
-import { parsePbxUrl } from '../../lib/pbx-url.ts'
+import { gatewaysText, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
@@ -13,7 +13,7 @@ import { accountsIn } from '../open-store.ts'
 import { databaseOption, dataOption } from '../options.ts'
 import { print } from '../print.ts'
 import { deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
-import { customersCsv, findFusionPbx, readDomains } from '../setup/fusionpbx.ts'
+import { customersCsv, type FusionPbx, findFusionPbx, readDomains, readGateways } from '../setup/fusionpbx.ts'
 import { isWritable, type Machine, thisMachine } from '../setup/machine.ts'
 import { type FoundPbx, findPbxs, planFor, SERVICE_USER, type SetupPlan } from '../setup/plan.ts'
 
@@ -85,6 +85,8 @@ function thePbx(machine: Machine, folder: string | undefined): FoundPbx {
 }
 
 async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
+  const fusion = found.distribution === 'FusionPBX' ? findFusionPbx(machine) : undefined
+  const gateways = fusion === undefined ? undefined : await gatewaysOf(fusion)
   const plan = planFor(machine, found, {
     name: flags.name,
     account: flags.account,
@@ -92,16 +94,16 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
     secret: randomBytes(18).toString('hex'),
     serviceUser: SERVICE_USER,
     isUnusualFolder: flags.config !== undefined,
+    gateways: gateways?.text,
   })
   if ('refused' in plan) throw new Fault('conflict', plan.refused)
-  const fusion = findFusionPbx(machine)
   if (flags.customers !== undefined && plan.found.distribution !== 'FusionPBX')
     throw wrongUsage(`--customers is for FusionPBX alone, and this is ${plan.found.distribution}`)
   if (flags.customers !== undefined && existsSync(flags.customers))
     throw wrongUsage(`--customers: ${flags.customers} exists already: give the name of a new file`)
   const parsed = parsePbxUrl(plan.url)
   if ('wrong' in parsed) throw wrongUsage(`the URL of the PBX ${parsed.wrong}`)
-  print(describe(plan, flags))
+  print(describe({ ...plan, notes: [...plan.notes, ...(gateways?.notes ?? [])] }, flags))
   if (flags.dryRun) return print('Nothing was changed.')
   const locked = [...plan.changes.map(({ path }) => path), `${found.folder}/hookswitch-setup.json`].find(
     (path) => !isWritable(path),
@@ -128,6 +130,16 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
   for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
   if (failed.length > 0 || findings.some(({ level }) => level === 'missing'))
     throw new Fault('unavailable', 'not everything works yet: see above; run this command again after it is mended')
+}
+
+/** Returns the names of the gateways, for the URL; a note if they cannot be read, since everything works without. */
+async function gatewaysOf(fusion: FusionPbx): Promise<{ text: string | undefined; notes: string[] }> {
+  try {
+    return { text: gatewaysText(await readGateways(fusion)) || undefined, notes: [] }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return { text: undefined, notes: [`trunks are called by their addresses: ${error.message}`] }
+  }
 }
 
 /** How long the check watches events: the lines are new, so most likely no call is up. */

@@ -9,6 +9,7 @@ import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
 import { type AllowedPlaces, createAllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import { readRunningState } from '../running-service.ts'
 import { checkPbxLine } from '../suggested-commands.ts'
+import { diagnoseBackups } from './backups.ts'
 import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
@@ -63,6 +64,7 @@ export async function diagnose(
     ...service,
     ...store.diagnoses,
     ...disk,
+    ...(await diagnoseBackups(config, Date.now())),
     ...clock,
     ...pbxs,
     ...receivers.diagnoses,
@@ -83,6 +85,8 @@ function inForce(given: Config, running: SettingsInForce | undefined): Config {
     proxy: given.proxy ?? running.proxy ?? undefined,
     recordingsFrom: given.recordingsFrom.length > 0 ? given.recordingsFrom : running.recordingsFrom,
     recordingsCopy: given.recordingsCopy ?? (isElsewhere ? undefined : (running.recordingsCopy ?? undefined)),
+    backup: given.backup ?? (isElsewhere ? undefined : (running.backup ?? undefined)),
+    backupEveryMs: given.backup === undefined ? running.backupEveryMs : given.backupEveryMs,
   }
 }
 

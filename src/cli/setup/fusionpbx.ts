@@ -25,13 +25,39 @@ export function findFusionPbx(machine: Machine): FusionPbx | undefined {
  * Reads the customers of FusionPBX from its database: each enabled domain, with the e-mail address of one of its users
  * if it has one. @throws Fault if the database cannot be read.
  */
-export async function readDomains({ path, settings }: FusionPbx): Promise<{ domain: string; email: string | null }[]> {
+export async function readDomains(fusion: FusionPbx): Promise<{ domain: string; email: string | null }[]> {
+  const rows = await query(
+    fusion,
+    'the domains',
+    (sql) => sql`
+      SELECT d.domain_name AS domain, min(u.user_email) AS email FROM v_domains d
+      LEFT JOIN v_users u ON u.domain_uuid = d.domain_uuid AND u.user_email LIKE '%_@_%'
+      WHERE d.domain_enabled::text IN ('true', 't') GROUP BY d.domain_name ORDER BY d.domain_name`,
+  )
+  return rows.map(({ domain, email }) => ({ domain: String(domain), email: typeof email === 'string' ? email : null }))
+}
+
+/**
+ * Reads the gateways of FusionPBX from its database: FreeSWITCH knows them by their ids alone. @throws Fault if the
+ * database cannot be read.
+ */
+export async function readGateways(fusion: FusionPbx): Promise<{ id: string; name: string }[]> {
+  const rows = await query(
+    fusion,
+    'the names of gateways',
+    (sql) => sql`
+      SELECT lower(gateway_uuid::text) AS id, gateway AS name FROM v_gateways
+      WHERE enabled::text IN ('true', 't') AND gateway <> '' ORDER BY gateway, gateway_uuid`,
+  )
+  return rows.map(({ id, name }) => ({ id: String(id), name: String(name) }))
+}
+
+type Rows = Readonly<Record<string, unknown>>[]
+
+async function query({ path, settings }: FusionPbx, what: string, read: (sql: SQL) => Promise<Rows>): Promise<Rows> {
   const setting = (name: string) => settings.get(`database.0.${name}`) ?? ''
   if (setting('type') !== 'pgsql')
-    throw new Fault(
-      'unavailable',
-      `${path} names no Postgres database as database.0: add the accounts with hookswitch user add`,
-    )
+    throw new Fault('unavailable', `${what} cannot be read: ${path} names no Postgres database as database.0`)
   const sql = new SQL({
     adapter: 'postgres',
     hostname: setting('host') || '127.0.0.1',
@@ -44,17 +70,10 @@ export async function readDomains({ path, settings }: FusionPbx): Promise<{ doma
     connectionTimeout: 10,
   })
   try {
-    const rows = await sql`
-      SELECT d.domain_name AS domain, min(u.user_email) AS email FROM v_domains d
-      LEFT JOIN v_users u ON u.domain_uuid = d.domain_uuid AND u.user_email LIKE '%_@_%'
-      WHERE d.domain_enabled::text IN ('true', 't') GROUP BY d.domain_name ORDER BY d.domain_name`
-    return rows.map(({ domain, email }: { domain: unknown; email: unknown }) => ({
-      domain: String(domain),
-      email: typeof email === 'string' ? email : null,
-    }))
+    return await read(sql)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('unavailable', `the domains cannot be read from the database in ${path}: ${reason}`, { cause })
+    throw new Fault('unavailable', `${what} cannot be read from the database in ${path}: ${reason}`, { cause })
   } finally {
     await sql.close()
   }

@@ -89,6 +89,8 @@ type Wanted = {
   readonly serviceUser: string
   /** Whether the configuration is not in the usual folder: then commands name it. */
   readonly isUnusualFolder: boolean
+  /** The names of gateways, for the URL. */
+  readonly gateways?: string | undefined
 }
 
 /** Returns what has to be done for a PBX, or why it cannot. */
@@ -263,10 +265,11 @@ type UrlParts = {
   readonly account?: string | undefined
   readonly recordings: string | undefined
   readonly tenants?: string | undefined
+  readonly gateways?: string | undefined
 }
 
-function urlOf({ login, port, name, account, recordings, tenants }: UrlParts): string {
-  const parameters = Object.entries({ name, account, tenants, recordings }).flatMap(([key, value]) =>
+function urlOf({ login, port, name, account, recordings, tenants, gateways }: UrlParts): string {
+  const parameters = Object.entries({ name, account, tenants, recordings, gateways }).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}=${encodeURIComponent(value).replaceAll('%2F', '/')}`],
   )
   return `${login}@127.0.0.1:${port}?${parameters.join('&')}`

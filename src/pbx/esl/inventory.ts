@@ -27,8 +27,8 @@ type EslAnswers = {
 /** More profiles than any FreeSWITCH has: each costs a question. */
 const MAX_PROFILES = 20
 
-/** Returns the inventory that follows from the answers. */
-export function inventoryOf(answers: EslAnswers): Inventory {
+/** Returns the inventory that follows from the answers. `gatewayNames`: what people call gateways. */
+export function inventoryOf(answers: EslAnswers, gatewayNames: Readonly<Record<string, string>> = {}): Inventory {
   const endpoints = new Map<string, Configured>()
   const note = (name: string, change: Configured): void => {
     if (name !== '') endpoints.set(name, { ...endpoints.get(name), ...change })
@@ -36,7 +36,8 @@ export function inventoryOf(answers: EslAnswers): Inventory {
   for (const { kind, name, address } of sofiaRows(answers.sofia)) {
     if (kind !== 'gateway') continue
     // FusionPBX names gateways by ids: the address tells people more.
-    note(name, { registers: true, ...(isId(name) && address !== '' ? { name: address } : {}) })
+    const shown = gatewayNames[name] ?? (isId(name) ? address : '')
+    note(name, { registers: true, ...(shown === '' ? {} : { name: shown }) })
   }
   for (const [profile, text] of Object.entries(answers.profiles)) {
     const context = /^Context\s+(\S+)/m.exec(text)?.[1]
@@ -139,7 +140,10 @@ export const QUESTIONS = [
 const CALLCENTER = 'xml_locate configuration configuration name callcenter.conf'
 
 /** Asks a FreeSWITCH what is configured, in the background: a large directory takes its time. */
-export async function requestInventory(commands: Commands): Promise<InventoryReply> {
+export async function requestInventory(
+  commands: Commands,
+  gatewayNames?: Readonly<Record<string, string>>,
+): Promise<InventoryReply> {
   const answers: string[] = []
   const denied: string[] = []
   for (const [question] of QUESTIONS) {
@@ -155,5 +159,6 @@ export async function requestInventory(commands: Commands): Promise<InventoryRep
     if (answer !== undefined) profiles[profile] = answer
   }
   const callcenter = agents === '' ? '' : ((await commands.runJob(CALLCENTER)) ?? '')
-  return { inventory: inventoryOf({ sofia, profiles, users, registrations, agents, callcenter }), denied }
+  const found = { sofia, profiles, users, registrations, agents, callcenter }
+  return { inventory: inventoryOf(found, gatewayNames), denied }
 }

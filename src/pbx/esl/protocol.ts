@@ -41,7 +41,7 @@ type Wire = {
 function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire): Protocol<EslFrame> {
   const commands = createCommands({ write, replyMs: timeouts.replyMs, lost })
   const questions = createQuestions(commands, source.tenants)
-  const states = createEslStates()
+  const states = createEslStates(source.gateways)
   let followsCommands: Promise<unknown> | undefined
 
   return {
@@ -57,7 +57,7 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
     logIn: () => logIn(source, commands, timeouts.connectMs + timeouts.replyMs),
     identifyRun: () => requestRun(commands),
     requestSnapshot: createSnapshotRequest(commands, nowUs, source.tenants),
-    requestInventory: () => requestInventory(commands),
+    requestInventory: () => requestInventory(commands, source.gateways),
     statesOf: ({ event }, arrivedUs) => (event === undefined ? [] : states.signals(event, arrivedUs)),
     async requestStates(feed) {
       followsCommands ??= commands.send(`event json ${COMMAND_EVENT}`)

@@ -39,8 +39,8 @@ type Trunk = Pick<Extract<StateSignal, { kind: 'registration' }>, 'state' | 'rea
 type Leg = { readonly endpoint: string; readonly isUp: boolean }
 type KnownAgent = { status: string; state: string; endpoint: string; extension: string }
 
-/** Returns a translator that knows nothing yet. */
-export function createEslStates(): EslStates {
+/** Returns a translator that knows nothing yet. `gatewayNames`: what people call gateways, by their names. */
+export function createEslStates(gatewayNames: Readonly<Record<string, string>> = {}): EslStates {
   const entries = new Map<string, EndpointEntry>()
   const contacts = new Map<string, Set<string>>()
   const legs = new Map<string, Leg>()
@@ -117,7 +117,7 @@ export function createEslStates(): EslStates {
   }
   function trunk(name: string, found: Trunk, atUs: number): StateSignal[] {
     trunks.set(name, found)
-    return [{ kind: 'registration', trunk: name, ...found, atUs }]
+    return [{ kind: 'registration', trunk: gatewayNames[name] ?? name, ...found, atUs }]
   }
 
   function addLeg(id: string, one: Leg): void {

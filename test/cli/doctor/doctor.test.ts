@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { backupName } from '../../../src/backups/schedule.ts'
 import { diagnoseClock } from '../../../src/cli/doctor/machine.ts'
 import { nowUs } from '../../../src/lib/time.ts'
 import { type Replay, startReplay } from '../../../src/pbx/tools/replay/replay.ts'
@@ -86,6 +88,30 @@ describe('hookswitch doctor', () => {
     const { code, stdout, stderr } = await doctor(args, env)
     expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
     expect(stdout).toMatch(line)
+  })
+
+  test('says how old the newest backup is, and warns from twice the time on after which one is due', async () => {
+    using other = emptyFolder()
+    const inOther = { cwd: other.path }
+    const backups = join(other.path, 'backups')
+    await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { ...inOther, stdin: 'correct horse' })
+    const look = async (...args: string[]) => {
+      const { stdout } = await run(['doctor', '--listen', '127.0.0.1:0', ...args], inOther)
+      return /^(ok|advice) +backups: .*$/m.exec(stdout)?.[0]
+    }
+    const madeHoursAgo = (hours: number) => Bun.write(join(backups, backupName(nowUs() - hours * 3_600_000_000)), '')
+    expect(await look()).toBeUndefined()
+    expect(await look('--backup', backups)).toBe(`advice  backups: there is none in ${backups}`)
+    expect(existsSync(backups)).toBe(false)
+    await madeHoursAgo(60)
+    expect(await look('--backup', backups)).toMatch(
+      /^advice +backups: the newest in .* is .*Z\.db, 3 d old: one is due every 24 h$/,
+    )
+    await madeHoursAgo(47)
+    expect(await look('--backup', backups)).toMatch(/^ok +backups: the newest in .* is .*Z\.db, 47 h old$/)
+    expect(await look('--backup', backups, '--backup-every', '23h')).toMatch(
+      /^advice +backups: .*: one is due every 23 h$/,
+    )
   })
 
   test('reports of a folder without a service whether its port is free, and what occupies it', async () => {

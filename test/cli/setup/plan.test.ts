@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Machine } from '../../../src/cli/setup/machine.ts'
 import { ASTERISK_COMMENT, withOwnLines, withoutOwnLines } from '../../../src/cli/setup/own-block.ts'
 import { findPbxs, planFor, type SetupPlan } from '../../../src/cli/setup/plan.ts'
+import { gatewaysText, parsePbxUrl } from '../../../src/lib/pbx-url.ts'
 
 // Which PBX is on a machine, and what has to be done: from the files that each distribution has.
 
@@ -23,7 +24,10 @@ const machineOf = ({ files, folders = [], users = [], readable = [], group = 'as
 
 const WANTED = { name: 'office', user: 'hookswitch', secret: 'made', serviceUser: 'hookswitch', isUnusualFolder: false }
 
-function planned(given: Given, wanted: Partial<typeof WANTED> & { account?: string } = {}): SetupPlan {
+function planned(
+  given: Given,
+  wanted: Partial<typeof WANTED> & { account?: string; gateways?: string } = {},
+): SetupPlan {
   const machine = machineOf(given)
   const [found, ...others] = findPbxs(machine)
   if (found === undefined || others.length > 0) throw new Error(`${others.length} others`)
@@ -165,6 +169,9 @@ describe('FreeSWITCH', () => {
     expect(plan.url).toBe(
       'esl://:one@127.0.0.1:8021?name=office&tenants=domain&recordings=/var/lib/freeswitch/recordings',
     )
+    const { url } = planned({ files }, { gateways: gatewaysText([{ id: '04d7', name: ' Carrier, Ltd: & Sons' }]) })
+    const parsed = parsePbxUrl(url)
+    expect(parsed).toMatchObject({ pbx: { gateways: { '04d7': 'Carrier Ltd: & Sons' } } })
     expect(plan.joins).toMatchObject({ group: 'www-data' })
     expect(plan.notes).toEqual([
       expect.stringContaining(`${config} has another password`),

@@ -87,6 +87,14 @@ describe('what a FreeSWITCH reports as configured', () => {
     expect(endpoints.isExtension('103')).toBe(true)
   })
 
+  test('a gateway whose name is given has it, whatever it is called', () => {
+    const gateways = '04d741ce-05ca-505e-a080-37bd643147a4 gw1 gw2'.split(' ')
+    const sofia = gateways.map((name) => ` external::${name}	gateway	sip:7495@192.0.2.9	NOREG\n`).join('')
+    const none = { sofia, profiles: {}, users: '', registrations: '', agents: '' }
+    const { endpoints } = inventoryOf(none, { [gateways[0] ?? '']: 'Main carrier', gw1: 'Second' })
+    expect(gateways.map((name) => endpoints[name]?.name)).toEqual(['Main carrier', 'Second', undefined])
+  })
+
   test.each(['', '-ERR no reply', 'x|y', '{"rows":7}', '{', '\n\n|||\n|'])('an answer of %j costs nothing', (text) => {
     const answers = { sofia: text, users: text, registrations: text, agents: text, profiles: { '': text } }
     expect(inventoryOf(answers)).toMatchObject({ mailboxes: {} })

@@ -85,6 +85,15 @@ function listed() {
   return states
 }
 
+test('a gateway whose name is given is called by it, in events and in the list', () => {
+  const states = createEslStates({ carrier: 'Main carrier' })
+  const told = [
+    ...states.signals(gateway('FAILED', { Status: '408' }), 1),
+    ...states.gateways([{ name: 'carrier', state: 'REGED', isUp: true, isPinged: true }], 2),
+  ]
+  expect(told.map(textOf)).toEqual(['Main carrier unreachable 408', 'Main carrier unreachable 408'])
+})
+
 const CASES: readonly [sentence: string, events: ReturnType<typeof event>[], signals: string[]][] = [
   ['a second device', [register('r2')], ['contact r2 unchecked', 'device idle', '1004 of support@default available']],
   ['a phone that leaves', [unregister()], ['contact_gone r1', '1004 of support@default unreachable']],
