@@ -40,7 +40,17 @@ export class EslDecoder {
   /** Returns the frames that this chunk completes. It must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): EslFrame[] {
     const frames: EslFrame[] = []
-    if (this.#fault !== undefined) return frames
+    // Only what completes the frame that has begun is copied, and not the rest of the chunk.
+    const missing = (this.#pending?.end ?? 0) - this.#buffer.length
+    const isSplit = missing > 0 && missing < chunk.length
+    if (isSplit) this.#read(chunk.subarray(0, missing), frames)
+    this.#read(isSplit ? chunk.subarray(missing) : chunk, frames)
+    return frames
+  }
+
+  /** Reads bytes, and adds the frames that they complete. */
+  #read(chunk: Uint8Array, frames: EslFrame[]): void {
+    if (this.#fault !== undefined) return
     this.#buffer.append(chunk)
     let start = 0
     while (this.#fault === undefined) {
@@ -53,7 +63,6 @@ export class EslDecoder {
       this.#searched = start
     }
     this.#drop(start)
-    return frames
   }
 
   /** Reads the next header block, if it is whole, into `#pending`; returns where it begins. */

@@ -20,11 +20,12 @@ function listOf(value: string): readonly string[] {
 
 /** Returns an event whose values `search` finds: each is searched once, since several parts ask for the same ones. */
 function eventOf(search: (key: string) => readonly string[] | undefined, body: string): EslEvent {
-  const found = new Map<string, readonly string[] | undefined>()
+  const found = new Map<string, readonly string[] | null>()
   const find = (key: string): readonly string[] | undefined => {
-    if (found.has(key)) return found.get(key)
+    const known = found.get(key)
+    if (known !== undefined) return known ?? undefined
     const values = search(key)
-    found.set(key, values)
+    found.set(key, values ?? null)
     return values
   }
   const get = (key: string): string => find(key)?.[0] ?? ''
@@ -210,5 +211,16 @@ function unescapePercent(text: string): string {
   }
 }
 
+/** The keys of variables: a string that was looked up before is found faster than one that is put together anew. */
+const variableKeys = new Map<string, string>()
+
+function variableKey(name: string): string {
+  const known = variableKeys.get(name)
+  if (known !== undefined) return known
+  const key = `variable_${name}`
+  if (variableKeys.size < MAX_NEEDLES) variableKeys.set(name, key)
+  return key
+}
+
 /** Returns the value of a channel variable, `''` if it is absent. */
-export const variableOf = (event: EslEvent, name: string): string => event.get(`variable_${name}`)
+export const variableOf = (event: EslEvent, name: string): string => event.get(variableKey(name))

@@ -113,7 +113,8 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     setDirection(call, 'internal')
     const number = dialled ?? dest.endpoint.number
     if (number !== null) {
-      const isParty = number === dest.endpoint.number || isByFeatureCode(number, dest)
+      const isParty =
+        number === dest.endpoint.number || isByFeatureCode(number, dest) || isSentOn(number, dialler, dest)
       call.to = isParty ? partyOf(dest.endpoint) : partyOfNumber(number)
     }
   }
@@ -126,6 +127,10 @@ export function isByFeatureCode(dialled: string | null, { endpoint: { kind, numb
     dialled !== null && isFeatureCode(dialled) && kind === 'extension' && number !== null && dialled.endsWith(number)
   )
 }
+
+/** Returns whether a feature code (redial, a speed dial) sent its caller on to the party that is dialled. */
+const isSentOn = (dialled: string, dialler: Channel, { endpoint }: Channel): boolean =>
+  isFeatureCode(dialled) && endpoint.number !== null && destination(dialler.dialledNumber) === endpoint.number
 
 /**
  * Names the caller of a call that began with its outside party: the agent who answered first, else the only agent who

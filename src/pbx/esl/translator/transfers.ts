@@ -34,11 +34,13 @@ export function meaningOfMeeting(context: EslContext, one: Leg, two: Leg, throug
 
 /**
  * Returns whether two legs were to talk: one was dialled for the other, or for the same party, takes the other out of a
- * queue, or talked to it before.
+ * queue, or talked to it before. A party that has dialled both, and talked to both, hands one over to the other.
  */
 function related(one: Leg, two: Leg): boolean {
   if (one.peers.includes(two.id) || one.takesCaller === two.id || two.takesCaller === one.id) return true
-  return one.dialler === two.id || two.dialler === one.id || (one.dialler !== null && one.dialler === two.dialler)
+  if (one.dialler === two.id || two.dialler === one.id) return true
+  const { dialler } = one
+  return dialler !== null && dialler === two.dialler && ![one, two].every(({ peers }) => peers.includes(dialler))
 }
 
 /** Returns an attended transfer, once for the same legs: it shows in several ways and events. */
