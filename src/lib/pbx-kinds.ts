@@ -41,7 +41,8 @@ export const PBX_FACTS = {
 
 export type PbxKind = keyof typeof PBX_FACTS
 
-export const PBX_KINDS = ['asterisk', 'freeswitch'] as const satisfies readonly PbxKind[]
+// Object.keys loses the type of the keys.
+export const PBX_KINDS = Object.keys(PBX_FACTS) as unknown as readonly [PbxKind, ...PbxKind[]]
 
 type ProtocolFacts = {
   readonly kind: PbxKind
@@ -60,7 +61,7 @@ export const PBX_PROTOCOLS = {
 
 export type PbxProtocol = keyof typeof PBX_PROTOCOLS
 
-export const PROTOCOL_NAMES: readonly PbxProtocol[] = ['ami', 'amis', 'esl']
+export const PROTOCOL_NAMES = Object.keys(PBX_PROTOCOLS) as unknown as readonly [PbxProtocol, ...PbxProtocol[]]
 
 /** Returns the protocol with this name, `undefined` if there is none. */
 export const protocolOf = (name: string): PbxProtocol | undefined => PROTOCOL_NAMES.find((one) => one === name)

@@ -2,13 +2,16 @@ import { PBX_PROTOCOLS, type PbxKind } from '../../../lib/pbx-kinds.ts'
 import { READ_LINE, WRITE_LINE } from '../../../pbx/ami/manager-conf.ts'
 import type { PbxFields } from './pbx-fields.ts'
 
-/** The lines that make a PBX accept the connection, their file, and the command after which they count. */
+/**
+ * The lines that make a PBX accept the connection, their file, and the command after which they count. `intro` and
+ * `hint` are texts of the page, with code in backquotes.
+ */
 type PbxSetup = {
-  /** The words before and after the name of the file. */
-  readonly sentence: readonly [before: string, after: string]
+  readonly intro: string
   readonly file: string
   readonly text: string
   readonly command: string
+  readonly hint: string
 }
 
 /** The fields that the lines depend on; empty ones have their usual values. */
@@ -30,11 +33,15 @@ export function pbxSetupOf({ protocol, host, port, user, secret }: PbxFields): P
   })
 }
 
+const MANAGER_CONF = '/etc/asterisk/manager.conf'
+const EVENT_SOCKET = 'autoload_configs/event_socket.conf.xml'
+
 const SETUPS: Readonly<Record<PbxKind, (login: Login) => PbxSetup>> = {
   asterisk: ({ user, secret, port, isLocal, isOverTls }) => ({
-    sentence: ['Add these lines to ', ' of your Asterisk:'],
-    file: '/etc/asterisk/manager.conf',
+    intro: `Add these lines to \`${MANAGER_CONF}\` of your Asterisk:`,
+    file: MANAGER_CONF,
     command: 'asterisk -rx "manager reload"',
+    hint: 'This user can only read. With FreePBX, add its section to `manager_custom.conf`. On another machine the events cross the network unencrypted unless you use TLS or a VPN.',
     text: `[general]
 enabled = yes
 ${
@@ -50,9 +57,10 @@ ${READ_LINE}
 ${WRITE_LINE}`,
   }),
   freeswitch: ({ secret, port, isLocal }) => ({
-    sentence: ['Let the file ', ' of your FreeSWITCH contain this:'],
-    file: 'autoload_configs/event_socket.conf.xml',
+    intro: `Let the file \`${EVENT_SOCKET}\` of your FreeSWITCH contain this:`,
+    file: EVENT_SOCKET,
     command: 'fs_cli -x "reload mod_event_socket"',
+    hint: 'The event socket has no TLS, and its password allows everything: reach it on the same machine, or through a VPN or an SSH tunnel.',
     text: `<configuration name="event_socket.conf" description="Socket Client"><settings>
   <param name="listen-ip" value="${isLocal ? '127.0.0.1' : '0.0.0.0'}"/>
   <param name="listen-port" value="${port}"/>
