@@ -6,7 +6,7 @@ import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 /** A notice for the operator. */
 type Alert =
   | {
-      /** A webhook or PBX has been down for five minutes, or is up again; with a reason it is no longer watched. */
+      /** A webhook or PBX has been down for five minutes, or is up again. With a reason it is no longer watched. */
       readonly what: 'webhook' | 'pbx'
       readonly state: 'down' | 'up'
       /** The redacted URL of the webhook, or the name of the PBX. */
@@ -14,10 +14,10 @@ type Alert =
       readonly reason?: string | undefined
     }
   | {
-      /** A trunk has been rejected or unreachable for a while, or is up again; with a reason it is no longer there. */
+      /** A trunk has been rejected or unreachable for a while, or is up again. With a reason it no longer exists. */
       readonly what: 'trunk'
       readonly state: 'down' | 'up'
-      /** The name of the trunk, with that of its PBX. */
+      /** The trunk's name and its PBX's. */
       readonly name: string
       readonly reason?: string | undefined
     }
@@ -30,7 +30,7 @@ type Alert =
       readonly reason?: string | undefined
     }
   | {
-      /** The renewal of the token of a webhook, or of the look-up of contacts, is refused, or succeeds again. */
+      /** The renewal of a token is refused or succeeds again, for a webhook or for the look-up of contacts. */
       readonly what: 'authorization'
       readonly state: 'refused' | 'renewed'
       /** The redacted URL of the webhook, or `contacts`. */
@@ -46,7 +46,7 @@ export type Alerts = {
 }
 
 type AlertOptions = {
-  /** The operator's URL; without it no alert is sent. */
+  /** The operator's URL; absent: no alert is sent. */
   readonly url?: string | undefined
   readonly proxy?: string | undefined
   readonly log: Log
@@ -57,7 +57,7 @@ type AlertOptions = {
 /** The pauses before further attempts: the operator's chat may be down for a moment. */
 const PAUSES_MS = [5_000, 30_000, 120_000]
 const TIMEOUT_MS = 10_000
-/** Bounds the memory while the operator's URL is down and customers' webhooks go up and down. */
+/** Bounds the memory while the operator's URL is down and webhooks of customers go up and down. */
 const MAX_QUEUED = 1_000
 
 /** Creates the sender of alerts. It posts one at a time, so that "down" never arrives after "up". */
@@ -100,7 +100,7 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
   }
 }
 
-/** The key of a body that has what the alert is about. */
+/** The key in the body for each kind of alert. */
 const KEYS = {
   webhook: 'url',
   pbx: 'pbx',
@@ -119,11 +119,11 @@ function sentence({ what, state, name, reason }: Alert): string {
   const why = reason === undefined ? '' : ` (${inert(reason)})`
   if (what === 'backup')
     return state === 'failed'
-      ? `The backup to ${inert(name)} failed${why}. It is tried again.`
+      ? `The backup to ${inert(name)} failed${why}. It will be tried again.`
       : `The backup to ${inert(name)} has succeeded again.`
   if (what === 'authorization')
     return state === 'refused'
-      ? `The authorization of ${inert(name)} is refused${why}. Its deliveries are kept until it is mended.`
+      ? `The authorization of ${inert(name)} is refused${why}. Its deliveries stay pending: correct its key or log-in.`
       : `The authorization of ${inert(name)} works again.`
   if (what === 'trunk') {
     if (state === 'down') return `The trunk ${inert(name)} is down${why}.`
@@ -131,14 +131,14 @@ function sentence({ what, state, name, reason }: Alert): string {
   }
   const subject = `The ${what === 'pbx' ? 'PBX' : 'webhook'} ${inert(name)}`
   if (state === 'down') return `${subject} has been down for 5 minutes${why}.`
-  return reason === undefined ? `${subject} is up again.` : `${subject} is watched no more${why}.`
+  return reason === undefined ? `${subject} is up again.` : `${subject} is no longer watched${why}.`
 }
 
 const MAX_CHARACTERS = 500
 
 /**
- * Makes text of a PBX or a customer harmless: no chat turns it into a mention or a misleading link, whether it reads
- * Slack's escapes or Markdown.
+ * Escapes text of a PBX or a customer: no chat shows it as a mention or a misleading link, whether it reads Slack's
+ * escapes or Markdown.
  */
 const inert = (text: string): string =>
   oneLine(text)

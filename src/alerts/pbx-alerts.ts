@@ -18,8 +18,8 @@ const EVERY_MS = 5_000
 const ALERT_AFTER_US = 5 * 60 * SECOND
 
 /**
- * Starts to watch the PBXs. Sends one alert when a PBX has been down for five minutes, and one when it is up again. The
- * store keeps what was reported, so that the next process, or another node, reports the end.
+ * Starts to watch the PBXs. Sends one alert when a PBX has been down for five minutes, and one when it is up again.
+ * Reported outages are in the store, so that the next process or another node reports their end.
  */
 export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void> } {
   const { status, alerts, store, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
@@ -39,7 +39,7 @@ export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void
     const present = status()
     const reported = new Set((await store.outages.outageList('pbx')).map(({ key }) => key))
     const names = new Set(present.map(({ name }) => name))
-    // A PBX that comes back gets the full five minutes again.
+    // A PBX that came back has the full five minutes again.
     for (const name of downSinceUs.keys()) if (!names.has(name)) downSinceUs.delete(name)
     for (const { name, state, lastError } of present) {
       const sinceUs = downSinceUs.get(name)
@@ -51,12 +51,12 @@ export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void
     }
     const missing = [...reported].filter((name) => !names.has(name))
     if (missing.length === 0) return
-    // Another node may watch it.
+    // A PBX that is unknown here may be watched by another node.
     const existing = new Set((await store.pbxs.pbxList()).flatMap(({ name, url }) => (url === null ? [] : name)))
     for (const name of missing) if (!existing.has(name)) await endReported(name, 'it was removed')
   }
 
   return startPeriodic(everyMs, () =>
-    check().catch((err) => log.debug({ err }, 'cannot note the outages of PBXs, will retry')),
+    check().catch((err) => log.debug({ err }, 'cannot store the outages of PBXs; will retry')),
   )
 }

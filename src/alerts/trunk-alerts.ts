@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
 import type { Alerts } from './alerts.ts'
 
 type TrunkAlertOptions = {
-  /** Returns what is known of each PBX that this node is connected to, by its name. */
+  /** Returns the present states of each PBX that this node is connected to, by name. */
   readonly present: () => ReadonlyMap<string, readonly Present[]>
   /** How long a trunk has to be down. */
   readonly afterMs: number
@@ -20,13 +20,13 @@ type TrunkAlertOptions = {
 
 const EVERY_MS = 5_000
 
-/** `unknown` is neither: the PBX does not check. */
+/** `unknown` is neither up nor down: the PBX does not check. */
 const isDown = ({ state }: Trunk): boolean => state === 'rejected' || state === 'unreachable'
 const isUp = ({ state }: Trunk): boolean => state === 'registered' || state === 'reachable'
 
 /**
  * Starts to watch the trunks. Sends one alert when a trunk has been rejected or unreachable for some time, and one when
- * it is up again. The store keeps what was reported, so that the next process, or another node, reports the end.
+ * it is up again. Reported outages are in the store, so that the next process or another node reports their end.
  */
 export function startTrunkAlerts(options: TrunkAlertOptions): { stop(): Promise<void> } {
   const { present, afterMs, alerts, store, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
@@ -63,7 +63,7 @@ export function startTrunkAlerts(options: TrunkAlertOptions): { stop(): Promise<
     for (const key of downSinceUs.keys()) if (!seen.has(key)) downSinceUs.delete(key)
     const missing = [...reported].filter(([key]) => !seen.has(key))
     if (missing.length === 0) return
-    // One that a PBX does not have any more, or of a PBX that is watched no more.
+    // A trunk that its PBX no longer has, or whose PBX is no longer watched.
     const existing = new Set((await store.pbxs.pbxList()).flatMap(({ name, url }) => (url === null ? [] : name)))
     for (const [key, name] of missing) {
       const pbx = pbxOf(key)
@@ -74,7 +74,7 @@ export function startTrunkAlerts(options: TrunkAlertOptions): { stop(): Promise<
   }
 
   return startPeriodic(everyMs, () =>
-    check().catch((err) => log.debug({ err }, 'cannot note the outages of trunks, will retry')),
+    check().catch((err) => log.debug({ err }, 'cannot store the outages of trunks; will retry')),
   )
 }
 

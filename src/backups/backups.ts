@@ -10,14 +10,14 @@ import { backupName, backupsAmong, dueInUs, expired } from './schedule.ts'
 
 type BackupsOptions = {
   readonly place: BackupPlace
-  /** The place as it was configured, for messages. */
+  /** The place as configured, for messages. */
   readonly placeName: string
   readonly everyMs: number
-  /** How many backups stay in the place. */
+  /** The number of backups that the place keeps. */
   readonly keep: number
   /** The folder of the store. */
   readonly dataPath: string
-  /** The command line of this program: its backups run in a process of their own, so that they delay nothing here. */
+  /** The command line of this program. Backups run in a process of their own, so that they delay no calls. */
   readonly command: readonly string[]
   readonly log: Log
   readonly nowUs: NowUs
@@ -26,12 +26,14 @@ type BackupsOptions = {
   readonly firstRetryMs?: number
 }
 
-/** A failed backup is tried again after 5 minutes, then later and later, at most as late as the next one is due. */
+/**
+ * A failed backup is tried again after 5 minutes, then at growing intervals, at the latest when the next one is due.
+ */
 const FIRST_RETRY_MS = 5 * 60_000
 
 /**
- * Starts making backups of the store's file: when the newest in the place is older than `everyMs`, one is written,
- * verified, and gets its name; then the oldest beyond `keep` are deleted.
+ * Starts making backups of the store's file. When the newest is older than `everyMs`, a new one is written, verified
+ * and given its name; then the oldest ones beyond `keep` are deleted.
  */
 export function startBackups(options: BackupsOptions): { stop(): Promise<void> } {
   const { place, placeName, everyMs, log, nowUs, onChange, firstRetryMs = FIRST_RETRY_MS } = options
@@ -58,7 +60,7 @@ export function startBackups(options: BackupsOptions): { stop(): Promise<void> }
         const reason = error instanceof Error ? error.message : String(error)
         failures += 1
         waitMs = backoff(failures, firstRetryMs, everyMs)
-        log.error({ place: placeName, reason, seconds: waitMs / 1_000 }, 'the backup failed: it is tried again')
+        log.error({ place: placeName, reason, seconds: waitMs / 1_000 }, 'the backup failed; will retry')
         if (failures === 1) onChange({ state: 'failed', reason })
       }
       // setTimeout takes at most 2^31 ms.
@@ -84,7 +86,7 @@ async function makeBackup(
   const name = backupName(startedUs)
   const work = await place.makeWorkFolder()
   try {
-    // The work folder is a data folder with a store of its own: so `verify` can open it.
+    // The work folder is a data folder with a store of its own, so that `verify` can open it.
     const file = join(work, 'hookswitch.db')
     await runCommand([...command, 'backup', file, '--data', dataPath], signal)
     const { size } = Bun.file(file)
@@ -101,11 +103,11 @@ async function makeBackup(
   }
 }
 
-/** Runs a command of this program to its end. @throws Error with its message if it fails. */
+/** Runs a command of this program until it ends. @throws Error with the command's message if it fails. */
 async function runCommand(command: readonly string[], signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const child = Bun.spawn([...command], {
-    // Settings of the service in the environment are not for the commands: their flags say all.
+    // The environment's settings are for the service; the command's flags say everything it needs.
     env: { PATH: process.env.PATH ?? '', TMPDIR: process.env.TMPDIR ?? '/tmp' },
     stdin: 'ignore',
     stdout: 'pipe',

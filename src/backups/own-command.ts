@@ -1,6 +1,5 @@
 /**
- * Returns the command line that starts this program, without arguments: the executable alone, or Bun with the source
- * that it was given.
+ * Returns the command line that starts this program, without arguments: the executable, or Bun with its source file.
  */
 export function ownCommand(argv: readonly string[], execPath: string): string[] {
   const [, script = ''] = argv

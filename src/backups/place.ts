@@ -4,13 +4,13 @@ import { join, resolve } from 'node:path'
 import { S3Client } from 'bun'
 import { parseS3Url } from '../lib/s3-url.ts'
 
-/** Where backups are kept. Each operation throws an error with the reason when the place cannot be used. */
+/** Where backups are kept. Each operation throws an error with the reason if the place cannot be used. */
 export type BackupPlace = {
-  /** Makes an empty folder in which a backup is written and verified before it has its name. */
+  /** Makes an empty folder in which a backup is written and verified before it gets its name. */
   makeWorkFolder(): Promise<string>
   /** Returns the names of all files in the place. */
   list(): Promise<string[]>
-  /** Moves a verified file into the place, under a name that it does not have yet. It is there whole or not at all. */
+  /** Moves a verified file into the place, under a new name. The file is there completely or not at all. */
   put(file: string, name: string): Promise<void>
   delete(name: string): Promise<void>
 }
@@ -49,19 +49,19 @@ export function createFolderPlace(path: string): BackupPlace {
   }
 }
 
-/** Removes what a process that was killed has left. */
+/** Removes the work folders of a killed process. */
 async function removeWorkFolders(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(WORK_FOLDER)) await rm(join(folder, name), { recursive: true, force: true })
 }
 
-/** The longest silence of an S3 server to one request. An upload sends many. */
+/** The longest time for one upload, which has many requests. */
 const UPLOAD_WITHIN_MS = 3_600_000
 const ANSWER_WITHIN_MS = 30_000
 
 /**
- * Creates the place of backups in a bucket of S3, below a prefix. Endpoint, region and keys are those of the
- * environment. A backup is written and verified in `workPath` first.
+ * Creates a place for backups in an S3 bucket, below a prefix. The environment has the endpoint, region and keys. A
+ * backup is written and verified in `workPath` first.
  */
 export function createS3Place(
   { bucket, prefix }: { readonly bucket: string; readonly prefix: string },
@@ -102,7 +102,7 @@ export function createS3Place(
   }
 }
 
-/** Awaits a request to the S3 server. Bun's client waits for minutes for one that does not answer. */
+/** Awaits a request to the S3 server, for a limited time: Bun's client would wait minutes for an answer. */
 async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`the S3 server did not answer within ${ms / 1_000} s`)), ms)

@@ -6,9 +6,8 @@ const MAX_NUMBERS = 50_000
 type Entry = { readonly contact: Contact | null; readonly untilUs: number }
 
 /**
- * Creates an empty cache of the contacts that were found, and the numbers that were not, for a while; pure but for its
- * own state. When it is full, the account with the most numbers loses the one that it used least recently:
- * one account cannot push out those of the others.
+ * Creates an empty cache. When it is full, the account with the most numbers loses its least recently used one: no
+ * account can push out another's numbers.
  */
 export function createContactCache(maxNumbers = MAX_NUMBERS) {
   const accounts = new Map<number, Map<string, Entry>>()
@@ -34,7 +33,7 @@ export function createContactCache(maxNumbers = MAX_NUMBERS) {
     if (oldest !== undefined) remove(accountId, oldest)
   }
   return {
-    /** Returns what is known of a number: a contact, `null` if there is none, `undefined`: it has to be looked up. */
+    /** Returns a number's contact, `null` if it has none, or `undefined` if it has to be looked up. */
     get(accountId: number, number: string, nowUs: number): Contact | null | undefined {
       const entries = accounts.get(accountId)
       const entry = entries?.get(number)
@@ -53,7 +52,7 @@ export function createContactCache(maxNumbers = MAX_NUMBERS) {
       size += 1
       if (size > maxNumbers) shrink()
     },
-    /** Forgets the numbers of an account. */
+    /** Removes the numbers of an account. */
     forget(accountId: number): void {
       size -= accounts.get(accountId)?.size ?? 0
       accounts.delete(accountId)

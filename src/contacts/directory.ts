@@ -10,38 +10,38 @@ import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
 import { createContactCache } from './cache.ts'
 import { keyOf, type LookUpAnswer, type PhoneNumber } from './lookup.ts'
 
-/** A look-up that is under way. `waitMs`: how long what needs it may wait. */
+/** A look-up in progress. `waitMs`: how long a call may wait for it. */
 type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }
 
-/** The contacts of all accounts, as they are looked up. */
+/** Looks up the contacts of all accounts. */
 export type ContactDirectory = {
   /** Returns whether an account looks up contacts. */
   looksUp(accountId: number): boolean
-  /** Returns a contact that is known, `null` if there is none or nothing can be found out now, else a look-up. */
+  /** Returns a known contact; `null` if there is none, or none can be looked up now; else a look-up in progress. */
   begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact
-  /** Returns a contact within the account's budget; `null` if there is none by then. */
+  /** Returns a contact within the account's budget; `null` if none was found by then. */
   find(accountId: number, phone: PhoneNumber): Promise<Contact | null>
-  /** Replaces the settings of all accounts. What was found with other settings is forgotten. */
+  /** Replaces the settings of all accounts. Contacts that were found with other settings are dropped. */
   configure(settings: ReadonlyMap<number, DirectorySettings>): void
-  /** Forgets all contacts. */
+  /** Drops all contacts. */
   forget(): void
 }
 
-/** What the directory needs of an account's settings. */
+/** The part of an account's settings that the directory needs. */
 export type DirectorySettings = {
-  /** Differs with all other settings. */
+  /** A digest of the settings: different settings have different ones. */
   readonly digest: string
   readonly budgetMs: number
   readonly cacheMs: number
-  /** Asks for a number. Never rejects. */
+  /** Looks up a number. Never rejects. */
   lookUp(phone: PhoneNumber): Promise<LookUpAnswer>
 }
 
 type DirectoryOptions = { readonly log: Log; readonly steadyUs: NowUs; readonly maxNumbers?: number }
 
-/** A number that was not found is looked up again soon: somebody may just be adding it. */
+/** A number that was not found is looked up again soon: somebody may just have added it. */
 const NOT_FOUND_US = 60 * SECOND
-/** More calls than that begin without a contact while so many are asked for. */
+/** The most look-ups in flight; above this, calls begin without a contact. */
 const MAX_IN_FLIGHT = 64
 const LOG_US = 60 * SECOND
 
@@ -54,8 +54,8 @@ type Account = {
 }
 
 /**
- * Creates the directory. Five look-ups in a row that fail, or are not done within the budget, open an account's circuit
- * breaker: then nothing waits, and now and then one look-up shows whether the system answers again.
+ * Creates the directory. Five look-ups in a row that fail or exceed the budget open the account's circuit breaker: then
+ * no call waits, and a look-up now and then probes whether the system answers again.
  */
 export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryOptions): ContactDirectory {
   const cache = createContactCache(maxNumbers)
@@ -105,7 +105,7 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
     const contact = answer.kind === 'found' ? answer.contact : null
     const untilUs =
       steadyUs() + (contact === null ? Math.min(NOT_FOUND_US, cacheMs * MILLISECOND) : cacheMs * MILLISECOND)
-    // Its settings may have been replaced meanwhile.
+    // The account's settings may have been replaced during the look-up.
     if (accounts.get(accountId) === account) cache.set(accountId, keyOf(phone), { contact, untilUs })
     return contact
   }
@@ -114,7 +114,7 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
     if (change === 'opened')
       log.warn(
         { account: accountId, reason: problem },
-        'contacts are not looked up for now: five look-ups in a row failed or took too long; calls do not wait, and look-ups are tried now and then',
+        'contacts are not looked up for now: five look-ups in a row failed or took too long; calls do not wait, and a look-up now and then checks whether the system answers again',
       )
     else if (change === 'closed') log.info({ account: accountId }, 'contacts are looked up again')
     else if (problem !== undefined && steadyUs() - loggedUs >= LOG_US) {
@@ -155,7 +155,7 @@ const newAccount = (accountId: number, settings: DirectorySettings): Account => 
   isProbing: false,
 })
 
-/** Resolves with the contact, or with `null` when it takes too long. */
+/** Resolves with the contact, or with `null` after `waitMs`. */
 function within({ contact, waitMs }: PendingContact): Promise<Contact | null> {
   const { promise, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(() => resolve(null), waitMs)

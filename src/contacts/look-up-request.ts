@@ -5,15 +5,15 @@ import type { StepRenderer } from '../webhooks/flows/step-renderer.ts'
 import { joinStepUrl } from '../webhooks/flows/step-url.ts'
 import { type ContactPlace, type LookUpAnswer, type PhoneNumber, readLookUp, type Spelling, spelled } from './lookup.ts'
 
-/** How an account looks up a number, every default filled in. */
+/** An account's settings for look-ups, with all defaults. */
 export type LookUp = ContactPlace &
   Pick<Flow, 'origins' | 'parameters' | 'authorization'> & {
     readonly accountId: number
-    /** The URL to which that of the request is joined. */
+    /** The base URL to which the request's URL is joined. */
     readonly url: string
     readonly request: Omit<Step, 'name' | 'on'>
     readonly spellings: readonly Spelling[]
-    /** It uses the tokens of the webhook with this URL: a refresh token that rotates can have one owner. */
+    /** It uses the tokens of the webhook with this URL, since a rotating refresh token must have one owner. */
     readonly isOfWebhook: boolean
   }
 
@@ -23,11 +23,11 @@ type LookUpParts = {
   readonly authorizer: Authorizer
 }
 
-/** A call that began before has ended by then, or is answered. */
+/** The longest request: after this time the caller has hung up or was answered. */
 const TIMEOUT_MS = 5_000
 const UNAUTHORIZED = 401
 
-/** Asks for a number, with each of its spellings until one is found. Never rejects. */
+/** Looks up a number, in one spelling after the other until one is found. Never rejects. */
 export async function lookUpNumber(lookUp: LookUp, phone: PhoneNumber, parts: LookUpParts): Promise<LookUpAnswer> {
   let last: LookUpAnswer = { kind: 'not found' }
   for (const number of spelled(phone, lookUp.spellings)) {
@@ -58,7 +58,7 @@ async function lookUpOnce(lookUp: LookUp, number: string, parts: LookUpParts): P
   }
 }
 
-/** Returns the request for a number, or why there is none. */
+/** Returns the request for a number, or the reason why there is none. */
 export async function requestOf(
   { url, origins, parameters, request }: Pick<LookUp, 'url' | 'origins' | 'parameters' | 'request'>,
   number: string,

@@ -3,18 +3,15 @@ import type { Contact } from '../calls/event.ts'
 import { valueAt } from '../lib/json-pointer.ts'
 import type { Exchanged } from '../webhooks/flows/exchange.ts'
 
-// What is asked for a number, and what an answer means; pure.
+// Makes the look-up requests of a number, and reads the answers; pure.
 
-/** A number as a PBX has it, and in E.164 form, if that is known. */
+/** A number as the PBX has it, and in E.164 form if that is known. */
 export type PhoneNumber = { readonly number: string; readonly e164: string | null }
 
 export const SPELLINGS = ['e164', 'digits', 'national', 'last_10'] as const
 export type Spelling = (typeof SPELLINGS)[number]
 
-/**
- * Where a contact is in an answer: JSON pointers; those of `fields` are within the item. An answer with a value at
- * `fault` is an error, whatever its status.
- */
+/** Where a contact is in an answer: JSON pointers; the pointers in `fields` start at the item. */
 export type ContactPlace = {
   readonly item: string
   readonly fault?: string
@@ -33,10 +30,10 @@ const MAX_CHARACTERS = 200
 const MAX_URL_CHARACTERS = 1_000
 const FIELDS = ['id', 'name', 'company', 'url', 'owner'] as const satisfies readonly (keyof Contact)[]
 
-/** Returns the key of a number among the cached ones. */
+/** Returns the cache key of a number. */
 export const keyOf = ({ number, e164 }: PhoneNumber): string => e164 ?? number
 
-/** Returns a number in the given spellings, each once, as far as it has them. */
+/** Returns a number in the given spellings, each once, if it has them. */
 export function spelled(phone: PhoneNumber, spellings: readonly Spelling[]): string[] {
   const texts = spellings.map((spelling) => SPELLED[spelling](phone))
   return [...new Set(texts)].filter((text) => text !== '')
@@ -52,12 +49,12 @@ const SPELLED: Readonly<Record<Spelling, (phone: PhoneNumber) => string>> = {
   last_10: (phone) => digitsOf(phone).slice(-LAST_DIGITS),
 }
 
-/** Returns the meaning of an answer to a look-up. A status of 404, or no item, is a number that is not known. */
+/** Returns the meaning of an answer to a look-up. A status of 404, or a missing item, means an unknown number. */
 export function readLookUp({ status, failure, text }: Exchanged, { item, fault, fields }: ContactPlace): LookUpAnswer {
   if (status === null) return { kind: 'failed', reason: failure ?? 'no answer' }
   if (status === 404 || status === 204) return { kind: 'not found' }
   if (status < 200 || status > 299) return { kind: 'failed', reason: `status ${status}` }
-  if (text === null) return { kind: 'failed', reason: 'the answer is too long, or broke off' }
+  if (text === null) return { kind: 'failed', reason: 'the answer is too long, or ended too early' }
   if (text.trim() === '') return { kind: 'not found' }
   const json = parsed(text)
   if (json === undefined) return { kind: 'failed', reason: 'the answer is not JSON' }

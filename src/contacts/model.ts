@@ -20,23 +20,23 @@ const ContactFields = t.Object(
     name: t.Optional(pointer('The name of the person')),
     company: t.Optional(pointer('The company')),
     url: t.Optional(pointer('A link to it')),
-    owner: t.Optional(pointer('The extension of who is responsible')),
+    owner: t.Optional(pointer('The extension of the person who is responsible')),
   },
   { ...closed, minProperties: 1, description: 'JSON pointers within the item; numbers become text' },
 )
 
-/** How an account looks up who calls. `settingsErrors` checks what belongs to which. */
+/** An account's settings for the look-up of callers. `settingsErrors` checks which fields belong together. */
 export const NewContactSettings = t.Object(
   {
     url: t.Optional(
       t.String({
         maxLength: MAX_TEMPLATE_CHARACTERS,
         description:
-          'Where numbers are looked up, a template with `number`. Of a preset: the URL of the CRM; without it, and without parameters, those of the webhook that has the preset',
+          'The URL of the look-up, a template with `number`. With a preset, the URL of the CRM; if the URL and the parameters are absent, those of the webhook with this preset apply',
       }),
     ),
     method: t.Optional(
-      t.UnionEnum(METHODS, { default: undefined, description: '`GET`, with a body `POST`, unless it is given' }),
+      t.UnionEnum(METHODS, { default: undefined, description: 'Default: `GET`, or `POST` with a body' }),
     ),
     headers: t.Optional(
       t.Record(t.String(), t.Union([t.String({ maxLength: MAX_TEMPLATE_CHARACTERS }), t.Null()]), {
@@ -51,32 +51,36 @@ export const NewContactSettings = t.Object(
       }),
     ),
     authorization: t.Optional(
-      t.Union([NewAuthorization, t.Null()], { description: 'How to get the value of `authorization`, as in a flow' }),
+      t.Union([NewAuthorization, t.Null()], {
+        description: 'How the value of `authorization` is obtained, as in a flow',
+      }),
     ),
-    item: t.Optional(pointer('Where the contact is in the JSON answer; the answer itself unless it is given')),
+    item: t.Optional(pointer('Where the JSON answer has the contact; default: the answer itself')),
     fields: t.Optional(ContactFields),
     spellings: t.Optional(
       t.Array(t.UnionEnum(SPELLINGS, { default: undefined }), {
         minItems: 1,
         uniqueItems: true,
-        description: 'How the number is written, tried in this order until one is found; all unless it is given',
+        description: 'The spellings of the number, tried in this order until one is found; default: all',
       }),
     ),
-    preset: t.Optional(t.String({ maxLength: 40, description: 'A preset that has a look-up, in place of a request' })),
-    parameters: t.Optional(t.Record(t.String(), t.Unknown(), { maxProperties: 100, description: 'Of the preset' })),
+    preset: t.Optional(t.String({ maxLength: 40, description: 'A preset with a look-up, in place of a request' })),
+    parameters: t.Optional(
+      t.Record(t.String(), t.Unknown(), { maxProperties: 100, description: 'The parameters of the preset' }),
+    ),
     budget_ms: t.Optional(
       t.Number({
         minimum: 0,
         maximum: MAX_BUDGET_MS,
         multipleOf: 1,
-        description: `How long the events of a call wait for it at most; ${DEFAULT_BUDGET_MS} unless it is given`,
+        description: `The most milliseconds that the events of a call wait for a contact; default: ${DEFAULT_BUDGET_MS}`,
       }),
     ),
     cache_minutes: t.Optional(
       t.Number({
         minimum: 0,
         maximum: MAX_CACHE_MINUTES,
-        description: `How long an answer counts; ${DEFAULT_CACHE_MINUTES} unless it is given, one minute of a number that is not found`,
+        description: `How long a contact is cached; default: ${DEFAULT_CACHE_MINUTES}. A number without a contact is cached for a minute`,
       }),
     ),
   },
@@ -84,8 +88,8 @@ export const NewContactSettings = t.Object(
 )
 export type NewContactSettings = Static<typeof NewContactSettings>
 
-/** `null`: contacts are not looked up. */
+/** `null`: the account looks up no contacts. */
 export const ContactSettings = t.Union([NewContactSettings, t.Null()], {
-  description: 'How contacts are looked up; `null`: they are not',
+  description: 'The settings of the look-up of contacts; `null`: there is none',
 })
 export type ContactSettings = Static<typeof ContactSettings>

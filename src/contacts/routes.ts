@@ -21,7 +21,7 @@ const REPLACED_A_MINUTE = 60
 const Query = t.Object({
   number: t.String({ minLength: 1, maxLength: 256, description: 'The number, as E.164 or as it is' }),
 })
-/** What `GET /contact` found. */
+/** The result of `GET /contact`. */
 const FoundContact = t.Union([Contact, t.Null()], { description: 'The contact, or `null`' })
 
 type Options = {
@@ -39,11 +39,12 @@ export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options
     .use(guard(auth))
     .get(
       '/integration/contacts',
-      async ({ accountId }) => success(await contacts.get(accountId), 'This is how contacts are looked up.'),
+      async ({ accountId }) =>
+        success(await contacts.get(accountId), 'These are the settings of the look-up of contacts.'),
       {
         response: responses(ContactSettings, 'unauthenticated'),
         detail: {
-          summary: 'How contacts are looked up; `null`: they are not',
+          summary: 'The settings of the look-up of contacts; `null`: there is none',
           description: 'Secrets are read as `null`.',
           ...about,
         },
@@ -56,15 +57,18 @@ export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options
         const replaced = await contacts.replace(accountId, body)
         const facts = replaced === null ? { changed: 'none' } : { changed: replaced.preset ?? hostOf(replaced.url) }
         await audit.note('contacts_replaced', { user, client: audit.clientOf(request, server) }, facts)
-        return success(replaced, replaced === null ? 'Contacts are not looked up.' : 'Contacts are looked up.')
+        return success(
+          replaced,
+          replaced === null ? 'The look-up of contacts is off.' : 'The look-up of contacts is on.',
+        )
       },
       {
         ...takes(ContactSettings, settingsErrors),
         response: responses(ContactSettings, 'unauthenticated', 'conflict', ...BODY_FAULTS),
         detail: {
-          summary: 'Replace how contacts are looked up; `null`: they are not',
+          summary: 'Replace the settings of the look-up of contacts; `null` turns it off',
           description:
-            'A secret that is `null` keeps its stored value, as long as the host stays. The templates are tried with a sample number; nothing is sent.',
+            'A secret that is `null` keeps its stored value, if the host is the same. The templates are rendered with a sample number; nothing is sent.',
           ...about,
         },
       },
@@ -79,8 +83,8 @@ export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options
         ...asks(Query),
         response: responses(FoundContact, 'unauthenticated', 'invalid'),
         detail: {
-          summary: 'Who has a number, for a dialplan that routes a caller to the `owner`',
-          description: 'From the cache, or looked up within the budget; `null` also if the look-up fails.',
+          summary: 'The contact of a number, for a dialplan that routes a caller to the `owner`',
+          description: 'From the cache, or looked up within the time budget; `null` also if the look-up fails.',
           ...about,
         },
       },

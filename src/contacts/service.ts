@@ -23,7 +23,7 @@ type ContactServiceOptions = {
   readonly templates: TemplateRenderer
   readonly exchange: Exchange
   readonly authorizer: Authorizer
-  /** Returns the E.164 form of a number that is dialled on the PBXs of an account, `null` if it is not known. */
+  /** Returns the E.164 form of a number dialled on an account's PBXs, `null` if it is unknown. */
   readonly toE164: (accountId: number, number: string) => string | null
   /** The networks that look-ups may reach. */
   readonly allow: AllowList
@@ -32,10 +32,10 @@ type ContactServiceOptions = {
 
 const MINUTE_MS = 60_000
 const SAMPLE_NUMBER = '+4930123456'
-/** Others may change the settings at the same time. */
+/** Other writers may change the settings at the same time. */
 const TRIES = 5
 
-/** Creates the service for the look-up of contacts. `refresh` has to be called at the start and after changes. */
+/** Creates the service for the look-up of contacts. `refresh` has to be called at the start and after every change. */
 export function createContactService(options: ContactServiceOptions) {
   const { store, directory, templates, exchange, authorizer, toE164, allow, log } = options
   const { contacts } = store
@@ -45,7 +45,7 @@ export function createContactService(options: ContactServiceOptions) {
 
   const read = (json: string): StoredSettings => JSON.parse(json)
 
-  /** Returns the webhook of an account's list that has a preset, if the settings need it. */
+  /** Returns the webhook of an account's list that has the preset of its settings, if they need one. */
   async function webhookOf(accountId: number, { preset, url }: NewContactSettings): Promise<PresetWebhook | undefined> {
     if (preset === undefined || url !== undefined) return undefined
     for (const listed of await store.webhooks.optionsList(accountId)) {
@@ -77,7 +77,7 @@ export function createContactService(options: ContactServiceOptions) {
       if (lookUp === undefined)
         log.warn(
           { account: accountId, preset: stored.settings.preset },
-          'contacts are not looked up: no webhook of the account has the preset, or this version lacks it',
+          'contacts are not looked up: no webhook of the account has the preset of the look-up, or this version lacks it; choose another',
         )
       else found.set(accountId, directorySettingsOf(lookUp, stored))
     }
@@ -87,7 +87,7 @@ export function createContactService(options: ContactServiceOptions) {
     forgotten = count
   }
 
-  /** Tries the templates with a sample. @throws Fault 422. */
+  /** Renders the templates with a sample. @throws Fault 422. */
   async function tried(lookUp: LookUp): Promise<void> {
     const refusals = [['/url', lookUp.url] as const, ...tokenUrlOf(lookUp)].flatMap(([path, url]) => {
       const message = literalRefusal(new URL(url), allow)
@@ -115,9 +115,9 @@ export function createContactService(options: ContactServiceOptions) {
     return (await replace(JSON.stringify(merged))) ? shownSettings(merged) : undefined
   }
 
-  /** Reads all settings again, and forgets what was found with others. @throws Fault `unavailable`. */
+  /** Reads all settings again, and drops contacts that were found with other settings. @throws Fault `unavailable`. */
   async function refresh(): Promise<void> {
-    // One that has not begun yet will find the change, too.
+    // A refresh that has not begun yet will also find the latest change.
     next ??= (refreshing ?? Promise.resolve())
       .catch(() => {})
       .then(() => {
@@ -129,12 +129,12 @@ export function createContactService(options: ContactServiceOptions) {
   }
 
   return {
-    /** Returns how an account looks up contacts; `null`: it does not. */
+    /** Returns an account's settings for look-ups; `null` if it has none. */
     async get(accountId: number): Promise<ContactSettings> {
       const stored = await contacts.contactSettingsGet(accountId)
       return stored === undefined ? null : shownSettings(read(stored))
     },
-    /** Replaces how an account looks up contacts. @throws Fault 422 when that cannot work. */
+    /** Replaces an account's settings for look-ups. @throws Fault 422 for settings that cannot work. */
     async replace(accountId: number, sent: ContactSettings): Promise<ContactSettings> {
       for (let left = TRIES; left > 0; left--) {
         const replaced = await replaceOnce(accountId, sent)
@@ -142,11 +142,11 @@ export function createContactService(options: ContactServiceOptions) {
         await refresh()
         return replaced
       }
-      throw new Fault('conflict', 'The settings were changed by others at the same time: try again.')
+      throw new Fault('conflict', 'Others changed the settings at the same time: try again.')
     },
-    /** Returns the contact of a number, within the budget; `null` if there is none. */
+    /** Returns the contact of a number, within the budget; `null` if none was found. */
     find(accountId: number, number: string): Promise<Contact | null> {
-      // A plus that was not percent-encoded in a query.
+      // The space is a plus that was not percent-encoded in the query.
       const plain = number.replace(/^ (?=\d)/, '+').trim()
       return directory.find(accountId, { number: plain, e164: e164Of(accountId, plain) })
     },

@@ -10,47 +10,50 @@ import { SPELLINGS } from './lookup.ts'
 import { DEFAULT_BUDGET_MS, DEFAULT_CACHE_MINUTES, type NewContactSettings } from './model.ts'
 
 /**
- * The settings of a look-up are checked, and kept apart from their secrets, as a flow of one step: so the rules of
+ * Settings of a look-up are checked, and separated from their secrets, as a flow with one step: so the rules for
  * headers, URLs, authorization and presets are written once. Pure.
  */
 
-/** Settings as they are stored: `null` stands for each secret. */
+/** Settings in the form in which they are stored, with `null` for each secret. */
 export type StoredSettings = {
   readonly settings: NewContactSettings
   readonly secrets: Readonly<Record<string, string>>
 }
 
-/** A webhook of the account that has a preset; its URL and parameters stand in for those of the look-up. */
+/** A webhook of the account with the same preset: its URL and parameters are used for the look-up. */
 export type PresetWebhook = { readonly url: string; readonly parameters: Readonly<Record<string, unknown>> }
 
 const STEP = 'look_up'
-/** A URL whose host no template makes: the part before its path, and the rest. */
+/** A URL whose host is not made by a template: the part before the path, and the rest. */
 const TEMPLATE_URL = /^(https?:\/\/[^/?#{}\s\\]+)([/?#][\s\S]*)?$/i
 const OF_REQUEST = ['method', 'headers', 'body', 'authorization', 'item', 'fields', 'spellings'] as const
 
-/** Returns the errors of settings beyond those of their schema. It gets them before the schema has accepted them. */
+/**
+ * Returns the errors of settings that the schema cannot express. Called before the schema has accepted the settings.
+ */
 export function settingsErrors(given: unknown): FieldError[] {
   if (given === null) return []
   const { url, preset, fields, ...rest } = objectOf(given)
   if (preset !== undefined) {
     const surplus = OF_REQUEST.filter((name) => objectOf(given)[name] != null)
-    const errors = surplus.map((name) => ({ path: `/${name}`, message: 'is that of the preset' }))
+    const errors = surplus.map((name) => ({ path: `/${name}`, message: 'comes from the preset' }))
     if (typeof preset !== 'string') return errors
     return [...errors, ...presetErrors(preset, url, rest.parameters)]
   }
   const errors: FieldError[] = []
   if (rest.parameters !== undefined) errors.push({ path: '/parameters', message: 'belong to a preset' })
-  if (fields === undefined) errors.push({ path: '/fields', message: 'is missing: name the place of at least one' })
+  if (fields === undefined)
+    errors.push({ path: '/fields', message: 'is missing: give the pointer of at least one field' })
   if (typeof url !== 'string') return url === undefined ? [...errors, { path: '/url', message: 'is missing' }] : errors
   const parts = TEMPLATE_URL.exec(url)
   if (parts === null || !URL.canParse(`${parts[1]}/`))
-    return [...errors, { path: '/url', message: 'must be an http: or https: URL; no tag may stand before its path' }]
+    return [...errors, { path: '/url', message: 'must be an http: or https: URL without a tag before its path' }]
   return [...errors, ...requestErrors(objectOf(given), url)]
 }
 
 function requestErrors(given: Readonly<Record<string, unknown>>, url: string): FieldError[] {
   const { headers, body, authorization } = given
-  // Checked as far as it has the right types; the schema reports the others.
+  // Only fields of the right type are checked here; the schema reports the others.
   const flow = {
     steps: [{ name: STEP, on: ['call_started'], ...present({ headers, body }) }],
     ...present({ authorization }),
@@ -63,7 +66,7 @@ function requestErrors(given: Readonly<Record<string, unknown>>, url: string): F
 const present = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** Returns the place of an error of a flow of one step in the settings. */
+/** Returns the path in the settings of an error in the flow. */
 const pathOf = (path: string): string => path.replace(/^(\/flow)?(\/steps\/0)?/, '')
 
 function presetErrors(name: string, url: unknown, parameters: unknown): FieldError[] {
@@ -74,10 +77,10 @@ function presetErrors(name: string, url: unknown, parameters: unknown): FieldErr
   if (typeof url === 'string' && !(TEMPLATE_URL.test(url) && URL.canParse(url)))
     errors.push({ path: '/url', message: 'must be an http: or https: URL' })
   if (url === undefined && parameters === undefined) return errors
-  if (url === undefined) errors.push({ path: '/url', message: 'is missing beside parameters' })
+  if (url === undefined) errors.push({ path: '/url', message: 'is missing: parameters need a URL' })
   const flow = { preset: name, parameters: parameters ?? {} }
   const found = flowErrors(flow, { url, body: null, withCredentials: false })
-  // What only the steps of the preset need is not asked for.
+  // Parameters that only the preset's steps need are not required.
   const secret = preset.parameters.filter(({ type }) => type === 'secret').map((one) => `/parameters/${one.name}`)
   const own = found
     .map((error) => ({ ...error, path: pathOf(error.path) }))
@@ -87,7 +90,7 @@ function presetErrors(name: string, url: unknown, parameters: unknown): FieldErr
 
 const baseOf = (url: string): string => `${TEMPLATE_URL.exec(url)?.[1] ?? ''}/`
 
-/** Returns settings as the flow that has the same secrets. */
+/** Returns settings as a flow with the same secrets. */
 function flowOf({ headers, authorization, preset, parameters }: NewContactSettings): NewFlow {
   if (preset !== undefined) return { preset, ...(parameters === undefined ? {} : { parameters }) }
   return {
@@ -107,12 +110,12 @@ function settingsWith(settings: NewContactSettings, flow: NewFlow): NewContactSe
   }
 }
 
-/** Where a kept secret may go: never to another host than the one it was given for. */
+/** The place to which a stored secret may be sent: never another host than the one it was given for. */
 const placeOf = ({ url = '', preset }: NewContactSettings): string => `${preset ?? ''} ${baseOf(url)}`
 
 /**
- * Returns settings as they are stored. The stored value takes the place of each secret that is `null`, or the errors
- * say where there is none.
+ * Returns settings as they are stored. Each secret that is `null` keeps its stored value; an error names those without
+ * one.
  */
 export function mergedSettings(
   given: NewContactSettings,
@@ -132,7 +135,7 @@ export function mergedSettings(
   return errors.length > 0 ? { errors } : { settings: settingsWith(given, separated.flow), secrets }
 }
 
-/** Returns settings as they are read back: with their defaults, without secrets. */
+/** Returns settings for reading: with their defaults, without secrets. */
 export function shownSettings({ settings }: StoredSettings): NewContactSettings {
   const { budget_ms = DEFAULT_BUDGET_MS, cache_minutes = DEFAULT_CACHE_MINUTES, preset, parameters, url } = settings
   if (preset !== undefined)
@@ -161,8 +164,8 @@ export function shownSettings({ settings }: StoredSettings): NewContactSettings 
 const methodOf = ({ method, body = null }: NewContactSettings) => method ?? (body === null ? 'GET' : 'POST')
 
 /**
- * Returns how an account looks up numbers; `undefined` if its preset is of another version, or its webhook is gone.
- * `webhook`: the one of its list that has the preset.
+ * Returns an account's look-up; `undefined` if this version lacks its preset, or its webhook is gone. `webhook`: the
+ * webhook of the list with the preset.
  */
 export function lookUpOf(
   accountId: number,

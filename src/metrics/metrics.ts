@@ -24,7 +24,7 @@ type Watched = {
   /** The node, where several share a database. */
   readonly node?: { counts(): { readonly accounts: number; readonly pbxs: number }; isTrusted(): boolean } | undefined
   readonly pbxs: () => readonly WatchedStatus[]
-  /** Returns what is known of each PBX that this node is connected to, by its name. */
+  /** Returns the present states of each PBX that this node is connected to, by name. */
   readonly states: () => ReadonlyMap<string, readonly Present[]>
   /** Returns the number of events that were emitted but are not stored yet. */
   readonly unstored: () => number

@@ -7,7 +7,7 @@ import type { StateSubject } from '../lib/event-kinds.ts'
 const closed = { additionalProperties: false } as const
 const text = (description: string) => t.Union([t.String(), t.Null()], { description })
 const count = (description: string) => Type.Integer({ minimum: 0, description })
-const since = t.String({ format: 'date-time', description: 'When it came into this state, as far as that was seen' })
+const since = t.String({ format: 'date-time', description: 'When it entered this state, if that was reported' })
 
 export const PHONE_STATES = ['registered', 'unregistered', 'unreachable'] as const
 const DEVICE_STATES = ['idle', 'ringing', 'in_use', 'unknown'] as const
@@ -24,14 +24,14 @@ export const Phone = t.Object(
     state: t.UnionEnum(PHONE_STATES, {
       default: undefined,
       description:
-        '`registered`: it can be called. `unregistered`: it has not logged in. `unreachable`: it has, and does not answer',
+        '`registered`: it can be called. `unregistered`: no device is registered. `unreachable`: none of its devices answers',
     }),
     since,
     device: t.UnionEnum(DEVICE_STATES, {
       default: undefined,
       description: 'What it does: `idle`, `ringing`, `in_use`; `unknown` while it is not registered, too',
     }),
-    contacts: count('How many devices are registered for it'),
+    contacts: count('The number of its registered devices'),
   },
   closed,
 )
@@ -39,15 +39,15 @@ export type Phone = typeof Phone.static
 
 export const Trunk = t.Object(
   {
-    trunk: t.String({ description: "The trunk as the PBX's configuration calls it" }),
+    trunk: t.String({ description: 'The name of the trunk in the configuration of the PBX' }),
     state: t.UnionEnum(TRUNK_STATES, {
       default: undefined,
       description:
-        '`registered`: the provider accepted the registration. `rejected`: it refused it. `reachable`, `unreachable`: ' +
+        '`registered`: the provider accepted the registration. `rejected`: it refused. `reachable`, `unreachable`: ' +
         'whether the provider answers. `unknown`: the PBX does not check',
     }),
     since,
-    reason: text('Why, as the PBX reports it; `null` if it does not'),
+    reason: text('The reason, if the PBX reports one; else `null`'),
   },
   closed,
 )
@@ -61,7 +61,7 @@ export const Agent = t.Object(
       default: undefined,
       description:
         '`available`: gets calls. `busy`: rings or talks. `paused`: takes a break. `logged_out`: not in the queue. ' +
-        '`unreachable`: the phone is not there',
+        '`unreachable`: the phone cannot be reached',
     }),
     reason: text('The reason of a pause, or `null`'),
     since,
@@ -73,11 +73,11 @@ export type Agent = typeof Agent.static
 export const Queue = t.Object(
   {
     queue: t.String({ description: 'The name of the queue' }),
-    waiting: count('How many callers wait'),
-    longest_wait: count('For how many seconds the first of them has waited; 0 if nobody waits'),
-    available: count('How many agents are available'),
-    busy: count('How many agents are busy'),
-    paused: count('How many agents are paused'),
+    waiting: count('The number of waiting callers'),
+    longest_wait: count('Seconds that the first of them has waited; 0 if nobody waits'),
+    available: count('The number of available agents'),
+    busy: count('The number of busy agents'),
+    paused: count('The number of paused agents'),
   },
   closed,
 )

@@ -1,43 +1,43 @@
 import type { AgentState, TrunkState } from './model.ts'
 
-/** PBX-neutral facts about phones, trunks, agents and queues, in the order in which a PBX reports them. */
+/** PBX-neutral facts about phones, trunks, agents and queues, in the order of the PBX's reports. */
 
 /** `absent`: the PBX cannot reach it. */
 export type DeviceFact = 'idle' | 'ringing' | 'in_use' | 'unknown' | 'absent'
 /** `unchecked`: it is registered, and the PBX does not check whether it answers. */
 export type ContactFact = 'reachable' | 'unreachable' | 'unchecked'
 
-/** What is known of an endpoint beside its state. */
+/** An endpoint of the PBX's configuration, without its state. */
 export type EndpointEntry = {
-  /** As the PBX calls it: `PJSIP/101`, `1001@example.org`. */
+  /** Its name in the PBX: `PJSIP/101`, `1001@example.org`. */
   readonly endpoint: string
   readonly kind: 'phone' | 'trunk'
-  /** The extension of a phone; the trunk as the PBX's configuration calls it. */
+  /** The extension of a phone; the name of a trunk in the PBX's configuration. */
   readonly key: string
   readonly name: string | null
   /**
-   * The value by which it shows its customer, where the PBX serves several; `null` if it shows none, `undefined` if the
-   * PBX has yet to be asked: then it is nobody's.
+   * Its tenant value, if the PBX serves several customers; `null` if it shows none. `undefined` if the PBX was not
+   * asked yet: then it belongs to no account.
    */
   readonly tenant: string | null | undefined
 }
 
-/** Lists that a PBX gives on request. Each is the whole truth about what it lists. */
+/** Lists that a PBX gives on request. Each is complete for its kind. */
 export type StateList = 'devices' | 'contacts' | 'registrations' | 'queues'
 
 /** `atUs`: when it happened, on the wall clock. */
 export type StateSignal = { readonly atUs: number } & (
   | { readonly kind: 'connected' | 'disconnected' }
-  /** What is between the two is of the list, or happened meanwhile; what is in neither is not there any more. */
+  /** Signals between the two belong to the list, or happened meanwhile; entries in neither are gone. */
   | { readonly kind: 'list_began'; readonly list: StateList }
   | { readonly kind: 'list_ended'; readonly list: StateList; readonly isComplete: boolean }
-  /** All lists after a connection were requested. */
+  /** All lists after a connection are complete. */
   | { readonly kind: 'listed' }
-  /** All endpoints that are known. */
+  /** All known endpoints. */
   | { readonly kind: 'endpoints'; readonly endpoints: readonly EndpointEntry[] }
-  /** Another endpoint, beside those that are known. */
+  /** A newly found endpoint, in addition to the known ones. */
   | { readonly kind: 'endpoint'; readonly entry: EndpointEntry }
-  /** The value by which an endpoint shows its customer. */
+  /** The tenant value of an endpoint. */
   | { readonly kind: 'tenant'; readonly endpoint: string; readonly tenant: string | null }
   | { readonly kind: 'device'; readonly endpoint: string; readonly device: DeviceFact }
   | { readonly kind: 'contact'; readonly endpoint: string; readonly contact: string; readonly state: ContactFact }
@@ -52,9 +52,9 @@ export type StateSignal = { readonly atUs: number } & (
   | {
       readonly kind: 'member'
       readonly queue: string
-      /** As the queue calls it: `PJSIP/101`, `Local/101@from-queue/n`. */
+      /** Its name in the queue: `PJSIP/101`, `Local/101@from-queue/n`. */
       readonly member: string
-      /** The endpoint of the member's phone, and the extension if that endpoint has none. */
+      /** The endpoint of the member's phone; its extension if the endpoint has none. */
       readonly endpoint: string
       readonly extension: string
       readonly state: AgentState

@@ -1,4 +1,4 @@
-/** The fields of a state's event that its sentence has: those of a body, which this program wrote. */
+/** The fields of a state event that the sentence uses; this program wrote the body. */
 export type StateView = {
   readonly name: string
   readonly phone?: { extension: string; name: string | null; state: string; device: string }
@@ -10,7 +10,7 @@ export type StateView = {
 const plain = (word: string): string => word.replaceAll('_', ' ')
 const because = (reason: string | null): string => (reason === null ? '' : ` (${reason})`)
 
-/** Returns a sentence on the event of a phone, trunk, agent or queue; `undefined` if it is another. Not escaped. */
+/** Returns a sentence on the event of a phone, trunk, agent or queue; `undefined` for any other event. Not escaped. */
 export function stateSentenceOf({ phone, trunk, agent, queue }: StateView): string | undefined {
   if (phone !== undefined) {
     const who = phone.name === null ? phone.extension : `${phone.name} (${phone.extension})`

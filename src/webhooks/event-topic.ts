@@ -16,7 +16,7 @@ export function topicOfEvent(topic: Topic, body: string): string {
   })
 }
 
-/** Returns the extension of the stage, else of the phone or agent, else of the owner of the call. */
+/** Returns the extension of the stage, else of the phone or agent, else of the call's owner. */
 function extensionOf({ stage, by, phone, agent, call }: EventView['data']): string | null {
   if (stage) return stage.kind === 'user' || stage.kind === 'group' ? stage.target : null
   const one = by ?? phone ?? agent ?? call?.handled_by?.at(-1)

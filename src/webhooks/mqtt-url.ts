@@ -26,8 +26,8 @@ const TLS_PORT = 8_883
 export const isMqttUrl = (text: string): boolean => /^mqtts?:/i.test(text)
 
 /**
- * Parses an MQTT URL, or returns why it is none. The path is read from the text: URL would resolve `..`, which may be
- * part of a topic.
+ * Parses an MQTT URL, or returns why it is invalid. The path is read from the text: URL would resolve `..`, which may
+ * be part of a topic.
  */
 export function parseMqttUrl(text: string): MqttUrl | { readonly problem: string } {
   const [whole, scheme = '', authority = '', path] = /^(mqtts?):\/\/([^/\\?#\s]+)(?:\/(.*))?$/is.exec(text) ?? []
@@ -39,7 +39,7 @@ export function parseMqttUrl(text: string): MqttUrl | { readonly problem: string
   const host = new URL(address)
   const [, port = ''] = /:(\d+)$/.exec(authority) ?? []
   const [user, password] = [decode(host.username), decode(host.password)]
-  if (user === undefined || password === undefined) return { problem: 'has percent-encoding that is no text' }
+  if (user === undefined || password === undefined) return { problem: 'has percent-encoding that is not UTF-8 text' }
   if (user === '' && password !== '') return { problem: 'has a password without a user' }
   const topic = parseTopic(path)
   if ('problem' in topic) return topic
@@ -54,9 +54,9 @@ export function parseMqttUrl(text: string): MqttUrl | { readonly problem: string
 }
 
 function parseTopic(path: string): { readonly pieces: Topic } | { readonly problem: string } {
-  if (path.includes('?')) return { problem: 'has a query, which a topic has not: write %3F for a question mark' }
+  if (path.includes('?')) return { problem: 'has a query, but a topic has none: write %3F for a question mark' }
   const text = decode(path)
-  if (text === undefined) return { problem: 'has a topic whose percent-encoding is no text' }
+  if (text === undefined) return { problem: 'has a topic whose percent-encoding is not UTF-8 text' }
   const [wildcard] = /[#+]/.exec(text) ?? []
   if (wildcard !== undefined) return { problem: `has ${wildcard} in its topic: events are sent to one topic each` }
   if (CONTROL.test(text)) return { problem: 'has a control character in its topic' }
@@ -80,7 +80,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const NOT_IN_VALUES = /[/+#\u0000-\u001f\u007f-\u009f]/g
 
-/** Returns the topic of an event: a value can neither add a level nor be a wildcard; `-` stands for none. */
+/** Returns the topic of an event. A value can neither add a level nor be a wildcard; `-` replaces a missing one. */
 export function topicOf(topic: Topic, values: TopicValues): string {
   return topic
     .map((piece) => {

@@ -22,7 +22,7 @@ type WebhookRoutesOptions = {
   readonly now?: NowUs
 }
 
-/** The query of a removal: which URL. */
+/** The query of a removal: the URL. */
 const removal = asks(UrlOnly)
 
 /** The limit of changes per account, so that a script in a loop does not keep the store busy. */
@@ -45,7 +45,7 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
         response: responses(WebhookList, 'unauthenticated'),
         detail: {
           summary: 'The list of webhooks; its ETag goes into If-Match',
-          description: 'The whole list in its order. The same URL may be in it twice, and is then called twice.',
+          description: 'The whole list in its order. A URL that is in it twice gets each event twice.',
           ...about,
         },
       },
@@ -65,14 +65,14 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
         detail: {
           summary: 'Replace the whole list; [] deletes all',
           description:
-            'All or nothing. What is pending for a URL that leaves the list is cancelled; secrets and options of a URL are kept for a year.',
+            'All or nothing. Pending deliveries of a removed URL are cancelled; its secret and options are kept for a year.',
           ...about,
           parameters: [
             {
               in: 'header',
               name: 'If-Match',
               required: false,
-              description: 'replace the list only if it is still the one with this ETag',
+              description: 'replace the list only if it still has this ETag',
               schema: { type: 'string' },
             },
           ],
@@ -92,8 +92,8 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
         ...takes(Webhook, itemRule(allow)),
         response: responses(Webhook, 'unauthenticated', ...BODY_FAULTS, 'conflict'),
         detail: {
-          summary: 'Append one webhook to the list; nothing that others change meanwhile is lost',
-          description: '409 if the URL is in the list, 422 if the list is full. The ETag is that of the list.',
+          summary: 'Append one webhook to the list; changes by others at the same time are kept',
+          description: '409 if the URL is in the list, 422 if the list is full. The ETag is for the list.',
           ...about,
         },
       },
@@ -113,8 +113,8 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
         transform: [takesNothing.transform, removal.transform],
         response: responses(Nothing, 'unauthenticated', 'not_found', ...READ_FAULTS, 'invalid'),
         detail: {
-          summary: 'Remove one URL from the list; nothing that others change meanwhile is lost',
-          description: '404 if the URL is not in the list. A URL that is in it twice is removed twice.',
+          summary: 'Remove one URL from the list; changes by others at the same time are kept',
+          description: '404 if the URL is not in the list. Removes every entry with the URL.',
           ...about,
         },
       },
@@ -147,9 +147,9 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
         ...takes(Rotation),
         response: responses(WebhookSecret, 'unauthenticated', ...BODY_FAULTS, 'conflict'),
         detail: {
-          summary: 'A new secret for a URL; the one before signs too for 24 hours',
+          summary: 'Make a new secret for a URL; the previous one also signs for 24 hours',
           description:
-            'Requests have two signatures for 24 hours, so that the receiver can change over. Another rotation within that time is 409, unless it is forced.',
+            'Requests have two signatures for 24 hours, so that the receiver can change over. Another rotation within that time answers 409, unless it is forced.',
           ...about,
         },
       },

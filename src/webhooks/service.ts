@@ -10,7 +10,7 @@ import { newSecret as randomSecret } from './signature.ts'
 /** How long the previous secret still signs, so that receivers can change over. */
 const OVERLAP_US = 24 * 3_600 * SECOND
 
-/** A list after a change, and what was changed, for the audit trail. */
+/** A list after a change, and the change itself for the audit trail. */
 type EditedList = { readonly list: WebhookList; readonly etag: string; readonly change: AuditFacts }
 
 export type WebhookService = ReturnType<typeof createWebhookService>
@@ -55,14 +55,14 @@ export function createWebhookService({
   }
 
   /**
-   * Replaces the list by the result of `edited`. If another writer changed the list meanwhile, reads and edits it
+   * Replaces the list by the result of `edited`. If another writer changed the list in between, reads and edits it
    * again.
    */
   async function editNow(accountId: number, edited: (before: WebhookList) => WebhookList): Promise<EditedList> {
     for (;;) {
       const before = await webhooks.listGet(accountId)
       const list = edited(before)
-      // A writer fails only when another one succeeds: so the loop ends.
+      // A writer fails only if another one succeeds, so the loop ends.
       if (!(await replaceIf(accountId, list, etagOf(before)))) continue
       onChanged()
       return { list, etag: etagOf(list), change: listChange(before, list) }
@@ -101,7 +101,7 @@ export function createWebhookService({
       if (!(await replaceIf(accountId, list, ifMatch)))
         throw new Fault(
           'precondition_failed',
-          'The list was changed meanwhile: read it again, and send it with its new ETag.',
+          'The list has changed since you read it: read it again, and send it with its new ETag.',
         )
       onChanged()
       return { list, etag: etagOf(list), change: listChange(before, list) }
@@ -133,6 +133,6 @@ export function createWebhookService({
 const tooEarly = (untilUs: number, nowUs: number) =>
   new Fault(
     'conflict',
-    `The secret before the present one signs until ${rfc3339(untilUs)}: rotate again then, or send "force": true to end it now.`,
+    `The previous secret still signs until ${rfc3339(untilUs)}: rotate again then, or send "force": true to end it now.`,
     { headers: { 'retry-after': String(Math.ceil((untilUs - nowUs) / SECOND)) } },
   )

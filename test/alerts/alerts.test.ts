@@ -43,7 +43,7 @@ describe('alerts', () => {
       [
         'authorization_refused',
         about.name,
-        'Hookswitch: The authorization of https://crm.example.com/… is refused (status 400: invalid_grant). Its deliveries are kept until it is mended.',
+        'Hookswitch: The authorization of https://crm.example.com/… is refused (status 400: invalid_grant). Its deliveries stay pending: correct its key or log-in.',
       ],
       ['authorization_renewed', about.name, 'Hookswitch: The authorization of https://crm.example.com/… works again.'],
     ])

@@ -134,7 +134,7 @@ describe('beside a running service', () => {
     await hookswitch('webhook', 'set', url, '--paused', '--name', 'CRM', '--events', 'call_started,call_missed')
     await hookswitch('webhook', 'remove', url)
     const again = await hookswitch('webhook', 'add', url)
-    expect(again.stdout).toContain('its options from before are in force again: paused name="CRM" events=call_missed\n')
+    expect(again.stdout).toContain('its earlier options apply again: paused name="CRM" events=call_missed\n')
     await hookswitch('webhook', 'remove', url)
     const named = await hookswitch('webhook', 'add', url, '--events', 'call_ended', '--json')
     expect(JSON.parse(named.stdout).options).toMatchObject({ name: 'CRM', paused: true, events: [] })

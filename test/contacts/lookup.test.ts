@@ -70,7 +70,7 @@ describe('an answer to a look-up', () => {
     ['of 401', readLookUp(answered(401, '{}'), PLACE), 'status 401'],
     ['of 302', readLookUp(answered(302, null), PLACE), 'status 302'],
     ['of 500', readLookUp(answered(500, '{}'), PLACE), 'status 500'],
-    ['that is too long', readLookUp(answered(200, null), PLACE), 'the answer is too long, or broke off'],
+    ['that is too long', readLookUp(answered(200, null), PLACE), 'the answer is too long, or ended too early'],
     ['that is no JSON', readLookUp(answered(200, '<html>'), PLACE), 'the answer is not JSON'],
     ['with text for an item', read({ result: ['Maria'] }), 'the answer has no object at /result/0'],
   ] as const)

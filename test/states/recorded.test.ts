@@ -10,7 +10,7 @@ import type { StateSignal } from '../../src/states/signal.ts'
 import { createRig, phone, type Rig, SECOND, type Step, trunk } from './board/rig.ts'
 
 // Recordings of a real Asterisk 22.10.1 and a real FreeSWITCH 1.10.12, with phones that register, flap, lose the network
-// and leave, a trunk that is refused and accepted, agents that pause, and what is told of it.
+// and leave, a trunk that is refused and accepted, agents that pause, and the changes that are emitted.
 
 const FIXTURES = join(import.meta.dir, '../fixtures/states')
 
@@ -28,7 +28,7 @@ function chunksOf(name: string): { atS: number; bytes: Buffer }[] {
   }))
 }
 
-/** Plays a recording; what is told keeps its whole seconds. */
+/** Plays a recording; emitted changes keep whole seconds. */
 function play(rig: Rig, name: string, signalsOf: (bytes: Buffer, nowUs: number) => readonly StateSignal[]): string[] {
   const begunUs = rig.nowUs()
   for (const { atS, bytes } of chunksOf(name)) {
@@ -36,7 +36,7 @@ function play(rig: Rig, name: string, signalsOf: (bytes: Buffer, nowUs: number) 
     for (const { atUs: _, ...step } of signalsOf(bytes, rig.nowUs())) rig.feed(step as Step)
   }
   rig.pass(10)
-  return rig.told.map(({ text }) => text)
+  return rig.emitted.map(({ text }) => text)
 }
 
 const LISTED: readonly Step[] = [
@@ -59,18 +59,18 @@ test('an Asterisk', () => {
   rig.feed(registered, { ...member, state: 'unreachable', reason: null }, { kind: 'listed' })
   rig.feed({ ...provider, contact: 'b0be7d658a43247c38d9672e26cc3ae7' })
   rig.pass(10)
-  rig.told.length = 0
+  rig.emitted.length = 0
   const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, []) })
   const states = createAmiStates()
-  const told = play(rig, 'asterisk.ami', (bytes, nowUs) =>
+  const emitted = play(rig, 'asterisk.ami', (bytes, nowUs) =>
     decoder.push(bytes).flatMap((frame) => states.signals(frame, nowUs)),
   )
-  expect(told.filter((text) => !text.startsWith('one:'))).toEqual([
+  expect(emitted.filter((text) => !text.startsWith('one:'))).toEqual([
     // Both phones register.
     '101 of one available',
     '101 registered idle 1',
     '102 registered idle 1',
-    // A second device; it leaves for two seconds, which is not told.
+    // A second device; it leaves for two seconds, which is not emitted.
     '101 registered idle 2',
     // 101 calls 102.
     '101 registered in_use 2',
@@ -84,7 +84,7 @@ test('an Asterisk', () => {
     '101 of one available',
     '102 of one available',
     '102 of one logged_out',
-    // One device loses the network, which is not told, then the other.
+    // One device loses the network, which is not emitted, then the other.
     '101 of one unreachable',
     '101 unreachable unknown 2',
     '101 of one available',
@@ -126,10 +126,10 @@ test('a FreeSWITCH', () => {
   feed(states.gateways([{ name: 'carrier', state: 'REGED', isUp: true, isPinged: false }], 0))
   rig.feed({ kind: 'listed' })
   const decoder = new EslDecoder()
-  const told = play(rig, 'freeswitch.esl', (bytes, nowUs) =>
+  const emitted = play(rig, 'freeswitch.esl', (bytes, nowUs) =>
     decoder.push(bytes).flatMap(({ event }) => (event === undefined ? [] : states.signals(event, nowUs))),
   )
-  expect(told.filter((text) => !text.startsWith(`${queue}:`))).toEqual([
+  expect(emitted.filter((text) => !text.startsWith(`${queue}:`))).toEqual([
     '1004 of support@default available',
     '1004 registered idle 1',
     '1003 registered idle 1',
@@ -173,5 +173,5 @@ test('a FreeSWITCH', () => {
     '0 waiting for 0, 0 0 0',
     '0 waiting for 0, 1 0 0',
   ]
-  expect(told.filter((text) => text.startsWith(queue))).toEqual(ofQueue.map((text) => `${queue}: ${text}`))
+  expect(emitted.filter((text) => text.startsWith(queue))).toEqual(ofQueue.map((text) => `${queue}: ${text}`))
 })

@@ -17,7 +17,7 @@ import { until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
 import { storedPbxs } from '../help/stored-pbxs.ts'
 
-// An Asterisk that is told what to answer: from the bytes of its lists and events to what the API shows, what the store
+// An Asterisk with given answers: from the bytes of its lists and events to what the API shows, what the store
 // keeps, and what is stored for a webhook that asks for it.
 
 const pbx = startListedAsterisk()
@@ -63,7 +63,7 @@ afterAll(async () => {
 const get = async (path: string, as = token) => (await ask(api, 'GET', path, { token: as })).body.result as never[]
 const since = expect.stringMatching(/^\d{4}-.*Z$/)
 
-test('the lists of the start are shown, and told to nobody', async () => {
+test('the first lists are shown, and emit nothing', async () => {
   expect(await get('/phone')).toEqual([
     { extension: '101', name: null, state: 'registered', since, device: 'idle', contacts: 1 },
     { extension: '102', name: null, state: 'unreachable', since, device: 'unknown', contacts: 1 },

@@ -64,7 +64,7 @@ test('a backup that fails is reported once, tried again, and reported when it wo
   expect(alerts[0].text).toContain(`The backup to ${place} failed (`)
   await app.stop()
   await receiver.stop()
-  expect(app.output()).toContain('the backup failed: it is tried again')
+  expect(app.output()).toContain('the backup failed; will retry')
 })
 
 test('wrong settings and files are refused with what to do', async () => {

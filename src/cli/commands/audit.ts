@@ -16,7 +16,7 @@ export function auditCommand(program: Command): void {
     .command('audit')
     .description('list who changed what in webhooks, options, PBXs, users and settings, newest first')
     .option('--account <account>', 'only changes of this account')
-    .option('--limit <number>', `how many to list, at most ${MAX_LISTED}`, '50')
+    .option('--limit <number>', `the number of entries to list, at most ${MAX_LISTED}`, '50')
     .addOption(dataOption())
     .addOption(databaseOption())
     .addOption(jsonOption())

@@ -18,7 +18,7 @@ export function callCommand(program: Command): void {
   call
     .command('erase')
     .description('erase a phone number from call records, event bodies and live calls')
-    .requiredOption('--number <number>', 'the number as the records have it, with its + (repeatable)', list, [])
+    .requiredOption('--number <number>', 'the number as in the records, with its + (repeatable)', list, [])
     .addOption(dataOption())
     .addOption(databaseOption())
     .addOption(jsonOption())
@@ -36,7 +36,7 @@ type Erased = ErasedCounts & {
 const NOTHING: Erased = { calls: 0, events: 0, pending: 0, live: 0, copies: 0, files: [] }
 
 async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }: Flags): Promise<void> {
-  if (numbers.length === 0) throw wrongUsage('--number is missing: give the number as the records have it')
+  if (numbers.length === 0) throw wrongUsage('--number is missing: give the number as in the records')
   const erased = await withExistingStore({ data, databaseUrl }, async (store) => {
     let sum = NOTHING
     for (const number of numbers) sum = added(sum, await erase(store, number))

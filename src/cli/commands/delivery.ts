@@ -53,7 +53,7 @@ export function deliveryCommand(program: Command): void {
     .option('--call <id>', 'only deliveries of this call')
     .option('--since <time>', 'only deliveries created at or after this time (RFC 3339)')
     .option('--until <time>', 'only deliveries created before this time')
-    .option('--limit <number>', `how many to list, at most ${MAX_LISTED}`, '50')
+    .option('--limit <number>', `the number of deliveries to list, at most ${MAX_LISTED}`, '50')
     .addOption(dataOption())
     .addOption(databaseOption())
     .addOption(jsonOption())
@@ -138,7 +138,7 @@ async function pendingBecause(
     return `its webhook has been down ${describeDown(outage)}; one delivery at a time is sent as a probe, the others follow when one succeeds`
   if (waitMs > 0) return `its next attempt is in ${formatDuration(waitMs)}`
   if (webhook?.options?.order === 'strict' || (webhook?.options?.flow ?? null) !== null)
-    return `it is due; with ${webhook?.options?.flow == null ? 'order=strict' : 'a flow'} it follows the events of its call before it`
+    return `it is due; with ${webhook?.options?.flow == null ? 'order=strict' : 'a flow'} it waits for earlier events of its call`
   return 'it is due, and sent as soon as its webhook has capacity'
 }
 

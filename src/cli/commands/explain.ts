@@ -131,7 +131,7 @@ function summary(
     file.tainted.map((offset) => (files.length === 1 ? `byte ${offset}` : `byte ${offset} of ${names[index]}`)),
   )
   return [
-    `${title} (${protocol}): ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more are of no use for calls.`,
+    `${title} (${protocol}): ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} others have no meaning for calls.`,
     ...(withoutTenant === null ? [] : [tenantsLine(explained, withoutTenant)]),
     ...(open === 0
       ? []
@@ -151,7 +151,7 @@ function tenantsLine(explained: readonly Explained[], withoutTenant: number): st
   const found = counts.length === 0 ? '' : `Calls by account: ${counts.join(', ')}. `
   if (withoutTenant === 0) return found.trim()
   const without = `${withoutTenant} ${withoutTenant === 1 ? 'call shows' : 'calls show'} no customer`
-  return `${found}${without}: the account in the PBX URL (account=…) gets such calls, or nobody.`
+  return `${found}${without}: such calls go to the account in the PBX URL (account=…), or to none.`
 }
 
 /** Returns how the endpoints were classified, which decides the direction of calls, and why. */

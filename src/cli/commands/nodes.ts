@@ -20,15 +20,14 @@ export function nodesCommand(program: Command): void {
     .action(async ({ databaseUrl, json }: { databaseUrl?: string; json?: boolean }) => {
       const { database } = storePlaceOf({ data: '', databaseUrl })
       if (database === undefined)
-        throw wrongUsage(
-          'give --database-url (HOOKSWITCH_DATABASE_URL): a service with --data is the only node there is',
-        )
+        throw wrongUsage('give --database-url (HOOKSWITCH_DATABASE_URL): a service with --data is always a single node')
       const pbxStates = await withStore({ data: '', databaseUrl }, ({ pbxs }) => pbxs.pbxStateList())
       const { nodes, nowUs } = await readNodes(database)
       const states = readPbxStates(pbxStates, nowUs)
       const shown = nodes.map((node) => describeNode(node, { nowUs, states }))
       if (json) printJson(shown)
-      else if (shown.length === 0) print('No node runs on this database: hookswitch serve --database-url … is one.')
+      else if (shown.length === 0)
+        print('No node runs on this database: start one with hookswitch serve --database-url …')
       else for (const node of shown) print(nodeLine(node, widthOfTerminal()))
     })
 }
@@ -104,7 +103,7 @@ function lineWith(
     pbxs.length === 0 ? 'no PBX' : `PBX ${pbxs.slice(0, count).map(pbxText).join(', ')}${more}`,
     ...(maintenance ? ['maintenance'] : []),
   ]
-  const condition = state === 'up' ? `up since ${since}` : `${state}, last heard of ${heard}`
+  const condition = state === 'up' ? `up since ${since}` : `${state}, last heartbeat ${heard}`
   return `${address}  ${version}  ${condition}${clock}  ${state === 'dead' ? 'owns nothing' : `owns ${owned.join(', ')}`}`
 }
 

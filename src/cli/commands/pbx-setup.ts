@@ -47,13 +47,13 @@ export function setupCommand(pbx: Command): void {
     .option('--config <folder>', 'the folder of the configuration, if it is not the usual one')
     .option('--customers <file>', 'FusionPBX: write its domains to a new file, for hookswitch user add --from')
     .option('--yes', 'do it without asking')
-    .option('--dry-run', 'show what would be done, and do nothing')
-    .option('--undo', 'take everything back that an earlier setup did')
+    .option('--dry-run', 'show the changes without making them')
+    .option('--undo', 'undo everything that an earlier setup did')
     .addOption(dataOption())
     .addOption(databaseOption())
     .action(async (flags: Flags, command: Command) => {
       if (!/^[\w-]{1,40}$/.test(flags.user))
-        throw wrongUsage(`--user is ${JSON.stringify(flags.user)}: give letters, digits, _ and - alone`)
+        throw wrongUsage(`--user is ${JSON.stringify(flags.user)}: use only letters, digits, _ and -`)
       // The service of the packages has its store there, and this command runs beside it.
       const isDefault = command.getOptionValueSource('data') === 'default'
       const data = isDefault && existsSync(PACKAGE_DATA) ? PACKAGE_DATA : flags.data
@@ -98,7 +98,7 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
   })
   if ('refused' in plan) throw new Fault('conflict', plan.refused)
   if (flags.customers !== undefined && plan.found.distribution !== 'FusionPBX')
-    throw wrongUsage(`--customers is for FusionPBX alone, and this is ${plan.found.distribution}`)
+    throw wrongUsage(`--customers is only for FusionPBX, and this is ${plan.found.distribution}`)
   if (flags.customers !== undefined && existsSync(flags.customers))
     throw wrongUsage(`--customers: ${flags.customers} exists already: give the name of a new file`)
   const parsed = parsePbxUrl(plan.url)
@@ -123,13 +123,13 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
     )
   }
   if (failed.length > 0)
-    print(`\nThis could not be done: run it yourself.\n${failed.map((one) => `  ${one}`).join('\n')}`)
+    print(`\nThese commands failed: run them yourself.\n${failed.map((one) => `  ${one}`).join('\n')}`)
   print('\nThe check:')
   const accountOf = parsed.pbx.tenants === undefined ? undefined : await accountsIn(flags)
   const findings = await checkPbx(parsed.pbx, CHECK_MS, { accountOf })
   for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
   if (failed.length > 0 || findings.some(({ level }) => level === 'missing'))
-    throw new Fault('unavailable', 'not everything works yet: see above; run this command again after it is mended')
+    throw new Fault('unavailable', 'not everything works yet: correct the problems above, then run this command again')
 }
 
 /** Returns the names of the gateways, for the URL; a note if they cannot be read, since everything works without. */
@@ -150,7 +150,7 @@ function describe(
   { name, data, databaseUrl }: Flags,
 ): string {
   const files = changes.flatMap(({ path, before, lines }) => [
-    `${path} (${before === null ? 'a new file' : 'at its end; what is in it stays'}):`,
+    `${path} (${before === null ? 'a new file' : 'appended; its content stays'}):`,
     ...lines.map((line) => `  + ${line.replace(/^(secret = ).*|("password" value=").*(")/, '$1$2***$3')}`),
   ])
   const place = databaseUrl === undefined ? `--data ${data}` : '--database-url …'
@@ -190,7 +190,7 @@ async function runAll(commands: readonly (readonly string[])[]): Promise<string[
 }
 
 async function runOne([program = '', ...args]: readonly string[], input?: string): Promise<string | undefined> {
-  if (Bun.which(program) === null) return 'there is no such command'
+  if (Bun.which(program) === null) return 'the command does not exist'
   const child = Bun.spawn([program, ...args], { stdin: new Blob([input ?? '']), stdout: 'pipe', stderr: 'pipe' })
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   // The clients of both PBXs report a failure in their output.
@@ -213,12 +213,12 @@ async function changeStore(args: readonly string[], { data, databaseUrl }: Flags
 async function undo(flags: Flags, { machine, found }: Place): Promise<void> {
   const record = readRecord(machine, found.folder)
   if (record === undefined)
-    throw new Fault('not_found', `nothing was set up in ${found.folder} by this command: there is nothing to undo`)
+    throw new Fault('not_found', `this command has set up nothing in ${found.folder}: there is nothing to undo`)
   const { name, files, joined, reload } = record
   const commands = [...(joined === null ? [] : [['gpasswd', '-d', joined.user, joined.group]]), ...reload]
   print(
     [
-      `Taken back in ${found.folder} (${found.distribution}):`,
+      `To undo the setup in ${found.folder} (${found.distribution}):`,
       ...files.map(({ path }) => `  the lines of hookswitch in ${path}`),
       ...commands.map((command) => `  ${shellLine(command)}`),
       `  hookswitch pbx remove ${name}`,
@@ -235,13 +235,16 @@ async function undo(flags: Flags, { machine, found }: Place): Promise<void> {
   print(
     failed.length === 0
       ? 'Done.'
-      : `Done, but for this: run it yourself.\n${failed.map((one) => `  ${one}`).join('\n')}`,
+      : `Done, except for these commands: run them yourself.\n${failed.map((one) => `  ${one}`).join('\n')}`,
   )
 }
 
 /** Asks at the terminal. @throws CommanderError where nobody can be asked. */
 async function agrees(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw wrongUsage('nobody can be asked here: give --yes to do it, or --dry-run to see it')
+  if (!process.stdin.isTTY)
+    throw wrongUsage(
+      'there is no terminal to ask for confirmation: give --yes to make the changes, or --dry-run to see them',
+    )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())

@@ -10,7 +10,7 @@ export function recordingsCommand(program: Command): void {
     .command('recordings')
     .description('manage links to recordings')
     .command('rotate-key')
-    .description('replace the key that signs links to recordings: all links that were given out end at once')
+    .description('replace the key that signs links to recordings: all earlier links stop working at once')
     .addOption(dataOption())
     .addOption(databaseOption())
     .action(async (flags: StoreFlags) => {

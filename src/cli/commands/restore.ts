@@ -13,7 +13,7 @@ type Flags = StoreFlags & { json?: boolean }
 export function restoreCommand(program: Command): void {
   program
     .command('restore <file>')
-    .description('put a backup in the place of the store, and verify it; the store that was there is kept beside it')
+    .description('replace the store by a backup, and verify it; the earlier store is kept beside it')
     .addOption(dataOption())
     .addOption(databaseOption())
     .addOption(jsonOption())
@@ -25,8 +25,8 @@ export function restoreCommand(program: Command): void {
       const wrong = await withExistingStore({ data }, ({ maintenance }) => maintenance.verify())
       if (json) printJson({ newest_event_at: newestEventAt, moved_to: movedTo, whole: wrong.length === 0, wrong })
       else {
-        const from = newestEventAt === null ? 'It has no event' : `Its newest event is of ${newestEventAt}`
-        const before = movedTo === null ? '' : ` The store that was here is in ${movedTo}.`
+        const from = newestEventAt === null ? 'It has no events' : `Its newest event is of ${newestEventAt}`
+        const before = movedTo === null ? '' : ` The earlier store is in ${movedTo}.`
         print(`The store is restored from ${file}. ${from}.${before}`)
         for (const text of wrong) print(text)
       }

@@ -67,7 +67,7 @@ export function logFatalErrors(log: Log, end: EndProcess): void {
   process.on('uncaughtException', (err) => {
     try {
       const message =
-        'an internal error ends hookswitch: start it again, and it goes on from the store; please report it'
+        'an internal error ends hookswitch: start it again, and it continues from the store; please report the error'
       log.error({ err }, message)
       standardError().flushNow()
     } finally {

@@ -101,7 +101,7 @@ async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise
   const made = await withStore({ data, databaseUrl }, (store) => createUser(store, user, passwordHash))
   if (made === undefined) throw takenFault(user.email)
   // Standard output has only the id, for scripts; at a terminal it is a sentence.
-  const place = `to the account ${made.account}${made.account === account ? '' : ', as it is spelt'}`
+  const place = `to the account ${made.account}${made.account === account ? '' : ', its exact name'}`
   const sentence = `${user.email} was added ${place}, with the id ${made.id}.`
   if (json) return print(JSON.stringify({ id: made.id, account: made.account }))
   if (process.stdout.isTTY === true) print(sentence)

@@ -69,21 +69,24 @@ export function webhookCommand(program: Command): void {
   ofUrl('remove', 'remove a URL from the list; its pending deliveries are cancelled').action(removeWebhook)
   addOptionFlags(ofUrl('set', 'change the events and options of a URL; the others stay')).action(setWebhook)
   ofUrl('secret', 'print the secret that signs the requests to a URL')
-    .option('--rotate', 'make a new secret; the old one signs too for 24 hours')
-    .option('--force', 'with --rotate: end an earlier secret that still signs')
+    .option('--rotate', 'make a new secret; the previous one also signs for 24 hours')
+    .option('--force', 'with --rotate: end the previous secret at once, if it still signs')
     .action(showSecret)
-  ofUrl('preview', 'print what the receiver would get of an event, or the requests that a call would have caused')
+  ofUrl(
+    'preview',
+    'print the request that the receiver would get for an event, or the requests that a call would have caused',
+  )
     .addOption(new Option('--event <kind>', 'the kind of the event').choices(EVENT_NAMES))
-    .option('--call <id>', 'of a flow: a call whose events are kept')
-    .option('--recording <file>', 'of a flow: the calls of a recording (.ami or .esl, see pbx record)')
+    .option('--call <id>', 'for a flow: a call whose events are in the store')
+    .option('--recording <file>', 'for a flow: the calls of a recording (.ami or .esl, see pbx record)')
     .action(showPreview)
-  command('check', 'of a preset of a CRM: make a request that changes nothing, and print what the CRM answers')
+  command('check', 'for a CRM preset: send a request that changes nothing, and print the answer')
     .argument('<url>', "a URL of the account's list; with --flow also one that is not in it yet")
     .option('--flow <file>', 'check this preset, before it is saved: a file of JSON (-: standard input)')
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve; default: the setting of the running service')
     .action(checkPreset)
-  command('users', 'of a preset of a CRM: list its users, for the map of extensions')
+  command('users', 'for a CRM preset: list the CRM users, for the map of extensions')
     .argument('<url>', "a URL of the account's list; with --flow also one that is not in it yet")
     .option('--flow <file>', 'with this preset, before it is saved: a file of JSON (-: standard input)')
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
@@ -92,42 +95,45 @@ export function webhookCommand(program: Command): void {
   webhook
     .command('preset')
     .argument('[name]', 'the preset whose parameters are listed')
-    .description('list the presets of CRMs, or the parameters of one')
+    .description('list the CRM presets, or the parameters of one')
     .addOption(jsonOption())
     .action(showPresets)
   ofUrl('test', 'send one signed test request, which is not stored, and print the response')
     .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve; default: the setting of the running service')
-    .option('--send', 'of a flow: send its steps; else they are printed alone')
+    .option('--send', 'for a flow: send its steps, instead of only printing them')
     .action(sendTest)
 }
 
 const addOptionFlags = (command: Command): Command =>
   command
     .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
-    .option('--name <text>', 'its name for people, shown beside the URL')
+    .option('--name <text>', 'a name for people, shown beside the URL')
     .option('--paused', 'send nothing; deliveries stay pending')
-    .option('--no-paused', 'send again')
+    .option('--no-paused', 'end the pause')
     .option('--filter <json>', 'which events it gets: \'{"direction":["inbound"],"queue":["sales*"]}\'')
     .option('--headers <file>', 'more request headers: a file of lines name: value (-: standard input)')
     .addOption(
-      new Option('--order <order>', 'whether a retry holds back its call').choices(['first_attempt', 'strict']),
+      new Option('--order <order>', 'whether a retry delays later events of its call').choices([
+        'first_attempt',
+        'strict',
+      ]),
     )
-    .option('--max-per-second <number>', 'how many attempts a second, 0.1 to 1000')
-    .addOption(new Option('--preset <preset>', 'a body that comes with the program').choices(PRESET_NAMES))
+    .option('--max-per-second <number>', 'the most attempts per second, 0.1 to 1000')
+    .addOption(new Option('--preset <preset>', 'a built-in body').choices(PRESET_NAMES))
     .option('--parameter <name=value>', 'a parameter of the preset, like chat_id=-100123 (repeatable)', list, [])
     .option('--template <file>', 'a body in Liquid (-: standard input)')
     .option('--content-type <type>', 'the content type of the template')
     .option('--default-body', 'the default body again')
-    .option('--retain', 'of an MQTT URL: the broker keeps the newest message of each topic')
-    .option('--no-retain', 'the broker keeps none')
+    .option('--retain', 'for an MQTT URL: the broker keeps the newest message of each topic')
+    .option('--no-retain', 'the broker keeps no messages')
     .option(
       '--flow <file>',
       'several requests for one event: a file of JSON with steps or a preset (-: standard input)',
     )
     .option('--no-flow', 'one request for one event again')
-    .option('--share-pace', 'one pace with the other webhooks of the account that have its host and this option')
-    .option('--no-share-pace', 'a pace of its own again')
+    .option('--share-pace', 'share one pace with all webhooks of the account that have the same host and this option')
+    .option('--no-share-pace', 'have its own pace again')
 
 /** Runs something on the webhooks and options of an account. */
 async function onAccount<Result>(
@@ -293,8 +299,7 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   const { secret, options, kept } = added
   if (flags.json) return printJson({ url, secret, options })
   print(`added ${url}\nits requests are signed with ${secret}`)
-  if (kept.length > 0)
-    print(`its options from before are in force again: ${kept.join(' ')}\nhookswitch webhook set changes them`)
+  if (kept.length > 0) print(`its earlier options apply again: ${kept.join(' ')}\nhookswitch webhook set changes them`)
 }
 
 /** Returns the options that a URL has kept since it was in the list before. */
@@ -395,7 +400,7 @@ async function showPreview(url: string, flags: PreviewFlags): Promise<void> {
   }
   if (flags.json) return printJson(shown)
   print(`Content-Type: ${shown.content_type}`)
-  print(shown.body === '' ? 'this event is not sent: the template gives nothing for it' : shown.body)
+  print(shown.body === '' ? 'this event is not sent: its template result is empty' : shown.body)
 }
 
 /** Prints the requests that a call would have caused. */
@@ -464,7 +469,7 @@ async function onPreset<Result>(
       if (known === undefined) throw notInList(url, flags.account)
       const { preset, parameters = {} } = known.flow ?? {}
       if (preset === undefined)
-        throw new Fault('invalid', `${url} has no preset of a CRM: webhook set --flow gives it one`)
+        throw new Fault('invalid', `${url} has no preset of a CRM: set one with webhook set --flow`)
       return work(setup, accountId, { url, preset, parameters })
     },
     exchange,
@@ -487,7 +492,7 @@ async function listPresetUsers(url: string, flags: TrialFlags): Promise<void> {
     printTable(
       ['ID', 'NAME', 'EXTENSION'],
       listed.users.map(({ id, name, extension }) => [id, name, extension]),
-      { whenEmpty: 'the CRM names no user' },
+      { whenEmpty: 'the CRM has no users' },
     )
 }
 

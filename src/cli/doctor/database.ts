@@ -128,7 +128,7 @@ function diagnoseSessions({ hasSharedSessions, ignoredSettings }: ServerFacts): 
   return [
     wrong(
       'database',
-      `these settings of a session are not in force: ${ignoredSettings.join(', ')}`,
+      `these session settings have no effect: ${ignoredSettings.join(', ')}`,
       'give the address of the server itself, or let the pooler in front of it pass SET on',
     ),
   ]

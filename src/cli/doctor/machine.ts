@@ -109,7 +109,7 @@ export function diagnoseClock(
 ): Diagnosis[] {
   const fix = 'timedatectl set-ntp true'
   if (newestEventMs !== undefined && newestEventMs > nowMs + TOLERANCE_MS)
-    return [wrong('clock', 'it is behind the newest event in the store: it was set back', fix)]
+    return [wrong('clock', 'it is behind the newest event in the store, so it was set back', fix)]
   const offsets = othersMs.map((other) => other - nowMs).toSorted((one, other) => one - other)
   const middle = offsets[Math.floor(offsets.length / 2)]
   if (middle !== undefined && Math.abs(middle) > TOLERANCE_MS)

@@ -19,7 +19,7 @@ import type { Machine } from './machine.ts'
 import { ASTERISK_COMMENT, withoutOwnLines } from './own-block.ts'
 import { FILES, type FileChange, RELOADS, SERVICE_USER, type SetupPlan } from './plan.ts'
 
-/** What was done for a PBX, so that it can be undone. It has no secret. */
+/** The record of a setup, so that it can be undone. It has no secrets. */
 const SetupRecord = Type.Object({
   name: Type.String(),
   files: Type.Array(Type.Object({ path: Type.String(), isNew: Type.Boolean() })),
@@ -28,13 +28,13 @@ const SetupRecord = Type.Object({
 })
 type SetupRecord = typeof SetupRecord.static
 
-/** The file of the record, beside the configuration of the PBX. */
+/** The path of the record, beside the configuration of the PBX. */
 const recordPath = (folder: string) => `${folder}/hookswitch-setup.json`
 
 /**
- * Returns what was done for the PBX in a folder, `undefined` if nothing was. The folder may belong to the user of the
- * PBX, while this process is root: so nothing of the record is believed that this program would not have written.
- * @throws Fault for any other content.
+ * Returns the record of a PBX's setup in a folder, `undefined` if there is none. The folder may belong to the user of
+ * the PBX while this process is root, so only content that this program could have written is accepted. @throws Fault
+ * for any other content.
  */
 export function readRecord(machine: Machine, folder: string): SetupRecord | undefined {
   const text = machine.read(recordPath(folder))
@@ -43,7 +43,7 @@ export function readRecord(machine: Machine, folder: string): SetupRecord | unde
   if (Value.Check(SetupRecord, record) && isOurs(record, folder)) return record
   throw new Fault(
     'conflict',
-    `${recordPath(folder)} has what this program did not write: look who changed it, delete it, and remove the lines between the marks of hookswitch by hand`,
+    `${recordPath(folder)} has content that this program did not write: find out who changed it, delete it, and remove the lines between the marks of hookswitch by hand`,
   )
 }
 
@@ -68,7 +68,7 @@ function isReload([program, ...args]: readonly string[], folder: string): boolea
   return RELOADS.some((one) => Bun.deepEquals(one, command))
 }
 
-/** Writes what is going to be done, together with what an earlier setup did. */
+/** Writes the record of a setup that is about to begin, together with the earlier one. */
 export function writeRecord(plan: SetupPlan, name: string, earlier: SetupRecord | undefined): void {
   const { folder } = plan.found
   const known = new Map(earlier?.files.map((file) => [file.path, file]))
@@ -83,12 +83,12 @@ export function writeRecord(plan: SetupPlan, name: string, earlier: SetupRecord 
 /** Deletes the record of a PBX. */
 export const deleteRecord = (folder: string): void => rmSync(recordPath(folder), { force: true })
 
-/** Writes the changed files, each at once, with the owner and the rights that it had. */
+/** Writes the changed files, each atomically, with its owner and permissions. */
 export function writeChanges(changes: readonly FileChange[]): void {
   for (const { path, after } of changes) replaceFile(path, after)
 }
 
-/** Takes our lines out of the files again, and deletes those that are ours. Returns the paths. */
+/** Removes Hookswitch's lines from the files again, and deletes its own files. Returns the paths. */
 export function undoChanges(machine: Machine, { files }: SetupRecord): string[] {
   return files.flatMap(({ path, isNew }) => {
     const text = machine.read(path)
@@ -96,14 +96,14 @@ export function undoChanges(machine: Machine, { files }: SetupRecord): string[] 
     const isXml = path.endsWith('.xml')
     const bare = isXml && text.startsWith('<!-- hookswitch begin') ? '' : withoutOwnLines(text, ASTERISK_COMMENT)
     if (bare === text) return []
-    // Lines that somebody else has added to a new file stay.
+    // Lines that somebody has added to a new file stay.
     if (bare === '' && isNew) rmSync(path)
     else replaceFile(path, bare)
     return [path]
   })
 }
 
-/** A new file belongs to whom its folder belongs; the secret in it is for its owner and group alone. */
+/** A new file gets the owner of its folder; its secret is readable for owner and group only. */
 const NEW_FILE_MODE = 0o640
 
 function replaceFile(path: string, text: string): void {
@@ -114,7 +114,7 @@ function replaceFile(path: string, text: string): void {
     throw new Fault('conflict', `${path} links to ${target}, which belongs to another user: nothing is written there`)
   const temporary = `${target}.hookswitch-new`
   rmSync(temporary, { force: true })
-  // Only a new file: whoever owns the folder could have put a link to a file of root there.
+  // Must not exist: the owner of the folder could have put a link to a file of root there.
   const file = openSync(temporary, 'wx', 0o600)
   try {
     writeFileSync(file, text)

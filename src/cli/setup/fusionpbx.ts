@@ -85,5 +85,5 @@ export const customersCsv = (domains: readonly { readonly domain: string; readon
     .map(({ domain, email }) => `${[domain, domain, email ?? `admin@${domain}`, 'user'].map(csvField).join(',')}\n`)
     .join('')
 
-/** Customers choose their addresses themselves: none may begin another field, such as the kind of user. */
+/** Customers choose their own addresses: one must not begin another field, such as the kind of user. */
 const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

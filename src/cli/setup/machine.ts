@@ -1,19 +1,19 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** What setting up needs to know of the machine. Paths are those of the machine, beginning with `/`. */
+/** The facts of a machine that a setup needs. Paths are absolute. */
 export type Machine = {
   /** Returns a file's text, `undefined` if there is none. @throws Error if it cannot be read. */
   read(path: string): string | undefined
   exists(path: string): boolean
-  /** Returns the name of a group that owns a path. */
+  /** Returns the name of the group that owns a path. */
   groupOf(path: string): string | undefined
-  /** Returns whether a user of the system may read a folder by its group or by everybody's rights. */
+  /** Returns whether a user of the system may read a folder, by its group or by everybody's permissions. */
   mayRead(user: string, path: string): boolean
   hasUser(name: string): boolean
 }
 
-/** Returns this machine; `root`: the folder in which its files are. */
+/** Returns this machine; `root`: the folder that has its files. */
 export function thisMachine(root = '/'): Machine {
   const at = (path: string) => join(root, path)
   const lines = (path: string) => {
@@ -61,7 +61,7 @@ const ENTER = 1
 
 const parentsOf = (path: string): string[] => (path === '/' ? [] : [dirname(path), ...parentsOf(dirname(path))])
 
-/** Returns whether this process may write a file, or make it in its folder. */
+/** Returns whether this process may write a file, or create it in its folder. */
 export function isWritable(path: string): boolean {
   try {
     accessSync(existsSync(path) ? path : join(path, '..'), constants.W_OK)

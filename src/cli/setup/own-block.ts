@@ -9,7 +9,7 @@ const END = 'hookswitch end'
 
 const marked = (text: string, { open, close }: CommentStyle) => `${open}${text}${close}`
 
-/** Returns the lines that are ours in a file, without the marks around them; `undefined` if it has none. */
+/** Returns Hookswitch's lines in a file, without the marks around them; `undefined` if it has none. */
 export function ownLines(text: string, style: CommentStyle): string[] | undefined {
   const lines = text.split('\n')
   const from = lines.indexOf(marked(BEGIN, style))
@@ -17,18 +17,18 @@ export function ownLines(text: string, style: CommentStyle): string[] | undefine
   return from === -1 || to < from ? undefined : lines.slice(from + 1, to)
 }
 
-/** Returns a file's text with our lines at its end, in place of those that are ours already. The rest stays. */
+/** Returns a file's text with Hookswitch's lines at its end, replacing earlier ones. The rest stays. */
 export function withOwnLines(text: string, lines: readonly string[], style: CommentStyle): string {
   const bare = withoutOwnLines(text, style)
   const block = [marked(BEGIN, style), ...lines, marked(END, style), ''].join('\n')
   return bare === '' ? block : `${bare}\n${block}`
 }
 
-/** Returns a file's text as it was before our lines, to the byte. */
+/** Returns a file's text without Hookswitch's lines, exactly as it was before. */
 export function withoutOwnLines(text: string, style: CommentStyle): string {
   const end = `${marked(END, style)}\n`
   const from = text.indexOf(`${marked(BEGIN, style)}\n`)
   const to = text.indexOf(end, from)
-  // A line end stands before our lines, unless they are all of the file.
+  // A line break stands before the lines, unless they are the whole file.
   return from === -1 || to === -1 ? text : text.slice(0, Math.max(0, from - 1)) + text.slice(to + end.length)
 }

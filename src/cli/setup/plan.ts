@@ -3,14 +3,14 @@ import { type FusionPbx, findFusionPbx } from './fusionpbx.ts'
 import type { Machine } from './machine.ts'
 import { ASTERISK_COMMENT, ownLines, withOwnLines, withoutOwnLines } from './own-block.ts'
 
-// What has to be done on the machine of a PBX: found out from its files, without changing anything.
+// Plans the setup of a PBX on its machine, by reading its files. Changes nothing.
 
 type Distribution = 'Asterisk' | 'FreePBX' | 'Issabel' | 'FreeSWITCH' | 'FusionPBX'
 
-/** A PBX on this machine: which, and the folder of its configuration. */
+/** A PBX on this machine: its distribution, and the folder of its configuration. */
 export type FoundPbx = { readonly distribution: Distribution; readonly folder: string }
 
-/** A file to write. `before`: `null` if it is new; `lines`: those that are added. */
+/** A file to write. `before`: `null` if it is new; `lines`: the added lines. */
 export type FileChange = {
   readonly path: string
   readonly before: string | null
@@ -23,15 +23,15 @@ export type SetupPlan = {
   readonly changes: readonly FileChange[]
   /** The group that the service's user has to join to read recordings. */
   readonly joins: { readonly user: string; readonly group: string; readonly why: string } | null
-  /** The commands after which the changes count. */
+  /** The commands that make the changes effective. */
   readonly reload: readonly (readonly string[])[]
   /** The URL of the PBX, with its secret. */
   readonly url: string
-  /** What could not be done, or should be known. */
+  /** Steps that are left to do, and hints. */
   readonly notes: readonly string[]
 }
 
-/** Why there is no plan, and what to do. */
+/** Why there is no plan, and how to get one. */
 type Refusal = { readonly refused: string }
 
 const ASTERISK_FOLDERS = ['/etc/asterisk']
@@ -40,17 +40,17 @@ const EVENT_SOCKET = 'autoload_configs/event_socket.conf.xml'
 
 /** The system user of the packages. */
 export const SERVICE_USER = 'hookswitch'
-/** The files that are ever written, in the folder of the configuration. */
+/** The only files that are ever written, in the folder of the configuration. */
 export const FILES = ['manager.conf', 'manager_custom.conf', EVENT_SOCKET] as const
 const ASTERISK_RELOAD = ['-rx', 'manager reload'] as const
 const FREESWITCH_RELOADS = [
   ['fs_cli', '-x', 'load mod_event_socket'],
   ['fs_cli', '-x', 'reload mod_event_socket'],
 ] as const
-/** The commands that are ever run after a change; that of Asterisk may name its configuration. */
+/** The only commands that are ever run after a change; Asterisk's may name its configuration. */
 export const RELOADS: readonly (readonly string[])[] = [['asterisk', ...ASTERISK_RELOAD], ...FREESWITCH_RELOADS]
 
-/** Returns the PBXs on this machine. `folder`: the only one that is looked at. */
+/** Returns the PBXs on this machine. `folder`: search only there. */
 export function findPbxs(machine: Machine, folder?: string): FoundPbx[] {
   const asterisk = (folder === undefined ? ASTERISK_FOLDERS : [folder])
     .filter((one) => machine.exists(`${one}/manager.conf`) || machine.exists(`${one}/asterisk.conf`))
@@ -69,7 +69,7 @@ export function findPbxs(machine: Machine, folder?: string): FoundPbx[] {
   return [...asterisk, ...freeswitch]
 }
 
-/** FreePBX and its relatives write manager.conf anew, and keep manager_custom.conf, which it includes. */
+/** FreePBX and its relatives rewrite manager.conf, but keep manager_custom.conf, which it includes. */
 function asteriskOf(machine: Machine, folder: string): Distribution {
   if (machine.exists('/etc/issabel.conf')) return 'Issabel'
   const includes = /^\s*#include\s+"?manager_custom\.conf/m.test(machine.read(`${folder}/manager.conf`) ?? '')
@@ -81,19 +81,19 @@ type Wanted = {
   readonly name: string
   /** The account of its calls; `undefined`: the default one. */
   readonly account?: string | undefined
-  /** The user of the AMI that is made. */
+  /** The AMI user to create. */
   readonly user: string
-  /** A secret that is made for it. */
+  /** The new secret of that user. */
   readonly secret: string
-  /** The user of the system that the service runs as. */
+  /** The system user of the service. */
   readonly serviceUser: string
-  /** Whether the configuration is not in the usual folder: then commands name it. */
+  /** Whether the configuration is in an unusual folder, so that commands have to name it. */
   readonly isUnusualFolder: boolean
   /** The names of gateways, for the URL. */
   readonly gateways?: string | undefined
 }
 
-/** Returns what has to be done for a PBX, or why it cannot. */
+/** Returns the plan for a PBX, or the reason why there is none. */
 export const planFor = (machine: Machine, found: FoundPbx, wanted: Wanted): SetupPlan | Refusal =>
   found.distribution === 'FreeSWITCH' || found.distribution === 'FusionPBX'
     ? planFreeSwitch(machine, found, wanted)
@@ -117,7 +117,8 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
   const setting = (name: string) => general.findLast(([key]) => key === name)?.[1]
   const isOn = (name: string) => /^(yes|true|on|1)$/i.test(setting(name) ?? '')
   const settings = [
-    // Nobody uses it yet: so it need not listen on all addresses, as the file that is shipped says.
+    // The interface was off, so nobody uses it: let it listen on this machine only, not on all addresses as in the
+    // shipped file.
     ...(isOn('enabled') ? [] : ['enabled = yes', 'bindaddr = 127.0.0.1']),
     ...(isOn('timestampevents') ? [] : ['timestampevents = yes']),
   ]
@@ -147,7 +148,7 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
     notes: [
       ...(isElsewhere
         ? [
-            `bindaddr of [general] is ${bindaddr}: this line is not ours; the connection to 127.0.0.1 needs 0.0.0.0 or 127.0.0.1 there`,
+            `bindaddr of [general] is ${bindaddr}, which setup does not change; the connection to 127.0.0.1 needs 0.0.0.0 or 127.0.0.1 there`,
           ]
         : []),
       ...(isManaged && !/manager_custom\.conf/.test(main)
@@ -216,7 +217,7 @@ function passwordNotes({ password, path, fusion }: { password: string; path: str
   const notes: string[] = []
   if (password === DEFAULT_PASSWORD)
     notes.push(
-      `the password in ${path} is the published default (${DEFAULT_PASSWORD}): who reaches the port controls the PBX. This line is not ours: ` +
+      `the password in ${path} is the published default (${DEFAULT_PASSWORD}): anyone who reaches the port controls the PBX. Setup does not change this line: ` +
         `change it${fusion !== undefined ? ', in the configuration of FusionPBX (switch.event_socket.password) too,' : ''} and run this command again`,
     )
   const other = fusion?.settings.get('switch.event_socket.password')
@@ -253,7 +254,7 @@ const eventSocketOf = (
 function joinsOf(machine: Machine, { serviceUser }: Wanted, recordings: string | undefined): SetupPlan['joins'] {
   if (recordings === undefined || !machine.hasUser(serviceUser) || machine.mayRead(serviceUser, recordings)) return null
   const group = machine.groupOf(recordings)
-  // Its group gives no right either, or everything.
+  // The group has no permission either, or all of them.
   if (group === undefined || group === 'root') return null
   return { user: serviceUser, group, why: `to read the recordings in ${recordings}` }
 }

@@ -166,7 +166,7 @@ const ALL_ACCOUNTS = 0
 const cursorOf = (ids: OpaqueIds, accountId: AccountScope, id: number): string =>
   ids.write('deliveryCursor', { accountId: accountId ?? ALL_ACCOUNTS, id })
 
-/** @throws Fault 422 when the text is not a cursor that this account was given. */
+/** Returns the position of a cursor. @throws Fault 422 for a text that is no cursor of this account. */
 function readPosition(ids: OpaqueIds, accountId: AccountScope, cursor: string): number {
   const found = ids.read('deliveryCursor', cursor)
   if (found !== undefined && found.accountId === (accountId ?? ALL_ACCOUNTS)) return found.id

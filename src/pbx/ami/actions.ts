@@ -11,8 +11,8 @@ export type AmiReply =
   | { readonly kind: 'denied' | 'failed' | 'partial' | 'unanswered'; readonly message: string }
 
 /**
- * A complete list. Rows into which a caller may have written are left out: `uncertain` are the channels that they,
- * and the events that came in between, may be of.
+ * A complete list. Rows that a caller may have written into are left out: their channels, and the channels of tainted
+ * events that came in between, are `uncertain`.
  */
 type AmiRows = { readonly rows: readonly AmiFrame[]; readonly uncertain: readonly string[] }
 
@@ -20,52 +20,52 @@ type Action = { readonly Action: string } & Readonly<Record<string, string>>
 
 /** Actions that await their replies, matched by ActionID. */
 export type Actions = {
-  /** Sends an action; resolves with its reply, which is one frame. */
+  /** Sends an action; resolves with its reply of one frame. */
   send(action: Action): Promise<AmiReply>
   /** Sends an action whose reply is a list. */
   list(action: Action, options?: ListOptions): Promise<AmiReply>
-  /** Takes a frame that replies; returns `false` if it replies to nothing that was sent. */
+  /** Takes a frame; returns `false` if it replies to no action. */
   receive(frame: AmiFrame): boolean
-  /** Ends all actions: they will not be answered. */
+  /** Ends all actions: there will be no replies. */
   close(): void
 }
 
 type ListOptions = {
-  /** Called while the first frame of the reply is taken, so that the list can have its place among the events. */
+  /** Called when the first frame of the reply arrives, so that the list gets its place among the events. */
   readonly began?: () => void
-  /** Called with each row in place of keeping it. */
+  /** Called with each row, instead of keeping it. */
   readonly row?: (frame: AmiFrame) => void
 }
 
 type Pending = {
   /** The rows of a list, `undefined` for an action whose reply is one frame. */
   readonly rows: AmiFrame[] | undefined
-  /** How many rows arrived, and where the first began in the stream. */
+  /** The number of rows so far, and the stream offset of the first. */
   readonly arrived: { rows: number; offset: number }
-  /** Frames since the beginning of the list that a caller may have written into. */
+  /** Tainted frames since the beginning of the list. */
   readonly tainted: AmiFrame[]
   readonly options: ListOptions
   readonly resolve: (reply: AmiReply) => void
-  /** Gives the rest of a list more time, once its first frame has arrived. */
+  /** Extends the timeout of a list once its first frame has arrived. */
   readonly extend: () => void
 }
 
 /** Asterisk reads lines of up to 1,024 bytes. */
 const MAX_LINE_BYTES = 1_000
-/** A channel is a row of some 1 KB: 25,000 calls. What is longer is no list of channels, and would fill the memory. */
+/** A channel is a row of some 1 KB: 25,000 calls. A longer list is no list of channels, and would fill the memory. */
 const MAX_ROWS = 50_000
 const MAX_LIST_BYTES = 64 * 1024 * 1024
-/** More tainted frames are not explained one by one. */
+/** Further tainted frames are not examined one by one. */
 const MAX_TAINTED = 1_000
 const CLOSED: AmiReply = { kind: 'unanswered', message: 'the connection is closed' }
-/** A row that has a Privilege, as live events have. */
+/** A row with a Privilege header, like a live event. */
 const ROW = /^Status$/
 
 /** Returns the actions of one connection. */
 export function createActions(
   write: (text: string) => void,
   timeouts: { readonly replyMs: number; readonly listMs: number },
-  // A caller who writes into an event cannot guess it, and so cannot forge a reply.
+  // Random, so that a caller who writes into an event cannot forge a reply.
   prefix = `hks-${crypto.randomUUID().slice(0, 13)}`,
 ): Actions {
   const pending = new Map<string, Pending>()
@@ -104,7 +104,7 @@ export function createActions(
       if (frame.tainted && frame.type !== 'response') {
         for (const { rows, tainted } of pending.values())
           if (rows !== undefined && tainted.length < MAX_TAINTED) tainted.push(frame)
-        // Its id proves nothing: the rest of a row that was cut short ends with it. A live event is another matter.
+        // The ActionID proves nothing here: the rest of a row that was cut short ends with it. A live event has none.
         return isListing() && (frame.type === 'other' || !frame.has('Privilege') || ROW.test(frame.name))
       }
       const action = pending.get(frame.get('ActionID'))
@@ -147,8 +147,9 @@ const isEndOfList = (frame: AmiFrame): boolean =>
   frame.type === 'event' && (/^(complete|cancelled)$/i.test(frame.get('EventList')) || frame.name.endsWith('Complete'))
 
 /**
- * A list that lacks a row proves nothing about what is not in it, unless a caller wrote into that row: then the row
- * is one of the tainted frames, as a whole or in pieces, and that channel alone is uncertain.
+ * Returns the reply of a complete list. If a row is missing, the list proves nothing about absent channels, unless a
+ * caller wrote into that row: then it is among the tainted frames, whole or in pieces, and only its channel is
+ * uncertain.
  */
 function replyOfList(
   end: AmiFrame,
@@ -156,21 +157,21 @@ function replyOfList(
 ): AmiReply {
   const announced = end.get('ListItems') || end.get('Items')
   const missing = announced === '' ? 0 : Number(announced) - arrived
-  // Registrations come with rows of other kinds that are not counted.
+  // Lists of registrations have rows of other kinds, which are not counted.
   const isComplete = missing <= tainted.length
   if (!isComplete || end.get('EventList').toLowerCase() === 'cancelled')
     return { kind: 'partial', message: 'the list is incomplete' }
   return { kind: 'rows', rows, uncertain: [...new Set(tainted.flatMap((frame) => frame.all('Uniqueid')))] }
 }
 
-/** Returns the bytes of an action, `undefined` if a value would end its line, or is too long. */
+/** Returns the bytes of an action, `undefined` if a value is too long or would end its line. */
 function encodeAction(action: Action): string | undefined {
   const lines = Object.entries(action).map(([key, value]) => `${key}: ${value}`)
   if (lines.some((line) => /[\r\n\0]/.test(line) || Buffer.byteLength(line) > MAX_LINE_BYTES)) return undefined
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** Resolves with whether a silent Asterisk answers a ping, or a second one. */
+/** Resolves with whether a silent Asterisk answers a first or a second ping. */
 export async function ping(actions: Actions): Promise<boolean> {
   for (let attempt = 0; attempt < 2; attempt++)
     if ((await actions.send({ Action: 'Ping' })).kind !== 'unanswered') return true

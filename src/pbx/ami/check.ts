@@ -37,7 +37,7 @@ async function findProblem(source: PbxSource, listenMs: number, { find, tenants 
     socket.read((chunk) => {
       for (const frame of decoder.push(chunk))
         if (!actions.receive(frame) && frame.type === 'event') watched.note(frame)
-      // The rest would show no more, and a PBX can send without end.
+      // More events would show nothing new, and a PBX can send for ever.
       if (decoder.consumed > MAX_BYTES) find('advice', TOO_MUCH)
       if (decoder.consumed > MAX_BYTES || decoder.fault !== undefined) socket.close()
     })
@@ -65,15 +65,15 @@ async function findProblem(source: PbxSource, listenMs: number, { find, tenants 
   }
 }
 
-/** More customers than one PBX has. */
+/** More customers than a PBX has. */
 const MAX_TENANTS = 10_000
 
-/** The facts that the events of a check show; the events themselves are not kept. */
+/** The facts in the events of a check; the events themselves are not kept. */
 type WatchedEvents = {
   note(event: AmiFrame): void
   readonly classes: ReadonlySet<string>
   readonly tenants: ReadonlySet<string>
-  /** Whether events arrived besides the greeting, and whether one of them had a timestamp. */
+  /** Returns whether events arrived besides the greeting, and whether one of them had a time stamp. */
   hasLive(): boolean
   hasTimestamps(): boolean
 }
@@ -87,7 +87,7 @@ function watchEvents({ tenants: rule }: PbxSource): WatchedEvents {
   return {
     note(event) {
       for (const name of event.get('Privilege').toLowerCase().split(',')) if (known.has(name)) classes.add(name)
-      // The event that greets after the login never has a timestamp.
+      // The greeting event after the login never has a time stamp.
       if (event.name !== 'FullyBooted') live += 1
       if (event.has('Timestamp')) stamped += 1
       if (rule !== undefined && tenants.size < MAX_TENANTS)
@@ -102,7 +102,7 @@ function watchEvents({ tenants: rule }: PbxSource): WatchedEvents {
 
 const TOO_POWERFUL = ['Command', 'Originate', 'Redirect', 'UpdateConfig', 'GetConfig', 'Setvar', 'ModuleLoad', 'AGI']
 
-/** Reports what its user may do; returns the channels that are up. */
+/** Reports the permissions of the user; returns the channels that are up. */
 async function checkRights(source: PbxSource, actions: Actions, find: Find): Promise<readonly AmiFrame[]> {
   const variable = source.tenants?.variable
   const channels = await actions.list({ Action: 'Status', ...(variable ? { Variables: variable } : {}) })
@@ -111,13 +111,13 @@ async function checkRights(source: PbxSource, actions: Actions, find: Find): Pro
   else
     find(
       'missing',
-      'it does not list its channels, so that calls cannot be followed across a lost connection: add write = reporting',
+      'it does not list its channels, so calls cannot be followed across a lost connection: add write = reporting',
       WRITE_LINE,
     )
   if ((await actions.send({ Action: 'CoreStatus' })).kind !== 'reply')
     find(
       'advice',
-      'it does not show when it was started, so that a restart is noticed only by its calls: add write = reporting',
+      'it does not show its start time, so a restart is noticed only by its calls: add write = reporting',
       WRITE_LINE,
     )
   const commands = await actions.send({ Action: 'ListCommands' })
@@ -155,7 +155,7 @@ function judgeEvents({ classes: seen, hasLive, hasTimestamps }: WatchedEvents, l
     )
 }
 
-/** Returns the values that events and listed channels of an Asterisk show. */
+/** Returns the tenant values in events and listed channels of an Asterisk. */
 function tenantValues({ by, variable }: TenantRule, frames: readonly AmiFrame[]): Set<string> {
   return new Set(frames.flatMap((frame) => frameValues(frame)).flatMap((value) => cleanValue(value) ?? []))
 

@@ -5,46 +5,48 @@ import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
 
 export type { AmiFrame } from './frame.ts'
 
-/** Returns whether an event is passed over. `peek` reads one header (its key as Asterisk writes it) at little cost. */
+/** Returns whether to skip an event. `peek` reads one header (its key as Asterisk writes it) at little cost. */
 type Skip = (name: string, peek: (key: string) => string) => boolean
 
 /**
- * AMI bytes → frames, wherever chunks are cut. No clock, no I/O.
+ * Decodes AMI bytes into frames, wherever chunks are cut. No clock, no I/O.
  *
  * The greeting (one line, no empty line after it) is skipped. Asterisk ends its lines with CRLF, some proxies with
  * LF: the first line of the first frame decides for the connection. Header lines are found on bytes, values are
  * decoded only when they are read.
  *
- * Asterisk prints a caller's number into its events as it came from the wire, so a caller can end a line and write
- * headers, even whole events, of his own. A frame is `tainted`, not to be trusted, when
- * - a header that occurs once is there twice (but in a UserEvent, whose headers are the dialplan's),
- * - it does not begin with `Event:` or `Response:`: the rest of an event that a forged one cut short. What came just
- *   before it in the same push, up to the last whole event of a channel, is tainted then too,
- * - an event has neither `Privilege:` (every live one has it) nor `ActionID:` (an item of a list that was asked for),
- * - an event that is read lacks a part of its shape (see event-shapes.ts): it was cut short, or forged (79 bytes are
- *   too few for all of it); then what follows is tainted too, up to the rest of the event,
- * - there is something between two headers that Asterisk prints one behind the other,
- * - a line holds a bare CR or LF, or no colon.
+ * Asterisk prints a caller's number into its events exactly as received, so a caller can end a line and write headers,
+ * even whole events. A frame is `tainted`, not to be trusted, if
+ * - a header occurs twice that Asterisk prints once (except in a UserEvent, whose headers come from the dialplan),
+ * - it does not begin with `Event:` or `Response:`: it is the rest of an event that a forged one cut short. Then the
+ *   frames before it in the same push are tainted too, back to the last whole event of a channel,
+ * - an event has neither `Privilege:` (every live event has it) nor `ActionID:` (a row of a requested list),
+ * - an event that is read lacks a part of its shape (see event-shapes.ts): it was cut short or forged (79 bytes are too
+ *   few for all of it). Then the following frames are tainted too, up to the rest of the event,
+ * - there is text between two headers that Asterisk prints one after the other,
+ * - a line has a bare CR or LF, or no colon.
  */
 export class AmiDecoder {
   readonly #skip: Skip
   readonly #scan = new HeaderScan()
   readonly #buffer = new ByteBuffer()
-  /** Up to here no end of a frame was found. */
+  /** No frame ends before this offset. */
   #searched = 0
   #greeted = false
   #greeting = ''
   #crlf: boolean | undefined
   #skipped = 0
-  /** An event was cut short: what follows was written by a caller, up to its rest. */
+  /** An event was cut short: a caller wrote the following bytes, up to the rest of the event. */
   #forging = false
 
-  /** Events for which `skip` returns `true` are passed over without being read. */
+  /** Events for which `skip` returns `true` are not read. */
   constructor({ skip = () => false }: { skip?: Skip } = {}) {
     this.#skip = skip
   }
 
-  /** Returns why the stream can be read no further, `undefined` while it can: the connection must go then. */
+  /**
+   * Returns why the stream cannot be read any further, `undefined` while it can: the connection must be closed then.
+   */
   get fault(): string | undefined {
     return this.#scan.fault
   }
@@ -54,17 +56,17 @@ export class AmiDecoder {
     return this.#greeting
   }
 
-  /** Returns how many events were passed over. */
+  /** Returns the number of skipped events. */
   get skipped(): number {
     return this.#skipped
   }
 
-  /** Returns how many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
+  /** Returns the stream offset of the first byte that is not part of a complete frame. */
   get consumed(): number {
     return this.#buffer.offset
   }
 
-  /** Returns the frames that this chunk completes. It must not change afterwards: frames point into it. */
+  /** Returns the frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): AmiFrame[] {
     const frames: AmiHeaders[] = []
     if (this.#scan.fault !== undefined) return frames
@@ -87,13 +89,14 @@ export class AmiDecoder {
     return frames
   }
 
-  /** Skips the greeting and learns how lines end, once enough has come; `false` before. */
+  /** Skips the greeting and detects the line ending, once enough has arrived; `false` before. */
   #open(): boolean {
     if (this.#crlf !== undefined) return true
     for (;;) {
       const end = this.#buffer.bytes.subarray(0, this.#buffer.length).indexOf(LF)
       if (end < 0) {
-        if (this.#buffer.length > MAX_LINE_BYTES) this.#scan.fault = 'this is no Asterisk Call Manager: no line comes'
+        if (this.#buffer.length > MAX_LINE_BYTES)
+          this.#scan.fault = 'this is no Asterisk manager interface: it sends no greeting'
         return false
       }
       if (this.#greeted || startsFrame(this.#buffer.bytes, 0)) {
@@ -106,7 +109,7 @@ export class AmiDecoder {
     }
   }
 
-  /** Empty lines before a frame are none. */
+  /** Skips empty lines before a frame. */
   #emptyLines(from: number): number {
     const { bytes, length } = this.#buffer
     let at = from
@@ -141,10 +144,10 @@ export class AmiDecoder {
     const wrong = type === 'event' ? misshape(frame) : undefined
     const cut = wrong === 'cut' || (type === 'event' && isCutShort(frame))
     const stray = type === 'event' && !frame.has('Privilege') && !frame.has('ActionID')
-    // An event with its whole shape was written by Asterisk itself, regardless of the frames before it.
+    // An event with its complete shape is from Asterisk itself, whatever the frames before it are.
     const isWhole = type === 'event' && wrong === undefined && hasShape(frame.name)
     if (type === 'other' || wrong !== undefined || cut || stray || (this.#forging && !isWhole)) frame.tainted = true
-    // A forged event that does not end with an empty line swallows the rest of the one it was written into.
+    // A forged event without an empty line at its end swallows the rest of the event it was written into.
     this.#forging = cut || (this.#forging && !isWhole && type === 'event' && !hasLinkedid(frame))
   }
 }
@@ -157,14 +160,14 @@ const LF_END = Buffer.from('\n\n')
 
 const hasLinkedid = (frame: AmiHeaders): boolean => frame.has('Linkedid') || frame.has('DestLinkedid')
 
-/** An event of a channel that ends before its Linkedid, also of those that are not read. */
+/** An event of a channel that ends before its Linkedid, including events that are not read. */
 const isCutShort = (frame: AmiHeaders): boolean =>
   !hasLinkedid(frame) && (frame.has('ChannelStateDesc') || frame.has('DestChannelStateDesc'))
 
 const isWholeEvent = (frame: AmiHeaders): boolean =>
   frame.type === 'event' && hasShape(frame.name) && misshape(frame) === undefined
 
-/** Taints the text of a caller: it lies between the event that it cut short and the rest of that event. */
+/** Taints the text of a caller, between the event that it cut short and the rest of that event. */
 function taintBefore(frames: readonly AmiHeaders[]): void {
   for (let at = frames.length - 1; at >= 0; at--) {
     const frame = frames[at]
@@ -174,8 +177,8 @@ function taintBefore(frames: readonly AmiHeaders[]): void {
 }
 
 function peek(bytes: Buffer, start: number, end: number, key: string): string {
-  // Within the frame alone: where it lacks the key, the search would go on to the end of the chunk, for each of
-  // thousands of frames.
+  // Search only within the frame: without the key the search would run to the end of the chunk, for thousands of
+  // frames.
   const at = bytes.subarray(start, end).indexOf(`\n${key}: `, 0, 'latin1')
   return at < 0 ? '' : nameOf(bytes, start + at + key.length + 3, end)
 }

@@ -1,19 +1,22 @@
 // Dial strings of app_dial and app_queue: `PJSIP/101`, `15551234567@trunk`, `SIP/trunk/1555`, `Local/102@ctx/n`.
 
-/** Returns a channel's technology, and its endpoint with it: `PJSIP` and `PJSIP/trunk` of `PJSIP/trunk-000000f6`. */
+/**
+ * Returns a channel's technology, and its endpoint with the technology: `PJSIP` and `PJSIP/trunk` of
+ * `PJSIP/trunk-000000f6`.
+ */
 export function endpointOf(channel: string): { technology: string; endpoint: string } {
   const slash = channel.indexOf('/')
   const technology = channel.slice(0, slash)
   const rest = channel.slice(slash + 1)
   const dash = rest.lastIndexOf('-')
   const name = dash < 0 ? rest : rest.slice(0, dash)
-  // `DAHDI/i1/5551234-1`: the number of the other party is no part of the line's name.
+  // `DAHDI/i1/5551234-1`: the number of the other party is not part of the line's name.
   return { technology, endpoint: `${technology}/${name.split('/')[0] ?? name}` }
 }
 
-/** A dialled endpoint, and the number sent to it (`null` if the endpoint alone is rung). */
+/** A dialled endpoint, and the number sent to it (`null` if only the endpoint is rung). */
 type Dialled = {
-  /** With its technology. */
+  /** Including its technology. */
   readonly endpoint: string
   readonly sent: string | null
   /** `sent` is the user part of a URI: it may be the phone's own. */

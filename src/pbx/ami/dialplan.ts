@@ -2,22 +2,22 @@ import { bareName } from '../endpoints/endpoint-classifier.ts'
 import { readDialString } from './dial-string.ts'
 
 /**
- * Reads from a dialplan which endpoints it dials, and how: a number goes with a dial through a trunk, never with that
- * of a phone. An expression (`${EXTEN}`) is taken for some number; an endpoint that is itself an expression is
- * unknown, but for global variables.
+ * Reads from a dialplan which endpoints it dials, and how: a trunk is dialled with a number, a phone without one. An
+ * expression (`${EXTEN}`) counts as some number; an endpoint that is itself an expression is unknown, except for global
+ * variables.
  */
 export type DialplanReader = {
   read(application: string, appData: string): void
   dialled(): ReadonlyMap<string, 'with_number' | 'alone'>
-  /** Global variables that name a trunk, each with the text before its value (`PJSIP/`, or nothing). */
+  /** Returns the global variables that name a trunk, each with the text before its value (`PJSIP/` or none). */
   globals(): ReadonlyMap<string, string>
-  /** FreePBX keeps its trunks in `OUT_1`, `OUT_2` … */
+  /** FreePBX stores its trunks in `OUT_1`, `OUT_2` … */
   readonly numbered: boolean
 }
 
-/** Of FreePBX's trunks and of hand-made ones there are a few; what is more is not asked for. */
+/** FreePBX has a few trunks, and so do hand-written dialplans; further variables are not requested. */
 const MAX_GLOBALS = 50
-/** No PBX has so many lines. */
+/** More than any PBX has. */
 const MAX_ENDPOINTS = 10_000
 const FREEPBX_TRUNK = /OUT_\$\{/
 
@@ -32,7 +32,7 @@ export function createDialplanReader(): DialplanReader {
     if (!isUsual || (dialled.size >= MAX_ENDPOINTS && !dialled.has(endpoint))) return
     if (dialled.get(endpoint) !== 'with_number') dialled.set(endpoint, how)
   }
-  /** `${TRUNK}/${EXTEN}` and `PJSIP/${EXTEN}@${TRUNK}`: a trunk whose name is a variable's value. */
+  /** `${TRUNK}/${EXTEN}` and `PJSIP/${EXTEN}@${TRUNK}`: a variable has the name of the trunk. */
   const noteGlobal = (target: string): void => {
     const whole = /^\$\{([A-Za-z]\w*)\}\/./.exec(target)?.[1]
     const [, technology = '', behind = ''] = /^(\w+\/).*@\$\{([A-Za-z]\w*)\}$/.exec(target) ?? []
@@ -66,7 +66,7 @@ export function createDialplanReader(): DialplanReader {
   }
 }
 
-/** Applications that dial, and which of their arguments has the targets. */
+/** Applications that dial, and the position of the targets in their arguments. */
 const TARGETS: ReadonlyMap<string, number> = new Map([
   ['dial', 0],
   ['page', 0],
@@ -74,7 +74,7 @@ const TARGETS: ReadonlyMap<string, number> = new Map([
   ['retrydial', 3],
 ])
 
-/** Replaces an expression: no name contains it. */
+/** Stands for an expression: no name contains it. */
 const EXPRESSION = '\u0001'
 
 /** Returns `PJSIP/${EXTEN:${N}}@trunk` without its expressions. */
@@ -93,7 +93,7 @@ function withoutExpressions(text: string): string {
   return plain
 }
 
-/** Splits where no bracket is open. */
+/** Splits outside of brackets. */
 function split(text: string, by: string): string[] {
   if (!text.includes(by)) return [text]
   const parts: string[] = []

@@ -20,10 +20,10 @@ export const SNAPSHOT = [
   'Linkedid',
 ] as const
 
-/** Asterisk 13 does not print it yet; others may yet come in between. */
+/** Asterisk 13 does not print `Language`; future versions may add others in between. */
 const ALWAYS_PRINTED = SNAPSHOT.filter((key) => key !== 'Language')
 
-/** Within a snapshot: numbers and extensions are printed as they came from the wire, names are not. */
+/** Within a snapshot: numbers and extensions are printed as received from the network, names are not. */
 const SNAPSHOT_NEXT: Readonly<Record<string, string>> = {
   CallerIDNum: 'CallerIDName',
   ConnectedLineNum: 'ConnectedLineName',
@@ -32,7 +32,7 @@ const SNAPSHOT_NEXT: Readonly<Record<string, string>> = {
   Uniqueid: 'Linkedid',
 }
 
-/** The headers of a frame, by their place. */
+/** The headers of a frame, by position. */
 type Headers = {
   readonly name: string
   readonly count: number
@@ -41,10 +41,10 @@ type Headers = {
   isKeyAt(place: number, key: string): boolean
 }
 
-/** A shape, made ready for one pass over the headers of each frame: this is a hot loop. */
+/** A shape, prepared for one pass over the headers of each frame: this is a hot loop. */
 type Ready = {
   /**
-   * Groups of keys that are there together (snapshots, and other headers), by the hash of a key; and the size of each
+   * Groups of keys that occur together (snapshots, and other headers), by the hash of a key; and the size of each
    * group.
    */
   readonly groupOf: ReadonlyMap<number, number>
@@ -71,15 +71,14 @@ const hashOf = (key: string): number => hashKey(Buffer.from(key, 'latin1'), 0, k
 
 const READY: ReadonlyMap<string, Ready> = new Map([...SHAPES].map(([name, shape]) => [name, readyOf(shape)]))
 
-/** Returns whether events of that name have a shape of their own here: those that are read have. */
+/** Returns whether this list has a shape for an event; every event that is read has one. */
 export const hasShape = (name: string): boolean => READY.has(name)
 
 /** More groups than any shape has. */
 const counts = new Uint16Array(16)
 
 /**
- * Returns what is wrong with an event that is read: it lacks a part, or holds something that only a caller can have
- * written there.
+ * Returns the fault of an event that is read: a part is missing, or there is text that only a caller can have written.
  */
 export function misshape(frame: Headers): 'cut' | 'written' | undefined {
   const ready = READY.get(frame.name)
@@ -104,6 +103,6 @@ function isFollowed(frame: Headers, place: number, after: Follower): boolean {
   return typeof after === 'string' ? frame.isKeyAt(place, after) : after.some((key) => frame.isKeyAt(place, key))
 }
 
-/** A variable that is of no channel. */
+/** A variable without a channel. */
 const isGlobal = (frame: Headers): boolean =>
   frame.name === 'VarSet' && frame.get('Channel') === 'none' && frame.get('Uniqueid') === 'none'

@@ -1,17 +1,19 @@
 import type { TenantRule } from '../../lib/pbx-url.ts'
 
 /**
- * The one list of the events that are wanted of an Asterisk. The login's event classes, the filter, the shapes, and
+ * The only list of the events that are read from an Asterisk. The login's event classes, the filter, the shapes, and
  * the translator's handlers (one for each of `CALL_EVENTS`) derive from it.
  */
 type WantedEvent = {
-  /** The class that the user must be allowed to read (`read = …` in manager.conf). */
+  /** The class that the user must have permission to read (`read = …` in manager.conf). */
   readonly class: EventClass
-  /** How Asterisk prints it, for events that hold text of callers. */
+  /** The headers as Asterisk prints them, for events with text of callers. */
   readonly shape?: Shape
-  /** Of very frequent events only some. `peek` returns the value of a header. */
+  /** Selects some of a very frequent event. `peek` returns the value of a header. */
   readonly only?: (peek: Peek, variables: readonly string[]) => boolean
-  /** Frequent, and calls can be followed without it: dropped first when events arrive faster than they are handled. */
+  /**
+   * Frequent, and not necessary for following calls: dropped first when events arrive faster than they are processed.
+   */
   readonly isSheddable?: true
 }
 
@@ -21,10 +23,10 @@ export type EventClass = 'system' | 'call' | 'agent' | 'cdr' | 'dialplan'
 
 /** The snapshot of one channel. */
 const ONE: Shape = { channels: [''] }
-/** The snapshot of the dialed channel, and of the caller's where there is one. */
+/** The snapshot of the dialled channel, and of the caller's if there is one. */
 const DEST: Shape = { channels: ['Dest'], maybe: [''] }
 
-/** Variables that Asterisk sets itself, and that show what no event does. */
+/** Variables that Asterisk sets itself, with facts that are in no event. */
 const SYSTEM_VARIABLES: ReadonlySet<string> = new Set([
   'DIALSTATUS',
   'QUEUESTATUS',
@@ -34,7 +36,7 @@ const SYSTEM_VARIABLES: ReadonlySet<string> = new Set([
   'RingGroupMethod',
   'DEXTEN',
 ])
-/** Applications whose start shows what no event does. */
+/** Applications whose start has facts that are in no event. */
 const APPLICATIONS: ReadonlySet<string> = new Set([
   'dial',
   'gosub',
@@ -47,7 +49,7 @@ const APPLICATIONS: ReadonlySet<string> = new Set([
   'queue',
 ])
 
-/** The first step of an extension with a number: a Dial in a macro or subroutine may be reached through it. */
+/** The first step of an extension with a number: it may lead to a Dial in a macro or subroutine. */
 const entersExtension = (peek: Peek): boolean => peek('Priority') === '1' && /^\d{1,20}$/.test(peek('Exten'))
 
 /** Events that become signals. */
@@ -63,7 +65,7 @@ export const CALL_EVENTS = {
   DialBegin: { class: 'call', shape: { ...DEST, next: { DialString: null } } },
   DialState: { class: 'call', shape: { ...DEST, next: { Forward: 'DialStatus' } } },
   DialEnd: { class: 'call', shape: { ...DEST, next: { Forward: 'DialStatus' } } },
-  // The targets of a Dial, and what became of those that got no channel; voicemail.
+  // The targets of a Dial, and the result of targets that got no channel; voicemail.
   Newexten: {
     class: 'dialplan',
     shape: { channels: [''], holds: ['Application'], next: { Extension: 'Application', AppData: null } },
@@ -108,7 +110,7 @@ export const CALL_EVENTS = {
   QueueCallerLeave: { class: 'agent', shape: ONE },
   QueueCallerAbandon: { class: 'agent', shape: ONE },
   AgentCalled: { class: 'agent', shape: { channels: ['', 'Dest'] } },
-  // Recordings, and variables that cdr_manager.conf adds behind UserField.
+  // Recordings, and variables that cdr_manager.conf adds after UserField.
   MixMonitorStart: { class: 'call', shape: ONE },
   MixMonitorStop: { class: 'call', shape: ONE },
   // Monitor, which Asterisk had before 21.
@@ -131,44 +133,44 @@ export const CALL_EVENTS = {
   },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
-/** Names of devices that calls are not made with: their states are the most frequent events of all. */
+/** Names of devices that make no calls: their states are the most frequent events of all. */
 const NO_DEVICE =
   /^(custom|park|queue|meetme|confbridge|calendar|presence|mwi|local|agent|xmpp|hint|stasis|message|bridge):?/i
 
-/** Returns whether a device of Asterisk is one that calls are made with. */
+/** Returns whether a device of Asterisk can make calls. */
 export const isEndpoint = (device: string): boolean => /^\w+\/[^/${}&]+$/.test(device) && !NO_DEVICE.test(device)
 
 /**
- * Events that show states of phones, trunks, agents and queues. Those of callers in queues are among CALL_EVENTS. The
- * rows of lists may have the same names: all of them are read.
+ * Events with states of phones, trunks, agents and queues. Callers in queues are among CALL_EVENTS. Rows of lists may
+ * have the same names: all of them are read.
  */
 const STATE_EVENTS = {
   DeviceStateChange: { class: 'call', only: (peek) => isEndpoint(peek('Device')) || isRow(peek) },
   ContactStatus: { class: 'system' },
-  // Those of PJSIP say less than its ContactStatus.
+  // PJSIP's PeerStatus says less than its ContactStatus.
   PeerStatus: { class: 'system', only: (peek) => peek('ChannelType') !== 'PJSIP' || isRow(peek) },
   Registry: { class: 'system' },
   QueueMemberStatus: { class: 'agent' },
   QueueMemberAdded: { class: 'agent' },
   QueueMemberRemoved: { class: 'agent' },
   QueueMemberPause: { class: 'agent' },
-  // Of chan_sip's time: Asterisk 11 and older, and some forks of later ones.
+  // For chan_sip: Asterisk 11 and older, and some later forks.
   QueueMemberPaused: { class: 'agent' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
-/** Events that the session itself wants: the run of Asterisk, its end, and a changed configuration. */
+/** Events for the session itself: the run of Asterisk, its end, and a changed configuration. */
 const SESSION_EVENTS = {
   FullyBooted: { class: 'system' },
   Shutdown: { class: 'system' },
   Reload: { class: 'system' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
-/** Rows of the lists of channels: they hold text of callers, too. */
+/** Rows of the channel lists, which have text of callers too. */
 const ROWS: Readonly<Record<string, Shape>> = {
   Status: {
     channels: [''],
     holds: ['Seconds', 'ActionID'],
-    // Asterisk 13.18 and older print the Linkedid further down.
+    // Asterisk 13.18 and older print the Linkedid later.
     next: { Uniqueid: ['Linkedid', 'Type'], DNID: 'EffectiveConnectedLineNum', Data: 'Nativeformats' },
   },
   CoreShowChannel: { channels: [''], holds: ['ActionID', 'Duration'], next: { ApplicationData: 'Duration' } },
@@ -176,20 +178,20 @@ const ROWS: Readonly<Record<string, Shape>> = {
 
 export type AmiCallEvent = keyof typeof CALL_EVENTS
 
-/** The events that show states of phones, trunks, agents and queues. */
+/** The events with states of phones, trunks, agents and queues. */
 export type StateEvent = keyof typeof STATE_EVENTS | 'QueueCallerJoin' | 'QueueCallerLeave'
 
-/** Returns whether an event is of a phone, trunk, agent or queue alone, and not of a call too. */
+/** Returns whether an event is only about a phone, trunk, agent or queue, and not about a call. */
 export const isStateEvent = (name: string): boolean => Object.hasOwn(STATE_EVENTS, name)
 
 const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(
   Object.entries({ ...CALL_EVENTS, ...STATE_EVENTS, ...SESSION_EVENTS }),
 )
 
-/** Lists the classes of all wanted events, for the login. */
+/** The classes of all events that are read, for the login. */
 export const EVENT_CLASSES: readonly EventClass[] = [...new Set([...EVENTS.values()].map((event) => event.class))]
 
-/** How Asterisk prints each event and row that may hold text of callers. */
+/** The shape of each event and row that may have text of callers. */
 export const SHAPES: ReadonlyMap<string, Shape> = new Map([
   ...[...EVENTS].flatMap(([name, { shape }]) => (shape === undefined ? [] : [[name, shape] as const])),
   ...Object.entries(ROWS),
@@ -197,7 +199,7 @@ export const SHAPES: ReadonlyMap<string, Shape> = new Map([
 
 /**
  * Returns whether an event has to be read. `peek` returns the value of a header, `variables` are the operator's. Rows
- * of lists, and events that a caller may have cut short, are read regardless of their names.
+ * of lists, and events that a caller may have cut short, are read whatever their names.
  */
 export function isWanted(name: string, peek: Peek, variables: readonly string[]): boolean {
   const event = EVENTS.get(name)
@@ -205,7 +207,7 @@ export function isWanted(name: string, peek: Peek, variables: readonly string[])
   return event.only === undefined || event.only(peek, variables)
 }
 
-/** Returns the channel variables whose events have to be read: those that are passed on, and that of the customer. */
+/** Returns the channel variables whose events have to be read: the operator's, and the tenant variable. */
 export const variablesOf = ({
   variables,
   tenants,
@@ -214,33 +216,32 @@ export const variablesOf = ({
   readonly tenants?: TenantRule | undefined
 }): readonly string[] => (tenants?.variable == null ? variables : [...variables, tenants.variable])
 
-/** Returns whether an event may be dropped first when events arrive faster than they are handled. */
+/** Returns whether an event may be dropped first when events arrive faster than they are processed. */
 export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true
 
 /** Live events have no ActionID. */
 const isRow = (peek: Peek): boolean => peek('ActionID') !== ''
 
-/** Every live event has a Privilege, and one of a channel goes on to its Linkedid. */
+/** Every live event has a Privilege header, and a live event of a channel has a Linkedid. */
 const isCutShort = (peek: Peek): boolean =>
   peek('Privilege') === '' || (peek('Linkedid') === '' && peek('ChannelStateDesc') !== '')
 
-/** The header that follows one in an event, one of several, or `null`: none. */
+/** The header that follows another one in an event, or one of several; `null`: none follows. */
 export type Follower = string | null | readonly string[]
 
 /**
- * How Asterisk prints the events that are read. A caller can end a line, and write some 79 bytes of headers of his
- * own behind it: too few for a whole snapshot of a channel, and never without standing between two headers that
- * Asterisk prints one behind the other.
+ * How Asterisk prints the events that are read. A caller can end a line, and write some 79 bytes of headers after it:
+ * too few for the whole snapshot of a channel, and always between two headers that Asterisk prints one after the other.
  */
 export type Shape = {
-  /** The prefixes of the snapshots of channels that are always there, and those that may be. */
+  /** The prefixes of the channel snapshots that are always present, and of those that may be. */
   readonly channels: readonly string[]
   readonly maybe?: readonly string[]
-  /** Other headers that are always there. */
+  /** Other headers that are always present. */
   readonly holds?: readonly string[]
   /**
-   * The header that follows one which a caller can end, beside those of a snapshot, or those that do in different
-   * versions; `null`: none, the event is over.
+   * The header that follows a header which a caller can end, outside snapshots; several if it differs between versions;
+   * `null`: it is the last one.
    */
   readonly next?: Readonly<Record<string, Follower>>
 }

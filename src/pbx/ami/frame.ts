@@ -1,28 +1,25 @@
-/**
- * One AMI frame: header lines up to an empty line. Keys compare without case; values are decoded only when they are
- * read.
- */
+/** One AMI frame: header lines up to an empty line. Keys ignore case; values are decoded only when they are read. */
 export type AmiFrame = {
-  /** The place of the frame in the stream of its connection, in bytes. */
+  /** The byte offset of the frame in the stream of its connection. */
   readonly offset: number
-  /** A caller may have written into it, so that it must not be trusted (see the decoder). */
+  /** A caller may have written into it, so it must not be trusted (see the decoder). */
   readonly tainted: boolean
   readonly type: 'event' | 'response' | 'other'
-  /** The event's name, or the response's word (`Success`, `Error`, …). */
+  /** The event's name, or the response's status (`Success`, `Error`, …). */
   readonly name: string
-  /** The first value of that key, `''` if it is absent. `<unknown>` is returned as it is. */
+  /** Returns the first value of a key, `''` if it is absent. `<unknown>` is returned as it is. */
   get(key: string): string
   has(key: string): boolean
-  /** Every value of a key that may be repeated (`ChanVariable`, `Variable`, `Output`). */
+  /** Returns every value of a key that may be repeated (`ChanVariable`, `Variable`, `Output`). */
   all(key: string): readonly string[]
-  /** Returns whether `after` is the header behind `key` (`null`: none is), or `key` is absent. */
+  /** Returns whether `after` follows the header `key` (`null`: no header follows), or `key` is absent. */
   isNext(key: string, after: string | null): boolean
 }
 
 /** A header's place in the frame's table: key hash, key start, value start, value end. */
 export const SLOTS = 4
 
-/** Returns the hash of a key without its case; `end` is the place of the colon. */
+/** Returns the hash of a key, ignoring case; `end` is the offset of the colon. */
 export function hashKey(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0
   for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + ((bytes[at] ?? 0) | 0x20)) | 0
@@ -31,7 +28,7 @@ export function hashKey(bytes: Uint8Array, start: number, end: number): number {
 
 type Key = { readonly bytes: Uint8Array; readonly hash: number; readonly escaped: boolean; readonly text: string }
 const keys = new Map<string, Key>()
-/** Keys come from our own code, so there are few; the bound is for a caller that passes on foreign ones. */
+/** Keys come from Hookswitch's own code, so there are few; the limit is for a caller that passes on foreign ones. */
 const MAX_KEYS = 1_000
 
 function keyOf(text: string): Key {
@@ -64,14 +61,14 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '?': '?',
 }
 
-/** Undoes `ast_escape_c`, which Asterisk runs over names and variables (not over numbers and extensions), once. */
+/** Reverses `ast_escape_c`, which Asterisk applies once to names and variables (not to numbers and extensions). */
 function unescapeC(value: string): string {
   return value.includes('\\')
     ? value.replace(/\\([abfnrtv\\'"?])/g, (whole, letter: string) => ESCAPES[letter] ?? whole)
     : value
 }
 
-/** A frame over the bytes it came in. The table holds the headers in their order, `SLOTS` numbers each. */
+/** A frame over its bytes. The table has the headers in order, `SLOTS` numbers each. */
 export class AmiHeaders implements AmiFrame {
   readonly offset: number
   readonly type: AmiFrame['type']
@@ -108,7 +105,7 @@ export class AmiHeaders implements AmiFrame {
   }
 
   #value(row: number, key: Key): string {
-    // utf8Slice puts U+FFFD for what is not UTF-8: an invalid name must not cost the frame.
+    // utf8Slice writes U+FFFD for invalid UTF-8: one wrong name must not cost the frame.
     const raw = this.#bytes.toString('utf8', this.#table[row + 2], this.#table[row + 3])
     return key.escaped || (key.text === 'value' && this.name === 'VarSet') ? unescapeC(raw) : raw
   }
@@ -130,7 +127,7 @@ export class AmiHeaders implements AmiFrame {
     return values
   }
 
-  /** Returns how many headers there are; `hashAt` and `isKeyAt` read the one at a place. */
+  /** Returns the number of headers; `hashAt` and `isKeyAt` read one by its index. */
   get count(): number {
     return this.#table.length / SLOTS
   }

@@ -7,10 +7,10 @@ import type { Actions, AmiReply } from './actions.ts'
 import { createDialplanReader, type DialplanReader } from './dialplan.ts'
 import type { AmiFrame } from './frame.ts'
 
-/** Reads rows of the lists below, in any order, into an inventory. */
+/** Reads rows of these lists, in any order, into an inventory. */
 type InventoryReader = {
   row(frame: AmiFrame): void
-  /** A trunk that a global variable of the dialplan names. */
+  /** Adds a trunk that a global variable of the dialplan names. */
   trunk(endpoint: string): void
   readonly dialplan: DialplanReader
   inventory(): Inventory
@@ -24,13 +24,13 @@ export const LISTS = [
   ['PJSIPShowRegistrationsOutbound', 'which trunks register with a provider'],
   ['SIPpeers', 'which phones of chan_sip log in'],
   ['IAXpeers', 'which phones of chan_iax2 log in'],
-  ['DeviceStateList', 'which endpoints there are'],
-  ['ShowDialPlan', 'what is dialled with a number, and what alone'],
+  ['DeviceStateList', 'all endpoints'],
+  ['ShowDialPlan', 'which endpoints the dialplan dials, and how'],
 ] as const
 
-/** If an endpoint is listed in several ways, the best counts. */
+/** If an endpoint is listed in several ways, the first of these counts. */
 const RANKED: readonly Listed[] = ['hint', 'seat', 'mailbox', 'directory', 'registration']
-/** Hints and device states are of these too, and there they are no endpoints. */
+/** Hints and device states also have these prefixes, which are no endpoints. */
 const NO_ENDPOINT = /^(custom|park|queue|meetme|confbridge|calendar|presence|mwi|local|agent|xmpp|hint|stasis)/i
 
 /** Returns a reader that has read nothing yet. */
@@ -49,7 +49,7 @@ export function createInventoryReader(): InventoryReader {
     if (!/^\d{1,10}$/.test(number)) return
     for (const device of devicesOf(frame.get('Hint'))) {
       const known = endpoints.get(device)?.number
-      // Of several hints of one phone that which bears its name is its own.
+      // If a phone has several hints, the one with its name is its own.
       const isOwn = known === undefined || number === bareName(device)
       note(device, { listed: 'hint', ...(isOwn ? { number } : {}) })
     }
@@ -63,11 +63,11 @@ export function createInventoryReader(): InventoryReader {
     VoicemailUserEntry(frame) {
       const mailbox = frame.get('VoiceMailbox')
       const name = frame.get('Fullname').slice(0, 256)
-      // Mailboxes of one number in several contexts belong to different people, so the number shows no name.
+      // Mailboxes with one number in several contexts belong to different people, so the number has no name.
       mailboxes.set(mailbox, (mailboxes.get(mailbox) ?? name) === name ? name : '')
     },
     QueueMember(frame) {
-      // `Local/101@from-queue/n` is a number that is dialled: StateInterface names its phone.
+      // `Local/101@from-queue/n` is a dialled number: StateInterface names its phone.
       for (const device of devicesOf(`${frame.get('StateInterface')}&${frame.get('Location')}`))
         note(device, { listed: 'seat' })
     },
@@ -102,13 +102,10 @@ function devicesOf(hint: string): string[] {
     .filter((device) => /^\w+\/[^/${}]+$/.test(device) && !NO_ENDPOINT.test(device))
 }
 
-/** With the registrations Asterisk prints their passwords: they are asked for only where nobody reads along. */
+/** Asterisk prints the registrations' passwords: request this list only over TLS or on this machine. */
 const HOLDS_PASSWORDS = 'PJSIPShowRegistrationsOutbound'
 
-/**
- * Requests the configuration of an Asterisk, one list after the other; none is kept longer than it takes to read its
- * rows.
- */
+/** Requests the configuration of an Asterisk, one list after the other; rows are read as they arrive and not kept. */
 export async function requestInventory(
   source: Pick<PbxSource, 'protocol' | 'host'>,
   actions: Actions,
@@ -130,7 +127,7 @@ export async function requestInventory(
   return { inventory: reader.inventory(), denied }
 }
 
-/** FreePBX's trunks are numbered from 1, with gaps where one was deleted. */
+/** FreePBX numbers its trunks from 1, with gaps where one was deleted. */
 const MAX_GAP = 10
 const MAX_NUMBERED = 200
 
@@ -139,7 +136,7 @@ async function requestNumbered(actions: Actions, reader: InventoryReader): Promi
   for (let number = 1; number <= MAX_NUMBERED && gap < MAX_GAP; number++) {
     const value = await globalOf(actions, `OUT_${number}`)
     gap = value === '' ? gap + 1 : 0
-    // `SIP/carrier`, or of PJSIP the technology alone, with `@carrier` in a variable of its own.
+    // `SIP/carrier`; for PJSIP only the technology, with `@carrier` in a separate variable.
     const suffix = value === 'PJSIP' ? await globalOf(actions, `OUT_${number}_SUFFIX`) : ''
     const endpoint = suffix.startsWith('@') ? `${value}/${suffix.slice(1)}` : value
     if (/^\w+\/[^/]+$/.test(endpoint)) reader.trunk(endpoint)

@@ -5,8 +5,8 @@ import type { Actions, AmiReply } from './actions.ts'
 import { EVENT_CLASSES } from './events.ts'
 
 /**
- * Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the classes of
- * the wanted events. `greeting` returns the first line of the connection. An Asterisk that is too old is refused.
+ * Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the event
+ * classes that are read. `greeting` returns the first line of the connection. An Asterisk that is too old is refused.
  */
 export async function logIn(source: PbxSource, actions: Actions, greeting: () => string): Promise<LoginOutcome> {
   const challenge = await actions.send({ Action: 'Challenge', AuthType: 'MD5' })
@@ -16,9 +16,9 @@ export async function logIn(source: PbxSource, actions: Actions, greeting: () =>
   if (proof === undefined)
     return {
       kind: 'refused',
-      reason: 'it offers no MD5 challenge, and a login in plain text is made only over TLS: use amis://',
+      reason: 'it offers no MD5 challenge, and a plain-text login is only allowed over TLS: use amis://',
     }
-  // Classes that the user may not read, Asterisk leaves out by itself.
+  // Asterisk leaves out classes that the user may not read.
   const reply = await actions.send({
     Action: 'Login',
     Username: source.user,
@@ -33,7 +33,7 @@ export async function logIn(source: PbxSource, actions: Actions, greeting: () =>
 const TOO_OLD =
   'its Asterisk is older than 13.5, and its events do not state which channels belong to one call: upgrade it'
 
-/** Events have a `Linkedid` since version 2.8 of the protocol: that of Asterisk 13.5. */
+/** Events have a `Linkedid` since version 2.8 of the protocol, in Asterisk 13.5. */
 function isTooOld(greeting: string): boolean {
   const [, major = '', minor = ''] = /^Asterisk Call Manager\/(\d{1,3})\.(\d{1,3})/.exec(greeting) ?? []
   if (major === '') return false

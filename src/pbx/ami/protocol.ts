@@ -24,7 +24,7 @@ const NOTICES: ReadonlyMap<string, Received> = new Map([
   ['Reload', { kind: 'reload' }],
 ])
 
-/** Returns how to talk to an Asterisk. */
+/** Returns the protocol of an Asterisk. */
 export const amiDialect = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs): Dialect<AmiFrame> => ({
   address: addressOf(source),
   open: ({ write }) => openProtocol(source, { write, timeouts, nowUs }),
@@ -46,7 +46,7 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
       if (actions.receive(frame)) return REPLY
       if (frame.tainted) return { kind: 'tainted', event: frame.name }
       if (frame.type !== 'event' || !frame.has('Privilege')) return UNWANTED
-      // The first event after the login; a later one is of no use, or was written by a caller.
+      // Only the first event after the login counts: a later one is of no use, or a caller wrote it.
       if (isFirstEvent && frame.name === 'FullyBooted') startedUs = startOf(frame, arrivedUs)
       isFirstEvent = false
       return NOTICES.get(frame.name) ?? (isStateEvent(frame.name) ? STATE : EVENT)

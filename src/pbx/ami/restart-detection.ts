@@ -7,16 +7,16 @@ const TOLERANCE_US = 3 * SECOND
 
 /** The start of an Asterisk, as far as its user may read it. */
 type StartFacts = {
-  /** The date and time, as it prints them; `late`: no answer yet; `denied`: its user may not ask. */
+  /** The date and time as Asterisk prints them; `late`: no answer yet; `denied`: the user has no permission. */
   readonly start: { readonly at: string } | 'late' | 'denied'
-  /** The login's uptime, reckoned back; `null` to a user who may not read class system. */
+  /** The start according to the uptime at login; `null` if the user may not read class system. */
   readonly startedUs: number | null
 }
 
 /**
- * Returns which run of Asterisk this is; `null`: there is no evidence, so that it has to be taken for the last one. A
- * run is recognised by its start as Asterisk prints it, or by its uptime: the former is late on a busy machine, and
- * changes with daylight saving time.
+ * Returns the run of Asterisk; `null` without evidence, which counts as the last known run. A run is identified by its
+ * start as Asterisk prints it, or by its uptime: the former is late on a busy machine, and changes with daylight saving
+ * time.
  */
 export function runOf(last: PbxRun | null, { start, startedUs }: StartFacts): PbxRun | null {
   const at = typeof start === 'object' ? start.at : null
@@ -25,12 +25,13 @@ export function runOf(last: PbxRun | null, { start, startedUs }: StartFacts): Pb
   const isKnown = lastUs !== null && startedUs !== null
   if (last !== null && isKnown && Math.abs(lastUs - startedUs) < TOLERANCE_US) return last
   if (at !== null) return { id: at, startedUs }
-  // Nothing to compare with, and a better answer is under way: an id of another kind would be taken for another run.
+  // There is nothing to compare with, or a better answer is still to come: an id of another kind would look like
+  // another run.
   if (startedUs === null || (start === 'late' && !isKnown)) return null
   return { id: `about ${Math.round(startedUs)}`, startedUs }
 }
 
-/** Asks when Asterisk was started, and waits at most `waitMs` for the answer. */
+/** Requests the start of Asterisk, and waits at most `waitMs` for the answer. */
 export async function requestStart(actions: Actions, waitMs: number): Promise<StartFacts['start']> {
   const late = Bun.sleep(waitMs).then(() => undefined)
   const reply = await Promise.race([actions.send({ Action: 'CoreStatus' }), late])

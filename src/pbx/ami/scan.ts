@@ -8,26 +8,28 @@ export const CR = 0x0d
 const COLON = 0x3a
 const SPACE = 0x20
 
-/** Headers that Asterisk itself repeats; a prefix (`DestChanVariable`) may stand before the first. */
+/** Headers that Asterisk itself repeats; the first ones may have a prefix (`DestChanVariable`). */
 const REPEATABLE = /(chanvariable|^variables?|^output)$/i
 const SEEN_SLOTS = 256
 
 /**
- * Finds the header lines of one frame after another. It reads each byte once, and makes nothing but the table of the
- * frame: this is the hottest loop of the program.
+ * Finds the header lines of one frame after another. Reads each byte once, and creates only the table of the frame:
+ * this is the hottest loop of the program.
  */
 export class HeaderScan {
-  /** The last frame holds a repeated header, a bare CR or LF, or a line without a colon. */
+  /** The last frame has a repeated header, a bare CR or LF, or a line without a colon. */
   tainted = false
-  /** The last frame broke a limit. */
+  /** Set if the last frame exceeded a limit. */
   fault: string | undefined
   readonly #table = new Int32Array(MAX_HEADERS * SLOTS)
   #rows = 0
-  /** In which frame a key of that slot was last seen: most keys are found to be new without comparing. */
+  /**
+   * The frame in which a key with this slot was last seen, so that most keys are recognized as new without comparing.
+   */
   readonly #seenIn = new Int32Array(SEEN_SLOTS)
   #frame = 0
 
-  /** `crlf`: lines end with CRLF, and a CR or LF alone is part of a forged value; else with LF. */
+  /** `crlf`: lines end with CRLF, and a bare CR or LF is part of a forged value; else lines end with LF. */
   read(bytes: Buffer, start: number, end: number, crlf: boolean, mayRepeat: boolean): Int32Array {
     this.tainted = false
     this.#rows = 0

@@ -4,15 +4,15 @@ import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/in
 import type { Actions } from './actions.ts'
 import type { AmiFrame } from './frame.ts'
 
-/** `Status` has more (the party that was dialled); the other one is for a user that may not send it. */
+/** `Status` has more facts (the dialled party); the other list is for a user without permission for it. */
 const LISTS = ['Status', 'CoreShowChannels'] as const
 
 type AmiInbox = Inbox<InboxEntry<AmiFrame>>
 
 /**
- * Returns a function that requests the list of channels and puts it into the inbox: the first one before all that
- * waits, each later one at its place in the stream, so that a channel that ends while it is listed stays ended. It
- * resolves with whether the list was complete. `variable` names a channel variable that each row has to have.
+ * Returns a function that requests the list of channels and puts it into the inbox: the first list before all waiting
+ * entries, each later one at its place in the stream, so that a channel that ends during the list stays ended. Resolves
+ * with whether the list was complete. Each row has the channel variable `variable`.
  */
 export function createSnapshotRequest(
   actions: Actions,
@@ -33,7 +33,7 @@ export function createSnapshotRequest(
     return false
   }
 
-  /** The session has paused the inbox. */
+  /** Requires that the session has paused the inbox. */
   async function requestFirst(name: (typeof LISTS)[number], inbox: AmiInbox) {
     const reply = await actions.list(actionOf(name))
     if (reply.kind === 'rows')

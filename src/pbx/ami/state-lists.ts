@@ -14,10 +14,10 @@ type ListRequest = {
   readonly feed: (signals: readonly StateSignal[]) => void
 }
 
-/** Questions at a time: Asterisk handles events between two actions. */
+/** Requests at a time: Asterisk processes events between two actions. */
 const AT_ONCE = 50
 
-/** Requests what phones, trunks, agents and queues are now; each row is fed as it arrives. */
+/** Requests the present states of phones, trunks, agents and queues; each row is fed as it arrives. */
 export async function requestStates(request: ListRequest): Promise<void> {
   const { source, nowUs, feed } = request
   const devices = new Map<string, DeviceFact>()
@@ -28,7 +28,7 @@ export async function requestStates(request: ListRequest): Promise<void> {
   const hasPeers = await requestRows(request, ['SIPpeers', 'IAXpeers'])
   const hasContacts = await requestContacts(request, devices)
   feed([{ kind: 'list_ended', list: 'contacts', isComplete: hasPeers && hasContacts, atUs: nowUs() }])
-  // With the registrations of PJSIP Asterisk prints their passwords: they are asked for only where nobody reads along.
+  // Asterisk prints the passwords of PJSIP registrations: request them only over TLS or on this machine.
   const isPrivate = source.protocol === 'amis' || isLoopbackHost(source.host)
   const registrations = ['SIPshowregistry', ...(isPrivate ? ['PJSIPShowRegistrationsOutbound'] : [])]
   await requestList(request, 'registrations', registrations, () => {}, isPrivate)
@@ -36,7 +36,7 @@ export async function requestStates(request: ListRequest): Promise<void> {
   if (source.tenants !== undefined) await requestTenants(request, [...devices.keys()])
 }
 
-/** Requests one of the lists, in as many parts as Asterisk has of it. */
+/** Requests one of the lists, in one request for each kind of channel driver. */
 async function requestList(
   request: ListRequest,
   list: StateList,
@@ -50,7 +50,7 @@ async function requestList(
   feed([{ kind: 'list_ended', list, isComplete: isComplete && isWhole, atUs: nowUs() }])
 }
 
-/** Resolves with whether all were answered. One that Asterisk has not, or has nothing of, is an empty list. */
+/** Resolves with whether all lists were answered. A list that Asterisk does not have counts as empty. */
 async function requestRows(
   { actions, states, nowUs, feed }: ListRequest,
   names: readonly string[],
@@ -75,7 +75,7 @@ async function requestRows(
 }
 
 /**
- * Requests the contacts of PJSIP endpoints one by one: the list of all of them is for users who may change the system.
+ * Requests the contacts of PJSIP endpoints one by one: the list of all contacts needs permission to change the system.
  * Resolves with whether all were answered.
  */
 async function requestContacts(request: ListRequest, devices: ReadonlyMap<string, DeviceFact>): Promise<boolean> {
@@ -98,7 +98,7 @@ async function requestContacts(request: ListRequest, devices: ReadonlyMap<string
       contacts = (await Promise.all(others.map(contactsOf))).flatMap((some) => some ?? [])
     }
     for (const contact of contacts) {
-      // The only contact of a phone that can be called is one that answers, or is not asked. Those of the configuration
+      // If a phone that can be called has a single contact, that one answers, or is not checked. A configured contact
       // (`@@`) may be a trunk's.
       const isOnly = contacts.length === 1 && device !== 'absent' && !contact.includes('@@')
       const state: ContactFact = isOnly
@@ -108,7 +108,7 @@ async function requestContacts(request: ListRequest, devices: ReadonlyMap<string
     }
     return true
   }
-  /** A contact's name ends with a hash of its URI; in other versions it may not. */
+  /** The name of a contact ends with a hash of its URI, in some versions. */
   async function keyOf(contact: string): Promise<string> {
     const hash = /@([0-9a-f]{32})$/.exec(contact)?.[1]
     return hash ?? contactKeyOf((await variable(`PJSIP_CONTACT(${contact},uri)`)) ?? contact)
@@ -117,7 +117,7 @@ async function requestContacts(request: ListRequest, devices: ReadonlyMap<string
   return await forEach(asked, requestOf)
 }
 
-/** Requests the values by which endpoints show their customers. */
+/** Requests the tenant values of endpoints. */
 async function requestTenants({ source, actions, nowUs, feed }: ListRequest, endpoints: string[]): Promise<void> {
   const { tenants } = source
   if (tenants === undefined || tenants.by === 'domain') return
@@ -136,7 +136,7 @@ async function requestTenants({ source, actions, nowUs, feed }: ListRequest, end
   })
 }
 
-/** Returns the value of a variable in a list like `A=1,B=2`, `''` if it is not in it. */
+/** Returns the value of a variable in a list like `A=1,B=2`, `''` if it is missing. */
 const settingOf = (list: string, name: string): string =>
   list
     .split(',')
@@ -144,7 +144,7 @@ const settingOf = (list: string, name: string): string =>
     .find((one) => one.startsWith(`${name}=`))
     ?.slice(name.length + 1) ?? ''
 
-/** Runs some at a time, in order. Resolves with whether all succeeded. */
+/** Runs a few at a time, in order. Resolves with whether all succeeded. */
 async function forEach<Item>(items: readonly Item[], run: (item: Item) => Promise<boolean>): Promise<boolean> {
   let isWell = true
   let next = 0

@@ -7,13 +7,13 @@ import { cleanText } from '../endpoints/sanitize.ts'
 import { isEndpoint, type StateEvent } from './events.ts'
 import type { AmiFrame } from './frame.ts'
 
-/** Events and rows of an Asterisk → signals of phones, trunks, agents and queues. */
+/** Translates events and list rows of an Asterisk into signals of phones, trunks, agents and queues. */
 export type AmiStates = {
-  /** Returns what an event or a row of a list shows; nothing if it is of another kind. */
+  /** Returns the signals of an event or list row; none for other kinds. */
   signals(frame: AmiFrame, arrivedUs: number): readonly StateSignal[]
 }
 
-/** The rows of lists; some have the names of events. */
+/** The rows of lists; some have the name of an event. */
 const ROWS = ['PeerEntry', 'OutboundRegistrationDetail', 'RegistryEntry', 'QueueParams', 'QueueMember', 'QueueEntry']
 
 const DEVICES: Readonly<Record<string, DeviceFact>> = {
@@ -37,7 +37,7 @@ const CONTACTS: Readonly<Record<string, ContactFact>> = {
   Unknown: 'unchecked',
 }
 
-/** Of chan_sip and chan_iax2: `gone` has no contact. */
+/** For chan_sip and chan_iax2: `gone` means no contact. */
 const PEERS: Readonly<Record<string, ContactFact | 'gone'>> = {
   Registered: 'unchecked',
   Reachable: 'reachable',
@@ -49,7 +49,7 @@ const PEERS: Readonly<Record<string, ContactFact | 'gone'>> = {
 /** The only contact of a peer of chan_sip or chan_iax2. */
 const PEER_CONTACT = 'peer'
 
-/** Requests that are under way change nothing. */
+/** States of a registration; requests in progress change nothing. */
 const REGISTRATIONS: Readonly<Record<string, TrunkState>> = {
   Registered: 'registered',
   Rejected: 'rejected',
@@ -59,20 +59,22 @@ const REGISTRATIONS: Readonly<Record<string, TrunkState>> = {
   Unregistered: 'unknown',
 }
 
-/** Device states by their numbers, of members of queues. */
+/** Device states of queue members, by number. */
 const UNREACHABLE = new Set(['4', '5'])
 const BUSY = new Set(['2', '3', '6', '7', '8'])
 
-/** Returns the state of a contact as Asterisk calls it. */
+/** Returns the state of a contact by Asterisk's name for it. */
 export const contactFactOf = (status: string): ContactFact => CONTACTS[status] ?? 'unchecked'
 
-/** Returns what identifies a contact in events (which have its URI) and in its name (which ends with a hash of it). */
+/**
+ * Returns the key of a contact, for events (which have its URI) and for its name (which ends with a hash of the URI).
+ */
 export const contactKeyOf = (uri: string): string => createHash('md5').update(uri).digest('hex')
 
-/** A registration with a provider has no name in its events; a list that has both is read at the start. */
+/** Registrations have no name in their events; the list at the start has both. */
 const registrationKey = (client: string, server: string): string => `${client} ${server}`
 
-/** Returns a translator that knows no registration by its name yet. */
+/** Returns a translator that knows no registrations yet. */
 export function createAmiStates(): AmiStates {
   const trunks = new Map<string, string>()
 
@@ -178,10 +180,13 @@ function agentStateOf(frame: AmiFrame): AgentState {
   return BUSY.has(status) || frame.get('InCall') === '1' ? 'busy' : 'available'
 }
 
-/** `hint:101@ext-local` is the extension's own device; of several devices the first counts. */
+/** `hint:101@ext-local` stands for the extension's own device; of several devices the first counts. */
 const endpointOfMember = (stateInterface: string): string => stateInterface.split('&')[0] ?? ''
 
-/** `Local/101@from-queue/n` and `hint:101@ext-local` are the extension 101; so is `PJSIP/101`, unless it is known. */
+/**
+ * `Local/101@from-queue/n` and `hint:101@ext-local` stand for the extension 101; so does `PJSIP/101`, unless its
+ * extension is known.
+ */
 function extensionOfMember(member: string, endpoint: string): string {
   const dialled = /^(?:Local\/|hint:)([^@/]+)/i.exec(member)?.[1] ?? /^hint:([^@/]+)/i.exec(endpoint)?.[1]
   return dialled ?? bareName(endpoint)

@@ -16,9 +16,9 @@ export const talkAmi: OpenTalk = (source, { write }) => {
     async begin() {
       const login = await logIn(source, actions, () => decoder.greeting)
       if (login.kind !== 'in') return login.reason
-      // The channels belong to a recording: without them the rest of their calls could not be understood.
+      // The channels are needed to understand calls that began before the recording.
       await actions.list({ Action: 'Status' })
-      // So do the phones; other lists of the configuration are nobody else's business.
+      // So are the phones; other lists of the configuration are private.
       await actions.list({ Action: 'ExtensionStateList' })
       return undefined
     },

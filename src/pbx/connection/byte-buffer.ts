@@ -1,15 +1,15 @@
 const EMPTY = Buffer.alloc(0)
 
 /**
- * The bytes of a stream that no whole frame has been made of yet. A chunk that arrives when nothing is left over is
- * used as it is; otherwise it is appended to a larger buffer. Bytes that were dropped are never written again, so
- * that frames may point into them.
+ * The bytes of a stream that are not part of a complete frame yet. A chunk that arrives when nothing is left over is
+ * used as it is; otherwise it is appended to a larger buffer. Dropped bytes are never written again, so that frames may
+ * point into them.
  */
 export class ByteBuffer {
-  /** Only the first `length` bytes count: the rest is spare. */
+  /** Only the first `length` bytes are used: the rest is spare. */
   bytes: Buffer = EMPTY
   length = 0
-  /** The place of the first byte in the stream. */
+  /** The stream offset of the first byte. */
   offset = 0
   #isOwned = false
 

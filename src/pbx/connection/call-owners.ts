@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log.ts'
 import type { PbxSource, TenantRule } from '../../lib/pbx-url.ts'
 import { kindOfContext } from '../endpoints/endpoint-classifier.ts'
 
-/** The accounts that own the calls of a PBX, and calls that none owns. */
+/** The accounts of a PBX's calls, and calls without an account. */
 
 /** Returns the owners of a PBX's calls. @throws Error when its account was not looked up. */
 export function ownersOf(
@@ -18,7 +18,7 @@ export function ownersOf(
   return { account, accountId, tenants: { accounts, isOnEveryChannel: tenants.by === 'context' } }
 }
 
-/** Returns the tenants of a PBX as they would be if there were an account of every name that a channel shows. */
+/** Returns the tenants of a PBX as if there were an account for every tenant value. */
 export function anyTenants({ by }: TenantRule): Tenants {
   const isOnEveryChannel = by === 'context'
   return {
@@ -27,17 +27,17 @@ export function anyTenants({ by }: TenantRule): Tenants {
   }
 }
 
-/** Calls of a PBX that are nobody's. */
+/** Calls of a PBX that no account gets. */
 type CallsWithoutAccount = {
-  /** Counts calls, and logs each value once with what to do about it. */
+  /** Counts calls, and logs each tenant value once with advice. */
   note(values: readonly (string | null)[]): void
   count(): number
 }
 
-/** A PBX has hundreds of customers; values that calls make up must not fill the memory. */
+/** A PBX has hundreds of customers; values that callers invent must not fill the memory. */
 const MAX_REPORTED = 10_000
 
-/** Creates the count of the calls of a PBX that are nobody's. */
+/** Creates the count of a PBX's calls without an account. */
 export function newCallsWithoutAccount(pbx: string, log: Log): CallsWithoutAccount {
   const reported = new Set<string | null>()
   let count = 0
@@ -50,12 +50,12 @@ export function newCallsWithoutAccount(pbx: string, log: Log): CallsWithoutAccou
         if (value === null)
           log.warn(
             { pbx },
-            'calls of this PBX show no customer, so nobody gets their events: name the account that should, with account=… in its URL',
+            'calls of this PBX show no customer, so no account gets their events: name an account for them with account=… in its URL',
           )
         else
           log.warn(
             { pbx, account: value },
-            `there is no account for these calls, so nobody gets their events: add it with ${addAccountCommand(value)}`,
+            `there is no account for these calls, so their events are not sent: add it with ${addAccountCommand(value)}`,
           )
       }
     },

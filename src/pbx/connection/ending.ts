@@ -1,13 +1,13 @@
 import type { SessionEnd } from './protocol.ts'
 
-/** The end of a connection. The first reason counts. */
+/** The end of a connection; the first reason counts. */
 export type Ending = {
   readonly ended: Promise<SessionEnd>
   isOver(): boolean
   end(kind: SessionEnd['kind'], reason: string): void
 }
 
-/** Returns the end of a connection that goes on. */
+/** Returns the ending of a connection that is still open. */
 export function createEnding(): Ending {
   const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
   let isOver = false

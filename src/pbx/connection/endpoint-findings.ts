@@ -19,7 +19,7 @@ export function checkEndpoints(
   { find, questions, right, line }: EndpointCheck,
 ): void {
   if (inventory === undefined) {
-    find('advice', 'it does not list its endpoints, so that only calls show which of them are phones')
+    find('advice', 'it does not list its endpoints, so only calls show which of them are phones')
     return
   }
   const missing = questions.flatMap(([question, meaning]) =>

@@ -1,20 +1,20 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
 
 /**
- * `ok`: fine. `missing`: events of calls would be wrong, or absent. `advice`: they could be better, or the set-up
- * safer.
+ * `ok`: fine. `missing`: events of calls would be wrong or missing. `advice`: they could be better, or the
+ * configuration safer.
  */
 export type Finding = {
   readonly level: 'ok' | 'missing' | 'advice'
   readonly text: string
-  /** The line to write into the configuration of the PBX, if one is enough. */
+  /** The line to write into the configuration of the PBX, if one line is enough. */
   readonly line?: string
 }
 
 /** Takes a finding of a check; `line` as in `Finding`. */
 export type Find = (level: Finding['level'], text: string, line?: string) => void
 
-/** Takes findings, and the values by which channels show their customers. */
+/** Takes findings, and the tenant values of channels. */
 export type Found = { readonly find: Find; readonly tenants: Set<string> }
 
 /**
@@ -25,7 +25,7 @@ export type Check = (source: PbxSource, listenMs: number, found: Found) => Promi
 
 /** A list of 50,000 channels takes 64 MB, the events of some seconds less. */
 export const MAX_BYTES = 128 * 1024 * 1024
-export const TOO_MUCH = 'it sent more than 128 MB: the check ended there, and what follows is of that part'
+export const TOO_MUCH = 'it sent more than 128 MB: the check ended there, and the findings are for that part'
 
 /** Returns the problem of a connection with what to do; `where` asks for what has to be so on the PBX. */
 export function withAdvice(problem: string, where: string): string {

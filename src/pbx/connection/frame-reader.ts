@@ -14,20 +14,17 @@ export type PbxCounts = {
   events: number
   /** Frames that a caller may have written into (see the decoder). */
   taints: number
-  /** Times that events were lost because they arrived faster than they were handled. */
+  /** How often events were lost because they arrived faster than they were processed. */
   overruns: number
-  /** Faults of ours: events at which the translator or the tracker failed, and which were left out. */
+  /** Internal errors: events at which the translator or the tracker failed, and which were skipped. */
   faults: number
 }
 
-/**
- * Reads the socket of a connection: decodes chunks into frames and gives each to where it belongs. It does nothing
- * else.
- */
+/** Reads the socket of a connection: decodes chunks into frames and hands each to its recipient, nothing else. */
 export type FrameReader = {
   /** Begins to read. */
   start(): void
-  /** Returns for how long nothing has arrived. */
+  /** Returns the milliseconds since the last bytes arrived. */
   silentMs(): number
   /** Returns whether the PBX has announced that it shuts down. */
   isShuttingDown(): boolean
@@ -57,7 +54,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   const { name: pbx, counts, log, nowUs, socket, protocol, inbox, resync, inventory, states, ending } = options
   let isShuttingDown = false
   let readMs = performance.now()
-  /** The size of the chunks since the last entry that the inbox took; nothing is kept of those that it did not. */
+  /** Bytes read since the last entry that the inbox accepted; rejected entries keep nothing. */
   let readBytes = 0
   let isTaken = true
   const handleLosses = createLossHandler(options)
@@ -88,7 +85,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
         return
       case 'goodbye':
         isShuttingDown ||= received.isShutdown
-        // Later than the refusal that may have come just before it, which is the better reason.
+        // Later than a refusal that may have just arrived, which is the better reason.
         setImmediate(() => ending.end('lost', received.reason))
         return
       default:
@@ -113,15 +110,15 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   function taint(event: string): void {
     counts.taints += 1
     states.schedule()
-    // Logged once for each resync: a caller must not be able to fill the log.
+    // Logged once per resync: a caller must not be able to fill the log.
     if (resync.request())
       log.warn(
         { pbx, event },
-        'ignored an event that a caller may have written into: the PBX is asked for its channels',
+        'ignored an event that a caller may have written into; requesting the channels of the PBX',
       )
   }
 
-  /** Of the frames of one chunk the first takes its whole size: the sum is what counts. */
+  /** The first frame of a chunk has the size of the whole chunk, since only the sum counts. */
   function enqueue(entry: InboxEntry<Frame>): void {
     isTaken = inbox.push(entry, readBytes)
     if (isTaken) readBytes = 0
@@ -135,7 +132,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   }
 }
 
-/** Returns a function that requests a snapshot if the inbox has dropped entries since it was called last. */
+/** Returns a function that requests a snapshot if the inbox has dropped entries since the last call. */
 function createLossHandler<Frame>({ name: pbx, inbox, resync, counts, log }: Options<Frame>): () => void {
   let handled = 0
   let logged = 0
@@ -143,12 +140,12 @@ function createLossHandler<Frame>({ name: pbx, inbox, resync, counts, log }: Opt
     const dropped = inbox.dropped()
     if (dropped === handled) return
     handled = dropped
-    // Logged once for each resync: losses go on as long as the inbox is full.
+    // Logged once per resync: losses continue while the inbox is full.
     if (!resync.request()) return
     counts.overruns += 1
     log.warn(
       { pbx, dropped: dropped - logged },
-      'the PBX sends events faster than they can be handled: some are dropped, and it is asked for its channels',
+      'the PBX sends events faster than they can be processed: some are dropped; requesting its channels',
     )
     logged = dropped
   }

@@ -1,14 +1,13 @@
 import type { Signal, Translator } from '../../calls/signal.ts'
 
-/** A snapshot, at its place in the stream; its rows are filled in once all of them have arrived. */
+/** A snapshot at its place in the stream; its rows are set once all of them have arrived. */
 export type SnapshotEntry<Frame> = {
   rows: readonly Frame[] | undefined
   readonly arrivedUs: number
-  /** Channels of rows that were left out, since a caller may have written into them. */
+  /** Channels of rows that were left out because a caller may have written into them. */
   uncertain?: readonly string[]
   /**
-   * Channels whose first event waits behind the snapshot: nothing of them was missed, so that their rows are not
-   * needed.
+   * Channels whose first event waits behind the snapshot: their rows are not needed, since no event of them was missed.
    */
   created?: ReadonlySet<string>
 }
@@ -17,8 +16,7 @@ export type SnapshotEntry<Frame> = {
 export type InboxEntry<Frame> = { readonly frame: Frame; readonly arrivedUs: number } | SnapshotEntry<Frame>
 
 /**
- * Returns the signals of entries, in order. An entry at which the translator fails is left out and handed to
- * `failed`.
+ * Returns the signals of entries, in order. An entry at which the translator fails is skipped and passed to `failed`.
  */
 export function translate<Frame>(
   entries: readonly InboxEntry<Frame>[],

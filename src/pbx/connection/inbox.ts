@@ -1,30 +1,30 @@
-/** How many entries of all PBXs together are not handled yet. */
+/** The number of unprocessed entries of all PBXs. */
 export type Intake = { waiting: number }
 
 /**
  * The queue between the socket of a PBX and the tracker. The socket's callback only puts entries in; a session takes
  * them out in slices, between which the sockets are read, since a PBX drops a client that does not read.
  *
- * Bounded by bytes: when it is full, sheddable entries are dropped first, once until it has been empty again, then new
- * ones. Either way something is missing, which `dropped` counts.
+ * Limited in bytes. When it is full, sheddable entries are dropped first (once until it has been empty again), then new
+ * entries; `dropped` counts both.
  */
 export type Inbox<Entry> = {
-  /** Appends an entry of that size; one without a size always has a place. Returns whether there was one. */
+  /** Appends an entry with its size; one without a size always fits. Returns whether it fitted. */
   push(entry: Entry, bytes?: number): boolean
-  /** Returns how many entries were dropped so far. */
+  /** Returns the number of dropped entries. */
   dropped(): number
   /** Puts an entry before all others. */
   unshift(entry: Entry): void
-  /** Gives nothing out until `resume`. */
+  /** Stops giving out entries until `resume`. */
   pause(): void
   resume(): void
-  /** Returns the entries that wait, in order. */
+  /** Returns the waiting entries, in order. */
   waiting(): readonly Entry[]
   /**
    * Resolves with the next slice, in a later turn of the event loop than its `push`; with an empty one after `stop`.
    */
   next(): Promise<readonly Entry[]>
-  /** Ends `next`; entries that wait are left to `drain`. */
+  /** Ends `next`; waiting entries are left to `drain`. */
   stop(): void
   /** Removes and returns all entries, paused or not. */
   drain(): readonly Entry[]
@@ -37,7 +37,7 @@ type Options<Entry> = {
   readonly defer?: (run: () => void) => void
 }
 
-/** Some 600,000 frames of Asterisk: half a minute of 20,000 events a second while nothing at all is handled. */
+/** Some 600,000 frames of Asterisk: half a minute at 20,000 events per second while nothing is processed. */
 const MAX_BYTES = 256 * 1024 * 1024
 /** Some 2 ms of tracking. */
 const SLICE = 256
@@ -66,7 +66,7 @@ function createBoundedQueue<Entry>({ isSheddable, intake, maxBytes }: Required<O
     first = 0
   }
   /**
-   * Drops what is sheddable, once in an overrun: searching all of it for each new entry would cost more than handling
+   * Drops sheddable entries, once per overrun: searching all entries for each new one would cost more than processing
    * it.
    */
   const shed = (): void => {

@@ -1,7 +1,7 @@
 import type { Log } from '../../lib/log.ts'
 import type { Endpoints, Inventory } from '../endpoints/endpoints.ts'
 
-/** The configuration as a PBX lists it; `undefined`: it did not answer. `denied`: lists that its user may not read. */
+/** The configuration in a PBX's lists; `undefined` without an answer. `denied`: lists that the user may not read. */
 export type InventoryReply = { readonly inventory: Inventory | undefined; readonly denied: readonly string[] }
 
 /**
@@ -9,9 +9,9 @@ export type InventoryReply = { readonly inventory: Inventory | undefined; readon
  * time.
  */
 export type InventoryRefresh = {
-  /** Requests the inventory now. Resolves when the endpoints know it; never rejects. */
+  /** Requests the inventory now. Resolves when the endpoints have it; never rejects. */
   refresh(): Promise<void>
-  /** Requests it once the configuration has stopped changing, and not too often. */
+  /** Requests the inventory once the configuration has stopped changing, and not too often. */
   schedule(): void
   stop(): void
 }
@@ -28,7 +28,7 @@ type InventoryRefreshOptions = {
   }
 }
 
-/** Returns a refresh that has requested nothing yet. */
+/** Returns a refresh; it has requested nothing yet. */
 export function createInventoryRefresh(options: InventoryRefreshOptions): InventoryRefresh {
   const { pbx, endpoints, log, timeouts } = options
   let isStopped = false
@@ -49,8 +49,7 @@ export function createInventoryRefresh(options: InventoryRefreshOptions): Invent
       const { inventory, denied } = await options.request()
       if (isStopped || inventory === undefined) return
       const count = Object.keys(inventory.endpoints).length
-      // If all of it was denied, an earlier inventory (of a user with more rights) or what calls have shown is better
-      // than nothing.
+      // If every list was denied, keep an earlier inventory (of a user with more permissions) or the evidence of calls.
       if (count > 0 || denied.length === 0) endpoints.configure(inventory)
       const trunks = endpoints.list().filter(({ kind }) => kind === 'trunk').length
       log.info({ pbx, endpoints: count, trunks, denied }, 'read the endpoints from the configuration of the PBX')

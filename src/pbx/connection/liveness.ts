@@ -1,15 +1,15 @@
 type Options = {
   /** Silence after which the PBX is probed. */
   readonly idleMs: number
-  /** Returns for how long nothing has arrived. */
+  /** Returns the milliseconds since the last bytes arrived. */
   readonly silentMs: () => number
-  /** Resolves with whether the PBX is still there. */
+  /** Resolves with whether the PBX still answers. */
   readonly probe: () => Promise<boolean>
-  /** Called once, when it is not. */
+  /** Called once, when it does not. */
   readonly dead: () => void
 }
 
-/** Checks a few times in each `idleMs` for how long a connection has been silent. */
+/** Checks several times per `idleMs` how long a connection has been silent. */
 export function watchLiveness({ idleMs, silentMs, probe, dead }: Options): { stop(): void } {
   let isProbing = false
   let isStopped = false

@@ -1,15 +1,14 @@
 import { createPauses } from '../../lib/periodic.ts'
 
 /**
- * Requests snapshots when there is reason to doubt what is known. Each time two of them, since a call is closed only
- * when two snapshots lack it (events.md 9), and further ones while a channel that was up is missing: FreeSWITCH's
- * list lags behind, so that a leg may be in the first and not in the second. Never without a pause, since a caller
- * may be the reason.
+ * Requests snapshots when the known state is in doubt. Each time two snapshots, since a call is closed only if both
+ * lack it (events.md 9), and more while a channel that was up is missing: FreeSWITCH's list lags behind, so a leg may
+ * be in the first and not in the second. Always with pauses, since a caller may be the cause.
  */
 export type Resync = {
-  /** Begins with the snapshots after a login. Resolves with whether the first of them was complete. */
+  /** Begins with the snapshots after a login. Resolves with whether the first was complete. */
   first(): Promise<boolean>
-  /** Requests snapshots, soon. Returns `false` if they were to come anyway. */
+  /** Requests snapshots soon. Returns `false` if they were already planned. */
   request(): boolean
   stop(): void
 }
@@ -17,25 +16,25 @@ export type Resync = {
 type Options = {
   /** Requests one snapshot and puts it into the inbox; never rejects, and resolves with whether it was complete. */
   readonly snapshot: () => Promise<boolean>
-  /** Returns whether a channel that was up is not in the last snapshot. */
+  /** Returns whether the last snapshot lacked a channel that was up. */
   readonly isAnyMissing?: (() => boolean) | undefined
   readonly timeouts: {
-    /** Between two snapshots. */
+    /** The pause between two snapshots. */
     readonly snapshotAgainMs: number
-    /** Between two resyncs, at the least. */
+    /** The least time between two resyncs. */
     readonly resyncMs: number
   }
 }
 
 const ATTEMPTS = 3
 
-/** Returns a resync that has not begun: `first` begins it. */
+/** Returns a resync; `first` begins it. */
 export function createResync({ snapshot, isAnyMissing = () => false, timeouts }: Options): Resync {
   let hasBegun = false
   let isStopped = false
   let isWanted = false
   const pauses = createPauses()
-  /** Ends the wait for a reason that goes on. */
+  /** Ends the wait for the next reason. */
   let wake = (): void => {}
 
   const reason = (): Promise<void> =>

@@ -15,7 +15,7 @@ import { openSocket } from './socket.ts'
 import { createStateRefresh } from './state-refresh.ts'
 import type { Timeouts } from './timeouts.ts'
 
-/** Takes signals. It must not wait: it is called between two reads of the socket. */
+/** Takes signals. Must not wait: it is called between two reads of the socket. */
 export type Feed = (signals: readonly Signal[]) => void
 
 type SessionOptions<Frame> = {
@@ -26,11 +26,11 @@ type SessionOptions<Frame> = {
   readonly endpoints: Endpoints
   readonly feed: Feed
   readonly stateFeed: StateFeed
-  /** Returns whether a channel that was up is not in the last snapshot. */
+  /** Returns whether the last snapshot lacked a channel that was up. */
   readonly isAnyMissing?: (() => boolean) | undefined
-  /** The run of the PBX at an earlier connection. */
+  /** The run of the PBX during an earlier connection. */
   readonly lastRun: PbxRun | null
-  /** The first connection of this process to this PBX. */
+  /** Whether this is the process's first connection to this PBX. */
   readonly isFirst: boolean
   readonly counts: PbxCounts
   readonly log: Log
@@ -44,7 +44,7 @@ type SessionOptions<Frame> = {
 export type StartSession = (source: PbxSource, options: Omit<SessionOptions<never>, 'translator'>) => PbxSession
 
 type DialectOf<Frame> = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs) => Dialect<Frame>
-/** Makes the translator of one connection: its state belongs to that connection. */
+/** Creates the translator of one connection, since its state belongs to that connection. */
 type TranslatorOf<Frame> = (source: PbxSource, endpoints: Endpoints) => Translator<Frame>
 
 /** Returns the function that starts sessions in a dialect, each with a translator of its own. */
@@ -59,9 +59,9 @@ export const sessionsOf =
 /** One connection to a PBX, from connecting to its end. */
 export type PbxSession = {
   readonly ended: Promise<SessionEnd>
-  /** Requests a snapshot: there is reason to doubt what is known. */
+  /** Requests a snapshot: the known state is in doubt. */
   resync(): void
-  /** Ends the connection; the reason is for people. */
+  /** Ends the connection, with a reason for people. */
   stop(reason: string): void
 }
 
@@ -72,7 +72,7 @@ type Connection<Frame> = ConnectionParts<Frame> & {
   stage: 'connecting' | 'loggedIn' | 'up'
 }
 
-/** How often events that the translator keeps back are released, if no other event arrives. */
+/** How often the translator releases delayed events if no other event arrives. */
 const RELEASE_MS = 50
 
 /** Connects to a PBX and follows it until the connection is over. */
@@ -126,17 +126,20 @@ async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
   return { kind: kind === 'lost' && reader.isShuttingDown() ? 'shutdown' : kind, reason }
 }
 
-/** Ends a connection after an error of this program: the next one begins with nothing that may be wrong. */
+/** Ends a connection after an internal error: the next one begins with a fresh state. */
 function endByFault({ name: pbx, log }: Pick<SessionOptions<never>, 'name' | 'log'>, ending: Ending, error: unknown) {
-  log.error({ pbx, err: error }, 'a fault of Hookswitch ends the connection to the PBX')
-  ending.end('lost', 'a fault of Hookswitch')
+  log.error(
+    { pbx, err: error },
+    'an error of Hookswitch ends the connection to the PBX; it will reconnect; please report it',
+  )
+  ending.end('lost', 'an error of Hookswitch')
 }
 
 /**
- * Talks to the PBX until the connection is over: log in, identify the run, take a snapshot, then pump events.
+ * Talks to the PBX until the connection is over: log in, identify the run, take a snapshot, then process events.
  *
  * - The socket is always read: its callback decodes and queues, and nothing else.
- * - The inbox is paused from the beginning to the end of the first snapshot: events wait, and are handled after it.
+ * - The inbox is paused during the first snapshot: events wait, and are processed after it.
  * - A session that was logged in feeds `connected` once, then `disconnected` once, and nothing after that.
  */
 async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
@@ -157,7 +160,7 @@ async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
   if (!isComplete)
     options.log.warn(
       { pbx: options.name },
-      `the PBX does not list its channels, so that calls that are up already are not seen: ${protocol.snapshotRight}`,
+      `the PBX does not list its channels, so calls that are already live are not seen: ${protocol.snapshotRight}`,
     )
   await firstInventory(connection)
 
@@ -167,9 +170,8 @@ async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
 }
 
 /**
- * Waits for the inventory where there is none yet, once: a PBX that has not given it is not waited for again, after
- * another connection or by another process. Otherwise it is requested later: a connection that keeps breaking must not
- * cost a list each time.
+ * Waits once for the first inventory: if the PBX does not give it, no later connection or process waits again.
+ * Otherwise the inventory is requested later, since a connection that keeps breaking must not cost a list each time.
  */
 async function firstInventory<Frame>({ options, inventory, ending }: Connection<Frame>): Promise<void> {
   const { endpoints, timeouts } = options
@@ -183,7 +185,7 @@ async function firstInventory<Frame>({ options, inventory, ending }: Connection<
   if (!endpoints.isConfigured() && !ending.isOver()) endpoints.noteUnanswered()
 }
 
-/** Feeds what entries of the inbox mean. What fails is left out, and a snapshot is requested in its place. */
+/** Feeds the signals of inbox entries. An entry that fails is skipped, and a snapshot is requested instead. */
 function handle<Frame>(connection: Connection<Frame>, entries: readonly InboxEntry<Frame>[]): void {
   const { translator, feed } = connection.options
   const signals = translate(entries, translator, (error, entry) =>
@@ -192,7 +194,7 @@ function handle<Frame>(connection: Connection<Frame>, entries: readonly InboxEnt
   if (signals.length > 0) feed(signals)
 }
 
-/** Feeds what the translator keeps back, so that it need not wait for the next event. */
+/** Feeds signals that the translator has delayed, so that they need not wait for the next event. */
 function releaseKept<Frame>(connection: Connection<Frame>, untilUs: number): void {
   const { translator, feed } = connection.options
   try {
@@ -205,11 +207,11 @@ function releaseKept<Frame>(connection: Connection<Frame>, untilUs: number): voi
 
 function failed<Frame>({ options, resync }: Connection<Frame>, error: unknown, what: string): void {
   options.counts.faults += 1
-  // Logged once for each resync: a caller must not be able to fill the log.
+  // Logged once per resync: a caller must not be able to fill the log.
   if (resync.request())
     options.log.error(
       { pbx: options.name, what, err: error },
-      'a fault of Hookswitch: something that the PBX sent is left out, and it is asked for its channels',
+      'an error of Hookswitch: data of the PBX is skipped; requesting its channels; please report it',
     )
 }
 
@@ -221,7 +223,7 @@ function announce<Frame>(connection: Connection<Frame>, pbxRun: PbxRun | null): 
   onUp(pbxRun)
 }
 
-/** Ends all that goes on over a connection. */
+/** Ends everything that belongs to a connection. */
 function close<Frame>(
   { resync, inventory, states, protocol, socket, inbox }: Connection<Frame>,
   kind: SessionEnd['kind'],
@@ -234,7 +236,7 @@ function close<Frame>(
   inbox.stop()
 }
 
-/** Feeds what is left, and that the PBX is disconnected. */
+/** Feeds the remaining signals, and that the PBX is disconnected. */
 function leave<Frame>(connection: Connection<Frame>): void {
   const { options, inbox } = connection
   const rest = inbox.drain()

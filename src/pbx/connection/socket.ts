@@ -4,15 +4,15 @@ import { readCertificates } from '../../lib/certificate-file.ts'
 import { PBX_PROTOCOLS } from '../../lib/pbx-kinds.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 
-/** A TCP or TLS connection to a PBX. Closing it twice is fine; writing to a closed one does nothing. */
+/** A TCP or TLS connection to a PBX. Closing it twice, or writing after the end, has no effect. */
 export type PbxSocket = {
-  /** Resolves with `true` once connected (over TLS with a valid certificate), with `false` when that failed. */
+  /** Resolves with `true` once connected (over TLS with a valid certificate), with `false` if that failed. */
   readonly opened: Promise<boolean>
   /** Resolves with the reason when either side has closed it. No chunk follows. */
   readonly closed: Promise<string>
   /**
-   * Hands over each chunk from here on, those that have arrived already at once. The handler must not wait for
-   * anything: a PBX drops a client that does not read.
+   * Passes on each chunk from now on, beginning with those that have arrived. The handler must not wait: a PBX drops a
+   * client that does not read.
    */
   read(handle: (chunk: Uint8Array) => void): void
   write(text: string): void
@@ -22,18 +22,18 @@ export type PbxSocket = {
 export type SocketAddress = {
   readonly host: string
   readonly port: number
-  /** Over TLS; `caFile` holds certificates (PEM) to trust in place of the system's. */
+  /** Use TLS; `caFile` has certificates (PEM) to trust instead of the system's. */
   readonly tls: { readonly caFile?: string | undefined } | undefined
 }
 
-/** Returns the address of a PBX, and whether it is reached over TLS. */
+/** Returns the address of a PBX, and whether it uses TLS. */
 export const addressOf = ({ host, port, protocol, caFile }: PbxSource): SocketAddress => ({
   host,
   port,
   tls: PBX_PROTOCOLS[protocol].isOverTls ? { caFile } : undefined,
 })
 
-/** Opens a connection; failing to connect closes it. */
+/** Opens a connection; a failure to connect closes it. */
 export function openSocket({ host, port, tls }: SocketAddress, connectMs: number): PbxSocket {
   const opening = Promise.withResolvers<boolean>()
   const closing = Promise.withResolvers<string>()
@@ -91,7 +91,7 @@ export function openSocket({ host, port, tls }: SocketAddress, connectMs: number
       unsent = Buffer.concat([unsent, Buffer.from(text)])
       flush()
     },
-    close: () => finish('closed by us'),
+    close: () => finish('closed by Hookswitch'),
   }
 }
 

@@ -16,20 +16,20 @@ export type StateRefresh = {
 
 type StateRefreshOptions = {
   readonly pbx: string
-  /** Requests all lists, and feeds what they show. */
+  /** Requests all lists, and feeds their signals. */
   readonly request: (feed: StateFeed) => Promise<void>
   readonly feed: StateFeed
   readonly log: Log
   readonly nowUs: NowUs
   readonly timeouts: {
-    /** From a reason to the next lists, and between two of them at the least. */
+    /** The delay from a reason to the next lists, and the least time between two requests. */
     readonly statesAgainMs: number
-    /** Between two of them at the most. */
+    /** The most time between two requests. */
     readonly inventoryMaxMs: number
   }
 }
 
-/** Returns a refresh that has requested nothing yet. */
+/** Returns a refresh; it has requested nothing yet. */
 export function createStateRefresh({ pbx, request, feed, log, nowUs, timeouts }: StateRefreshOptions): StateRefresh {
   let isStopped = false
   let hasBegun = false
@@ -46,7 +46,10 @@ export function createStateRefresh({ pbx, request, feed, log, nowUs, timeouts }:
     try {
       await request(safely)
     } catch (error) {
-      log.error({ pbx, err: error }, 'cannot read the phones, trunks and queues of the PBX: those known are kept')
+      log.error(
+        { pbx, err: error },
+        'cannot read the phones, trunks and queues of the PBX: the last known states are kept',
+      )
     }
     isRequesting = false
     if (isStopped) return

@@ -1,28 +1,28 @@
-/** How long a session waits for what. */
+/** The times for which a session waits. */
 export type Timeouts = {
   readonly connectMs: number
   readonly replyMs: number
-  /** For the time at which the PBX was started: good to know, but not worth delaying events for longer. */
+  /** For the PBX's start time: useful, but not worth a longer delay of events. */
   readonly identifyMs: number
   /** For a list, once it has begun. */
   readonly listMs: number
   /** Between the two snapshots that must both lack a call before it is closed (events.md 9). */
   readonly snapshotAgainMs: number
-  /** Between two resyncs, at the least: a caller may be the reason for them. */
+  /** The least time between two resyncs, which a caller may cause. */
   readonly resyncMs: number
-  /** Silence after which an Asterisk is pinged. */
+  /** After this silence an Asterisk is pinged. */
   readonly idleMs: number
-  /** Silence after which a FreeSWITCH is given up: two of its heartbeats, and some. */
+  /** After this silence a FreeSWITCH counts as gone: a little over two of its heartbeats. */
   readonly heartbeatMs: number
-  /** For the first inventory ever: without it calls would be classified wrongly. */
+  /** For the very first inventory: without it calls would get wrong directions. */
   readonly inventoryMs: number
   /** From a reload to the next inventory: a reload comes in many parts. */
   readonly reloadMs: number
-  /** Between two inventories, at the least. */
+  /** The least time between two inventories. */
   readonly inventoryMinMs: number
-  /** Between two inventories, at the most: Asterisk does not report a reload of the dialplan alone. */
+  /** The most time between two inventories: Asterisk does not report a reload of only the dialplan. */
   readonly inventoryMaxMs: number
-  /** From a reason to doubt the states of phones, trunks, agents and queues to the next lists of them. */
+  /** From a doubt about states to the next lists of phones, trunks, agents and queues. */
   readonly statesAgainMs: number
 }
 

@@ -1,18 +1,18 @@
 import { SECOND } from '../../lib/time.ts'
 
 /**
- * Converts timestamps of a PBX to our clock: timestamp + offset, where the offset is the smallest arrival − timestamp
- * of the last five minutes (the fastest event is the best measure), and never later than the arrival.
+ * Converts time stamps of a PBX to this machine's clock: time stamp + offset, where the offset is the smallest arrival
+ * − time stamp of the last five minutes (the fastest event is the best measure), and never later than the arrival.
  */
 type ClockOffset = { at(stampUs: number | null, arrivedUs: number): number }
 
 const WINDOW_US = 300_000_000
-/** A clock that is further off is of no use, and a timestamp that is no time was not set by one. */
+/** A clock that is further off is of no use, and no clock makes an invalid time stamp. */
 const MAX_OFFSET_US = 86_400 * SECOND
-/** The window moves in steps, so that no more than a few minima are kept. */
+/** The window moves in steps, so that at most a few minima are kept. */
 const STEP_US = 30_000_000
 
-/** Returns the offset of one PBX's clock, of which nothing is known yet. */
+/** Returns the offset of one PBX's clock; no time stamp is known yet. */
 export function createClockOffset(): ClockOffset {
   const minima: { fromUs: number; offsetUs: number }[] = []
   return {

@@ -1,6 +1,6 @@
-// Distinguishes phones from trunks. PBXs do not mark them, and to take one for the other reverses the direction of all
-// its calls. So each kind of evidence has a rank, the best decides, and a single call never overrules what is
-// configured.
+// Distinguishes phones from trunks. PBXs do not mark them, and a mistake reverses the direction of all calls of the
+// endpoint. So each kind of evidence has a rank, the best one decides, and a single call never overrules the
+// configuration.
 
 export type EndpointKind = 'extension' | 'trunk'
 
@@ -8,52 +8,52 @@ export type EndpointKind = 'extension' | 'trunk'
 export type Configured = {
   /** It registers with a provider, or is a gateway. */
   readonly registers?: boolean
-  /** The PBX lists it as one of its own. */
+  /** The list in which the PBX has it as one of its own. */
   readonly listed?: Listed
-  /** How the dialplan dials it; if it does both, with a number. */
+  /** How the dialplan dials it; if it does both, `with_number`. */
   readonly dialled?: 'with_number' | 'alone'
-  /** The context that its calls begin in. */
+  /** The context in which its calls begin. */
   readonly context?: string
-  /** It is no endpoint: others come and go through it. */
+  /** It is no endpoint: other endpoints call through it. */
   readonly profile?: boolean
-  /** Its extension, and whose it is. */
+  /** Its extension, and its owner's name. */
   readonly number?: string
   readonly name?: string
 }
 
 export type Listed = 'hint' | 'mailbox' | 'seat' | 'directory' | 'registration'
 
-/** The evidence of calls about an endpoint. */
+/** The evidence of calls for an endpoint. */
 export type Seen = {
-  /** The context that its own channels begin in. */
+  /** The context in which its own channels begin. */
   readonly context?: string
-  /** It was dialled with a number behind it, or it logged in as a user of the PBX. The first of them stays. */
+  /** It was dialled with a number behind it, or it logged in as a user of the PBX. The first proof stays. */
   readonly proof?: 'with_number' | 'login'
-  /** It was dialled with no number behind it. */
+  /** It was dialled without a number. */
   readonly alone?: boolean
-  /** Its own short number, where its name is none. */
+  /** Its own short number, if its name has no number. */
   readonly number?: string
-  /** Calls from it showed many numbers: others call through it. */
+  /** Calls from it showed many numbers: other parties call through it. */
   readonly manyCallers?: boolean
 }
 
-/** How many endpoints use a context, of those whose kind does not come from contexts. */
+/** The number of endpoints in a context, by kind, without those whose kind follows from the context. */
 export type ContextUse = { readonly extensions: number; readonly trunks: number }
 
-/** Patterns of names, with or without the technology: `*` matches anything, `?` for one character. */
+/** Patterns of names, with or without the technology: `*` matches any text, `?` one character. */
 export type EndpointSettings = { readonly trunks: readonly string[]; readonly extensions: readonly string[] }
 
-/** The evidence beside the endpoint itself. */
+/** The evidence outside the endpoint itself. */
 export type Surroundings = {
   readonly settings: EndpointSettings
   readonly usersOf: (context: string) => ContextUse
   /**
-   * The PBX lists its extensions, and some have called or been called: a context that none of them uses is evidence.
+   * The PBX lists its extensions, and some have made or received calls: a context that none of them uses is evidence.
    */
   readonly knowsExtensions: boolean
 }
 
-/** Why an endpoint is what it is, best evidence first. */
+/** Why an endpoint has its kind, best evidence first. */
 export type Reason =
   | 'setting'
   | 'registers'
@@ -76,7 +76,7 @@ const UNDECIDED: EndpointVerdict = { kind: null, reason: 'none' }
 const extension = (reason: Reason): EndpointVerdict => ({ kind: 'extension', reason })
 const trunk = (reason: Reason): EndpointVerdict => ({ kind: 'trunk', reason })
 
-/** Returns the kind by settings, configuration or proof: by evidence that does not depend on other endpoints. */
+/** Returns the kind by settings, configuration or proof: evidence that does not depend on other endpoints. */
 export function classifyAlone(
   name: string,
   configured: Configured,
@@ -93,7 +93,7 @@ export function classifyAlone(
   return UNDECIDED
 }
 
-/** Returns what an endpoint is, from all that is known. */
+/** Returns the kind of an endpoint by all evidence. */
 export function classify(name: string, configured: Configured, seen: Seen, around: Surroundings): EndpointVerdict {
   const sure = classifyAlone(name, configured, seen, around.settings)
   if (sure.kind !== null) return sure
@@ -110,8 +110,7 @@ export function classify(name: string, configured: Configured, seen: Seen, aroun
 }
 
 /**
- * Returns the kind that the operator gives an endpoint; who names the extensions alone means that the rest are
- * trunks.
+ * Returns the kind that the operator's settings give an endpoint; if they name only extensions, all others are trunks.
  */
 export function bySetting(name: string, number: string, { trunks, extensions }: EndpointSettings): EndpointKind | null {
   const isNamed = (pattern: string): boolean => matches(pattern, name) || matches(pattern, bareName(name))
@@ -120,29 +119,29 @@ export function bySetting(name: string, number: string, { trunks, extensions }: 
   return extensions.length > 0 && trunks.length === 0 ? 'trunk' : null
 }
 
-/** As FreePBX, its kin and most handbooks call contexts. Others (`default`) may be anybody's. */
+/** Names of contexts in FreePBX, its relatives and most handbooks. Other names (`default`) are no evidence. */
 const OUTSIDE =
   /^(from-|incoming-|inbound-)?(trunks?|pstn|did|external|outside|providers?|zaptel|dahdi|analog|isdn|sip-external|incoming|inbound|public)\b/i
 const INSIDE = /^(from-|local-|outgoing-)?(internal|inside|phones?|extensions?|users?)\b/i
 
-/** Returns the kind of endpoint that a context is for, by its name; `null` if the name is no evidence. */
+/** Returns the kind of endpoint by the name of its context; `null` if the name is no evidence. */
 export function kindOfContext(context: string): EndpointKind | null {
   if (INSIDE.test(context)) return 'extension'
   return OUTSIDE.test(context) ? 'trunk' : null
 }
 
-/** Returns whether a text is a number as extensions have it. It proves nothing of who calls with it. */
+/** Returns whether a text is a number as extensions have it. It proves nothing about the caller. */
 export const isShortNumber = (text: string): boolean => /^\d{2,6}$/.test(text)
 
 /** Returns an endpoint's name without its technology: `101` of `PJSIP/101`. */
 export const bareName = (name: string): string => name.slice(name.indexOf('/') + 1)
 
-/** Names are those of sections of a configuration; a longer one is compared by its beginning. */
+/** Names are section names of a configuration; only the beginning of a longer one is compared. */
 const MAX_NAME_CHARACTERS = 256
 
 /**
  * Returns whether a text matches a pattern: `*` stands for any text, `?` for one character. Only the last `*` is ever
- * tried again: no pattern takes more steps than its length times that of the text.
+ * tried again, so no pattern takes more steps than its length times the length of the text.
  */
 function matches(pattern: string, text: string): boolean {
   const length = Math.min(text.length, MAX_NAME_CHARACTERS)

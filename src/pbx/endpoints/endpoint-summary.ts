@@ -1,10 +1,10 @@
 import { bareName, type EndpointKind, type Reason } from './endpoint-classifier.ts'
 import type { KnownEndpoint } from './endpoints.ts'
 
-/** The advice for an endpoint that is undecided, or wrongly classified. */
+/** The advice for an endpoint that is undecided or wrongly classified. */
 export const SETTING = 'name it in trunks= or extensions= of the PBX URL'
 
-/** Why an endpoint is taken for what it is. */
+/** The reasons for a classification, for people. */
 const WHY: Readonly<Record<Reason, string>> = {
   setting: 'named in the PBX URL',
   registers: 'registration with a provider, or a gateway',
@@ -19,7 +19,7 @@ const WHY: Readonly<Record<Reason, string>> = {
   context: 'name of the context',
   dialplan_alone: 'dialled by the dialplan without a number',
   many_callers: 'callers with many numbers',
-  context_shared: 'who else uses the context',
+  context_shared: 'other endpoints in the context',
   call_alone: 'dialled without a number',
   numeric_name: 'the name is a number',
   none: 'no evidence',
@@ -28,10 +28,7 @@ const WHY: Readonly<Record<Reason, string>> = {
 /** A PBX may have thousands of phones. */
 const MAX_SHOWN = 100
 
-/**
- * Returns the endpoints of a kind in one line, `null` if there are none: by why they are taken for it, at most 100 of
- * them.
- */
+/** Returns the endpoints of a kind in one line, grouped by reason, at most 100; `null` if there are none. */
 export function lineOf(endpoints: readonly KnownEndpoint[], kind: EndpointKind | null): string | null {
   const all = endpoints.filter((endpoint) => endpoint.kind === kind)
   if (all.length === 0) return null
@@ -43,7 +40,7 @@ export function lineOf(endpoints: readonly KnownEndpoint[], kind: EndpointKind |
   return `${TITLES[kind ?? 'undecided']}: ${text.join('; ')}${more}`
 }
 
-/** Endpoints by what they are taken for, each with why. */
+/** Endpoints by kind, each with its reason. */
 type EndpointSummary = { trunks: string[]; phones: string[]; undecided: string[] }
 
 /** Returns the endpoints by kind, at most 100 of each. */

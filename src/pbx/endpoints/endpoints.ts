@@ -15,21 +15,20 @@ import {
 import { cleanText } from './sanitize.ts'
 
 /**
- * The endpoints of the PBX's configuration, as far as its user may list them; a new inventory replaces the one
- * before.
+ * The endpoints of the PBX's configuration, as far as its user may list them; a new inventory replaces the last one.
  */
 export type Inventory = {
-  /** By name, with the technology where the PBX has such: `PJSIP/101`. */
+  /** By name, with the technology if the PBX has them: `PJSIP/101`. */
   readonly endpoints: Readonly<Record<string, Configured>>
   /** Full names by the number of their mailbox. */
   readonly mailboxes: Readonly<Record<string, string>>
-  /** Display names of queues whose own name is another one; absent if an earlier version stored it. */
+  /** Display names of queues, if they differ from the queues' names; absent if an earlier version stored it. */
   readonly queues?: Readonly<Record<string, string>>
-  /** The users by the names of the agents that ring them, where an agent's name is not that of its user. */
+  /** The users that agents ring, by the agents' names, if these differ from the users' names. */
   readonly agents?: Readonly<Record<string, string>>
 }
 
-/** The knowledge that survives a restart, as plain data. */
+/** The facts that survive a restart, as plain data. */
 export type SavedEndpoints = {
   readonly inventory: Inventory | null
   readonly seen: Readonly<Record<string, Seen>>
@@ -37,7 +36,7 @@ export type SavedEndpoints = {
   readonly isUnanswered?: boolean
 }
 
-/** An endpoint for people to see. */
+/** An endpoint, for display. */
 export type KnownEndpoint = {
   readonly name: string
   readonly number: string | null
@@ -52,22 +51,22 @@ type Caller = {
   readonly context: string
   /** It logged in as a user of the PBX. */
   readonly user?: boolean
-  /** It has begun a call, and `number` is what it shows: a phone shows one number, a trunk those of its callers. */
+  /** It has begun a call and shows `number`: a phone shows one number, a trunk the numbers of its callers. */
   readonly begins?: boolean
 }
 
-/** The party that is dialled, as the dial shows it. */
+/** The dialled party, as the dial shows it. */
 type Callee = {
-  /** The number that goes with the dial; `null` where the endpoint alone is dialled. */
+  /** The number that goes with the dial; `null` if only the endpoint is dialled. */
   readonly sent: string | null
-  /** It was dialled as a URI: `sent` is its user part, which a phone has too. */
+  /** It was dialled as a URI: `sent` is the user part, which a phone's URI has too. */
   readonly uri?: boolean
   readonly number: string
   readonly display: string
   readonly context?: string
 }
 
-/** The endpoints of one PBX: their configuration, the evidence of calls, and the kind that follows from both. */
+/** The endpoints of one PBX: their configuration, the evidence of calls, and the resulting kinds. */
 export type Endpoints = {
   caller(name: string, caller: Caller): Endpoint
   callee(name: string, callee: Callee): Endpoint
@@ -75,11 +74,11 @@ export type Endpoints = {
   named(name: string, sent: string | null): Endpoint
   /** Returns the kind of an endpoint, `null` if there is no evidence. */
   kindOf(name: string): EndpointKind | null
-  /** Returns the context in which its calls begin by the configuration, `''` if that is not known. */
+  /** Returns the configured context in which its calls begin, `''` if unknown. */
   contextOf(name: string): string
-  /** Returns the display name of a queue, `null` if it is not known. */
+  /** Returns the display name of a queue, `null` if unknown. */
   queueName(queue: string): string | null
-  /** Returns the user that an agent of queues rings, `null` if that is not known. */
+  /** Returns the user that an agent of queues rings, `null` if unknown. */
   userOfAgent(agent: string): string | null
   /** Returns whether a number is known to be one of the PBX's own extensions. */
   isExtension(number: string): boolean
@@ -88,37 +87,36 @@ export type Endpoints = {
   isConfigured(): boolean
   /** Notes that the PBX did not give its configuration. */
   noteUnanswered(): void
-  /** Returns whether it did not, and has not since. */
+  /** Returns whether the PBX did not give its configuration, and has not since. */
   isUnanswered(): boolean
-  /** Returns the callers for whose kind there is no evidence: they are treated as trunks. */
+  /** Returns the callers without evidence for their kind: they are treated as trunks. */
   undecidedCallers(): string[]
-  /** Returns all that are known, in the order of their names. */
+  /** Returns all known endpoints, in the order of their names. */
   list(): readonly KnownEndpoint[]
-  /** Returns what should survive a restart. */
+  /** Returns the facts to store for the next process. */
   saved(): SavedEndpoints
-  /** Returns how often what should survive has changed. */
+  /** Returns the number of changes to the facts to store. */
   version(): number
 }
 
-/**
- * More endpoints than any PBX has that configuration does not name: channel names may hold numbers that callers
- * choose.
- */
+/** More endpoints than any PBX has outside its configuration: callers can put numbers into the names of channels. */
 const MAX_SEEN = 10_000
-/** A phone may show its extension and a number of the company, and both may be changed: more are those of others. */
+/**
+ * A phone may show its extension and a company number, and both may be changed: more numbers belong to other parties.
+ */
 const MANY_CALLERS = 4
-/** So many are named to the operator. */
+/** The most endpoints that are named to the operator. */
 const MAX_UNDECIDED = 20
 const NOTHING: Configured = {}
 const UNSEEN: Seen = {}
 
-/** Returns the endpoints of one PBX, with the knowledge of an earlier process if there is any. */
+/** Returns the endpoints of one PBX, with the stored facts of an earlier process if there are any. */
 export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoints): Endpoints {
   const evidence = createEvidence(settings, saved)
   const { note, configuredOf, seenOf, verdictOf } = evidence
   const undecided = new Set<string>()
   const callers = newCallerCount((name) => seenOf(name).manyCallers === true)
-  /** Sorting thousands of them for each reader of the page would be felt. */
+  /** Cached: sorting thousands of endpoints for each reader of the page would be noticed. */
   let sorted: { readonly version: number; readonly endpoints: readonly KnownEndpoint[] } | undefined
 
   function extension(name: string, number: string, display: string): Endpoint {
@@ -143,7 +141,7 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
     callee(name, { sent, uri = false, number, display, context = '' }) {
       const behind = uri && !isSentAway(name, sent, number) ? null : sent
       const known = seenOf(name).context ?? ''
-      // A dialled channel begins in the same context as its endpoint's own calls.
+      // The dialled channel begins in the same context as its endpoint's own calls.
       if (context !== '' && known === '') note(name, { context })
       note(name, behind === null ? { alone: true } : { proof: 'with_number' })
       const kind = bySetting(name, number, settings) ?? verdictOf(name).kind
@@ -175,7 +173,7 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
   }
 }
 
-/** The evidence about the endpoints of one PBX, and the kinds that follow from it. */
+/** The evidence about the endpoints of one PBX, and the resulting kinds. */
 type Evidence = Pick<
   Endpoints,
   | 'queueName'
@@ -188,7 +186,7 @@ type Evidence = Pick<
   | 'saved'
   | 'version'
 > & {
-  /** Adds what a call has shown. */
+  /** Adds evidence of a call. */
   note(name: string, change: Seen): void
   configuredOf(name: string): Configured
   seenOf(name: string): Seen
@@ -234,7 +232,7 @@ function createEvidence(settings: EndpointSettings, saved: SavedEndpoints | unde
     note(name, change) {
       const known = seenOf(name)
       const next = { ...known, ...change }
-      // A proof stays.
+      // The first proof stays.
       if (known.proof !== undefined) next.proof = known.proof
       if (isSame(known, next)) return
       contexts.add(known, surely(name, known), -1)
@@ -279,12 +277,12 @@ function listAll({ names, configuredOf, seenOf, verdictOf }: Evidence): KnownEnd
   })
 }
 
-/** Counts who uses which context, of those whose kind does not come from contexts. */
+/** Counts the endpoints of each context by kind, without those whose kind follows from the context. */
 function newContextCount() {
   const uses = new Map<string, { extensions: number; trunks: number }>()
   let extensions = 0
   return {
-    /** `by`: 1 for one that comes, -1 for one that goes. */
+    /** `by`: 1 for an added endpoint, -1 for a removed one. */
     add({ context = '' }: Seen, { kind }: EndpointVerdict, by: 1 | -1): void {
       if (context === '' || kind === null) return
       const use = uses.get(context) ?? { extensions: 0, trunks: 0 }
@@ -298,11 +296,11 @@ function newContextCount() {
   }
 }
 
-/** Counts the numbers that each endpoint shows, as far as it takes. They are numbers of people, and are not stored. */
+/** Counts the numbers that each endpoint shows, up to the limit. They are people's numbers, and are not stored. */
 function newCallerCount(isKnown: (name: string) => boolean) {
   const numbers = new Map<string, Set<string>>()
   return {
-    /** Adds a number. Returns whether the endpoint has now shown many. */
+    /** Adds a number. Returns whether the endpoint has shown many by now. */
     add(name: string, number: string): boolean {
       if (!/^\+?\d+$/.test(number) || isKnown(name)) return false
       const shown = numbers.get(name) ?? new Set()
@@ -335,10 +333,7 @@ const isSame = (one: Seen, other: Seen): boolean =>
   one.number === other.number &&
   one.manyCallers === other.manyCallers
 
-/**
- * The user part of a URI is a number that is sent on, unless it is the phone's own: its name, its number, or what it
- * made up.
- */
+/** Returns whether a URI's user part is a number for another party, not the phone's own name, number or random user. */
 function isSentAway(name: string, user: string | null, number: string): boolean {
   return user !== null && user !== bareName(name) && user !== number && /^\+?\d{7,}$/.test(user)
 }

@@ -12,8 +12,8 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * C0 and C1 controls, and the marks that turn the direction of what follows (Unicode Bidi_Control): a caller chooses
- * his own name.
+ * C0 and C1 controls, and marks that change the direction of the following text (Unicode Bidi_Control): callers choose
+ * their names themselves.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is removed
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
@@ -22,7 +22,7 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u20
 const MAX_CHARS = 256
 
 /**
- * Returns a number or name as it may be shown: without controls, cut to 256 characters; `null` for an empty one or a
+ * Returns a number or name for display: without controls, cut to 256 characters; `null` for an empty one or a
  * placeholder.
  */
 export function cleanText(text: string): string | null {
@@ -30,7 +30,7 @@ export function cleanText(text: string): string | null {
   return cleaned === null || PLACEHOLDERS.has(cleaned.toLowerCase()) ? null : cleaned
 }
 
-/** Returns a value as it may be shown: without controls, cut to 256 characters; `null` for an empty one. */
+/** Returns a value for display: without controls, cut to 256 characters; `null` for an empty one. */
 export function cleanValue(text: string): string | null {
   const cleaned = text.replace(CONTROLS, '').trim()
   if (cleaned === '') return null

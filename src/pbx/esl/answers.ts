@@ -1,8 +1,9 @@
 import type { EslFrame } from './decoder.ts'
 
-// Answers to our own questions, in the form of events: so they are taken in their place among these.
+// Answers to Hookswitch's own questions in the form of events, so that they are processed in order with the other
+// events.
 
-/** The name of such an event; FreeSWITCH has none like it. */
+/** The name of such an event; FreeSWITCH has no event with this name. */
 export const ANSWER = 'HOOKSWITCH_ANSWER'
 
 /** Returns a frame with an event that has these fields. */

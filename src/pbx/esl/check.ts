@@ -47,7 +47,7 @@ async function findProblem(source: PbxSource, { find, tenants }: Found): Promise
       }
       for (const frame of decoder.push(chunk)) {
         if (frame.contentType === 'text/rude-rejection')
-          lost.push('its access list refuses our address: see event_socket.conf.xml')
+          lost.push('its access list refuses the address of this machine: see event_socket.conf.xml')
         commands.receive(frame)
       }
     })
@@ -83,16 +83,16 @@ async function checkRights(source: PbxSource, commands: Commands, find: Find): P
   else
     find(
       'missing',
-      'it does not list its channels, so that calls cannot be followed across a lost connection: allow "api show"',
+      'it does not list its channels, so calls cannot be followed across a lost connection: allow "api show"',
     )
 }
 
-/** Returns the values that the channels, the directory and the registrations of a FreeSWITCH show. */
+/** Returns the tenant values of the channels, the directory and the registrations of a FreeSWITCH. */
 async function tenantValues({ by }: TenantRule, commands: Commands): Promise<Set<string>> {
   const channels = listRows((await commands.send('api show channels as json'))?.body ?? '')
   if (by === 'accountcode') return valuesOf(channels.map(({ accountcode }) => accountcode))
   if (by === 'context') return valuesOf(channels.flatMap((row) => [row.initial_context, row.context]))
-  // Which variables a channel has is shown by its events alone.
+  // Only events show the variables of a channel.
   if (by === 'variable') return new Set()
   const registered = listRows((await commands.runJob('show registrations as json')) ?? '')
   const users = (await commands.runJob('list_users')) ?? ''

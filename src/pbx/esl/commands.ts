@@ -1,22 +1,22 @@
 import type { EslFrame } from './decoder.ts'
 
-/** Commands that await their replies. Replies have no id: they arrive in the order in which the commands were sent. */
+/** Commands that await their replies. Replies have no id: they arrive in the order of the commands. */
 export type Commands = {
-  /** Resolves with `true` when FreeSWITCH has asked for a login, with `false` if it has not after so long. */
+  /** Resolves with `true` when FreeSWITCH asks for a login, with `false` if it has not within this time. */
   greeting(withinMs: number): Promise<boolean>
   /**
-   * Sends a command; resolves with its reply, `undefined` if there will be none. `began` is called while the reply is
-   * taken, so that it can have its place among the events.
+   * Sends a command; resolves with its reply, `undefined` if there will be none. `began` is called when the reply
+   * arrives, so that it gets its place among the events.
    */
   send(command: string, began?: () => void): Promise<EslFrame | undefined>
   /**
    * Runs an API command in the background, so that events arrive meanwhile; resolves with its output, `undefined` if
-   * that does not arrive.
+   * there is none.
    */
   runJob(command: string): Promise<string | undefined>
-  /** Takes a frame that greets, replies or ends a job; returns `false` for any other, or if nothing was sent. */
+  /** Takes a frame that greets, replies or ends a job; returns `false` for any other, or if nothing awaits it. */
   receive(frame: EslFrame): boolean
-  /** Ends all commands and jobs: they will not be answered. */
+  /** Ends all commands and jobs: there will be no replies. */
   close(): void
 }
 
@@ -38,7 +38,7 @@ export function createCommands({ write, replyMs, lost }: Options): Commands {
 
   function send(text: string, began: () => void): Promise<EslFrame | undefined> {
     return new Promise((resolvePromise) => {
-      // Only the first word: the others may be a password.
+      // Names only the first word, since the others may be a password.
       const timer = setTimeout(() => lost(`${text.split(' ')[0]} is not answered`), replyMs)
       const resolve = (reply: EslFrame | undefined): void => {
         clearTimeout(timer)
@@ -61,7 +61,7 @@ export function createCommands({ write, replyMs, lost }: Options): Commands {
     },
     async runJob(command) {
       if (isClosed || holdsLineEnd(command)) return undefined
-      // The id is ours: a job may end before the reply that it has begun.
+      // Chosen here, since a job may end before its command is answered.
       const id = crypto.randomUUID()
       const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
       const timer = setTimeout(() => resolve(undefined), replyMs)

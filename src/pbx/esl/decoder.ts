@@ -3,41 +3,48 @@ import { type EslEvent, eventFromJson, eventFromPlain } from './event.ts'
 
 export type { EslEvent } from './event.ts'
 
-/** One ESL frame: a header block, and exactly as many bytes of body as its Content-Length. */
+/** One ESL frame: a header block, and a body of exactly Content-Length bytes. */
 export type EslFrame = {
-  /** The place of the frame in the stream of its connection, in bytes. */
+  /** The byte offset of the frame in the stream of its connection. */
   readonly offset: number
   /** `auth/request`, `command/reply`, `api/response`, `text/event-json`, `text/disconnect-notice`, … */
   readonly contentType: string
-  /** A header of the frame itself (`Reply-Text`), `''` if it is absent; keys compare without case. */
+  /** Returns a header of the frame itself (`Reply-Text`), `''` if it is absent; keys ignore case. */
   get(key: string): string
   readonly body: string
-  /** The event of an event frame, decoded by this frame's own type; `undefined` of others, and if it cannot be read. */
+  /**
+   * The event of an event frame, decoded by the frame's own type; `undefined` for other frames, and if it cannot be
+   * read.
+   */
   readonly event: EslEvent | undefined
 }
 
-/** ESL bytes → frames, wherever chunks are cut. No clock, no I/O. Bodies are decoded only when they are read. */
+/**
+ * Decodes ESL bytes into frames, wherever chunks are cut. No clock, no I/O. Bodies are decoded only when they are read.
+ */
 export class EslDecoder {
   readonly #buffer = new ByteBuffer()
-  /** Up to here no end of a header block was found. */
+  /** No header block ends before this offset. */
   #searched = 0
-  /** The header block of the frame whose body has not come whole. */
+  /** The header block of a frame whose body is not complete yet. */
   #pending:
     | { readonly headers: ReadonlyMap<string, string>; readonly bodyStart: number; readonly end: number }
     | undefined
   #fault: string | undefined
 
-  /** Returns why the stream can be read no further, `undefined` while it can: the connection must go then. */
+  /**
+   * Returns why the stream cannot be read any further, `undefined` while it can: the connection must be closed then.
+   */
   get fault(): string | undefined {
     return this.#fault
   }
 
-  /** Returns how many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
+  /** Returns the stream offset of the first byte that is not part of a complete frame. */
   get consumed(): number {
     return this.#buffer.offset
   }
 
-  /** Returns the frames that this chunk completes. It must not change afterwards: frames point into it. */
+  /** Returns the frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): EslFrame[] {
     const frames: EslFrame[] = []
     // Only what completes the frame that has begun is copied, and not the rest of the chunk.
@@ -65,7 +72,7 @@ export class EslDecoder {
     this.#drop(start)
   }
 
-  /** Reads the next header block, if it is whole, into `#pending`; returns where it begins. */
+  /** Reads the next complete header block into `#pending`; returns its offset. */
   #readHeaders(from: number): number {
     const { bytes, length } = this.#buffer
     let start = from
@@ -81,7 +88,7 @@ export class EslDecoder {
     }
     const headers = headersOf(bytes.toString('utf8', start, found.start))
     const bodyBytes = lengthOf(headers.get('content-length'))
-    if (bodyBytes === undefined) this.#fault = `a Content-Length is no number of at most ${MAX_BODY_BYTES}`
+    if (bodyBytes === undefined) this.#fault = `a Content-Length is not a number up to ${MAX_BODY_BYTES}`
     else this.#pending = { headers, bodyStart: found.end, end: found.end + bodyBytes }
     return start
   }
@@ -131,14 +138,14 @@ class Frame implements EslFrame {
   }
 }
 
-/** A header block is two lines; a command/reply to `connect` is a few kilobytes. */
+/** Usually two lines; the command/reply to `connect` is a few kilobytes. */
 const MAX_HEADER_BYTES = 64 * 1024
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 
 const LF = 0x0a
 const CR = 0x0d
 
-/** The first empty line: where the text before it ends, and where what follows begins. */
+/** Returns the first empty line: where the text before it ends, and where the text after it begins. */
 function blankLine(bytes: Buffer, length: number, from: number): { start: number; end: number } | undefined {
   for (let at = bytes.indexOf(LF, from); at >= 0 && at < length; at = bytes.indexOf(LF, at + 1)) {
     if (at + 1 < length && bytes[at + 1] === LF) return { start: at, end: at + 2 }

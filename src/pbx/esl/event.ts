@@ -1,10 +1,10 @@
-/** One FreeSWITCH event. Keys are spelt exactly; a value may be a list (an array in JSON, `ARRAY::a|:b` in plain). */
+/** One FreeSWITCH event. Keys are case-sensitive; a value may be a list (an array in JSON, `ARRAY::a|:b` in plain). */
 export type EslEvent = {
   /** `Event-Name`. */
   readonly name: string
   /** `Event-Subclass` of a CUSTOM event, else `''`. */
   readonly subclass: string
-  /** The value, or the first of a list; `''` if it is absent. */
+  /** Returns the value, or the first of a list; `''` if it is absent. */
   get(key: string): string
   has(key: string): boolean
   all(key: string): readonly string[]
@@ -18,7 +18,7 @@ function listOf(value: string): readonly string[] {
   return value.startsWith(LIST) ? value.slice(LIST.length).split('|:') : [value]
 }
 
-/** Returns an event whose values `search` finds: each is searched once, since several parts ask for the same ones. */
+/** Returns an event whose values `search` finds. Each is searched once, since several readers ask for the same ones. */
 function eventOf(search: (key: string) => readonly string[] | undefined, body: string): EslEvent {
   const found = new Map<string, readonly string[] | null>()
   const find = (key: string): readonly string[] | undefined => {
@@ -41,10 +41,10 @@ function eventOf(search: (key: string) => readonly string[] | undefined, body: s
 }
 
 /**
- * Returns an event from JSON as FreeSWITCH prints it: one flat object of strings and arrays of strings. A key is
- * looked up in the bytes, since few of the hundreds of variables ever are. `"key":` cannot occur within a string (its
- * quotes are escaped there), so what is found is the key. `undefined` if it is no event: one bad body costs itself
- * alone.
+ * Returns an event from JSON as FreeSWITCH prints it: one flat object of strings and arrays of strings. Keys are
+ * searched in the bytes, since only a few of the hundreds of variables are ever read. `"key":` cannot occur within a
+ * string, where quotes are escaped, so a hit is the key. `undefined` if it is no event: an invalid body costs only
+ * itself.
  */
 export function eventFromJson(bytes: Buffer): EslEvent | undefined {
   if (bytes[0] !== BRACE || bytes.lastIndexOf('}') < 0) return undefined
@@ -74,7 +74,7 @@ function jsonValue(bytes: Buffer, start: number): readonly string[] | undefined 
   }
 }
 
-/** Returns the end of the string that begins here, behind its quote. */
+/** Returns the end of the string that begins after this quote. */
 function endOfString(bytes: Buffer, start: number): number {
   for (let at = start + 1; at < bytes.length; at++) {
     if (bytes[at] === BACKSLASH) at += 1
@@ -97,7 +97,7 @@ function endOfOther(bytes: Buffer, start: number): number {
   return at
 }
 
-/** Returns an event from `Key: value` lines, each value percent-encoded; keys are looked up as in JSON. */
+/** Returns an event from `Key: value` lines with percent-encoded values; keys are searched as in JSON. */
 export function eventFromPlain(bytes: Buffer): EslEvent | undefined {
   const end = bytes.indexOf('\n\n')
   const header = end < 0 ? bytes : bytes.subarray(0, end + 1)
@@ -106,7 +106,7 @@ export function eventFromPlain(bytes: Buffer): EslEvent | undefined {
     const { plain, family, isOnce } = needleOf(key)
     if (family !== undefined && !isPresent(family, (prefix) => header.includes(prefix.plain))) return undefined
     const found = endOf(header, plain, isOnce)
-    // The first header has no line ending before it.
+    // The first header has no line break before it.
     const at = found < 0 && startsWith(header, plain) ? plain.length - 1 : found
     if (at < 0) return undefined
     const stop = header.indexOf(LF, at)
@@ -128,11 +128,11 @@ const BRACE = 0x7b
 const BRACE_END = 0x7d
 
 /**
- * Behind the last place of it: of a key that is there twice (`Hangup-Cause` is) the last one counts. -1 if there is
- * none.
+ * Returns the offset after the last occurrence (of a repeated key, such as `Hangup-Cause`, the last one counts); -1 if
+ * there is none.
  */
 function endOf(bytes: Buffer, needle: Buffer, isOnce: boolean): number {
-  // Going forward from hit to hit is much faster than lastIndexOf.
+  // Searching forward from hit to hit is much faster than lastIndexOf.
   let end = -1
   for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, end)) {
     end = at + needle.length
@@ -143,7 +143,7 @@ function endOf(bytes: Buffer, needle: Buffer, isOnce: boolean): number {
 
 type Prefix = { readonly plain: Buffer; readonly json: Buffer }
 type Needle = Prefix & {
-  /** FreeSWITCH has such a key once in an event: what follows it need not be searched. */
+  /** FreeSWITCH has this key at most once in an event, so the search may stop at it. */
   readonly isOnce: boolean
   /** The common beginning of this key and others, if most events have none of them. */
   readonly family: Prefix | undefined
@@ -156,7 +156,7 @@ const FAMILIES: ReadonlyMap<string, Prefix> = new Map(
   ['variable_transfer_', 'variable_sip_redirect', 'variable_fifo_'].map((text) => [text, prefixOf(text)]),
 )
 
-/** Returns a look-up of families in one event: each is searched once, when a key of it is asked for. */
+/** Returns a look-up of key families in one event: each family is searched once, when one of its keys is read. */
 function createPresence() {
   const known = new Map<Prefix, boolean>()
   return (family: Prefix, search: (prefix: Prefix) => boolean): boolean => {
@@ -169,7 +169,7 @@ function createPresence() {
 }
 
 const needles = new Map<string, Needle>()
-/** Keys come from our own code, so there are few; the bound is for a caller that passes on foreign ones. */
+/** Keys come from Hookswitch's own code, so there are few; the limit is for a caller that passes on foreign ones. */
 const MAX_NEEDLES = 1_000
 
 function needleOf(key: string): Needle {
@@ -190,8 +190,8 @@ const startsWith = (header: Buffer, needle: Buffer): boolean =>
   header.length >= needle.length - 1 && header.compare(needle, 1, needle.length, 0, needle.length - 1) === 0
 
 /**
- * Decodes percent-encoding as FreeSWITCH has it: a plus is a plus, a percent sign without two digits is itself,
- * invalid UTF-8 is U+FFFD.
+ * Decodes FreeSWITCH's percent-encoding: a plus is a plus, a percent sign without two digits is itself, invalid UTF-8
+ * becomes U+FFFD.
  */
 function unescapePercent(text: string): string {
   if (!text.includes('%')) return text

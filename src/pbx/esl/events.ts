@@ -1,10 +1,12 @@
 /**
- * The one list of the events that are wanted of a FreeSWITCH. The subscription, what is dropped first, and the
+ * The only list of the events that are read from a FreeSWITCH. The subscription, the events to drop first, and the
  * translator's handlers (one for each of `CALL_EVENTS` and `SUBCLASSES`) derive from it.
  */
 type WantedEvent = {
   readonly why: string
-  /** Frequent, and calls can be followed without it: dropped first when events arrive faster than they are handled. */
+  /**
+   * Frequent, and not necessary for following calls: dropped first when events arrive faster than they are processed.
+   */
   readonly isSheddable?: true
 }
 
@@ -15,12 +17,12 @@ export const CALL_EVENTS = {
   CHANNEL_PROGRESS_MEDIA: { why: 'it rings, with a tone of the far end' },
   CHANNEL_ANSWER: { why: 'it is answered' },
   CHANNEL_BRIDGE: { why: 'two legs talk' },
-  CHANNEL_UNBRIDGE: { why: 'they talk no more' },
+  CHANNEL_UNBRIDGE: { why: 'they no longer talk' },
   CHANNEL_HOLD: { why: 'hold begins' },
   CHANNEL_UNHOLD: { why: 'hold ends' },
   CHANNEL_HANGUP: { why: 'a leg ends, and why' },
   CHANNEL_HANGUP_COMPLETE: { why: 'a leg has ended, if its hang-up was missed' },
-  CHANNEL_DESTROY: { why: 'a leg is forgotten' },
+  CHANNEL_DESTROY: { why: 'a leg is destroyed' },
   CALL_UPDATE: { why: 'the variables of a leg have changed: transfers, applications', isSheddable: true },
   RECORD_START: { why: 'a recording begins' },
   RECORD_STOP: { why: 'a recording ends' },
@@ -30,26 +32,26 @@ export const CALL_EVENTS = {
 export const SUBCLASSES = {
   'callcenter::info': { why: 'queues of mod_callcenter' },
   'fifo::info': { why: 'queues of mod_fifo' },
-  'conference::maintenance': { why: 'who enters a conference' },
+  'conference::maintenance': { why: 'a leg enters a conference' },
   'valet_parking::info': { why: 'parking' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
-/** Subclasses of CUSTOM events that show states of phones and trunks alone. */
+/** Subclasses of CUSTOM events with states of phones and trunks only. */
 const STATE_SUBCLASSES = {
   'sofia::register': { why: 'a phone registers' },
-  'sofia::unregister': { why: 'it leaves' },
+  'sofia::unregister': { why: 'it unregisters' },
   'sofia::expire': { why: 'its registration has expired' },
   'sofia::sip_user_state': { why: 'it answers pings, or does not' },
   'sofia::gateway_state': { why: 'a gateway is registered, refused or silent' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
-/** Returns whether an event is of a phone or trunk alone, and not of a call too. */
+/** Returns whether an event is only about a phone or trunk, and not about a call. */
 export const isStateSubclass = (subclass: string): boolean => Object.hasOwn(STATE_SUBCLASSES, subclass)
 
-/** Events that the session itself wants. */
+/** Events for the session itself. */
 const SESSION_EVENTS = {
   HEARTBEAT: { why: 'the connection is alive' },
-  SHUTDOWN: { why: 'FreeSWITCH ends: the connection is about to be lost' },
+  SHUTDOWN: { why: 'FreeSWITCH shuts down: the connection is about to be lost' },
   RELOADXML: { why: 'the configuration has changed' },
   BACKGROUND_JOB: { why: 'the answer to a question that was asked in the background' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
@@ -79,5 +81,5 @@ export const SUBSCRIPTION = [
   ...Object.keys(STATE_SUBCLASSES),
 ].join(' ')
 
-/** Returns whether an event may be dropped first when events arrive faster than they are handled. */
+/** Returns whether an event may be dropped first when events arrive faster than they are processed. */
 export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true

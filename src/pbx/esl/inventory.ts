@@ -6,13 +6,12 @@ import type { Commands } from './commands.ts'
 import { listRows } from './list-rows.ts'
 
 /**
- * The configuration of a FreeSWITCH: users by their name, gateways by theirs, and the profiles through which others
- * call.
+ * The configuration of a FreeSWITCH: users and gateways by name, and the profiles through which other endpoints call.
  */
 
 /**
- * The answers of `sofia status`, of each profile, `list_users`, `show registrations as json`, `callcenter_config agent
- * list` and `xml_locate`.
+ * The answers to `sofia status` (also of each profile), `list_users`, `show registrations as json`, `callcenter_config
+ * agent list` and `xml_locate`.
  */
 type EslAnswers = {
   readonly sofia: string
@@ -20,14 +19,14 @@ type EslAnswers = {
   readonly users: string
   readonly registrations: string
   readonly agents: string
-  /** The configuration of mod_callcenter, as XML; `''` if it was not given. */
+  /** The configuration of mod_callcenter, as XML; `''` without an answer. */
   readonly callcenter?: string
 }
 
-/** More profiles than any FreeSWITCH has: each costs a question. */
+/** More profiles than any FreeSWITCH has; each costs a command. */
 const MAX_PROFILES = 20
 
-/** Returns the inventory that follows from the answers. `gatewayNames`: what people call gateways. */
+/** Returns the inventory in the answers. */
 export function inventoryOf(answers: EslAnswers, gatewayNames: Readonly<Record<string, string>> = {}): Inventory {
   const endpoints = new Map<string, Configured>()
   const note = (name: string, change: Configured): void => {
@@ -35,7 +34,7 @@ export function inventoryOf(answers: EslAnswers, gatewayNames: Readonly<Record<s
   }
   for (const { kind, name, address } of sofiaRows(answers.sofia)) {
     if (kind !== 'gateway') continue
-    // FusionPBX names gateways by ids: the address tells people more.
+    // FusionPBX names gateways by ids: people recognize the address instead.
     const shown = gatewayNames[name] ?? (isId(name) ? address : '')
     note(name, { registers: true, ...(shown === '' ? {} : { name: shown }) })
   }
@@ -66,7 +65,10 @@ export function inventoryOf(answers: EslAnswers, gatewayNames: Readonly<Record<s
 
 const isId = (name: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(name)
 
-/** FusionPBX names a queue by its extension and domain, and has the name that people gave it as the label. */
+/**
+ * Returns the display names of queues: FusionPBX names a queue by its extension and domain, and has its name as the
+ * label.
+ */
 function queuesOf(xml: string): Record<string, string> {
   const queues: Record<string, string> = {}
   for (const [, tag = ''] of xml.matchAll(/<queue\s([^>]*)>/g)) {
@@ -93,7 +95,7 @@ function shownBy(user: ReadonlyMap<string, string>): Shown {
   return { ...(/^\d{2,6}$/.test(number) ? { number } : {}), ...(name ? { name: name.slice(0, 256) } : {}) }
 }
 
-/** Users of one name in several domains are different people: only what all of them show is known of the name. */
+/** Returns the facts that all users of one name share: in several domains they are different people. */
 function commonOf([first = {}, ...others]: readonly Shown[]): Shown {
   const { number, name } = first
   return {
@@ -118,7 +120,7 @@ export const profilesOf = (sofia: string): string[] =>
     .flatMap(({ kind, name }) => (kind === 'profile' ? name : []))
     .slice(0, MAX_PROFILES)
 
-/** Returns lines of columns with `|` between them as rows; the first line names the columns. */
+/** Returns the rows of lines with `|` between columns; the first line names the columns. */
 export function table(text: string): Map<string, string>[] {
   const [head = '', ...lines] = text.split('\n').map((line) => line.replace(/\r$/, ''))
   const names = head.split('|')
@@ -128,7 +130,7 @@ export function table(text: string): Map<string, string>[] {
     .map((line) => new Map(line.split('|').map((value, index) => [names[index] ?? '', value])))
 }
 
-/** The commands, and the meaning of their output. */
+/** The commands, and how their output is read. */
 export const QUESTIONS = [
   ['sofia status', 'the gateways'],
   ['list_users', 'the users of the directory'],
@@ -136,10 +138,10 @@ export const QUESTIONS = [
   ['callcenter_config agent list', 'the agents of queues'],
 ] as const
 
-/** The names of queues; where it is refused, queues go without. */
+/** The names of queues; if the command is refused, queues have no display names. */
 const CALLCENTER = 'xml_locate configuration configuration name callcenter.conf'
 
-/** Asks a FreeSWITCH what is configured, in the background: a large directory takes its time. */
+/** Requests the configuration of a FreeSWITCH, in the background, since a large directory takes time. */
 export async function requestInventory(
   commands: Commands,
   gatewayNames?: Readonly<Record<string, string>>,

@@ -3,7 +3,7 @@ export type ListRow = Record<string, string>
 
 /**
  * Returns the rows of a list that FreeSWITCH prints as JSON (`show channels as json`), none if the text is no such
- * list. What is no row, and values that are neither text nor a number, are left out.
+ * list. Invalid rows, and values that are neither text nor a number, are left out.
  */
 export function listRows(text: string): ListRow[] {
   if (!text.trimStart().startsWith('{')) return []

@@ -6,12 +6,12 @@ import { SUBSCRIPTION } from './events.ts'
 const CLOSED: LoginOutcome = { kind: 'lost', reason: 'the connection is closed' }
 
 /**
- * Awaits the greeting, logs in, and subscribes to the wanted events. A user (`userauth`) may see less than the
- * password alone does.
+ * Awaits the greeting, logs in, and subscribes to the events that are read. A user (`userauth`) may see fewer events
+ * than the password alone.
  */
 export async function logIn(source: PbxSource, commands: Commands, greetingMs: number): Promise<LoginOutcome> {
   const command = source.user === '' ? `auth ${source.secret}` : `userauth ${source.user}:${source.secret}`
-  if (/[\r\n\0]/.test(command)) return { kind: 'refused', reason: 'the user or the password holds a line end' }
+  if (/[\r\n\0]/.test(command)) return { kind: 'refused', reason: 'the user or password contains a line break' }
   if (!(await commands.greeting(greetingMs)))
     return { kind: 'lost', reason: 'it accepts the connection, but sends no greeting' }
   const login = await commands.send(command)

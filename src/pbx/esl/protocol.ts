@@ -25,7 +25,7 @@ const NOTICES: ReadonlyMap<string, Received> = new Map([
   ['HEARTBEAT', { kind: 'heartbeat' }],
 ])
 
-/** Returns how to talk to a FreeSWITCH. */
+/** Returns the protocol of a FreeSWITCH. */
 export const eslDialect = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs): Dialect<EslFrame> => ({
   address: addressOf(source),
   open: (wire) => openProtocol(source, { ...wire, timeouts, nowUs }),
@@ -66,7 +66,7 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
     },
     ask: questions.ask,
     isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
-    // It sends a heartbeat every 20 seconds.
+    // FreeSWITCH sends a heartbeat every 20 seconds.
     idleMs: timeouts.heartbeatMs,
     probe: async () => false,
     silence: `${source.host} is silent: no heartbeat came`,
@@ -82,7 +82,7 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
 /** Returns the end of the connection that a frame announces. */
 function endOf({ contentType, body }: EslFrame): Received | undefined {
   if (contentType === 'text/rude-rejection')
-    return { kind: 'refused', reason: 'its access list (apply-inbound-acl) refuses our address' }
+    return { kind: 'refused', reason: 'its access list (apply-inbound-acl) refuses the address of this machine' }
   if (contentType !== 'text/disconnect-notice') return undefined
   const isShutdown = /shut ?down/i.test(body)
   return { kind: 'goodbye', isShutdown, reason: `it ended the connection: ${body.split('\n')[0] ?? ''}` }

@@ -8,22 +8,22 @@ import { isNameless } from './nameless.ts'
 import { variableOfRule } from './tenant-request.ts'
 
 /**
- * Asks the FreeSWITCH what its events leave open: the customer of a caller's leg, which a dialplan sets long before an
- * event shows it, and the names of users whom it dials under another name. Answers are taken like events.
+ * Asks FreeSWITCH for facts that its events leave open: the tenant value of a caller's leg, which a dialplan sets long
+ * before an event shows it, and the names of users that it dials under another name. Answers are processed like events.
  */
 type Questions = {
-  /** Asks what an event leaves open. */
+  /** Asks for facts that an event leaves open. */
   ask(frame: EslFrame, answered: (frame: EslFrame) => void): void
-  /** Asks nothing any more. */
+  /** Stops asking. */
   stop(): void
 }
 
-/** A dialplan sets the customer within milliseconds, or after a look-up or an announcement. */
+/** A dialplan sets the tenant value within milliseconds, or after a database query or an announcement. */
 const DELAYS_MS = [0, 50, 150, 300, 500, 1_000, 1_500, 2_000, 2_000, 2_000] as const
-/** Legs whose customer is asked for at a time, and users whose names are. */
+/** The most legs and users that are asked for at a time. */
 const MAX_LEGS = 1_000
 const MAX_USERS = 50
-/** A name is asked for again after this, and so many are known at most. */
+/** When a name is asked for again, and the most known names. */
 const NAME_MS = 600_000
 const MAX_NAMES = 20_000
 
@@ -77,7 +77,7 @@ export function createQuestions(
 
   function followUser(event: EslEvent, answered: (frame: EslFrame) => void): void {
     if (event.name !== 'CHANNEL_CREATE' || event.get('Call-Direction') !== 'outbound') return
-    // A dialplan that names the party itself may name anything; a queue names nobody.
+    // If the dialplan names the party itself, the name may be anything.
     if (variableOf(event, 'origination_callee_id_name') === '' && !isNameless(event)) return
     const user = variableOf(event, 'presence_id')
     const nowMs = performance.now()

@@ -5,7 +5,7 @@ import { EslDecoder, type EslFrame } from './decoder.ts'
 /** Reads a recorded connection to a FreeSWITCH. */
 export const readRecordedEsl: ReadRecorded<EslFrame> = (translator) => {
   const decoder = new EslDecoder()
-  /** Channels, then calls: both together are what is up. */
+  /** Channels and calls: the two lists together are a snapshot. */
   let listed: EslFrame[] = []
   let frames = 0
 

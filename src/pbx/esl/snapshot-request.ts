@@ -7,9 +7,9 @@ import type { EslFrame } from './decoder.ts'
 import { requestTenants } from './tenant-request.ts'
 
 /**
- * Returns a function that requests the channels, which of them are bridged, and the clock of the FreeSWITCH, and puts
- * them into the inbox: the first snapshot before all that waits, each later one where its list of channels arrived.
- * It resolves with whether the lists were complete.
+ * Returns a function that requests the channels, the bridged pairs and the clock of a FreeSWITCH, and puts them into
+ * the inbox: the first snapshot before all waiting entries, each later one at the place of its list of channels.
+ * Resolves with whether the lists were complete.
  */
 export function createSnapshotRequest(
   commands: Commands,

@@ -13,7 +13,7 @@ type ListRequest = {
   readonly feed: StateFeed
 }
 
-/** Requests what phones, trunks, agents and queues are now, in the background. */
+/** Requests the present states of phones, trunks, agents and queues, in the background. */
 export async function requestStates({ commands, states, nowUs, feed }: ListRequest): Promise<void> {
   const ask = async (question: string): Promise<string | undefined> => {
     const answer = await commands.runJob(question)

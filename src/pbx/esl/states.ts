@@ -5,16 +5,19 @@ import { cleanText } from '../endpoints/sanitize.ts'
 import { userOf } from './address.ts'
 import { type EslEvent, variableOf } from './event.ts'
 
-/** Events and lists of a FreeSWITCH → signals of phones, trunks, agents and queues. Phones are `user@domain`. */
+/**
+ * Translates events and lists of a FreeSWITCH into signals of phones, trunks, agents and queues. Phones are
+ * `user@domain`.
+ */
 export type EslStates = {
-  /** Returns what an event shows; nothing if it is of another kind. */
+  /** Returns the signals of an event; none for other kinds. */
   signals(event: EslEvent, arrivedUs: number): StateSignal[]
-  /** Notes that lists are requested: what happens from now on is newer than they are. */
+  /** Notes that lists are requested: later events are newer than their rows. */
   beginLists(): void
   users(rows: readonly ListedRow[], atUs: number): StateSignal[]
   gateways(gateways: readonly Gateway[], atUs: number): StateSignal[]
   registrations(rows: readonly Registration[], atUs: number): StateSignal[]
-  /** Takes the legs that are up: what phones do follows from them. */
+  /** Takes the legs that are up, from which the states of phones' devices follow. */
   legs(rows: readonly ListedRow[], atUs: number): StateSignal[]
   agents(
     lists: { queues: readonly ListedRow[]; agents: readonly ListedRow[]; tiers: readonly ListedRow[] },
@@ -39,28 +42,28 @@ type Trunk = Pick<Extract<StateSignal, { kind: 'registration' }>, 'state' | 'rea
 type Leg = { readonly endpoint: string; readonly isUp: boolean }
 type KnownAgent = { status: string; state: string; endpoint: string; extension: string }
 
-/** Returns a translator that knows nothing yet. `gatewayNames`: what people call gateways, by their names. */
+/** Returns a translator without any facts. */
 export function createEslStates(gatewayNames: Readonly<Record<string, string>> = {}): EslStates {
   const entries = new Map<string, EndpointEntry>()
   const contacts = new Map<string, Set<string>>()
   const legs = new Map<string, Leg>()
   const legsOf = new Map<string, Set<string>>()
-  /** Phones that are called and do not ring yet, by their legs. */
+  /** Called phones that do not ring yet, by leg. */
   const dialled = new Map<string, string>()
   const trunks = new Map<string, Trunk>()
   const agents = new Map<string, KnownAgent>()
   const queuesOf = new Map<string, Set<string>>()
-  /** What events have changed since lists were requested: their rows are older. */
+  /** Subjects that events have changed since the lists were requested: their rows are older. */
   const touched = new Set<string>()
 
-  /** A phone that registers is known from then on, also where the directory cannot be listed. */
+  /** A phone that registers is known from then on, even if the directory cannot be listed. */
   function known(endpoint: string, atUs: number): StateSignal[] {
     if (entries.has(endpoint)) return []
     const entry = phoneEntry(endpoint, null, null)
     entries.set(endpoint, entry)
     return [{ kind: 'endpoint', entry, atUs }]
   }
-  /** Ringing and talking at once is talking. */
+  /** A phone that rings and talks at once is in use. */
   function deviceOf(endpoint: string): DeviceFact {
     const own = legsOf.get(endpoint)
     if (own === undefined) return 'idle'
@@ -138,7 +141,7 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
       case 'CHANNEL_CREATE': {
         const endpoint = phoneOfLeg(event)
         if (endpoint === '' || !entries.has(endpoint)) return []
-        // A phone that calls is in use from the start; one that is called rings once it says so.
+        // A calling phone is in use from the start; a called one rings when it says so.
         if (event.get('Call-Direction') === 'outbound') {
           dialled.set(id, endpoint)
           return []
@@ -197,7 +200,7 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
     const state = agentStateOf(agent, !endpoint.includes('@') || contacts.has(endpoint))
     return { kind: 'member', queue, member: name, endpoint, extension, state, reason: null, atUs }
   }
-  /** An agent whose phone has come or gone may be reached or not. */
+  /** Returns the signals of agents whose phone has become reachable or unreachable. */
   function agentsAt(endpoint: string, atUs: number): StateSignal[] {
     return [...agents]
       .filter(([, agent]) => agent.endpoint === endpoint)
@@ -224,7 +227,7 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
     gateways(gateways, atUs) {
       return gateways.flatMap(({ name, state, isUp, isPinged }) => {
         if (touched.has(`gateway ${name}`)) return trunk(name, trunks.get(name) ?? UNKNOWN, atUs)
-        // A failure is listed without its reason, and a new attempt is under way in between.
+        // The list has a failure without its reason, and a new attempt may be in progress.
         const last = trunks.get(name)
         const isFailing = /^(FAIL|TRYING|REGISTER|UNREGED|TIMEOUT)/.test(state)
         const failed = last?.state === 'rejected' || last?.state === 'unreachable' ? last : FAILING
@@ -291,7 +294,7 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
 const UNKNOWN: Trunk = { state: 'unknown', reason: null }
 const FAILING: Trunk = { state: 'unreachable', reason: null }
 
-/** Returns the state of a gateway, `undefined` while an attempt to register is under way. */
+/** Returns the state of a gateway, `undefined` during an attempt to register. */
 function trunkOf(state: string, status: string, phrase: string, isUp: boolean): Trunk | undefined {
   switch (state) {
     case 'REGED':
@@ -324,7 +327,7 @@ const phoneEntry = (endpoint: string, number: string | null, name: string | null
 const addressOf = (user: string, host: string): string =>
   user === '' || host === '' ? '' : `${user}@${host}`.toLowerCase()
 
-/** Returns the phone of a leg: that which logged in for it, or is called. */
+/** Returns the phone of a leg: the one that logged in for it, or is called. */
 function phoneOfLeg(event: EslEvent): string {
   const presence = event.get('Channel-Presence-ID')
   const user = variableOf(event, 'user_name')

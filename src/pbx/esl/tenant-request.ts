@@ -3,16 +3,18 @@ import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 import { type ListRow, listRows } from './list-rows.ts'
 
-/** Requests the values by which listed legs show their customers, where the list of channels does not have them. */
+/** Requests the tenant values of listed legs, if the list of channels lacks them. */
 
-/** Returns the variable that shows a customer, `null` if none does: that of a caller's leg has its domain. */
+/**
+ * Returns the variable that has the tenant value, `null` if none has: the domain is in a variable of the caller's leg.
+ */
 export const variableOfRule = ({ by, variable }: TenantRule): string | null =>
   by === 'domain' ? 'domain_name' : variable
 
-/** More than a FreeSWITCH has at a time: each costs a question. */
+/** More than a FreeSWITCH has at a time; each costs a command. */
 const MAX_ASKED = 5_000
 
-/** Returns a further list with the values of the legs in a list of channels, or `undefined` if none is needed. */
+/** Returns another list with the tenant values of the legs in a list of channels, or `undefined` if none is needed. */
 export async function requestTenants(
   commands: Commands,
   rule: TenantRule | undefined,
@@ -20,7 +22,7 @@ export async function requestTenants(
 ): Promise<EslFrame | undefined> {
   const variable = rule === undefined ? null : variableOfRule(rule)
   if (rule === undefined || variable === null || channels === undefined) return undefined
-  // A profile of trunks may give callers a presence: their number, at the carrier's address.
+  // A trunk profile may give callers a presence: their number at the carrier's address.
   const isShown = ({ direction, presence_id: presence = '' }: ListRow): boolean =>
     rule.by === 'domain' && presence.includes('@') && direction !== 'inbound'
   const ids = listRows(channels.body)

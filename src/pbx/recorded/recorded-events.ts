@@ -4,12 +4,12 @@ import type { Endpoints } from '../endpoints/endpoints.ts'
 
 /** The result of reading one recording. */
 export type FileRead = {
-  /** Events and answers that were read; the ones of no use to a call are passed over unread. */
+  /** The number of events and answers that were read; events without a meaning for calls are skipped. */
   readonly frames: number
   readonly passedOver: number
-  /** The places of frames that were ignored, since a caller may have written into them. */
+  /** The offsets of frames that were ignored because a caller may have written into them. */
   readonly tainted: readonly number[]
-  /** Why the recording cannot be read to its end. */
+  /** The reason why the recording cannot be read to its end. */
   readonly fault: string | undefined
 }
 
@@ -33,7 +33,7 @@ export type ReadOptions = {
 export type RecordedEvents = {
   read(bytes: Uint8Array, arrivedUs: number): Iterable<RecordedEvent>
   result(): FileRead
-  /** Names the run of the PBX, if the recording shows it. */
+  /** Returns the id of the PBX's run, if the recording shows it. */
   bootOf(recording: Buffer): string | null
 }
 

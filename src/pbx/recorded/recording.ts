@@ -1,19 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { PBX_FACTS, PBX_KINDS, type PbxKind } from '../../lib/pbx-kinds.ts'
 
-/** The bytes of one connection to a PBX, and when they came. */
+/** The bytes of one connection to a PBX, and the times of their arrival. */
 export type PbxRecording = {
   readonly kind: PbxKind
   readonly bytes: Buffer
-  /** When the byte before this offset came, in milliseconds of the recording. */
+  /** Returns the arrival time of the byte before this offset, in milliseconds of the recording. */
   readonly cameMs: (endOffset: number) => number
-  /** The place of each piece that arrived at once, and its time. */
+  /** The offset of each piece, and its time. */
   readonly pieces: readonly Piece[]
 }
 
 type Piece = { readonly offset: number; readonly atMs: number }
 
-/** Reads `FILE`, and `FILE`'s `.timing` (a line a chunk: byte offset first, milliseconds last) if there is one. */
+/** Reads `FILE`, and `FILE`'s `.timing` (a line per chunk: byte offset first, milliseconds last) if it exists. */
 export function readRecording(path: string): PbxRecording {
   const bytes = readFileSync(path)
   const kind = kindOfRecording(bytes.subarray(0, 64), path)
@@ -27,7 +27,7 @@ function kindOfRecording(head: Buffer, path: string): PbxKind {
   return shown ?? PBX_KINDS.find((kind) => path.endsWith(PBX_FACTS[kind].recording.suffix)) ?? 'asterisk'
 }
 
-/** Returns a recording from its bytes and the text of its `.timing`, which may be empty: then all arrived at once. */
+/** Returns a recording from its bytes and the text of its `.timing`; if that is empty, all bytes arrived at once. */
 export function recordingOf(kind: PbxRecording['kind'], bytes: Buffer, timing: string): PbxRecording {
   const pieces = readTiming(timing)
   return {
@@ -63,5 +63,5 @@ function readTiming(text: string): Piece[] {
     })
 }
 
-/** One event of a recording, as it was on the wire; `name` is the event's. */
+/** One event of a recording, byte for byte; `name` is the event's. */
 export type RecordedStep = { readonly bytes: Buffer; readonly atMs: number; readonly name: string }

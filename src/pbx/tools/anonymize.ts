@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * Hides numbers and names of people in a recording, so that it can be shown to others: the same one becomes the same
- * other, of the same length in bytes (so that offsets and Content-Length stay right). Numbers that end alike go on to
- * end alike, since PBXs add and strip prefixes. Extensions of up to 5 digits and what is no person stay.
+ * Replaces numbers and names of people in a recording, so that it can be shown to others. Equal ones get equal
+ * replacements, of the same length in bytes (so that offsets and Content-Length stay right). Numbers with the same end
+ * keep a common end, since PBXs add and strip prefixes. Extensions of up to 5 digits and names of other things stay.
  *
  * Numbers and names are learned from the headers that hold them, and then hidden wherever they stand (channel names,
  * dial strings, file names). Texts are one character a byte (latin1).
@@ -22,23 +22,23 @@ const NO_NAME_KEY = /(channel|profile|gateway|file|codec|application|endpoint|ho
 const NOBODY = /^(<unknown>|unknown|anonymous|restricted|asterisk|outbound(%20| )call)$/i
 
 /**
- * Digits that stand alone: not within an id (`1795213779.804`, a UUID), but right behind a percent-encoded character.
+ * Digits that stand alone: not within an id (`1795213779.804`, a UUID), but possibly after a percent-encoded character.
  */
 const BEFORE = '(?:(?<=%[0-9A-Fa-f]{2})|(?<![0-9A-Fa-f.]))'
 const AFTER = '(?![0-9A-Fa-f]|\\.[0-9]|-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-)'
 const NUMBER = new RegExp(`${BEFORE}[0-9]{6,15}${AFTER}`, 'g')
-/** A number as people write it: `+1 (555) 123-0001`. Dots are left out: addresses and ids have them. */
+/** A number as people write it: `+1 (555) 123-0001`. Without dots, which addresses and ids have. */
 const WRITTEN_NUMBER = /(?<![\w.%-])\+?\(?\d[\d ()-]{5,}\d(?![\w.]|-\w)/g
 const DATE = /^\d{4}-\d\d-\d\d/
 const EMAIL = /[\w.+-]*[a-z][\w.+-]*(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}/gi
-/** These have addresses of SIP, which look the same. */
+/** Keys of SIP addresses, which look like e-mail addresses. */
 const NO_EMAIL_KEY = /(uri|url|contact|aor|channel|channel-name|presence|presence_id|realm|domain|host|address|via)$/i
-/** `PJSIP/101`, where a queue's member has no name. */
+/** `PJSIP/101`, the value for a queue member without a name. */
 const INTERFACE = /^\w+\/\S+$/
-/** Seconds since 1970, in this time: no telephone number begins like that and is as long. */
+/** Seconds since 1970, in our era: telephone numbers of this length do not begin like this. */
 const isTime = (digits: string): boolean => /^1[6-9]\d{8}(\d{3}|\d{6})?$/.test(digits)
 
-/** Returns an anonymizer; with the same key it maps to the same numbers and names. */
+/** Returns an anonymizer; the same key always gives the same numbers and names. */
 export function createAnonymizer(key: string): Anonymizer {
   const learned = new Map<string, { readonly masked: string; readonly pattern: RegExp }>()
   const learn = (raw: string, masked: string, pattern: string): void => {
@@ -62,7 +62,7 @@ export function createAnonymizer(key: string): Anonymizer {
       )
     }
   }
-  /** Learns a name with the form that it has in a URL, or without that form. */
+  /** Learns a name in plain form, and in URL form if it has one. */
   const learnName = (value: string): void => {
     const masked = maskName(key, value)
     learn(value, masked, RegExp.escape(value))
@@ -95,12 +95,12 @@ export function createAnonymizer(key: string): Anonymizer {
 
 const byteOf = (key: string, text: string): number => createHmac('sha256', key).update(text).digest()[0] ?? 0
 
-/** Shifts each digit by the digits behind it. */
+/** Shifts each digit by an amount that depends on the digits after it. */
 function maskNumber(key: string, digits: string): string {
   return [...digits].map((digit, at) => (Number(digit) + byteOf(key, digits.slice(at + 1))) % 10).join('')
 }
 
-/** Letters become letters; of what is not ASCII, raw or percent-encoded, each character one of as many bytes. */
+/** Letters become letters; each non-ASCII character, raw or percent-encoded, becomes one with as many bytes. */
 function maskName(key: string, name: string): string {
   let at = 0
   const letter = (first: number, count: number): string =>
@@ -114,7 +114,7 @@ function maskName(key: string, name: string): string {
   })
 }
 
-/** Both take and return one character a byte. */
+/** Both take and return texts of one character per byte. */
 const percentDecoded = (text: string): string =>
   text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 const percentEncoded = (text: string): string => text.replace(/[^\w.~-]/g, (one) => percent(Buffer.from(one, 'latin1')))
@@ -131,6 +131,6 @@ function sameWidth(bytes: Buffer, letter: (first: number, count: number) => stri
     return first === undefined ? character : letter(first, 16)
   })
   const result = Buffer.from(masked.join(''))
-  // Invalid UTF-8 has no characters to keep.
+  // Invalid UTF-8 has no characters whose lengths could be kept.
   return result.length === bytes.length ? result : Buffer.alloc(bytes.length, 0x3f)
 }

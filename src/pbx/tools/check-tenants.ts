@@ -3,15 +3,15 @@ import { addAccountCommand } from '../connection/call-owners.ts'
 import type { Finding } from '../connection/finding.ts'
 import { kindOfContext } from '../endpoints/endpoint-classifier.ts'
 
-/** The check of a PBX that serves several customers: the values that it shows, and those that name no account. */
+/** Checks a PBX that serves several customers: its tenant values, and values that name no account. */
 
-/** Returns the spelling of the account with this name in any case, or `undefined`. */
+/** Returns the exact name of the account with this name in any case, or `undefined`. */
 export type AccountOf = (name: string) => string | undefined
 
-/** So many are named one by one. */
+/** The most values that are named one by one. */
 const MAX_NAMED = 50
 
-/** Returns what the values mean that a PBX shows. Without `accountOf` it is not known which accounts there are. */
+/** Returns findings on the tenant values that a PBX shows. Without `accountOf` the accounts are unknown. */
 export function judgeTenants(rule: TenantRule, values: ReadonlySet<string>, accountOf?: AccountOf): Finding[] {
   const setting = `tenants=${rule.by}${rule.variable === null ? '' : `:${rule.variable}`}`
   if (values.size === 0)
@@ -24,21 +24,20 @@ export function judgeTenants(rule: TenantRule, values: ReadonlySet<string>, acco
     (value) => accountOf(value) === undefined && !(isContext && kindOfContext(value) === 'trunk'),
   )
   if (without.length === 0) return [...findings, { level: 'ok', text: 'each customer has an account' }]
-  // A context need not be a customer's: that of a trunk is not.
+  // A context need not belong to a customer; a trunk's does not.
   const level = isContext ? 'advice' : 'missing'
-  const why = isContext ? '; if this is the context of a customer' : ', so nobody gets the events of its calls'
+  const why = isContext ? '; if this is the context of a customer' : ', so the events of its calls are not sent'
   for (const value of without.slice(0, MAX_NAMED))
     findings.push({ level, text: `there is no account ${value}${why}: ${addAccountCommand(value)}` })
   if (without.length > MAX_NAMED)
     findings.push({
       level,
-      text: `there is no account of ${without.length - MAX_NAMED} more names: ${listOf(without.slice(MAX_NAMED))}`,
+      text: `there is no account for ${without.length - MAX_NAMED} more names: ${listOf(without.slice(MAX_NAMED))}`,
     })
   return findings
 }
 
-const NO_STORE =
-  'it is not known here which of them have an account: add the store of the service, with --data or --database-url'
+const NO_STORE = 'without the store of the service their accounts are unknown here: add --data or --database-url'
 
 function listOf(names: readonly string[]): string {
   const more = names.length - MAX_NAMED

@@ -8,14 +8,14 @@ import { type AccountOf, judgeTenants } from './check-tenants.ts'
 type CheckOptions = {
   readonly recordingPath?: string | undefined
   readonly accountOf?: AccountOf | undefined
-  /** Nothing but these places of recordings is read; without it that of the URL, whatever it is. */
+  /** Only these places of recordings are read; absent: any place in the URL. */
   readonly allowed?: AllowedPlaces | undefined
 }
 
 /**
- * Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. If the
- * URL gives the place of recordings it reads one: that at `recordingPath`, or the newest. With `accountOf` it returns
- * which customers of the PBX have no account.
+ * Connects, logs in, watches events for `listenMs` (0: not at all), and returns findings. If the URL has the place of
+ * recordings, one is read: the file at `recordingPath`, or the newest. With `accountOf` it also finds customers of the
+ * PBX without an account.
  */
 export async function checkPbx(
   source: PbxSource,

@@ -10,21 +10,21 @@ import { KINDS } from '../kinds.ts'
 import type { FileRead } from '../recorded/recorded-events.ts'
 import type { PbxRecording } from '../recorded/recording.ts'
 
-/** A raw event of a recording: where it is, and which. */
+/** A raw event of a recording, and its place. */
 type Cause = {
   /** The index of the recording. */
   readonly file: number
   readonly offset: number
-  /** Counted from 1. */
+  /** The line, counted from 1. */
   readonly line: number
   readonly name: string
   readonly channel: string
-  /** When it came, in milliseconds of the recordings. */
+  /** The time of its arrival, in milliseconds of the recordings. */
   readonly atMs: number
 }
 
 /**
- * A call event, the time at which it was emitted, and the raw event that caused it: the current one, or the last of
+ * A call event, the time at which it was emitted, and the raw event that caused it: the present one, or the last one of
  * its call if it was delayed.
  */
 export type Explained = {
@@ -38,11 +38,11 @@ export type Explained = {
 export type Explanation = {
   readonly explained: readonly Explained[]
   readonly files: readonly FileRead[]
-  /** With tenants: how many calls began that show no customer, whose events are left out; `null` without. */
+  /** With tenants: the number of calls that show no customer, whose events are left out; `null` without. */
   readonly withoutTenant: number | null
-  /** Calls that are up where the last recording ends. */
+  /** The number of calls that are still live at the end of the last recording. */
   readonly open: number
-  /** How the endpoints were classified in the end, and why. */
+  /** The classification of the endpoints at the end, with reasons. */
   readonly endpoints: readonly KnownEndpoint[]
 }
 
@@ -51,19 +51,18 @@ type ExplainOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
   readonly variables: readonly string[]
-  /** The fact that names the customer of a call: each gets an account of that name. */
+  /** The fact that is the tenant value of a call: each value gets an account with its name. */
   readonly tenants?: TenantRule | undefined
 }
 
-/** Time for timers to end when the recording is over: a recording's file is complete, then `call_saved`. */
+/** Time for timers after the end of the recording: a recording's file is complete, then `call_saved`. */
 const REST_US = 10 * SECOND
-/** A tracker that asks for tick after tick without end is a fault of its own. */
+/** Guards against a faulty tracker that requests ticks without end. */
 const MAX_TICKS = 100_000
 
 /**
- * Plays recordings through decoder, translator and tracker, without a network: each further one is the next
- * connection to the same PBX, which comes as soon as the one before is lost. Times count from the beginning of the
- * first. Pure.
+ * Plays recordings through decoder, translator and tracker, without a network. Each further recording is the next
+ * connection to the same PBX, right after the last one is lost. Times count from the beginning of the first. Pure.
  */
 export function explain(recordings: readonly PbxRecording[], options: ExplainOptions): Explanation {
   let ids = 0
@@ -81,7 +80,7 @@ export function explain(recordings: readonly PbxRecording[], options: ExplainOpt
     wakeAtUs = tracked.tickAtUs
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause
-      // A signal that the translator kept back has its own, earlier time: its event comes with what released it.
+      // A signal that the translator delayed has an earlier time: its event belongs to the raw event that released it.
       const atMs = Math.max(tracker.nowUs / MILLISECOND, of.atMs)
       explained.push({ event, atMs, cause: of, reason: reasonFor(tracker, event) })
     }
@@ -98,7 +97,8 @@ export function explain(recordings: readonly PbxRecording[], options: ExplainOpt
     const lines = newLineCount(recording.bytes)
     const beganUs = lastUs
     cause = { file, offset: 0, line: 1, name: 'connected', channel: '', atMs: lastUs / MILLISECOND }
-    // As if for the first time: what the list lacks is closed at once, since a recording need not hold the second list.
+    // Like a first connection: calls that the list lacks are closed at once, since a recording need not have the second
+    // list.
     feed({ kind: 'connected', first: true, boot: reader.bootOf(recording.bytes), atUs: lastUs, arrivedUs: lastUs })
     for (const piece of piecesOf(recording)) {
       lastUs = Math.max(lastUs, beganUs + Math.round(piece.atMs * MILLISECOND))
@@ -118,7 +118,7 @@ export function explain(recordings: readonly PbxRecording[], options: ExplainOpt
   return { explained, files, withoutTenant, open: tracker.calls.size, endpoints: endpoints.list() }
 }
 
-/** Returns a tracker for which there is an account of every name that a channel shows. */
+/** Returns a tracker with an account for every tenant value. */
 function trackerOf({ pbx, tenants }: ExplainOptions, newId: () => string) {
   if (tenants === undefined) return newTracker(pbx, 'default', newId)
   return { ...newTracker(pbx, null, newId), tenants: anyTenants(tenants) }
@@ -129,7 +129,7 @@ function piecesOf({ bytes, pieces }: PbxRecording): { bytes: Buffer; atMs: numbe
   return pieces.map(({ offset, atMs }, index) => ({ bytes: bytes.subarray(offset, pieces[index + 1]?.offset), atMs }))
 }
 
-/** Counts lines up to offsets that only grow. */
+/** Counts the lines up to ascending offsets. */
 function newLineCount(bytes: Buffer): { at(offset: number): number } {
   let line = 1
   let from = 0

@@ -11,19 +11,19 @@ import { createAnonymizer } from './anonymize.ts'
 
 type Recorder = {
   /**
-   * Resolves with the reason when the PBX went away or refused us, or the files cannot be written; with `undefined`
-   * when it was stopped.
+   * Resolves with the reason when the PBX closed the connection or refused it, or the files cannot be written; with
+   * `undefined` after `stop`.
    */
   readonly ended: Promise<string | undefined>
-  /** Returns how many bytes were recorded. */
+  /** Returns the number of recorded bytes. */
   bytes(): number
   stop(): void
 }
 
 /**
- * Records the bytes that a PBX sends in `path`, and when they arrived in `path`.timing: a line `byte-offset
- * milliseconds` for each piece. If nothing arrives there are no files.
- * @throws Fault when a file exists already or cannot be made: then nothing was connected.
+ * Records the bytes of a PBX in `path`, and their times in `path`.timing: a line `byte-offset milliseconds` for each
+ * piece. If nothing arrives there are no files. @throws Fault before connecting, when a file exists already or cannot
+ * be created.
  */
 export function recordConnection(source: PbxSource, path: string, { isAnonymized = false } = {}): Recorder {
   const ending = Promise.withResolvers<string | undefined>()
@@ -62,7 +62,7 @@ type Sink = {
 }
 
 /**
- * Logs in, requests the lists that belong to a recording, and hands on all that the PBX sends, until the connection
+ * Logs in, requests the lists that a recording needs, and passes on everything that the PBX sends, until the connection
  * is over.
  */
 async function converse(socket: PbxSocket, talk: Talk, { write, cutAt, lost }: Sink): Promise<void> {
@@ -117,7 +117,7 @@ function createOutput(path: string, failed: (reason: string) => void): Output {
   }
 }
 
-/** Makes a new file: a recording is not overwritten, since it may be the only one of an incident. */
+/** Creates a file. A recording is never overwritten, since it may be the only one of an incident. */
 function createFile(path: string) {
   try {
     return createWriteStream(path, { fd: openSync(path, 'wx', 0o600) })
@@ -128,7 +128,7 @@ function createFile(path: string) {
   }
 }
 
-/** Makes both files of a recording, or none. */
+/** Creates both files of a recording, or none. */
 function createFiles(path: string) {
   const file = createFile(path)
   try {
@@ -140,7 +140,7 @@ function createFiles(path: string) {
   }
 }
 
-/** Cuts the stream where frames end: a number that lies across two chunks could not be found. */
+/** Cuts the stream at the ends of frames: a number that is split between two chunks could not be found. */
 type Pieces = { add(chunk: Uint8Array): void; cutAt(offset: number): void }
 
 function createPieces(handle: (text: string) => void): Pieces {

@@ -2,7 +2,7 @@ import { summaryOf } from '../endpoints/endpoint-summary.ts'
 import type { PbxService } from './pbx-service.ts'
 import type { Watch } from './watch.ts'
 
-/** Returns a function that gives the PBXs of an account with their state and endpoints, as the page shows them. */
+/** Returns a function that lists the PBXs of an account with their state and endpoints, for the page. */
 export const pbxStatusOf =
   (watch: Pick<Watch, 'endpoints'>, { listOf }: Pick<PbxService, 'listOf'>) =>
   async (accountId: number) => {

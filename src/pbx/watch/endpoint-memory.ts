@@ -7,16 +7,16 @@ import type { PbxRun } from '../connection/protocol.ts'
 import { SETTING } from '../endpoints/endpoint-summary.ts'
 import { createEndpoints, type Endpoints, type KnownEndpoint, type SavedEndpoints } from '../endpoints/endpoints.ts'
 
-/** The knowledge about a PBX that outlives a process: its endpoints, its last run, and the accounts that had calls. */
+/** The facts about a PBX that outlive a process: its endpoints, its last run, and the accounts that had calls. */
 export type EndpointMemory = {
   readonly endpoints: Endpoints
   lastRun(): PbxRun | null
   setRun(run: PbxRun): void
-  /** Returns the accounts of which calls were noted. */
+  /** Returns the accounts that had calls. */
   accountsWithCalls(): readonly number[]
   /** Notes that accounts have calls on the PBX. */
   noteCalls(accountIds: Iterable<number>): void
-  /** Stores what has changed since it was stored last. */
+  /** Stores the changes since the last time. */
   stop(): Promise<void>
 }
 
@@ -27,12 +27,12 @@ type Saved = {
   readonly accounts?: readonly number[]
 }
 
-/** A change is saved so soon, for other nodes to show. */
+/** How soon a change is stored, for other nodes to read. */
 const CHECK_MS = 500
-/** Between two that are saved: calls show something new for a while, and then hardly ever. */
+/** The least time between two writes: at first calls show many new facts, later hardly any. */
 const SAVE_EVERY_MS = 5_000
 
-/** Reads the memory of a PBX and saves it from then on. A memory that cannot be read starts empty. */
+/** Reads the memory of a PBX and stores its changes from then on. A memory that cannot be read starts empty. */
 export async function startEndpointMemory(
   { calls: store, ownership }: { readonly calls: CallStore; readonly ownership: Ownership },
   source: PbxSource,
@@ -57,9 +57,9 @@ export async function startEndpointMemory(
       await store.pbxMemorySet(pbx, JSON.stringify(memory), ownership.fenceOf(pbxLease(pbx)))
       saved = now
     } catch (error) {
-      // The next owner learns it again.
+      // The next owner learns the facts again.
       if (error instanceof LeaseLost) return
-      log.warn({ pbx, err: error }, 'cannot store the endpoints of the PBX, will retry')
+      log.warn({ pbx, err: error }, 'cannot store the endpoints of the PBX; will retry')
     }
   }
   const timer = setInterval(() => {
@@ -87,7 +87,7 @@ export async function startEndpointMemory(
   }
 }
 
-/** Creates a reader of the endpoints of PBXs that other nodes watch, as those nodes saved them last. */
+/** Creates a reader of the endpoints of PBXs that other nodes watch, as those nodes stored them. */
 export function createSavedEndpointsReader({ calls, log }: { calls: Pick<CallStore, 'pbxMemoryGet'>; log: Log }) {
   const known = new WeakMap<PbxSource, { readonly json: string | undefined; readonly endpoints: Endpoints }>()
   /** @throws Fault `unavailable`. */
@@ -101,7 +101,7 @@ export function createSavedEndpointsReader({ calls, log }: { calls: Pick<CallSto
   }
 }
 
-/** Logs each endpoint once that nothing classifies: its operator has to. */
+/** Logs once each endpoint without evidence for its kind: the operator has to classify it. */
 function createUndecidedReport(pbx: string, endpoints: Endpoints, log: Log): () => void {
   const reported = new Set<string>()
   return () => {
@@ -110,7 +110,7 @@ function createUndecidedReport(pbx: string, endpoints: Endpoints, log: Log): () 
       reported.add(endpoint)
       log.warn(
         { pbx, endpoint },
-        `nothing shows whether this endpoint is a phone or a trunk, so its calls are treated as calls from outside: ${SETTING}`,
+        `there is no evidence whether this endpoint is a phone or a trunk, so its calls are treated as calls from outside: ${SETTING}`,
       )
     }
   }
@@ -121,7 +121,7 @@ function readSaved(json: string | undefined, source: PbxSource, log: Log): Saved
   try {
     const saved: Saved = JSON.parse(json)
     if (typeof saved.endpoints.seen !== 'object' || saved.endpoints.seen === null)
-      throw new Error('it holds no endpoints')
+      throw new Error('it has no endpoints')
     return saved
   } catch (error) {
     log.warn({ pbx: source.name, err: error }, 'cannot read the stored endpoints of the PBX: starting without them')

@@ -15,10 +15,10 @@ type ElsewhereOptions = {
   readonly pbxs: () => readonly PbxSource[]
 }
 
-/** How old the calls may be that are shown of PBXs that other nodes watch. */
+/** The greatest age of displayed calls of PBXs that other nodes watch. */
 const FRESH_MS = 500
 
-/** Creates the view of live calls of PBXs that other nodes watch, as those nodes store them. */
+/** Creates the view of live calls on PBXs that other nodes watch, as those nodes stored them. */
 export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOptions) {
   let ofPbxs: readonly ((accountId: number) => Iterable<LiveCall>)[] = []
   let readMs = Number.NEGATIVE_INFINITY
@@ -42,7 +42,7 @@ export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOp
   }
 
   return {
-    /** Reads them, unless that was done just now. @throws Fault `unavailable`. */
+    /** Reads the calls, unless they were read just now. @throws Fault `unavailable`. */
     async refresh(): Promise<void> {
       if (pbxs().length === 0) {
         ofPbxs = []
@@ -54,7 +54,7 @@ export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOp
       })
       await reading
     },
-    /** Returns those of an account, as they were read last. */
+    /** Yields the calls of an account, as of the last read. */
     *liveCalls(accountId: number): Generator<LiveCall> {
       for (const liveCallsOf of ofPbxs) yield* liveCallsOf(accountId)
     },

@@ -3,29 +3,29 @@ import { t } from 'elysia'
 import { ACCOUNT_NAME } from '../../lib/api-schema.ts'
 import { PBX_KINDS, PROTOCOL_NAMES } from '../../lib/pbx-kinds.ts'
 
-/** `refused`: it answers, and does not let us in (password, access list). */
+/** `refused`: it answers, but refuses the login (password, access list). */
 export const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
 
 const closed = { additionalProperties: false } as const
 const MAX_URL_CHARACTERS = 8_192
 
-/** A PBX as users see it; the last three fields are for administrators. */
+/** A PBX as users see it; only administrators see the last three fields. */
 export const PbxInfo = t.Object({
   name: t.String({ description: 'its name in events and metrics' }),
   kind: t.UnionEnum(PBX_KINDS, { default: undefined, description: 'the software' }),
   address: t.String({ description: 'host and port' }),
   state: t.UnionEnum(PBX_STATES, {
     default: undefined,
-    description: '`refused`: it answers, and does not let us in; it is tried again in a minute or two',
+    description: '`refused`: it answers, but refuses the login; the next attempt is in a minute or two',
   }),
-  since: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'when it came into this state' }),
+  since: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'when it entered this state' }),
   error: t.Union([t.String(), t.Null()], { description: 'why it is not connected' }),
   events_per_second: t.Number({ description: 'over the last 5 seconds' }),
-  calls: Type.Integer({ minimum: 0, description: 'how many calls are up: your own; for administrators all' }),
+  calls: Type.Integer({ minimum: 0, description: 'the number of live calls: your own; for administrators all' }),
   source: t.Optional(
     t.UnionEnum(['settings', 'store'], {
       default: undefined,
-      description: '`settings`: it is one of `--pbx`, and can only be changed there. Only for administrators',
+      description: '`settings`: it comes from `--pbx`, and can only be changed there. Only for administrators',
     }),
   ),
   account: t.Optional(
@@ -50,7 +50,7 @@ export const PbxRequest = t.Object(
       minLength: 1,
       maxLength: MAX_URL_CHARACTERS,
       description:
-        '`ami://user:secret@host:5038`, `amis://…` or `esl://:password@host:8021`, with the parameters of README; `***` in place of a ' +
+        '`ami://user:secret@host:5038`, `amis://…` or `esl://:password@host:8021`, with the parameters of the guide; `***` in place of a ' +
         'secret keeps the stored one, for the same protocol, host and port',
     }),
   },
@@ -61,9 +61,9 @@ export const PbxRequest = t.Object(
 export const PbxFinding = t.Object({
   level: t.UnionEnum(['ok', 'missing', 'advice'], {
     default: undefined,
-    description: '`missing`: without it events are wrong or absent. `advice`: it could be better, or safer',
+    description: '`missing`: without it events are wrong or missing. `advice`: an improvement, or more security',
   }),
-  text: t.String({ description: 'what was found, with what to do' }),
+  text: t.String({ description: 'the finding, and what to do' }),
   line: t.Optional(t.String({ description: 'the line to write into the configuration of the PBX' })),
 })
 export type PbxFinding = typeof PbxFinding.static

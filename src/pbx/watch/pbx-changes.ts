@@ -8,32 +8,32 @@ import { restoreSecrets } from './pbx-secrets.ts'
 type Dependencies = {
   readonly store: Pick<Store, 'pbxs' | 'accounts'>
   readonly canRead: (path: string) => boolean
-  /** The places of recordings that PBXs of the API may have; without it none. */
+  /** The places of recordings that PBXs set over the API may have; absent: none. */
   readonly allowed?: Pick<AllowedPlaces, 'refusalOf'>
 }
 
-/** A PBX to store. Without a name it is that of the URL. */
+/** A PBX to store. Without a name, the URL's name applies. */
 type PbxToSet = {
   readonly name?: string | undefined
   readonly url: string
-  /** `api` is refused where its recordings are at a place that is not allowed, unless they were there before. */
+  /** With `api`, a place of recordings must be allowed, unless the PBX had it before. */
   readonly origin: PbxOrigin
-  /** Whether one with this name may exist already. */
+  /** Whether a PBX with this name may already exist. */
   readonly mayReplace: boolean
 }
 
 type PbxChanges = {
   /**
-   * Adds a PBX, or replaces the one of its name: a `***` in the URL keeps the secret. The calls of another PBX (its
-   * protocol, host or port differ) are ended.
-   * @throws Fault `invalid` with the errors of `/url`; `conflict` if it is one of the settings, or may not be replaced.
+   * Adds a PBX, or replaces the PBX with its name: a `***` in the URL keeps the secret. Calls of another PBX (with
+   * another protocol, host or port) are ended. @throws Fault `invalid` with the errors of `/url`; `conflict` if the
+   * settings have the PBX, or it may not be replaced.
    */
   set(pbx: PbxToSet): Promise<{ readonly name: string; readonly isNew: boolean }>
-  /** Removes a PBX; its calls are ended. @throws Fault `not_found`; `conflict` if it is one of the settings. */
+  /** Removes a PBX; its calls are ended. @throws Fault `not_found`; `conflict` if the settings have it. */
   remove(name: string): Promise<void>
   /**
-   * Returns the PBX of a URL that came over the API to be checked: a `***` in it is the secret of the stored PBX of its
-   * name. `isAllowed`: the operator named the place of its recordings. @throws as `set`.
+   * Returns the PBX of a URL that is to be checked over the API: a `***` in it stands for the secret of the stored PBX
+   * with its name. `isAllowed`: the operator configured the place of its recordings. @throws as `set`.
    */
   parse(url: string): Promise<{ readonly source: PbxSource; readonly isAllowed: boolean }>
 }
@@ -48,7 +48,7 @@ export function createPbxChanges({ store, canRead, allowed }: Dependencies): Pbx
   const find = async (name: string): Promise<PbxRecord | undefined> =>
     (await pbxs.pbxList()).find((one) => one.name === name)
 
-  /** Returns the complete URL with what it means. @throws Fault `invalid`. */
+  /** Returns the complete URL, parsed. @throws Fault `invalid`. */
   async function complete(
     url: string,
     name: string | undefined,
@@ -65,17 +65,17 @@ export function createPbxChanges({ store, canRead, allowed }: Dependencies): Pbx
     return { url: restored.url, source, before }
   }
 
-  /** Returns how to name an account that exists in another case, else how to create it. */
+  /** Returns advice for an unknown account: use the existing spelling, or create it. */
   async function accountAdvice(name: string): Promise<string> {
     const known = (await accounts.accountList()).find((one) => one.name.toLowerCase() === name.toLowerCase())
     return known === undefined
       ? `create it with hookswitch user add --account ${name} --email … --name …`
-      : `it is spelt ${known.name}`
+      : `the name is ${known.name}`
   }
 
   /**
-   * Returns the origin of a PBX that is set over the API: the operator's own, while its recordings stay where the
-   * operator has put them. @throws Fault `invalid` when they are at another place that is not allowed.
+   * Returns the origin of a PBX that is set over the API: the operator's own as long as its recordings stay at the
+   * operator's place. @throws Fault `invalid` when they are at another place that is not allowed.
    */
   async function originOverApi(source: PbxSource, before: PbxRecord | undefined): Promise<PbxOrigin> {
     if (before !== undefined && before.origin !== 'api' && hasSamePlace(before, source)) return 'store'
@@ -124,7 +124,7 @@ export function createPbxChanges({ store, canRead, allowed }: Dependencies): Pbx
   }
 }
 
-/** Returns whether a stored PBX reads its recordings at the same place, with the same part of it left out. */
+/** Returns whether a stored PBX reads its recordings from the same place and the same part of the path. */
 function hasSamePlace({ url }: Pick<PbxRecord, 'url'>, { recordings }: PbxSource): boolean {
   const parsed = url === null ? undefined : parsePbxUrl(url)
   if (parsed === undefined || 'wrong' in parsed || recordings === undefined) return false
@@ -132,7 +132,7 @@ function hasSamePlace({ url }: Pick<PbxRecord, 'url'>, { recordings }: PbxSource
   return location === recordings.location && root === recordings.root
 }
 
-/** Returns the change that removes a PBX. The place of its recordings is kept for as long as they are read. */
+/** Returns the change that removes a PBX. The place of its recordings stays while they can still be read. */
 export const removalOf = ({ name, origin, version, url }: Omit<PbxRecord, 'endsCalls' | 'recordings'>) => ({
   name,
   url: null,
@@ -149,10 +149,7 @@ function recordingsIn(url: string | null): string | null {
   return JSON.stringify(parsed.pbx.recordings)
 }
 
-/**
- * Throws Fault `conflict` for a PBX of the settings. In a cluster one may be left over from settings that no node has
- * any more: that one may be changed.
- */
+/** @throws Fault `conflict` for a PBX of the settings, unless the settings of no node have it any longer. */
 async function requireChangeable(pbxs: Store['pbxs'], { name, origin }: PbxRecord): Promise<void> {
   if (origin !== 'settings') return
   const named = await pbxs.pbxListInSettings()
@@ -178,13 +175,11 @@ function parsedOrRefused(url: string, name: string | undefined): PbxSource {
 
 const isNamed = (url: string): boolean => /[?&]name=[^&]/.test(url)
 
-/** Makes a Fault about the URL, whose message is for people, too. */
+/** Returns a Fault about the URL; its message is for people. */
 const refused = (wrong: string): Fault =>
   new Fault('invalid', `The PBX URL ${wrong}.`, { errors: [{ path: '/url', message: wrong }] })
 
-/**
- * Returns whether a stored PBX has the same address, and so the same calls. With and without TLS it is the same PBX.
- */
+/** Returns whether a stored PBX has the same address, and so the same calls. TLS makes no difference. */
 export function isSameAddress({ url }: Pick<PbxRecord, 'url'>, source: PbxSource): boolean {
   const parsed = url === null ? undefined : parsePbxUrl(url)
   if (parsed === undefined || 'wrong' in parsed) return false

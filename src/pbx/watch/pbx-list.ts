@@ -6,10 +6,10 @@ import type { RecordingsPlace } from '../../recordings/recording-files.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
 
-/** A PBX of the store, as this process knows it. The object is another one when anything of it has changed. */
+/** A PBX of the store, as this process knows it. A changed PBX is a new object. */
 export type PbxEntry = {
   readonly record: PbxRecord
-  /** `undefined`: it was removed, or cannot be used on this machine. */
+  /** `undefined` if it was removed, or cannot be used on this machine. */
   readonly source: PbxSource | undefined
   /** Why it cannot be used on this machine. */
   readonly problem: string | null
@@ -20,18 +20,18 @@ export type PbxEntry = {
 /** The PBXs of the store. */
 export type PbxList = {
   entries(): readonly PbxEntry[]
-  /** Returns those that can be watched. */
+  /** Returns the PBXs that can be watched. */
   sources(): readonly PbxSource[]
-  /** Returns where the recordings of each are, also of removed ones that recordings still depend on. */
+  /** Returns where the recordings of each PBX are, including removed PBXs with recordings. */
   places(): readonly RecordingsPlace[]
-  /** Returns where the recordings of the PBXs of the settings are. */
+  /** Returns where the recordings of the settings' PBXs are. */
   placesOfSettings(): readonly RecordingsSource[]
   readonly accounts: AccountDirectory
-  /** Reads the store. Listeners are called before it resolves, if anything has changed. @throws Fault `unavailable`. */
+  /** Reads the store. If anything has changed, listeners are called before it resolves. @throws Fault `unavailable`. */
   reload(): Promise<void>
-  /** Does the same in the background, as often as it takes. */
+  /** Does the same in the background, and retries until it succeeds. */
   update(): void
-  /** Deletes removed PBXs that no recording depends on any more. @throws Fault `unavailable`. */
+  /** Deletes removed PBXs without remaining recordings. @throws Fault `unavailable`. */
   deleteRemoved(): Promise<void>
   onChange(listener: () => void): void
   stop(): Promise<void>
@@ -77,7 +77,7 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
   }
 
   function reload(): Promise<void> {
-    // One after the other, so that an earlier answer never replaces a later one.
+    // One read after the other, so that an earlier answer never replaces a later one.
     reading = reading.catch(() => undefined).then(read)
     return reading
   }
@@ -85,7 +85,7 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
   function update(): void {
     clearTimeout(retry)
     reload().catch((error) => {
-      log.warn({ err: error }, 'cannot read which PBXs there are: will retry')
+      log.warn({ err: error }, 'cannot read the list of PBXs; will retry')
       if (!stopped) retry = setTimeout(update, RETRY_MS)
     })
   }
@@ -121,7 +121,7 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
 
 type Machine = { readonly accounts: AccountDirectory; readonly canRead: (path: string) => boolean }
 
-/** Returns what a URL means on this machine, or why it cannot be used. */
+/** Returns the PBX of a URL on this machine, or the reason why it cannot be used. */
 function sourceOf(name: string, url: string, { accounts, canRead }: Machine): Pick<PbxEntry, 'source' | 'problem'> {
   const parsed = parsePbxUrl(url)
   if ('wrong' in parsed) return { source: undefined, problem: parsed.wrong }

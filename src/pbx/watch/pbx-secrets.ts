@@ -1,9 +1,9 @@
 import { parsePbxUrl } from '../../lib/pbx-url.ts'
 
-/** Replaces a secret in the URL of a PBX that is shown. */
+/** Replaces each secret in a displayed URL of a PBX. */
 const HIDDEN = '***'
 
-/** The parts of a PBX URL, as they are written. */
+/** The parts of a PBX URL, as written. */
 type Parts = {
   readonly scheme: string
   readonly user: string
@@ -11,7 +11,7 @@ type Parts = {
   readonly password: string | undefined
   readonly host: string
   readonly path: string
-  /** The parameters as they are written: `name=office`. */
+  /** The parameters as written: `name=office`. */
   readonly pairs: readonly string[]
 }
 
@@ -27,22 +27,22 @@ export function maskPbxUrl(url: string): string {
 }
 
 /**
- * Puts the secrets of the stored URL in place of each `***`. Returns the complete URL, or what is wrong. A secret is
- * only kept for the protocol, host and port that it was given for: so it cannot be sent to another program, nor in
- * clear where it was given for TLS.
+ * Replaces each `***` by the secret in the stored URL. Returns the complete URL, or the reason why it is wrong. A
+ * secret is only kept for the protocol, host and port that it was given for, so that it is never sent to another
+ * program, nor unencrypted if it was given for TLS.
  */
 export function restoreSecrets(url: string, stored: string | undefined): { url: string } | { wrong: string } {
   const parts = partsOf(url)
-  // It is refused by those who parse it.
+  // The parser of PBX URLs will refuse it.
   if (parts === undefined) return { url }
   const before = stored === undefined ? undefined : partsOf(stored)
-  // Of a parameter that is given twice one could be checked and the other used.
+  // With a repeated parameter, one value could be checked and the other used.
   const keys = parts.pairs.map((pair) => decoded(pair.split('=', 1)[0] ?? ''))
   const twice = keys.find((key, at) => keys.indexOf(key) < at)
   let wrong = twice === undefined ? undefined : `has the parameter ${twice} twice: give it once`
   const kept = (secret: string, place: string, earlier: Secret | undefined): string => {
     if (decoded(secret) !== HIDDEN) return secret
-    if (earlier === undefined) wrong ??= `has ${HIDDEN} in place of a secret, and none is stored: write the secret`
+    if (earlier === undefined) wrong ??= `has ${HIDDEN} in place of a secret, but none is stored: write the secret`
     else if (earlier.place !== place)
       wrong ??= `has ${HIDDEN} in place of a secret that was given for another protocol, host or port: write the secret again`
     return earlier?.secret ?? secret
@@ -59,7 +59,7 @@ export function restoreSecrets(url: string, stored: string | undefined): { url: 
   return wrong === undefined ? { url: textOf({ ...parts, password, pairs }) } : { wrong }
 }
 
-/** A secret as it is written, and where it may be sent to. */
+/** A secret as written, and where it may be sent. */
 type Secret = { readonly secret: string; readonly place: string }
 
 function partsOf(url: string): Parts | undefined {
@@ -85,7 +85,7 @@ function textOf({ scheme, user, password, host, path, pairs }: Parts): string {
   return `${scheme}${userinfo}${host}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
 }
 
-/** Replaces the secret of a parameter that has one; every other one stays as it is written. */
+/** Replaces the secret of a parameter that has one; any other parameter stays as written. */
 function replaceSecret(pair: string, replace: (secret: string, key: string) => string): string {
   const cut = pair.indexOf('=')
   const key = decoded(pair.slice(0, Math.max(cut, 0)))
@@ -109,7 +109,7 @@ function secretOf(pair: string, key: string): string | undefined {
   return found
 }
 
-/** Returns where the secret of a recordings URL is: its password, or the user if that is all there is. */
+/** Returns the position of the secret in a recordings URL: its password, or the user if there is no password. */
 function userinfoSecret(value: string): { from: number; to: number } | undefined {
   const [, scheme = '', authority = ''] = /^(https?:\/\/)([^/?#]*)/i.exec(value) ?? []
   const to = scheme.length + authority.lastIndexOf('@')
@@ -118,7 +118,7 @@ function userinfoSecret(value: string): { from: number; to: number } | undefined
   return { from: scheme.length + colon + 1, to }
 }
 
-/** Returns protocol, host and port of a PBX; empty if the URL is none, which those who parse it refuse. */
+/** Returns protocol, host and port of a PBX; empty if the URL is invalid, which its parser refuses. */
 function placeOf(url: string): string {
   const parsed = parsePbxUrl(url)
   return 'wrong' in parsed ? '' : `${parsed.pbx.protocol}://${parsed.pbx.host.toLowerCase()}:${parsed.pbx.port}`

@@ -15,13 +15,13 @@ import type { PbxState, PbxStates } from './pbx-states.ts'
 export type PbxService = {
   /** Returns the PBXs that serve an account, by name. */
   listOf(accountId: number): Promise<PbxInfo[]>
-  /** Returns all PBXs with what only an administrator may see. */
+  /** Returns all PBXs with the fields for administrators. */
   listAll(): Promise<PbxInfo[]>
-  /** Adds or replaces a PBX and returns it. @throws Fault `invalid`; `conflict` if it is one of the settings. */
+  /** Adds or replaces a PBX and returns it. @throws Fault `invalid`; `conflict` if the settings have it. */
   set(name: string, url: string): Promise<PbxInfo>
-  /** Removes a PBX. @throws Fault `not_found`; `conflict` if it is one of the settings. */
+  /** Removes a PBX. @throws Fault `not_found`; `conflict` if the settings have it. */
   remove(name: string): Promise<void>
-  /** Connects to a PBX and returns what works and what is missing. @throws Fault `invalid`, `too_many_requests`. */
+  /** Connects to a PBX and returns findings. @throws Fault `invalid`, `too_many_requests`. */
   check(url: string): Promise<Finding[]>
 }
 
@@ -33,7 +33,7 @@ type Dependencies = {
   readonly allowed: AllowedPlaces
 }
 
-/** As long as `hookswitch pbx check` listens for events. */
+/** The same duration as for `hookswitch pbx check`. */
 const LISTEN_MS = 5_000
 const CHECKS_AT_ONCE = 4
 
@@ -54,7 +54,7 @@ export function createPbxService({ store, list, states, canRead, allowed }: Depe
     async listOf(accountId) {
       const key = String(accountId)
       const accountOf = ({ source }: PbxEntry) => list.accounts.get(source?.account ?? '')
-      // A call keeps its account when its PBX is given another one; one with several accounts had calls of them.
+      // Calls keep their account when their PBX gets another one, and a PBX of several accounts had calls of each.
       const shown = await infos((entry, state) => accountOf(entry) === accountId || state?.calls[key] !== undefined)
       return shown.map((one) => infoOf(one, one.state?.calls[key] ?? 0))
     },

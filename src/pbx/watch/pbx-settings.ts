@@ -13,15 +13,15 @@ type Dependencies = {
 }
 
 /**
- * Stores the PBXs of the settings at the start, and removes those that the settings of no node have any more.
- * @throws CommanderError (exit code 2) when the account of a PBX does not exist; Fault `unavailable`.
+ * Stores the PBXs of the settings at the start, and removes PBXs that the settings of no node have any longer. @throws
+ * CommanderError (exit code 2) when the account of a PBX does not exist; Fault `unavailable`.
  */
 export async function storePbxSettings({ store, pbxs, log }: Dependencies): Promise<void> {
   for (const pbx of pbxs) await requireAccount(store, pbx)
   for (const pbx of pbxs) await untilSet(() => putPbx(store, pbx, log))
   const named = new Set([...pbxs.map(({ name }) => name), ...((await store.pbxs.pbxListInSettings()) ?? [])])
   await untilSet(() => removeOthers(store, named, log))
-  // Versions that did not store PBXs left the calls of those that were removed from the settings.
+  // Versions that did not store PBXs left the calls of PBXs that were removed from the settings.
   const known = (await store.pbxs.pbxList()).map(({ name }) => name)
   for (const { pbx } of await store.calls.orphanedPbxList([...known, ...named]))
     await store.pbxs.pbxSet({
@@ -37,7 +37,7 @@ async function requireAccount({ accounts }: Pick<Store, 'accounts'>, { name, acc
     )
 }
 
-/** Another node may change the same PBX at this moment: then it is tried again. */
+/** Repeats a change while another node changes the same PBX. */
 async function untilSet(change: () => Promise<boolean>): Promise<void> {
   while (!(await change())) await Bun.sleep(0)
 }
@@ -56,7 +56,7 @@ async function putPbx({ pbxs }: Pick<Store, 'pbxs'>, { url, ...source }: GivenPb
 
 function logReplaced({ name, origin }: PbxRecord, log: Log): void {
   if (origin !== 'settings')
-    log.warn({ pbx: name }, 'this PBX was added by a command or in the page: from now on it is as in the settings')
+    log.warn({ pbx: name }, 'this PBX was added by a command or on the page: from now on the settings apply')
   else
     log.warn({ pbx: name }, 'this PBX had other settings at an earlier start, or at another node: the last start wins')
 }
@@ -66,7 +66,7 @@ async function removeOthers({ pbxs }: Pick<Store, 'pbxs'>, named: ReadonlySet<st
   for (const record of records) {
     if (record.origin !== 'settings' || record.url === null || named.has(record.name)) continue
     if (!(await pbxs.pbxSet(removalOf(record)))) return false
-    log.warn({ pbx: record.name }, 'this PBX is in the settings no more: the calls that it left open are ended')
+    log.warn({ pbx: record.name }, 'this PBX is no longer in the settings: its open calls are ended')
   }
   return true
 }

@@ -5,18 +5,18 @@ import type { PbxEntry } from './pbx-list.ts'
 import { startWatchedPbx, type WatchedPbx, type WatchOptions } from './watched-pbx.ts'
 
 /**
- * One PBX of the list, as far as this node has to do with it.
+ * One PBX of the list, and its state on this node.
  *
- * States: idle → `ending` (calls of an earlier PBX of its name are ended) → `running`, all while this node owns it. A
- * change of the PBX ends what runs, and begins again. A removed PBX goes from `ending` to nothing.
+ * States: idle → `ending` (ends calls of an earlier PBX with its name) → `running`, all while this node owns it. A
+ * change of the PBX stops the slot and begins again. The slot of a removed PBX is dropped after `ending`.
  */
 type Slot = {
   readonly name: string
-  /** `undefined`: it is not in the list any more. */
+  /** `undefined`: the list no longer has it. */
   entry: PbxEntry | undefined
   running?: { readonly pbx: WatchedPbx; readonly version: string } | undefined
   ending?: Promise<void> | undefined
-  /** It was lost since it was begun: what it knows is worth nothing. */
+  /** The PBX was lost since the slot began: its facts are out of date. */
   isStale: boolean
   work: Promise<void>
 }
@@ -24,7 +24,9 @@ type Slot = {
 type Slots = {
   /** Returns the PBXs that this node watches. */
   running(): WatchedPbx[]
-  /** Watches what there is, and follows changes of the list and of the ownership. @throws Fault `unavailable`. */
+  /**
+   * Watches the PBXs of the list, and follows changes of the list and of the ownership. @throws Fault `unavailable`.
+   */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -66,7 +68,10 @@ export function createSlots(options: WatchOptions): Slots {
       if (!slots.has(name)) slots.set(name, { name, entry, isStale: false, work: Promise.resolve() })
   }
 
-  /** One change after the other for each PBX. One that is lost is marked at once: if it comes back it starts again. */
+  /**
+   * Adjusts all slots, one change after the other for each PBX. A lost PBX is marked at once: if it comes back, its
+   * slot starts again.
+   */
   function adjustAll(): Promise<unknown> {
     takeInList()
     const all = [...slots.values()]
@@ -77,10 +82,10 @@ export function createSlots(options: WatchOptions): Slots {
     return Promise.all(all.map(({ work }) => work))
   }
 
-  /** Returns of each PBX when what it takes now is done. */
+  /** Returns for each PBX a promise of the end of its changes so far. */
   function adjustOrRetry(): ReadonlyMap<string, Promise<unknown>> {
     adjustAll().catch((error) => {
-      log.warn({ err: error }, 'a PBX cannot be watched yet, since the store is unavailable: it is tried again')
+      log.warn({ err: error }, 'a PBX cannot be watched yet, since the store is unavailable; will retry')
       clearTimeout(retry)
       if (!stopped) retry = setTimeout(adjustOrRetry, RETRY_MS)
     })
@@ -104,7 +109,7 @@ export function createSlots(options: WatchOptions): Slots {
   }
 }
 
-/** Stops what runs in a slot if its PBX has changed, or is not this node's. */
+/** Stops a slot if its PBX has changed, or this node no longer owns it. */
 async function stopOutdated(slot: Slot, isOwned: boolean, log: WatchOptions['log']): Promise<void> {
   const isChanged = slot.running !== undefined && slot.running.version !== slot.entry?.record.version
   if (!slot.isStale && !isChanged && isOwned) return
@@ -115,23 +120,23 @@ async function stopOutdated(slot: Slot, isOwned: boolean, log: WatchOptions['log
   if (isChanged) log.info({ pbx: slot.name }, 'the PBX was changed or removed: its connection is closed')
 }
 
-/** Ends calls as `endCalls` does; resolves also if it failed, after a while in which it may become possible. */
+/** Ends calls like `endCalls`; if that fails, resolves after a pause, since it may work later. */
 async function tryToEndCalls(options: WatchOptions, entry: PbxEntry, mayGoOn: () => boolean): Promise<void> {
   try {
     await endCalls(options, entry, mayGoOn)
   } catch (error) {
     const pbx = entry.record.name
-    options.log.warn({ pbx, err: error }, 'calls of an earlier PBX cannot be ended yet: it is tried again')
+    options.log.warn({ pbx, err: error }, 'calls of an earlier PBX cannot be ended yet; will retry')
     if (mayGoOn()) await Bun.sleep(RETRY_MS)
   }
 }
 
-/** The account of calls of which nothing was emitted. */
+/** The account of calls without an emitted event. */
 const NO_OWNER = { account: 'default', accountId: 1 }
 
 /**
- * Ends the calls of an earlier PBX of this name: no event of their end will arrive. Ends early when this node stops or
- * loses the PBX: the next owner goes on.
+ * Ends the calls of an earlier PBX with this name, whose ends will not be reported. Ends early when this node stops or
+ * loses the PBX: the next owner continues.
  */
 async function endCalls(
   { store, pbxs, onStored, clock, ownership, recordingUrl, contacts, log }: WatchOptions,
@@ -149,7 +154,7 @@ async function endCalls(
     pbx: name,
     account: owner.account,
     accountId: owner.accountId,
-    // It may have been one of several accounts.
+    // The earlier PBX may have had several accounts.
     tenants: { accounts: pbxs.accounts, isOnEveryChannel: false },
     urlOf: recordings === undefined ? undefined : recordingUrl,
     contacts,
@@ -157,7 +162,7 @@ async function endCalls(
     onFault() {},
   })
   if (ingest.open() > 0)
-    log.warn({ pbx: name, calls: ingest.open() }, 'calls of a PBX that is watched no more are ended')
+    log.warn({ pbx: name, calls: ingest.open() }, 'calls of a PBX that is no longer watched are ended')
   const at = { atUs: nowUs(), arrivedUs: nowUs() }
   ingest.feed([
     { ...at, kind: 'connected', first: true, boot: null },

@@ -11,13 +11,13 @@ import type { Store } from '../../store/store.ts'
 import { PBX_STATES } from './model.ts'
 import type { Watch } from './watch.ts'
 
-/** The state of a PBX, as the node that watches it sees it. */
+/** The state of a PBX, according to the node that watches it. */
 export const PbxState = t.Object({
   state: t.UnionEnum(PBX_STATES, { default: undefined }),
   sinceUs: Type.Integer(),
   error: t.Union([t.String(), t.Null()]),
   eventsPerSecond: t.Number(),
-  /** The calls that are up, by the id of their account: of each that may see the PBX, beside its owner. */
+  /** The number of live calls by account id: the owner's account, and every other that may see the PBX. */
   calls: t.Record(t.String(), Type.Integer()),
 })
 export type PbxState = typeof PbxState.static
@@ -38,19 +38,19 @@ type Dependencies = {
 
 /** Any node shows a change within a second. */
 const CHECK_MS = 500
-/** A state that stays the same is stored again after this time, to show that it is still so. */
+/** An unchanged state is stored again after this time, to show that it is up to date. */
 const STORE_EVERY_US = 5 * SECOND
-/** A state that is older is of a node that is gone. */
+/** An older state is from a node that is gone. */
 const STALE_US = 15 * SECOND
 const NOBODY_WATCHES = 'No node watches this PBX at present.'
 
 /**
- * Starts to share the states of the PBXs that this node watches, where there are other nodes, and reads theirs when it
- * is asked.
+ * Starts to share the states of the PBXs that this node watches, if there are other nodes, and reads their states on
+ * request.
  */
 export function startPbxStates({ watch, store, ownership, steadyUs, log }: Dependencies): PbxStates {
   const stored = new Map<string, { readonly key: string; readonly atSteadyUs: number }>()
-  /** An outage is logged once, not twice a second. */
+  /** An outage is logged once, not twice per second. */
   let isReported = false
 
   function own(): Map<string, PbxState> {
@@ -84,7 +84,7 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
         hasFailed = true
         if (isReported) continue
         isReported = true
-        log.warn({ pbx: name, err: error }, 'cannot store the state of the PBX for the other nodes, will retry')
+        log.warn({ pbx: name, err: error }, 'cannot store the state of the PBX for the other nodes; will retry')
       }
     }
     isReported = hasFailed
@@ -98,7 +98,9 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
   }
 }
 
-/** Returns the states of PBXs by name, as nodes stored them for each other; one that is too old is `down`. */
+/**
+ * Returns the states of PBXs by name, as nodes stored them for each other; a state that is too old counts as `down`.
+ */
 export function readPbxStates(rows: readonly PbxStateRecord[], nowSteadyUs: number): ReadonlyMap<string, PbxState> {
   const states = new Map<string, PbxState>()
   for (const { pbx, state: json, atSteadyUs } of rows) {

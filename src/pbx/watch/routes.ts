@@ -11,7 +11,7 @@ import type { PbxService } from './pbx-service.ts'
 
 const about = { tags: ['PBXs'], security: [{ bearer: [] }] }
 const NameOfPbx = t.Object({ name: t.String({ description: 'The name of the PBX' }) })
-/** A PBX that answers slowly may take that long to check. */
+/** The longest check of a slow PBX. */
 const CHECK_WITHIN_S = 180
 
 type Dependencies = { readonly auth: AuthService; readonly pbxs: PbxService; readonly audit: Audit }
@@ -53,8 +53,8 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
         detail: {
           summary: 'Add or replace a PBX',
           description:
-            'Only for administrators. `name` in the URL is absent or this one. Calls that are up at another address end as `unknown`; with ' +
-            'another account they stay with the one they had. A PBX of the settings is 409.',
+            'Only for administrators. `name` in the URL is absent or this one. If its address changes, live calls end as `unknown`; with ' +
+            'another account they keep their account. A PBX of the settings answers 409.',
           ...about,
         },
       },
@@ -72,7 +72,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
         response: responses(Nothing, 'unauthenticated', 'forbidden', 'not_found', ...READ_FAULTS, 'conflict'),
         detail: {
           summary: 'Remove a PBX',
-          description: 'Only for administrators. Calls that are up end as `unknown`. A PBX of the settings is 409.',
+          description: 'Only for administrators. Live calls end as `unknown`. A PBX of the settings answers 409.',
           ...about,
         },
       },
@@ -81,7 +81,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       '/pbx/check',
       async ({ body, request, server }) => {
         server?.timeout(request, CHECK_WITHIN_S)
-        return success(await pbxs.check(body.url), 'This is what works, and what is missing.')
+        return success(await pbxs.check(body.url), 'These are the findings.')
       },
       {
         ...takes(PbxRequest),
@@ -89,7 +89,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
         detail: {
           summary: 'Check a PBX: connect, log in, and report what works and what is missing',
           description:
-            'Only for administrators. Takes some 5 seconds. 200 also if it does not answer: that is in the report then.',
+            'Only for administrators. Takes some 5 seconds. Answers 200 even if the PBX does not answer: then the report says so.',
           ...about,
         },
       },

@@ -5,7 +5,7 @@ import type { EndpointEntry } from '../../states/signal.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 
-/** Returns whose the phones, trunks, agents and queues of a PBX are. */
+/** Returns the accounts of the phones, trunks, agents and queues of a PBX. */
 export function stateOwners(
   { account, tenants }: Pick<PbxSource, 'account' | 'tenants'>,
   accounts: Pick<AccountDirectory, 'spellingOf'>,
@@ -17,7 +17,8 @@ export function stateOwners(
     account,
     accountOf,
     accountOfQueue(queue, owners) {
-      // `support@example.org` is of that customer; one without a domain is of the customer of all of its agents.
+      // `support@example.org` belongs to that customer; a queue without a domain belongs to the customer of all its
+      // agents.
       const domain = /@([^@]+)$/.exec(queue)?.[1]
       if (tenants.by === 'domain' && domain !== undefined) return accountOf(domain)
       const [owner = account] = owners
@@ -27,12 +28,12 @@ export function stateOwners(
 }
 
 /**
- * Returns a function that returns the phones and trunks of a PBX as its calls and its configuration show them, if they
- * have changed since it was called last.
+ * Returns a function that returns the phones and trunks of a PBX, according to its calls and configuration, if they
+ * have changed since the last call.
  */
 export function endpointEntriesOf(endpoints: Pick<Endpoints, 'list' | 'version'>, hasTenants: boolean) {
   let version: number | undefined
-  // An Asterisk is asked for each with its lists.
+  // An Asterisk reports each tenant value with its lists.
   const tenant = hasTenants ? undefined : null
   return (): readonly EndpointEntry[] | undefined => {
     const now = endpoints.version()

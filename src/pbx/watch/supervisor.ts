@@ -16,10 +16,10 @@ import type { PBX_STATES } from './model.ts'
 
 export type SupervisorStatus = Readonly<PbxCounts> & {
   readonly name: string
-  /** The owner of its calls; on a PBX with several accounts of those that show no customer. */
+  /** The account of its calls; on a PBX with several accounts, of calls that show no customer. */
   readonly account: string | null
   readonly kind: PbxKind
-  /** `refused`: it answers, and does not let us in (password, access list). */
+  /** `refused`: it answers, but refuses the login (password, access list). */
   readonly state: (typeof PBX_STATES)[number]
   readonly sinceUs: number
   readonly lastError: string | null
@@ -36,10 +36,7 @@ export type SupervisorOptions = {
   readonly stateFeed: StateFeed
   /** Counts the entries of all inboxes; shared by all PBXs. */
   readonly intake?: Intake
-  /**
-   * Returns whether a channel that was up is not in the last snapshot: further ones are requested until that is
-   * clear.
-   */
+  /** Returns whether the last snapshot lacked a channel that was up: further ones are requested until that is clear. */
   readonly isAnyMissing?: () => boolean
   /** `false` if this process was connected to the PBX before. */
   readonly isFirst?: boolean
@@ -52,9 +49,9 @@ export type SupervisorOptions = {
 type Backoff = {
   readonly firstMs: number
   readonly maxMs: number
-  /** A connection that lasted so long ends a row of failures. */
+  /** A connection of at least this duration ends a series of failures. */
   readonly stableMs: number
-  /** After a refusal: often enough to notice a corrected password, too seldom for fail2ban. */
+  /** After a refusal: soon enough to notice a corrected password, too seldom for fail2ban. */
   readonly refusedMs: number
 }
 
@@ -62,16 +59,16 @@ const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, stableMs: 60_000, refu
 
 export type Supervisor = {
   status(): SupervisorStatus
-  /** Ends the connection and makes a new one, with a new snapshot: something was missed. */
+  /** Ends the connection and opens a new one, with a new snapshot, since something was missed. */
   reconnect(): void
-  /** Counts a signal that was left out since the tracker failed at it, and requests a snapshot. */
+  /** Counts a signal that was skipped because the tracker failed at it, and requests a snapshot. */
   fault(): void
   stop(): Promise<void>
 }
 
 /**
- * Keeps one PBX connected, for ever: connecting → up → down → connecting …; a refusal is tried again after a minute
- * and more. Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
+ * Keeps one PBX connected: connecting → up → down → connecting …; a refusal is retried after a minute and more. Waits
+ * have full jitter, so that a hundred instances do not reconnect to a PBX at once.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { source, memory, log, nowUs = systemNowUs } = options
@@ -126,7 +123,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       eventsPerSecond: rate.perSecond(),
       ...counts,
     }),
-    reconnect: () => session?.stop('events were missed, so that it is connected again'),
+    reconnect: () => session?.stop('events were missed; reconnecting'),
     fault() {
       counts.faults += 1
       session?.resync()
@@ -175,11 +172,11 @@ function openSession(options: SupervisorOptions, forSession: ForSession): PbxSes
 function logEnd({ source, log }: SupervisorOptions, { kind, reason }: SessionEnd, waitMs: number): void {
   const facts = { pbx: source.name, reason, retryInSeconds: Math.ceil(waitMs / 1_000) }
   if (kind === 'refused')
-    log.error(facts, 'the PBX refuses the connection: check the PBX URL and the rights of its user')
-  else log.warn(facts, 'the PBX is not connected, will retry')
+    log.error(facts, 'the PBX refuses the connection: check the PBX URL and the permissions of its user')
+  else log.warn(facts, 'the PBX is not connected; will retry')
 }
 
-/** Returns a function that returns how long to wait after the end of a connection that was up for so long. */
+/** Returns a function that returns the wait after a connection, by how long it was up. */
 function createBackoff(
   { firstMs, maxMs, stableMs, refusedMs }: Backoff,
   random: () => number,

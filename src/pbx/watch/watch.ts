@@ -13,23 +13,23 @@ export type Watch = {
   status(): readonly WatchedStatus[]
   /** Reads the live calls of PBXs that other nodes watch, for `liveCalls`. @throws Fault `unavailable`. */
   refreshCalls(): Promise<void>
-  /** The calls of an account that are up, each made as it is asked for. */
+  /** Returns the live calls of an account, each made on demand. */
   liveCalls(accountId: number): Iterable<LiveCall>
-  /** Returns how many calls are up on each PBX that this node watches, for each account that may see it. */
+  /** Returns the number of live calls on each PBX that this node watches, for each account that may see it. */
   callCounts(): ReadonlyMap<string, ReadonlyMap<number, number>>
   /**
-   * Returns the phones and trunks of the PBXs that are an account's alone, by the PBX's name, as far as they are known;
-   * of PBXs that other nodes watch, as those saved them. @throws Fault `unavailable`.
+   * Returns the known phones and trunks of the PBXs that belong to one account only, by PBX name; for PBXs that other
+   * nodes watch, as those stored them. @throws Fault `unavailable`.
    */
   endpoints(accountId: number): Promise<ReadonlyMap<string, readonly KnownEndpoint[]>>
   /**
-   * Returns the phones, trunks, agents and queues of an account as they are now, of one PBX if one is given; of PBXs
-   * that other nodes watch, as those stored them. @throws Fault `unavailable`.
+   * Returns the present states of an account's phones, trunks, agents and queues, of all PBXs or one; for PBXs that
+   * other nodes watch, as those stored them. @throws Fault `unavailable`.
    */
   states(accountId: number, pbx?: string): Promise<Iterable<Present>>
-  /** Returns what is known of each PBX that this node is connected to, of all accounts, by its name. */
+  /** Returns the present states of each PBX to which this node is connected, of all accounts, by PBX name. */
   present(): ReadonlyMap<string, readonly Present[]>
-  /** Returns how many events are emitted but not on disk yet, of all PBXs. */
+  /** Returns the number of events of all PBXs that are emitted but not on disk yet. */
   waiting(): number
   stop(): Promise<void>
 }

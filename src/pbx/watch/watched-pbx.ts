@@ -23,10 +23,10 @@ import { type Supervisor, type SupervisorStatus, startSupervisor } from './super
 export type WatchOptions = {
   readonly store: Store
   readonly pbxs: PbxList
-  /** Counts the entries that are read and not processed yet. */
+  /** Counts the entries that are read but not processed yet. */
   readonly intake?: Intake
   readonly onStored: (stored: readonly StoredEvent[]) => void
-  /** The clock on which calls and deliveries wait. */
+  /** The steady clock of calls and deliveries. */
   readonly clock: Clock
   readonly ownership: Ownership
   /** The wall clock of events. */
@@ -34,14 +34,14 @@ export type WatchOptions = {
   readonly log: Log
   /** The contacts of all accounts. */
   readonly contacts?: ContactDirectory | undefined
-  /** Makes the links to recordings, for the PBXs whose files can be read. */
+  /** Makes the links to recordings, for PBXs whose files can be read. */
   readonly recordingUrl?: UrlOf | undefined
 }
 
 export type WatchedStatus = SupervisorStatus & {
-  /** How many calls began that are nobody's. */
+  /** The number of calls that no account gets. */
   readonly callsWithoutAccount: number
-  /** Calls that were ended as `unknown` because too many were up. */
+  /** The number of calls that were ended as `unknown` because too many were live. */
   readonly callsEndedEarly: number
 }
 
@@ -50,23 +50,25 @@ export type WatchedPbx = {
   readonly source: PbxSource
   status(): WatchedStatus
   liveCalls(accountId: number): Iterable<LiveCall>
-  /** Returns how many calls are up, for each account that has some; of a PBX with tenants for each that ever had. */
+  /**
+   * Returns the number of live calls of each account that has any; on a PBX with tenants, of each that ever had one.
+   */
   callCounts(): ReadonlyMap<number, number>
   endpoints(): readonly KnownEndpoint[]
-  /** Returns the phones, trunks, agents and queues of an account as they are now. */
+  /** Returns the present states of an account's phones, trunks, agents and queues. */
   states(accountId: number): Iterable<Present>
-  /** Returns those of all accounts, and of none. */
+  /** Returns the present states of all accounts, and of subjects without an account. */
   present(): Iterable<Present>
   waiting(): number
-  /** Connects, if it is not connected. */
+  /** Connects, unless it is connected. */
   connect(): void
-  /** Ends the connection. Events that were read are stored. */
+  /** Ends the connection. Events that were already read are stored. */
   disconnect(): Promise<void>
   /** Disconnects, and stores the remaining events. */
   stop(): Promise<void>
 }
 
-/** Reads what the store has of a PBX. To watch it takes `connect`. */
+/** Reads the stored facts of a PBX. `connect` begins to watch it. */
 export async function startWatchedPbx(source: PbxSource, options: WatchOptions): Promise<WatchedPbx> {
   const { store, pbxs, ownership, onStored, log, clock, nowUs, intake = { waiting: 0 } } = options
   const owners = ownersOf(source, pbxs.accounts)

@@ -7,12 +7,12 @@ import type { States } from '../model.ts'
 /** Returns the states of one kind, in order of name. */
 export function listOf<Kind extends StateSubject>(kind: Kind, present: Iterable<Present>): States[Kind][] {
   const found: States[Kind][] = []
-  // The kind decides the type of the state.
+  // Filtering by kind makes this the type of the state.
   for (const one of present) if (one.kind === kind) found.push(one.state as States[Kind])
   return found.toSorted((one, other) => order.compare(nameOf(one), nameOf(other)))
 }
 
-/** Returns what the store has of a PBX, as it is by now. */
+/** Returns the stored states of a PBX, with durations as of now. */
 export function* presentOfRows(
   rows: readonly { readonly id: string; readonly state: string }[],
   isOwner: (account: string) => boolean,
@@ -25,7 +25,7 @@ export function* presentOfRows(
   }
 }
 
-/** 99 before 101. */
+/** A numeric order: 99 before 101. */
 const order = new Intl.Collator('en', { numeric: true })
 
 function nameOf(state: States[StateSubject]): string {

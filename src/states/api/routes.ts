@@ -7,9 +7,9 @@ import { asks } from '../../http/query.ts'
 import type { StateSubject } from '../../lib/event-kinds.ts'
 import { Agent, Phone, Queue, type States, Trunk } from '../model.ts'
 
-/** Reads what an account has now. */
+/** Reads the present states of an account. */
 type StateReader = {
-  /** Returns the states of one kind in order of name, of one PBX if one is given. @throws Fault `unavailable`. */
+  /** Returns the states of one kind in order of name, of all PBXs or one. @throws Fault `unavailable`. */
   list<Kind extends StateSubject>(accountId: number, kind: Kind, pbx?: string): Promise<States[Kind][]>
 }
 
@@ -23,7 +23,7 @@ const detail = (summary: string, description: string) => ({
 })
 const faults = ['unauthenticated', 'invalid'] as const
 
-/** Creates the routes for the present states of phones, trunks, agents and queues of the account. */
+/** Creates the routes for the present states of an account's phones, trunks, agents and queues. */
 export function stateRoutes(auth: AuthService, states: StateReader) {
   return new Elysia({ name: 'states', normalize: false })
     .use(accepts)
@@ -37,7 +37,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
         response: responses(t.Array(Phone), ...faults),
         detail: detail(
           'The phones as they are now',
-          'In order of extension. After a lost connection: as they were last.',
+          'In order of extension. While the PBX is not connected, the last known states.',
         ),
       },
     )

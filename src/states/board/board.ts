@@ -14,12 +14,12 @@ import {
 import { before, type Change, comparedOf, dueOf, type Present, type Subject } from './subject.ts'
 
 /**
- * The phones, trunks, agents and queues of one PBX: signals become present states, and these changes to tell. Pure:
- * times are given.
+ * The phones, trunks, agents and queues of one PBX: signals become present states, and their changes are emitted. Pure:
+ * times are parameters.
  *
- * Stages: `first` (nothing is known: the first lists are told to nobody), then `live`; after a connection is lost
- * `disconnected`, then `resync` (lists are compared with what was told), then `live` again. Changes are told in `live`
- * alone, and none of a kind that is being listed: half of a list is no state.
+ * Stages: `first` (nothing is known; the first lists cause no changes), then `live`; `disconnected` after a connection
+ * is lost, then `resync` (lists are compared with the emitted states), then `live` again. Changes are emitted in `live`
+ * only, and not for a kind whose list is incomplete, since half a list is not a state.
  */
 export type Board = {
   stage: 'first' | 'live' | 'disconnected' | 'resync'
@@ -28,16 +28,16 @@ export type Board = {
   readonly registrations: Map<string, RegistrationFacts>
   readonly queues: Map<string, QueueFacts & { account: string | null }>
   directory: Map<string, EndpointEntry>
-  /** The values that endpoints turned out to show. */
+  /** Tenant values that the PBX reported for endpoints. */
   readonly tenants: Map<string, string | null>
   /** The endpoints of each phone and trunk, by its id. */
   endpointsOf: Map<string, readonly EndpointEntry[]>
-  /** The id of the phone or trunk that each endpoint is, or is part of. */
+  /** The id of the phone or trunk to which each endpoint belongs. */
   readonly idOfEndpoint: Map<string, string>
   readonly subjects: Map<string, Subject>
-  /** Subjects of which something may be due. */
+  /** Subjects that may have a due change. */
   readonly pending: Set<string>
-  /** Subjects that are not stored as they are. */
+  /** Subjects whose stored state is out of date. */
   readonly unstored: Set<string>
   readonly listing: Set<StateList>
   readonly rounds: Record<StateList, number>
@@ -46,17 +46,17 @@ export type Board = {
 }
 
 export type BoardOptions = {
-  /** The account of trunks: the one that the URL of the PBX names. */
+  /** The account of trunks: the account in the URL of the PBX. */
   readonly account: string | null
-  /** Returns the account of what shows this value, `null` if it is nobody's. */
+  /** Returns the account of a tenant value, `null` if there is none. */
   readonly accountOf: (tenant: string | null) => string | null
-  /** Returns the account of a queue whose agents are of these accounts. */
+  /** Returns the account of a queue, by the accounts of its agents. */
   readonly accountOfQueue: (queue: string, accounts: ReadonlySet<string | null>) => string | null
 }
 
 /**
- * When something happened, and whether a list showed it. `isKnown`: what turns up now was there before, so that nobody
- * is told of it.
+ * When something happened, and whether a list showed it. `isKnown`: it was there before, so it is not emitted as a
+ * change.
  */
 type Cause = {
   readonly atUs: number
@@ -65,10 +65,10 @@ type Cause = {
   readonly isKnown: boolean
 }
 
-/** A subject as it is stored. */
-export type StoredSubject = Pick<Subject, 'id' | 'account' | 'present' | 'told'>
+/** A subject in the form in which it is stored. */
+export type StoredSubject = Pick<Subject, 'id' | 'account' | 'present' | 'emitted'>
 
-/** Returns a board with the subjects that were stored; without any it tells nobody of its first lists. */
+/** Returns a board with the stored subjects; without any, the first lists cause no changes. */
 export function newBoard(options: BoardOptions, stored: readonly StoredSubject[], steadyUs: number): Board {
   const subjects = stored.map((one) => ({
     ...one,
@@ -77,8 +77,8 @@ export function newBoard(options: BoardOptions, stored: readonly StoredSubject[]
     changedSteadyUs: steadyUs,
     resync: true,
     touchedResync: true,
-    toldSteadyUs: Number.NEGATIVE_INFINITY,
-    toldAtUs: 0,
+    emittedSteadyUs: Number.NEGATIVE_INFINITY,
+    emittedAtUs: 0,
     isGone: false,
   }))
   return {
@@ -197,18 +197,17 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
 }
 
 /**
- * All lists are there: what they show is set at once, since a part of them is no state. Nobody is told of the first
- * ones.
+ * Sets all states by the complete lists at once, since a part of them is not a state. The first lists cause no changes.
  */
 function finishLists(board: Board, cause: Cause): void {
   if (board.stage === 'live') return
   const listed = { ...cause, isListed: true, isKnown: board.stage === 'first' }
   board.stage = 'live'
   const agents = refreshAll(board, listed)
-  // Subjects of before, perhaps of an earlier process, of which no list knows anything.
+  // Subjects of earlier, maybe of another process, that no list has.
   for (const { id, account, present, isGone } of [...board.subjects.values()]) {
     if (isGone || (present.kind === 'agent' ? agents.has(id) : false) || isKnown(board, id, present)) continue
-    // What was told as being there is told as being gone.
+    // It was emitted as present, so emit that it is gone.
     if (present.kind === 'agent' || (present.kind === 'phone' && present.state.state !== 'unregistered'))
       setPresent(board, { id, account, present: goneOf(present, rfc3339(cause.atUs)) }, listed)
     const subject = board.subjects.get(id)
@@ -217,7 +216,7 @@ function finishLists(board: Board, cause: Cause): void {
   for (const id of board.subjects.keys()) board.pending.add(id)
 }
 
-/** Sets all subjects by what is known. Returns the ids of the agents. */
+/** Sets the states of all subjects. Returns the ids of the agents. */
 function refreshAll(board: Board, cause: Cause): ReadonlySet<string> {
   const agents = new Set<string>()
   for (const id of board.endpointsOf.keys()) refresh(board, id, cause)
@@ -233,7 +232,7 @@ function refreshAll(board: Board, cause: Cause): ReadonlySet<string> {
   return agents
 }
 
-/** Returns the state of a subject that is not there any more. */
+/** Returns the state of a subject that is gone. */
 function goneOf(present: Present, since: string): Present {
   const gone = before(present)
   return gone.kind === 'phone' || gone.kind === 'agent'
@@ -241,7 +240,7 @@ function goneOf(present: Present, since: string): Present {
     : gone
 }
 
-/** Returns whether a subject may still be there: it is listed, or what lists it was never complete. */
+/** Returns whether a subject may still exist: it is listed, or its list was never complete. */
 function isKnown(board: Board, id: string, { kind, state }: Present): boolean {
   switch (kind) {
     case 'phone':
@@ -271,13 +270,13 @@ function queueFactsOf({ queues, rounds }: Board, queue: string): QueueFacts & { 
   return facts
 }
 
-/** An endpoint without a contact is known not to be there, also where its device is not known. */
+/** Marks an endpoint without contacts as absent, even if its device is unknown. */
 function keepAbsent(board: Board, endpoint: string): void {
   const facts = factsOf(board, endpoint)
   if (facts.contacts.size === 0) facts.device = { fact: 'absent', round: board.rounds.devices }
 }
 
-/** Removes what a complete list did not have. */
+/** Removes entries that a complete list lacks. */
 function sweep(board: Board, list: StateList, cause: Cause): void {
   const round = board.rounds[list]
   board.known.add(list)
@@ -323,7 +322,7 @@ function sweep(board: Board, list: StateList, cause: Cause): void {
   }
 }
 
-/** Phones of the configuration that no list has are known not to be there. */
+/** Marks configured phones that no list has as absent. */
 function noteAbsent(board: Board, cause: Cause): void {
   if (!board.known.has('devices') && !board.known.has('contacts')) return
   for (const { endpoint, kind } of board.directory.values()) {
@@ -352,7 +351,7 @@ function setDirectory(board: Board, entries: readonly EndpointEntry[], cause: Ca
   }
 }
 
-/** Gives an endpoint to the phone or trunk that it is, or is part of, by what is known of it now. */
+/** Moves an endpoint to the phone or trunk to which it belongs, as far as known now. */
 function moveEndpoint(board: Board, endpoint: string, cause: Cause): void {
   const entry = board.directory.get(endpoint)
   if (entry === undefined) return
@@ -426,7 +425,10 @@ function refreshTrunk(board: Board, trunk: string, cause: Cause): void {
   setPresent(board, { id, account, present: { kind: 'trunk', state } }, cause)
 }
 
-/** Gives a queue to the account of its agents. Returns whether it has changed: then all of it is set anew. */
+/**
+ * Gives a queue to the account of its agents. Returns whether the account has changed: then the queue and its agents
+ * are set anew.
+ */
 function placeQueue(
   board: Board,
   queue: string,
@@ -444,7 +446,7 @@ function placeQueue(
   for (const member of facts.members.keys()) removeSubject(board, idOf('agent', facts.account, queue, member))
   removeSubject(board, idOf('queue', facts.account, queue))
   facts.account = account
-  // Whose it is has become known: nothing happened to it.
+  // Only its account has become known; its state has not changed.
   for (const member of facts.members.keys()) refreshAgent(board, queue, member, { ...cause, isKnown: true })
   refreshQueue(board, queue, { ...cause, isKnown: true })
   return true
@@ -480,7 +482,7 @@ function setAgent(board: Board, account: string | null, now: AgentNow, cause: Ca
   )
 }
 
-/** A member that leaves its queue is logged out, and is no agent of it any more. */
+/** Logs a member out that left its queue; it is no longer an agent of the queue. */
 function removeMember(board: Board, queue: string, member: string, cause: Cause): void {
   const facts = board.queues.get(queue)
   const one = facts?.members.get(member)
@@ -506,31 +508,31 @@ function refreshQueue(board: Board, queue: string, cause: Cause): void {
   setPresent(board, { id: idOf('queue', account, queue), account, present: queueOf(queue, facts) }, cause)
 }
 
-/** Sets what a subject is now, and notes that something may be due of it. */
+/** Sets the present state of a subject, and notes that a change may be due. */
 function setPresent(
   board: Board,
   { id, account, present }: Pick<Subject, 'id' | 'account' | 'present'>,
   { atUs, steadyUs, isListed, isKnown }: Cause,
 ): void {
-  // A part of the lists is no state: all of it is set when they are complete.
+  // A part of the lists is not a state: all states are set when the lists are complete.
   if (board.stage !== 'live') return
   const known = board.subjects.get(id)
   board.pending.add(id)
   if (known === undefined) {
-    const told = isKnown ? present : before(present)
+    const emitted = isKnown ? present : before(present)
     board.unstored.add(id)
     board.subjects.set(id, {
       id,
       account,
       present,
-      told,
+      emitted,
       changedUs: atUs,
       touchedUs: atUs,
       changedSteadyUs: steadyUs,
       resync: isListed,
       touchedResync: isListed,
-      toldSteadyUs: Number.NEGATIVE_INFINITY,
-      toldAtUs: 0,
+      emittedSteadyUs: Number.NEGATIVE_INFINITY,
+      emittedAtUs: 0,
       isGone: false,
     })
     return
@@ -560,7 +562,7 @@ const LISTS_OF: Readonly<Record<Present['kind'], readonly StateList[]>> = {
   queue: ['queues'],
 }
 
-/** Returns what is to be told now, in order for each subject, and when to ask again on the steady clock. */
+/** Returns the changes that are due, in order for each subject, and when (on the steady clock) to call again. */
 export function takeStateChanges(
   board: Board,
   { nowUs, steadyUs }: { readonly nowUs: number; readonly steadyUs: number },
@@ -585,30 +587,32 @@ export function takeStateChanges(
         if (subject.isGone) removeSubject(board, id)
         break
       }
-      const told = atMoment(due.told, nowUs)
-      subject.told = told
-      subject.toldSteadyUs = steadyUs
+      const emitted = atMoment(due.present, nowUs)
+      subject.emitted = emitted
+      subject.emittedSteadyUs = steadyUs
       board.unstored.add(id)
-      const isDevice = told.kind === 'phone' && due.isShortLived
+      const isDevice = emitted.kind === 'phone' && due.isShortLived
       if (subject.account === null) continue
-      // What had to stay for a while happened before what was told meanwhile.
-      const atUs = Math.max(isDevice ? subject.touchedUs : subject.changedUs, subject.toldAtUs)
-      subject.toldAtUs = atUs
+      // A state that had to be stable for a while began before changes that were emitted meanwhile.
+      const atUs = Math.max(isDevice ? subject.touchedUs : subject.changedUs, subject.emittedAtUs)
+      subject.emittedAtUs = atUs
       const resync = isDevice ? subject.touchedResync : subject.resync
-      changes.push({ id, account: subject.account, told, atUs, resync, isShortLived: due.isShortLived })
+      changes.push({ id, account: subject.account, present: emitted, atUs, resync, isShortLived: due.isShortLived })
     }
   }
   return { changes, wakeSteadyUs: Number.isFinite(wakeSteadyUs) ? wakeSteadyUs : null }
 }
 
-/** Returns the subjects that are not stored as they are (`undefined`: one that is gone), and counts them as stored. */
+/**
+ * Returns the subjects whose stored state is out of date (`undefined`: the subject is gone), and counts them as stored.
+ */
 export function takeUnstored(board: Board): { id: string; subject: Subject | undefined }[] {
   const ids = [...board.unstored]
   board.unstored.clear()
   return ids.map((id) => ({ id, subject: board.subjects.get(id) }))
 }
 
-/** Returns the subjects of the accounts that `isOwner` names (`null`: nobody's), as they are now, in no order. */
+/** Yields the present states of the accounts that `isOwner` accepts (`null`: without an account), in no order. */
 export function* presentOf(
   board: Board,
   isOwner: (account: string | null) => boolean,

@@ -3,7 +3,7 @@ import type { Agent, DeviceState, Phone, Trunk, TrunkState } from '../model.ts'
 import type { ContactFact, DeviceFact, EndpointEntry } from '../signal.ts'
 import type { Present } from './subject.ts'
 
-/** What a PBX has reported of an endpoint. `round`: of the last list that had it. */
+/** Reported facts of an endpoint. `round`: the last list that had it. */
 export type EndpointFacts = {
   device: { readonly fact: DeviceFact; round: number } | null
   readonly contacts: Map<string, { state: ContactFact; round: number }>
@@ -26,7 +26,7 @@ export type QueueFacts = {
   round: number
 }
 
-/** Returns the facts of an endpoint of which nothing was reported. */
+/** Returns an endpoint without facts. */
 export const newEndpointFacts = (): EndpointFacts => ({ device: null, contacts: new Map() })
 /** Returns the facts of a queue without agents and callers. */
 export const newQueueFacts = (round: number): QueueFacts => ({ members: new Map(), callers: new Map(), round })
@@ -37,8 +37,8 @@ const STATE_RANK = ['registered', 'unreachable', 'unregistered'] as const
 const DEVICE_RANK = ['ringing', 'in_use', 'idle', 'unknown'] as const
 
 /**
- * Returns the state of the phone that some endpoints are together (an extension may have several), `undefined` if
- * nothing was reported of them yet.
+ * Returns the state of a phone by its endpoints (an extension may have several); `undefined` if nothing was reported of
+ * them yet.
  */
 export function phoneOf(
   { key, name }: Pick<EndpointEntry, 'key' | 'name'>,
@@ -50,7 +50,7 @@ export function phoneOf(
   const state = STATE_RANK.find((one) => states.includes(one)) ?? 'unregistered'
   const devices = known.map(deviceOf)
   const device = state === 'registered' ? (DEVICE_RANK.find((one) => devices.includes(one)) ?? 'unknown') : 'unknown'
-  // A phone that cannot be asked for its contacts has at least one while it can be called.
+  // If contacts cannot be listed, a phone that can be called has at least one.
   const contacts = known.reduce((sum, { contacts }) => sum + contacts.size, 0)
   return { extension: key, name, state, device, contacts: state === 'registered' ? Math.max(contacts, 1) : contacts }
 }
@@ -67,7 +67,7 @@ function deviceOf({ device }: EndpointFacts): DeviceState {
 
 type TrunkFacts = Omit<Trunk, 'since'>
 
-/** Returns the state of a trunk by its registration and by its endpoints; `undefined` if neither was reported. */
+/** Returns the state of a trunk by its registration and endpoints; `undefined` if neither was reported. */
 export function trunkOf(
   trunk: string,
   registration: RegistrationFacts | undefined,
@@ -78,13 +78,13 @@ export function trunkOf(
   const contacts = known.flatMap((one) => [...one.contacts.values()].map(({ state }) => state))
   const isAbsent = contacts.length === 0 && known.length > 0 && known.every(({ device }) => device?.fact === 'absent')
   const isSilent = isAbsent || (contacts.length > 0 && contacts.every((state) => state === 'unreachable'))
-  // A provider that does not answer cannot have refused: Asterisk reports both as "Rejected".
+  // A silent provider cannot have refused: Asterisk reports both as "Rejected".
   if (isSilent) return { trunk, state: 'unreachable', reason: null }
   if (registration !== undefined) return { trunk, state: registration.state, reason: registration.reason }
   return { trunk, state: contacts.includes('reachable') ? 'reachable' : 'unknown', reason: null }
 }
 
-/** Returns the state of a queue at a moment, and since when the first of its callers has waited. */
+/** Returns the state of a queue at a moment, and since when its first caller has waited. */
 export function queueOf(queue: string, { members, callers }: QueueFacts): Extract<Present, { kind: 'queue' }> {
   const states = [...members.values()].map(({ state }) => state)
   const count = (state: Agent['state']): number => states.filter((one) => one === state).length
@@ -103,7 +103,7 @@ export function queueOf(queue: string, { members, callers }: QueueFacts): Extrac
   }
 }
 
-/** Returns a state with how long somebody has waited by now. */
+/** Returns a state with its waiting time as of now. */
 export function atMoment(one: Present, nowUs: number): Present {
   if (one.kind !== 'queue' || one.waitingSinceUs === null) return one
   const longest_wait = Math.max(0, Math.floor((nowUs - one.waitingSinceUs) / SECOND))

@@ -1,53 +1,53 @@
 import type { Agent, Phone, Queue, Trunk } from '../model.ts'
 
-/** A phone, trunk, agent or queue of an account: what it is, and what its receivers were told of it last. */
+/** A phone, trunk, agent or queue of an account: its present state, and its last emitted one. */
 export type Subject = {
   readonly id: string
   readonly account: string | null
-  /** What it is now. */
+  /** Its present state. */
   present: Present
-  /** What was told last, and counts as known where nothing was. */
-  told: Present
-  /** When what is compared came to be as it is: on the wall clock, and on the steady clock. */
+  /** Its last emitted state; before the first one, the state that counts as known. */
+  emitted: Present
+  /** When the compared part of its state last changed: on the wall clock, and on the steady clock. */
   changedUs: number
   changedSteadyUs: number
-  /** When anything of it changed, and whether a list showed that. */
+  /** When any part of its state last changed, and whether a list showed that. */
   touchedUs: number
   touchedResync: boolean
-  /** It changed so while the PBX was asked for its lists. */
+  /** A list after a connection showed the last change. */
   resync: boolean
-  /** When something was told last, on the steady clock, and the time that it was told with. */
-  toldSteadyUs: number
-  toldAtUs: number
-  /** It is not there any more, and is forgotten once that is told. */
+  /** When its last change was emitted (on the steady clock), and the time in that event. */
+  emittedSteadyUs: number
+  emittedAtUs: number
+  /** It is gone, and is dropped once that is emitted. */
   isGone: boolean
 }
 
-/** The state of a subject, with the kind that it is. */
+/** The state of a subject, by kind. */
 export type Present =
   | { readonly kind: 'phone'; readonly state: Phone }
   | { readonly kind: 'trunk'; readonly state: Trunk }
   | { readonly kind: 'agent'; readonly state: Agent }
-  /** Its `longest_wait` is 0, since it changes all the time. */
+  /** `longest_wait` is 0 here, since it changes all the time. */
   | { readonly kind: 'queue'; readonly state: Queue; readonly waitingSinceUs: number | null }
 
-/** A change that is told: `state` as it is told. */
+/** A change that is emitted. */
 export type Change = {
   readonly id: string
   readonly account: string
-  readonly told: Present
+  readonly present: Present
   readonly atUs: number
   readonly resync: boolean
-  /** It is of no use after a day. */
+  /** Receivers have no use for it after a day. */
   readonly isShortLived: boolean
 }
 
-/** A phone or trunk that flaps is not told. */
+/** How long the state of a phone or trunk has to be stable: changes of a flapping one are not emitted. */
 const STABLE_US = 5_000_000
-/** At most one change of a queue in this time. */
+/** At most one change of a queue is emitted in this time. */
 const QUEUE_PACE_US = 1_000_000
 
-/** Returns the parts of a state that have to stay for a while before they are told, or are compared at all. */
+/** Returns the compared part of a state: only its changes count, and may have to be stable before they are emitted. */
 export function comparedOf(one: Present): string {
   switch (one.kind) {
     case 'phone': {
@@ -65,29 +65,31 @@ export function comparedOf(one: Present): string {
   }
 }
 
-/** A change to tell now, or the time at which one may be due; `null` if nothing has changed. */
-type Due = { readonly told: Present; readonly isShortLived: boolean } | { readonly atSteadyUs: number } | null
+/** A change that is due now, or the time at which one may be; `null` if nothing has changed. */
+type Due = { readonly present: Present; readonly isShortLived: boolean } | { readonly atSteadyUs: number } | null
 
-/** Returns what is due of a subject. */
+/** Returns the due change of a subject. */
 export function dueOf(subject: Subject, steadyUs: number): Due {
-  const { present, told } = subject
-  if (comparedOf(present) !== comparedOf(told)) {
+  const { present, emitted } = subject
+  if (comparedOf(present) !== comparedOf(emitted)) {
     const atSteadyUs = dueSteadyUs(subject)
-    if (steadyUs >= atSteadyUs) return { told: present, isShortLived: present.kind === 'agent' }
-    return ringingOf(present, told) ?? { atSteadyUs }
+    if (steadyUs >= atSteadyUs) return { present, isShortLived: present.kind === 'agent' }
+    return deviceChange(present, emitted) ?? { atSteadyUs }
   }
-  return ringingOf(present, told)
+  return deviceChange(present, emitted)
 }
 
-/** What a phone does is told at once, also while its state has yet to stay. */
-function ringingOf(present: Present, told: Present): { told: Present; isShortLived: boolean } | null {
-  if (present.kind !== 'phone' || told.kind !== 'phone') return null
+/**
+ * Returns a change of a phone's device (ringing, in use), which is emitted at once even if its state is not stable yet.
+ */
+function deviceChange(present: Present, emitted: Present): { present: Present; isShortLived: boolean } | null {
+  if (present.kind !== 'phone' || emitted.kind !== 'phone') return null
   const { device } = present.state
-  if (device === told.state.device || device === 'unknown' || told.state.device === 'unknown') return null
-  return { told: { kind: 'phone', state: { ...told.state, device } }, isShortLived: true }
+  if (device === emitted.state.device || device === 'unknown' || emitted.state.device === 'unknown') return null
+  return { present: { kind: 'phone', state: { ...emitted.state, device } }, isShortLived: true }
 }
 
-function dueSteadyUs({ present, changedSteadyUs, toldSteadyUs }: Subject): number {
+function dueSteadyUs({ present, changedSteadyUs, emittedSteadyUs }: Subject): number {
   switch (present.kind) {
     case 'phone':
     case 'trunk':
@@ -95,11 +97,11 @@ function dueSteadyUs({ present, changedSteadyUs, toldSteadyUs }: Subject): numbe
     case 'agent':
       return Number.NEGATIVE_INFINITY
     case 'queue':
-      return toldSteadyUs + QUEUE_PACE_US
+      return emittedSteadyUs + QUEUE_PACE_US
   }
 }
 
-/** Returns the state that a subject counts as having been in before anything was known of it. */
+/** Returns the state of a subject before anything is known of it. */
 export function before(one: Present): Present {
   switch (one.kind) {
     case 'phone':

@@ -13,13 +13,13 @@ import type { Change, Present } from '../board/subject.ts'
 import type { EndpointEntry, StateSignal } from '../signal.ts'
 import { readSubject, subjectRow } from './stored-subject.ts'
 
-/** The states of the phones, trunks, agents and queues of one PBX, with the way of their changes to the store. */
+/** The states of one PBX's phones, trunks, agents and queues, connected to the store. */
 type StateIngest = {
   /** Applies signals; changes are stored in the background. */
   feed(signals: readonly StateSignal[]): void
-  /** Returns what accounts have, as it is now; nothing while nothing is known yet. */
+  /** Returns the present states of accounts; none before they are known. */
   presentOf(isOwner: (account: string | null) => boolean): Iterable<Present>
-  /** Stores what is left and stops. */
+  /** Stores the remaining changes and stops. */
   stop(): Promise<void>
 }
 
@@ -37,10 +37,10 @@ type StateIngestOptions = BoardOptions & {
   readonly steadyUs: NowUs
 }
 
-/** States of which nothing is told are stored that soon, and phones that turned out to be such are shown. */
+/** How soon states without an emitted change are stored, and newly found phones are visible. */
 const FLUSH_MS = 1_000
 
-/** Reads what the store has of a PBX, and follows its states from then on. @throws Fault `unavailable`. */
+/** Reads the stored states of a PBX, and follows them from then on. @throws Fault `unavailable`. */
 export async function startStateIngest(options: StateIngestOptions): Promise<StateIngest> {
   const { calls, pbx, log, onStored, steadyUs, newId = newUuid, nowUs = wallUs } = options
   const known = (await calls.subjectStateList(pbx)).flatMap((row) => readSubject(row) ?? [])
@@ -50,9 +50,9 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   let changes: Change[] = []
   let timer: Timer | undefined
   let writing: Promise<void> | undefined
-  /** The subjects whose last change no webhook asked for: their changes wait for the next flush. */
+  /** Subjects whose last change no webhook asked for: their changes wait for the next flush. */
   const unasked = new Set<string>()
-  /** Some of the changes are of others. */
+  /** Whether any waiting change belongs to another subject. */
   let isUrgent = false
   let isStopped = false
 
@@ -82,14 +82,16 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   }
   function flush(): Promise<void> {
     writing ??= write()
-      .catch((error) => log.error({ pbx, err: error }, 'changes of phones, trunks and queues cannot be passed on'))
+      .catch((error) =>
+        log.error({ pbx, err: error }, 'changes of phones, trunks and queues cannot be stored; will retry'),
+      )
       .finally(() => {
         writing = undefined
         if (isUrgent) void flush()
       })
     return writing
   }
-  /** Takes what is due by now, and plans to look again. */
+  /** Takes the changes that are due by now, and sets a timer for the next ones. */
   function take(): void {
     clearTimeout(timer)
     const { changes: due, wakeSteadyUs } = takeStateChanges(board, { nowUs: nowUs(), steadyUs: steadyUs() })
@@ -105,7 +107,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
     } catch (error) {
       log.error(
         { pbx, signal: signal.kind, err: error },
-        'a fault of Hookswitch: a change of a phone or queue is left out',
+        'an error of Hookswitch: a change of a phone or queue is skipped; please report it',
       )
     }
   }
@@ -140,21 +142,21 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   }
 }
 
-/** Returns a change as it is stored and sent. */
-function newEvent({ id, account, told, atUs, resync, isShortLived }: Change, { pbx, uuid }: EventSource): NewEvent {
-  const name: StateEventKind = `${told.kind}_changed`
-  const data = { name, id: uuid, account, pbx, resync, [told.kind]: told.state }
-  // The name and the key of the state go together.
+/** Returns a change as an event. */
+function newEvent({ id, account, present, atUs, resync, isShortLived }: Change, { pbx, uuid }: EventSource): NewEvent {
+  const name: StateEventKind = `${present.kind}_changed`
+  const data = { name, id: uuid, account, pbx, resync, [present.kind]: present.state }
+  // The name and the key of the state match.
   const body = { time: rfc3339(atUs), data } as StateEventBody
   return {
     uuid,
-    // Events of one subject are delivered in their order, as those of one call.
+    // Events of one subject are delivered in order, like the events of one call.
     callId: callIdOf(id, pbx),
     name,
     sequence: isShortLived ? STATE_SEQUENCE.shortLived : STATE_SEQUENCE.kept,
     atUs,
     body: JSON.stringify(body),
-    facts: { ...NO_FACTS, pbx, queue: queueOf(told), extension: extensionsOf(told) },
+    facts: { ...NO_FACTS, pbx, queue: queueOf(present), extension: extensionsOf(present) },
   }
 }
 

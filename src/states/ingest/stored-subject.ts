@@ -4,7 +4,7 @@ import type { StoredSubject } from '../board/board.ts'
 import type { Present, Subject } from '../board/subject.ts'
 import { SUBJECTS } from '../model.ts'
 
-// Phones, trunks, agents and queues as the store has them: for the time after a restart, and for other nodes to show.
+// Stored states of phones, trunks, agents and queues: used after a restart, and by other nodes for display.
 
 const CHECKS = {
   phone: TypeCompiler.Compile(SUBJECTS.phone),
@@ -13,19 +13,19 @@ const CHECKS = {
   queue: TypeCompiler.Compile(SUBJECTS.queue),
 }
 
-/** Returns a subject as it is stored; one that is gone is removed. */
+/** Returns the row of a subject; without a state if it is gone. */
 export function subjectRow(id: string, subject: Subject | undefined): SubjectRow {
   if (subject === undefined) return { id, state: null }
-  const { account, present, told } = subject
-  return { id, state: JSON.stringify({ account, present, told }) }
+  const { account, present, emitted } = subject
+  return { id, state: JSON.stringify({ account, present, emitted }) }
 }
 
 /** Reads a stored subject; `undefined` if another version stored it in another form. */
 export function readSubject({ id, state }: { readonly id: string; readonly state: string }): StoredSubject | undefined {
   const stored: unknown = JSON.parse(state)
-  const { account, present, told } = Object(stored)
-  return (typeof account === 'string' || account === null) && isPresent(present) && isPresent(told)
-    ? { id, account, present, told }
+  const { account, present, emitted } = Object(stored)
+  return (typeof account === 'string' || account === null) && isPresent(present) && isPresent(emitted)
+    ? { id, account, present, emitted }
     : undefined
 }
 

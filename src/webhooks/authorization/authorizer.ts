@@ -37,22 +37,22 @@ type AuthorizerOptions = {
   readonly steadyUs: NowUs
   readonly log: Log
   /**
-   * Called with the redacted URL, or `contacts`, when renewals begin to be refused, and with `null` when one succeeds
-   * again.
+   * Called with the redacted URL, or `contacts`, and a problem when renewals begin to be refused; with `null` when one
+   * succeeds again.
    */
   readonly onProblem: (name: string, problem: string | null) => void
   readonly newClaim?: () => string
   readonly sleep?: (ms: number) => Promise<void>
 }
 
-/** Renders what a log-in is made of. */
+/** Renders the templates of a log-in. */
 export type LoginRenderer = {
-  /** Returns the request of a log-in, with its whole URL; or why there is none. */
+  /** Returns the request of a log-in with its full URL, or the reason why there is none. */
   request(
     webhook: AuthorizedWebhook,
     login: LoginAuthorization,
   ): Promise<{ readonly request: ExchangeRequest } | { readonly problem: string }>
-  /** Returns the value of the header `authorization` with a token; or why there is none. */
+  /** Returns the value of the `authorization` header for a token, or the reason why there is none. */
   header(
     webhook: AuthorizedWebhook,
     login: LoginAuthorization,
@@ -60,9 +60,9 @@ export type LoginRenderer = {
   ): Promise<{ readonly header: string } | { readonly problem: string }>
 }
 
-/** The request takes 10 s at most; then its tokens are stored. */
+/** The request takes at most 10 s, and then its tokens are stored. */
 const CLAIM_US = 15 * SECOND
-/** How long a caller waits for a renewal, its own or that of another process. */
+/** How long a caller waits for a renewal, here or in another process. */
 const PATIENCE_MS = 12_000
 const BUSY_PAUSE_MS = 100
 const STORE_PAUSE_MS = 250
@@ -70,21 +70,21 @@ const LAST_STORE_TRIES = 20
 const FIRST_PAUSE_US = SECOND
 const LAST_PAUSE_US = 60 * SECOND
 const MAX_RETRY_AFTER_MS = 3_600_000
-/** A token is renewed when a minute is left of it; a short-lived one at half its time. */
+/** A token is renewed one minute before its end; a short-lived one after half its time. */
 const MARGIN_US = 60 * SECOND
 /** A server that refuses new tokens must not cause a renewal for each request. */
 const LEAST_AGE_US = 5 * SECOND
 const MAX_OWNERS = 10_000
 const LINE = /^[ -~]{1,20000}$/
 
-/** What is known of one owner's token. */
+/** The state of one owner's token. */
 type Entry = {
   readonly key: string
   readonly settings: string
   header: string | null
   expiresSteadyUs: number | null
   renewSteadyUs: number | null
-  /** When this process obtained it. */
+  /** When this process obtained the token. */
   obtainedSteadyUs: number
   failures: number
   pausedUntilUs: number
@@ -96,7 +96,7 @@ type Entry = {
 type Obtained = TokenAnswer | { readonly kind: 'header'; readonly header: string; readonly answer: Token }
 type Token = Extract<TokenAnswer, { kind: 'token' }>
 
-/** Creates the authorizer. `stop` waits for the renewals that are under way: their tokens must not be lost. */
+/** Creates the authorizer. `stop` waits for renewals in progress, whose tokens must not be lost. */
 export function createAuthorizer(options: AuthorizerOptions): Authorizer & TrialAuthorizer & { stop(): Promise<void> } {
   const { store, exchange, login, nowUs, steadyUs, log, onProblem } = options
   const { newClaim = () => crypto.randomUUID(), sleep = Bun.sleep } = options
@@ -124,7 +124,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
     return digest
   }
 
-  /** Returns the token while it is valid and not the one that was refused. */
+  /** Returns the token if it is valid and was not refused. */
   function usable(entry: Entry, refusedHeader: string | null, untilUs: number | null): Authorized | undefined {
     const { header } = entry
     if (header === null || header === refusedHeader || (untilUs ?? Number.POSITIVE_INFINITY) <= steadyUs())
@@ -144,7 +144,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
     })
     const renewed = await withPatience(entry.renewing)
     if ('header' in renewed && renewed.header !== refusedHeader) return renewed
-    // A renewal that failed while the token has some time left.
+    // The renewal failed while the token is still valid for some time.
     const old = usable(entry, refusedHeader, entry.expiresSteadyUs)
     return old ?? ('reason' in renewed ? renewed : { reason: 'the token was refused', retryAfterMs: 1_000 })
   }
@@ -156,7 +156,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
       const owner = ownerOf(webhook)
       const claim = newClaim()
       const claimed = await claimOf(entry, owner, { claim, refusedHeader })
-      if (claimed.kind === 'busy') return { reason: 'another renewal of the token is under way', retryAfterMs: 1_000 }
+      if (claimed.kind === 'busy') return { reason: 'another renewal of the token is in progress', retryAfterMs: 1_000 }
       if (claimed.kind === 'present') {
         const { header, expiresSteadyUs, renewSteadyUs } = claimed
         Object.assign(entry, { header, expiresSteadyUs, renewSteadyUs, failures: 0 })
@@ -166,7 +166,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
       if (answer.kind === 'header') return await keep(entry, webhook, { owner, claim, obtained: answer })
       return await fail(entry, webhook, { owner, claim, answer })
     } catch (error) {
-      log.warn({ ...factsOf(webhook), err: error }, 'cannot renew a token, will retry')
+      log.warn({ ...factsOf(webhook), err: error }, 'cannot renew a token; will retry')
       return { reason: 'the token cannot be renewed now: the store cannot be written', retryAfterMs: 1_000 }
     }
   }
@@ -192,7 +192,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
     }
   }
 
-  /** Asks for a token. */
+  /** Requests a token. */
   async function requested(
     entry: Entry,
     webhook: AuthorizedWebhook,
@@ -216,7 +216,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
       readTokenAnswer(await exchange(tokenRequest(authorization, refreshToken, proof)), redact)
     const first = await ask(entry.proof)
     if (first.kind !== 'refused' || !first.isClient || clientSecret === null) return first
-    // A server that does not know the client has not looked at its refresh token.
+    // A server that does not know the client has not checked the refresh token.
     const otherProof = entry.proof === 'body' ? 'basic' : 'body'
     const second = await ask(otherProof)
     if (second.kind !== 'token') return first
@@ -237,10 +237,10 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
     if ('problem' in value) return refusedBy(`the log-in's header: ${value.problem}`)
     return LINE.test(value.header)
       ? { kind: 'header', header: value.header, answer }
-      : refusedBy("the log-in's header may have visible ASCII characters and spaces alone")
+      : refusedBy("the log-in's header may only have visible ASCII characters and spaces")
   }
 
-  /** Stores a token, however long the store cannot be written, and then lets it be used. */
+  /** Stores a token, retrying for as long as the store cannot be written, and only then lets it be used. */
   async function keep(
     entry: Entry,
     webhook: AuthorizedWebhook,
@@ -273,7 +273,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
       } catch (error) {
         if (isStopping && tries > LAST_STORE_TRIES) throw error
         if (tries === 1)
-          log.error({ err: error }, 'cannot store a renewed token: it is not used before it is stored, will retry')
+          log.error({ err: error }, 'cannot store a renewed token, which is used only once it is stored; will retry')
         await sleep(STORE_PAUSE_MS)
       }
     }
@@ -381,7 +381,7 @@ const factsOf = ({ accountId, url, isLookUp = false }: AuthorizedWebhook) => ({
   [isLookUp ? 'contacts' : 'webhook']: loggedUrl(new URL(url)),
 })
 
-/** Returns when a token expires, and from when on it is renewed. */
+/** Returns when a token expires, and when to renew it. */
 export function timesOf(lifetimeS: number | null, atUs: number) {
   if (lifetimeS === null) return { expiresSteadyUs: null, renewSteadyUs: null }
   const lifetimeUs = Math.min(Math.floor(lifetimeS * SECOND), MAX_LIFETIME_US)
@@ -392,11 +392,11 @@ export function timesOf(lifetimeS: number | null, atUs: number) {
 }
 const MAX_LIFETIME_US = 3_650 * 86_400 * SECOND
 
-/** Resolves like the promise, or with a reason when it takes too long. */
+/** Resolves like the promise, or with a reason after `PATIENCE_MS`. */
 function withPatience(renewing: Promise<Authorized>): Promise<Authorized> {
   const { promise, resolve } = Promise.withResolvers<Authorized>()
   const timer = setTimeout(
-    () => resolve({ reason: 'the renewal of the token takes long', retryAfterMs: 1_000 }),
+    () => resolve({ reason: 'the renewal of the token takes too long', retryAfterMs: 1_000 }),
     PATIENCE_MS,
   )
   return Promise.race([renewing, promise]).finally(() => clearTimeout(timer))

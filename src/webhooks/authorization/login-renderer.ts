@@ -7,14 +7,17 @@ import { MAX_TOKEN_ANSWER_BYTES } from './token-exchange.ts'
 /** A log-in belongs to no event. */
 const NO_EVENT = '{"data":{}}'
 
-/** Creates the renderer of log-ins. Their templates have `parameters`, that of the header has `token`. */
+/**
+ * Creates the renderer of log-ins. The templates of the request have `parameters`, the template of the header has
+ * `token`.
+ */
 export function createLoginRenderer(templates: TemplateRenderer): LoginRenderer {
   return {
     async request({ accountId, url, origins, parameters }, { request }) {
       const steps = createStepRenderer(templates, { accountId, purpose: 'sending' })
       const rendered = await steps.request(request, { body: NO_EVENT, kept: {}, merged: [], parameters })
       if ('problem' in rendered) return rendered
-      if ('skipped' in rendered) return { problem: '`if` says to skip it' }
+      if ('skipped' in rendered) return { problem: 'its `if` is empty or `false`' }
       const joined = joinStepUrl(url, rendered.request.url, origins)
       if ('problem' in joined) return joined
       const { headers, body } = rendered.request

@@ -5,27 +5,29 @@ import type { LoginAuthorization, OAuth2Authorization } from '../flows/model.ts'
 
 // Requests for tokens and their answers; pure.
 
-/** How a client shows who it is: RFC 6749 (2.3.1) asks servers for `basic`, and many know `body` alone. */
+/** How a client authenticates: RFC 6749 (2.3.1) requires servers to support `basic`, but many only know `body`. */
 export type ClientProof = 'body' | 'basic'
 
-/** What an answer to a request for a token means. */
+/** The meaning of an answer to a token request. */
 export type TokenAnswer =
   | {
       readonly kind: 'token'
       readonly token: string
-      /** `null`: the answer does not say. */
+      /** In seconds; `null` if the answer has none. */
       readonly lifetimeS: number | null
-      /** The refresh token that replaces the one that was sent; `null`: that one stays. */
+      /** The new refresh token; `null`: the one that was sent stays valid. */
       readonly refreshToken: string | null
     }
-  /** Asking again cannot help before the owner or the server changes something. `isClient`: the client is unknown. */
+  /**
+   * Another request cannot succeed until the owner or the server changes something. `isClient`: the client is unknown.
+   */
   | { readonly kind: 'refused'; readonly message: string; readonly isClient: boolean }
   | { readonly kind: 'failed'; readonly message: string; readonly retryAfterMs: number }
 
 export const MAX_TOKEN_ANSWER_BYTES = 64 * 1_024
 const MAX_TOKEN_CHARACTERS = 16_384
 const MAX_MESSAGE_CHARACTERS = 300
-/** Statuses of 4xx that say nothing about the request itself. */
+/** 4xx statuses that say nothing about the request itself. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 const TOKEN = /^[!-~]+$/
 
@@ -88,7 +90,7 @@ export function readLoginAnswer(
   return { kind: 'token', token: text, lifetimeS, refreshToken: null }
 }
 
-/** Returns the JSON of an answer that may have a token, else its meaning. */
+/** Returns the JSON of an answer that may have a token, or the answer's meaning. */
 function readAnswer(
   { status, failure, text, retryAfterMs }: Exchanged,
   redact: Redact,
@@ -120,10 +122,10 @@ function refused(status: number | null, { json, redact, lacks }: Refusal): Token
   return { kind: 'refused', message: `${what}${saying(json, redact)}`, isClient }
 }
 
-/** The places where servers say what is wrong. */
+/** The places where servers explain an error. */
 const MESSAGES = ['/error_description', '/error/message', '/message', '/detail', '/error', '/title']
 
-/** Returns the words of a server about its refusal, with a colon before them. */
+/** Returns a server's explanation of its refusal, after a colon. */
 function saying(json: unknown, redact: Redact): string {
   const found = [valueAt(json, '/error'), ...MESSAGES.map((pointer) => valueAt(json, pointer))]
   const texts = [...new Set(found.filter((one) => typeof one === 'string' && one.trim() !== ''))]
@@ -140,10 +142,10 @@ function secondsOf(value: unknown): number | null {
   return typeof seconds === 'number' && seconds > 0 && Number.isFinite(seconds) ? seconds : null
 }
 
-/** Removes the secrets of an authorization from the words of a server, which may have repeated what it was sent. */
+/** Removes the secrets of an authorization from a server's text, which may repeat the request. */
 type Redact = (text: string) => string
 
-/** A shorter text would be found in ordinary words. */
+/** Shorter secrets are not removed: they are parts of ordinary words. */
 const LEAST_SECRET_CHARACTERS = 4
 
 /** Returns the function that removes secrets. */
@@ -155,7 +157,7 @@ export function redactionOf(secrets: readonly (string | null)[]): Redact {
   return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
 }
 
-/** Returns the texts of a log-in's request that may be secret: its headers, and what its body holds. */
+/** Returns the texts of a log-in's request that may be secret: its headers and the values in its body. */
 export function secretsOfLogin({ headers, body }: Pick<ExchangeRequest, 'headers' | 'body'>): string[] {
   const inHeaders = Object.values(headers).flatMap((text) => [text, ...text.split(/\s+/)])
   if (body === null) return inHeaders

@@ -1,6 +1,8 @@
 import type { Authorization, Flow } from './model.ts'
 
-/** A webhook whose flow has an authorization, or a look-up of contacts. Its tokens belong to account and URL. */
+/**
+ * A webhook whose flow has an authorization, or a look-up of contacts. Its tokens belong to the account and the URL.
+ */
 export type AuthorizedWebhook = Pick<Flow, 'origins' | 'parameters'> & {
   readonly accountId: number
   readonly url: string
@@ -10,16 +12,16 @@ export type AuthorizedWebhook = Pick<Flow, 'origins' | 'parameters'> & {
 }
 
 /**
- * The value of the header `authorization`; or why there is none now, and after which time to ask again. `reason` is a
- * sentence for the owner without a secret.
+ * The value of the `authorization` header, or the reason why there is none now, and when to ask again. `reason` is a
+ * sentence for the owner, without secrets.
  */
 export type Authorized = { readonly header: string } | { readonly reason: string; readonly retryAfterMs: number }
 
-/** Obtains and renews tokens. Never rejects; one renewal of a webhook at a time, over all nodes. */
+/** Obtains and renews tokens. Never rejects; a webhook has one renewal at a time, over all nodes. */
 export type Authorizer = {
-  /** Returns the present value, obtained first if there is none or less than a minute is left of it. */
+  /** Returns the present value; obtains a token first if there is none or it expires within a minute. */
   authorize(webhook: AuthorizedWebhook): Promise<Authorized>
-  /** Renews the token after a 401 to `header`; returns the present one at once if that is another by now. */
+  /** Renews the token after a 401 to `header`; returns the present one at once if it is another one by now. */
   renew(webhook: AuthorizedWebhook, header: string): Promise<Authorized>
 }
 

@@ -1,24 +1,24 @@
-/** A request to a system of the owner that is no delivery: it is not signed. */
+/** A request to the owner's system that is not a delivery: it is not signed. */
 export type ExchangeRequest = {
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** Of a longer answer there is no text. */
+  /** A longer answer has no text. */
   readonly maxAnswerBytes: number
-  /** How long the answer may take; 10 s unless it is given. */
+  /** The time limit of the answer; 10 s by default. */
   readonly timeoutMs?: number
 }
 
-/** The answer; `status` is `null` if there was none, and `failure` then says why. */
+/** The answer; without one, `status` is `null` and `failure` is the reason. */
 export type Exchanged = {
   readonly status: number | null
   readonly failure: string | null
-  /** The whole body; `null`: there was none, or it is longer than `maxAnswerBytes`, or it broke off. */
+  /** The whole body; `null` if there was none, it is longer than `maxAnswerBytes`, or it broke off. */
   readonly text: string | null
   readonly retryAfterMs: number | null
   readonly durationMs: number
 }
 
-/** Makes a request to a checked address, as deliveries are sent (address guard, proxy). Never rejects. */
+/** Sends a request to a checked address, like a delivery (address guard, proxy). Never rejects. */
 export type Exchange = (request: ExchangeRequest) => Promise<Exchanged>

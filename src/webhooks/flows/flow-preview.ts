@@ -7,7 +7,7 @@ import { joinStepUrl } from './step-url.ts'
 /** An event of a call: its kind, and its default body as JSON text. */
 export type PreviewedEvent = { readonly name: string; readonly callId: string; readonly body: string }
 
-/** A request that a flow would make, or why it makes none. Secrets are `***`; of headers there are only names. */
+/** A request that a flow would send, or the reason why it is skipped. Secrets are `***`; headers have names only. */
 type PreviewedStep = {
   readonly event: string
   readonly step: string
@@ -15,31 +15,31 @@ type PreviewedStep = {
   readonly url: string | null
   readonly headers: readonly string[]
   readonly body: string | null
-  /** Why it is not made; `null`: it is. */
+  /** Why the request is skipped; `null` if it is sent. */
   readonly skipped: string | null
   readonly error: string | null
-  /** The answer that its documentation gives; `null`: none is known, and nothing is kept of it. */
+  /** The answer in the vendor's documentation; `null` if there is none, so that no value is kept from it. */
   readonly answer: { readonly status: number; readonly body: unknown } | null
 }
 
 type Previewing = {
   readonly flow: Flow
-  /** The documented answers, by the name of the step. */
+  /** The documented answers, by step name. */
   readonly answers: ReadonlyMap<string, { readonly status: number; readonly body: unknown }>
   readonly webhookUrl: string
   readonly events: readonly PreviewedEvent[]
   readonly secrets: Iterable<string>
   readonly renderer: StepRenderer
-  /** Of an unknown answer each value that a step keeps is assumed to be its own name; else there is none. */
+  /** Whether a value that a step keeps from an unknown answer is assumed to be its own name, instead of missing. */
   readonly areValuesAssumed?: boolean
 }
 
-/** A call makes tens of requests: more are left out. */
+/** The most requests in a preview; a call causes tens. */
 const MAX_PREVIEWED = 200
-/** What is shown of all requests together; at a larger one it ends. One template can make half a million of them. */
+/** The most characters of all requests together; a longer preview is cut off. One template can make half a million. */
 export const MAX_SHOWN_CHARACTERS = 1_000_000
 
-/** Returns the requests that events would cause, without making one. */
+/** Returns the requests that events would cause, without sending any. */
 export async function previewFlow(previewing: Previewing) {
   const { flow, answers, webhookUrl, events, secrets, renderer, areValuesAssumed = false } = previewing
   const masked = secretMask(secrets)
@@ -109,7 +109,7 @@ export async function previewFlow(previewing: Previewing) {
 
 const NOTHING = { url: null, headers: [], body: null, skipped: null, error: null, answer: null }
 
-/** Returns the calls that were merged into the call of a body, which this program wrote. */
+/** Returns the ids of the calls that were merged into a body's call; this program wrote the body. */
 function mergedFrom(body: string): readonly string[] {
   const { data }: { data: { call?: { merged_from?: readonly string[] } } } = JSON.parse(body)
   return data.call?.merged_from ?? []

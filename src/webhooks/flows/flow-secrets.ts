@@ -1,26 +1,29 @@
 import type { NewAuthorization, NewFlow, NewStep } from './model.ts'
 
 /**
- * The secrets of a flow: values of headers, of its authorization, and parameters of a preset that are secret. They are
- * stored beside the flow, which has `null` in their places, so that nothing shows them by mistake. The key of each says
- * for what it may be used: a secret is not kept for another step, token URL or preset.
+ * The secrets of a flow: header values, its authorization, and secret parameters of a preset. They are stored beside
+ * the flow, which has `null` in their places, so that nothing shows them by mistake. The key of a secret says where it
+ * may be used: it is not kept for another step, token URL or preset.
  */
 export type Separated = {
   /** The flow with `null` for each secret. */
   readonly flow: NewFlow
-  /** Each secret by its key; `null`: the stored one is kept. */
+  /** Each secret by its key; `null` keeps the stored one. */
   readonly secrets: Readonly<Record<string, string | null>>
-  /** The keys whose `null` may have nothing stored. */
+  /** The keys whose `null` needs no stored value. */
   readonly optional: readonly string[]
   /** The places of the secrets: JSON pointers into the flow. */
   readonly pointers: Readonly<Record<string, string>>
 }
 
-/** One secret of a flow. `isOptional`: without a stored value `null` means that there is none. */
+/** One secret of a flow. `isOptional`: `null` without a stored value means that there is none. */
 type Place = { readonly key: string; readonly pointer: string; readonly isOptional: boolean }
 type Replace = (value: string | null, place: Place) => string | null
 
-/** Separates the secrets of a flow from it. `secretParameters`: those of its preset, and whether each is required. */
+/**
+ * Separates the secrets from a flow. `secretParameters`: the secret parameters of its preset, each with whether it is
+ * required.
+ */
 export function separateSecrets(flow: NewFlow, secretParameters: SecretParameters): Separated {
   const secrets: Record<string, string | null> = {}
   const pointers: Record<string, string> = {}
@@ -34,7 +37,7 @@ export function separateSecrets(flow: NewFlow, secretParameters: SecretParameter
   return { flow: without, secrets, optional, pointers }
 }
 
-/** Puts secrets back in their places in a flow. */
+/** Puts secrets back into their places in a flow. */
 export const joinSecrets = (
   flow: NewFlow,
   secretParameters: SecretParameters,
@@ -121,15 +124,15 @@ function inParameters(
   return replaced
 }
 
-/** The shortest secret that is searched for: shorter ones are in every text. */
+/** Shorter secrets are not masked, since they occur in every text. */
 const LEAST_CHARACTERS = 4
 
-/** Makes the function that puts `***` in the place of secrets, also where they are encoded. */
+/** Makes the function that replaces secrets by `***`, also encoded ones. */
 export function secretMask(secrets: Iterable<string>): (text: string) => string {
   const spellings = [...secrets]
     .filter(({ length }) => length >= LEAST_CHARACTERS)
     .flatMap((one) => [one, encodeURIComponent(one), JSON.stringify(one).slice(1, -1)])
-  // The longest first: one may be a part of another.
+  // The longest first, since one may be part of another.
   const found = [...new Set(spellings)].toSorted((one, other) => other.length - one.length)
   return (text) => found.reduce((rest, one) => rest.replaceAll(one, '***'), text)
 }

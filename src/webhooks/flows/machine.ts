@@ -2,21 +2,21 @@ import { valueAt } from '../../lib/json-pointer.ts'
 import { type Keep, type Kept, type KeptValue, MAX_KEPT_BYTES, type Rule, type Step, type Verdict } from './model.ts'
 
 /**
- * The flow of one delivery. Pure: what comes next, given the steps, the progress that is stored and the kept values of
- * the call; and what an answer means.
+ * The flow of one delivery. Pure: decides the next move by the steps, the stored progress and the kept values of the
+ * call; and the meaning of an answer.
  *
  * A step is *open*, until it has ended as `done` or `skipped`. Of a step with `each` the progress counts the elements
  * that are made. Steps begin in the order of the list, one request at a time; a delivery is delivered when all steps
  * that its event begins have ended.
  */
 export type Progress = Readonly<Record<string, StepProgress>>
-/** `{ made }`: this many elements of `each` are made, and others are left. */
+/** `{ made }`: the number of elements of `each` that are done; others are left. */
 type StepProgress = 'done' | 'skipped' | { readonly made: number }
 
 type Move =
   | { readonly kind: 'end' }
   | { readonly kind: 'skip'; readonly step: Step; readonly reason: string }
-  /** `element`: the place of the element of `each`; 0 without `each`. */
+  /** `element`: the index of the element of `each`; 0 without `each`. */
   | { readonly kind: 'make'; readonly step: Step; readonly element: number }
 
 /** Returns whether an event begins a step. The two kinds of transfer have one switch. */
@@ -25,7 +25,7 @@ export const begins = ({ on }: Pick<Step, 'on'>, event: string): boolean =>
 
 const switchOf = (event: string): string => (/^call_\w+_transferred$/.test(event) ? 'call_transferred' : event)
 
-/** Returns what comes next for a delivery. */
+/** Returns the next move of a delivery. */
 export function nextMove(steps: readonly Step[], event: string, progress: Progress, kept: Kept): Move {
   const step = steps.find((one) => begins(one, event) && !hasEnded(progress[one.name]))
   if (step === undefined) return { kind: 'end' }
@@ -37,30 +37,32 @@ export function nextMove(steps: readonly Step[], event: string, progress: Progre
 
 const hasEnded = (progress: StepProgress | undefined): boolean => progress === 'done' || progress === 'skipped'
 
-const skippedForNeed = (missing: readonly string[]): string =>
-  `skipped: it needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} not kept`
-export const SKIPPED_BY_IF = 'skipped: its `if` says so'
-export const SKIPPED_WITHOUT_ELEMENTS = 'skipped: its `each` gives no element'
+const skippedForNeed = (missing: readonly string[]): string => `skipped: no value is kept for ${missing.join(', ')}`
+export const SKIPPED_BY_IF = 'skipped: its `if` is empty or `false`'
+export const SKIPPED_WITHOUT_ELEMENTS = 'skipped: its `each` has no elements'
 
-/** Returns the progress after an element of a step was made or skipped; `count`: how many elements there are. */
+/** Returns the progress after an element of a step was done or skipped; `count`: the number of elements. */
 export function progressAfter(
   progress: Progress,
   { name }: Pick<Step, 'name'>,
   end: { readonly element: number; readonly count: number; readonly as: 'done' | 'skipped' },
 ): Progress {
   const made = end.element + 1
-  // Of several elements some may have been skipped: the step counts as done.
+  // If a step has several elements, some may have been skipped: the step counts as done.
   const as = end.element > 0 ? 'done' : end.as
   return { ...progress, [name]: made >= end.count ? as : { made } }
 }
 
-/** The answer to a step's request. `json`: its body, `undefined` if it is no JSON or longer than can be read. */
+/** The answer to a step's request. `json`: its body; `undefined` if it is not JSON or too long. */
 export type StepAnswer = { readonly status: number; readonly json: unknown }
 
-/** What an answer means: the verdict, the values to keep, and the rule that decided, if one did. */
+/** The meaning of an answer: the verdict, the values to keep, and the deciding rule, if any. */
 export type Judgement = { readonly verdict: Verdict; readonly kept: Kept; readonly rule: Rule | undefined }
 
-/** Returns what an answer means for a step. `mayRenew`: there is an authorization, not renewed for this request yet. */
+/**
+ * Returns the meaning of an answer for a step. `mayRenew`: there is an authorization that was not renewed for this
+ * request yet.
+ */
 export function judge(step: Pick<Step, 'when' | 'keep'>, answer: StepAnswer, mayRenew: boolean): Judgement {
   const rule = step.when.find((one) => matches(one, answer))
   const wanted =

@@ -2,15 +2,15 @@ import { type Static, type TSchema, t } from 'elysia'
 import { SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 
-// A flow: several requests for one event, as data. `New…` is as it is sent, where a field that is left out gets its
-// default; without `New` every field is there.
+// A flow: several requests for one event, as data. In the `New…` types, which clients send, absent fields get their
+// defaults; the other types have every field.
 
 const MAX_STEPS = 20
 const MAX_ORIGINS = 5
 export const MAX_ELEMENTS = 50
 const MAX_KEPT = 20
 export const MAX_KEPT_BYTES = 1_024
-/** The answers that `keep` and `when` can read; of a longer one they have nothing. */
+/** The longest answer that `keep` and `when` read; they ignore a longer one. */
 export const MAX_ANSWER_BYTES = 256 * 1_024
 const MAX_PARALLEL = 16
 const DEFAULT_PARALLEL = 4
@@ -29,7 +29,7 @@ const template = (description: string) => t.String({ maxLength: MAX_TEMPLATE_CHA
 const pointer = (description: string) =>
   t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$', description, examples: ['/result/id'] })
 
-/** The events that can begin a step: the switches' names, and the kinds of a call that options ask for. */
+/** The events that can begin a step: the switches' names, and the call events that options request. */
 export const STEP_EVENTS = [...SWITCH_NAMES, 'call_missed', 'call_held', 'call_resumed', 'recording_saved'] as const
 const stepEvent = words(STEP_EVENTS, 'A switch, or a kind of `events`')
 export type StepEvent = (typeof STEP_EVENTS)[number]
@@ -37,11 +37,11 @@ const Keep = t.Record(t.String({ pattern: NAME_PATTERN }), pointer('Where the va
   ...closed,
   maxProperties: MAX_KEPT,
   description:
-    'Values of the JSON answer that are kept for the call: names, each with a JSON pointer. A string, number or boolean of at most 1 KiB',
+    'Values of the JSON answer to keep for the call: names, each with a JSON pointer to a string, number or boolean of at most 1 KiB',
 })
 export type Keep = Static<typeof Keep>
 
-/** What a matching rule makes of an answer. */
+/** The effect of a matching rule. */
 const VERDICTS = ['done', 'retry', 'fail', 'renew'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
@@ -56,18 +56,18 @@ export const Rule = t.Object(
         },
       ),
     ),
-    pointer: t.Optional(pointer('Matches if the JSON answer has a value here; not `""`, `null`, `[]` or `{}`')),
+    pointer: t.Optional(pointer('Matches if the JSON answer has a value here other than `""`, `null`, `[]` or `{}`')),
     values: t.Optional(
       t.Array(t.String({ maxLength: 256 }), {
         minItems: 1,
         maxItems: 100,
-        description: 'The values at `pointer` that match, as text; left out: any',
+        description: 'The values at `pointer` that match, as text; default: any',
       }),
     ),
-    then: words(VERDICTS, 'What a matching answer means for the step'),
+    then: words(VERDICTS, 'The effect of a matching answer on the step'),
     keep: t.Optional(Keep),
   },
-  { ...closed, description: 'A rule about the answer; the first that matches counts' },
+  { ...closed, description: 'A rule about the answer; the first matching one applies' },
 )
 export type Rule = Static<typeof Rule>
 
@@ -97,7 +97,7 @@ const requestFields = {
   headers: t.Record(t.String(), nullable(template(''), 'Liquid'), {
     maxProperties: MAX_HEADERS,
     description:
-      'More request headers, Liquid. They are read back as `null`, and a `null` that is sent keeps the stored value',
+      'More request headers, Liquid. Their values are secret: they are read as `null`, and sending `null` keeps the stored value',
   }),
   content_type: t.String({
     maxLength: 200,
@@ -112,21 +112,21 @@ const stepFields = {
   if: nullable(template('Liquid'), 'The step is skipped if this renders to nothing, white space or `false`'),
   each: nullable(
     template('Liquid'),
-    `Renders to a JSON array of at most ${MAX_ELEMENTS}: the step is made for each element, in order, as \`item\``,
+    `Renders to a JSON array with at most ${MAX_ELEMENTS} elements: one request for each, in order, as \`item\``,
   ),
   upload: t.Union([words(['recording'], 'The body is the recording'), UploadPart, t.Null()], {
-    description: '`recording`: the body is the recording (only of `recording_saved`); or a part of a form',
+    description: '`recording`: the body is the recording (only for `recording_saved`); or a part of a form',
   }),
   keep: Keep,
   needs: t.Array(t.String({ pattern: NAME_PATTERN }), {
     maxItems: MAX_KEPT,
     uniqueItems: true,
-    description: 'Names of kept values: the step is skipped if one is absent',
+    description: 'Names of kept values; the step is skipped if one is missing',
   }),
-  when: t.Array(Rule, { maxItems: MAX_RULES, description: 'Rules about the answer; without a match 2xx is `done`' }),
+  when: t.Array(Rule, { maxItems: MAX_RULES, description: 'Rules about the answer; if none matches, 2xx is `done`' }),
 }
 const stepHead = {
-  name: t.String({ pattern: NAME_PATTERN, description: 'Each name once in a flow' }),
+  name: t.String({ pattern: NAME_PATTERN, description: 'Unique within the flow' }),
   on: t.Array(stepEvent, { minItems: 1, uniqueItems: true, description: 'The events that begin the step' }),
 }
 
@@ -139,7 +139,7 @@ export type NewStep = Static<typeof NewStep>
 /** The request of a log-in: a step without `name` and `on`. */
 const NewLogin = t.Object(t.Partial(t.Object(stepFields)).properties, closed)
 
-/** The fields of a step that were left out. */
+/** The defaults of a step's optional fields. */
 export const STEP_DEFAULTS: Omit<Step, 'name' | 'on'> = {
   method: 'POST',
   url: '',
@@ -157,30 +157,30 @@ export const STEP_DEFAULTS: Omit<Step, 'name' | 'on'> = {
 const secret = (description: string) => nullable(t.String({ minLength: 1, maxLength: 4_096 }), description)
 
 const oauth2Fields = {
-  token_url: t.String({ maxLength: 2_048, description: 'Where tokens are asked for' }),
+  token_url: t.String({ maxLength: 2_048, description: 'The URL for token requests' }),
   client_id: t.String({ minLength: 1, maxLength: 1_024 }),
-  client_secret: secret('Read back as `null`; a `null` that is sent keeps the stored one'),
+  client_secret: secret('Read as `null`; sending `null` keeps the stored one'),
   refresh_token: t.Optional(
-    secret('Left out: client credentials. Read back as `null`; a `null` that is sent keeps the stored one, if any'),
+    secret('Absent: client credentials are used. Read as `null`; sending `null` keeps the stored one, if any'),
   ),
-  scope: t.Optional(nullable(t.String({ maxLength: 1_024 }), 'The scope to ask for; `null`: none')),
+  scope: t.Optional(nullable(t.String({ maxLength: 1_024 }), 'The requested scope; `null`: none')),
 }
 const loginFields = {
   request: NewLogin,
   token: pointer('Where the answer has the token'),
   expires_in: t.Union([pointer('Where the answer has the seconds'), t.Number({ minimum: 1 })], {
-    description: 'For how many seconds the token is valid, or where the answer says so',
+    description: 'The seconds that the token is valid, or where the answer has them',
   }),
   header: t.Optional(t.String({ maxLength: 1_024, description: 'The value of `authorization`: `Bearer {{ token }}`' })),
 }
-/** Checked field by field, as the body of options, so that a rule can name the field at fault. */
+/** Checked field by field, like the body of options, so that an error can name the wrong field. */
 export const NewAuthorization = t.Object(
   {
     kind: words(['oauth2', 'login'], '`oauth2`: a refresh token, or client credentials. `login`: a request of its own'),
     ...t.Partial(t.Object(oauth2Fields)).properties,
     ...t.Partial(t.Object(loginFields)).properties,
   },
-  { ...closed, description: 'How to get the value of `authorization`' },
+  { ...closed, description: 'How the value of `authorization` is obtained' },
 )
 export type NewAuthorization = Static<typeof NewAuthorization>
 
@@ -211,17 +211,19 @@ const Parameters = t.Record(t.String({ pattern: NAME_PATTERN }), t.Unknown(), {
 })
 export type Parameters = Readonly<Record<string, unknown>>
 
-/** Steps, or a preset with its parameters. `flowErrors` checks what belongs to which. */
+/** Steps, or a preset with its parameters. `flowErrors` checks which fields belong together. */
 export const NewFlow = t.Object(
   {
-    steps: t.Optional(t.Array(NewStep, { minItems: 1, maxItems: MAX_STEPS, description: 'Made in this order' })),
+    steps: t.Optional(
+      t.Array(NewStep, { minItems: 1, maxItems: MAX_STEPS, description: 'The requests, sent in this order' }),
+    ),
     preset: t.Optional(t.String({ pattern: NAME_PATTERN, description: 'The name of a preset that has the steps' })),
     parameters: t.Optional(Parameters),
     origins: t.Optional(
       t.Array(t.String({ maxLength: 300 }), {
         maxItems: MAX_ORIGINS,
         uniqueItems: true,
-        description: 'Further `https://host` to which steps may go',
+        description: 'Further origins (`https://host`) to which steps may send',
       }),
     ),
     authorization: t.Optional(t.Union([NewAuthorization, t.Null()])),
@@ -230,7 +232,7 @@ export const NewFlow = t.Object(
         minimum: 1,
         maximum: MAX_PARALLEL,
         multipleOf: 1,
-        description: `Calls with a step in flight; ${DEFAULT_PARALLEL} unless it is given`,
+        description: `The most calls with a step in flight; default: ${DEFAULT_PARALLEL}`,
       }),
     ),
   },
@@ -238,13 +240,13 @@ export const NewFlow = t.Object(
 )
 export type NewFlow = Static<typeof NewFlow>
 
-/** A flow as it is made: every default filled in, a preset replaced by its steps. */
+/** A flow as it runs: with all defaults, and a preset replaced by its steps. */
 export type Flow = {
   readonly steps: readonly Step[]
   readonly origins: readonly string[]
   readonly authorization: Authorization | null
   readonly parallel: number
-  /** The requests a second that the system allows, beside the option of the webhook; `null`: it names no limit. */
+  /** The requests per second that the system allows, in addition to the webhook's own limit; `null`: no known limit. */
   readonly maxPerSecond: number | null
   readonly parameters: Parameters
 }

@@ -1,6 +1,6 @@
 import type { NewAuthorization, NewStep, Parameters, StepEvent } from './model.ts'
 
-/** What a parameter of a preset holds; `map`: extension → user of the CRM. */
+/** The types of a preset's parameters; `map`: extension → user of the CRM. */
 export const PARAMETER_TYPES = ['text', 'secret', 'boolean', 'choice', 'map'] as const
 
 /** A parameter of a preset, from which the page makes the field of a form. */
@@ -10,25 +10,22 @@ export type PresetParameter = {
   readonly help: string
   readonly type: (typeof PARAMETER_TYPES)[number]
   readonly required: boolean
-  /** `null`: none. */
+  /** `null`: no default. */
   readonly default: string | boolean | Readonly<Record<string, string>> | null
-  /** Of a `choice` alone. */
+  /** For a `choice` only. */
   readonly choices?: readonly { readonly value: string; readonly title: string }[]
 }
 
-/** A request of a preset, with its source and the answer that the vendor's documentation gives. */
+/** A request of a preset, with its source and the answer in the vendor's documentation. */
 type PresetStep = NewStep & {
   readonly source: string
   readonly answer: { readonly status: number; readonly body: unknown }
 }
 
-/** A request of a preset that belongs to no event, and the place of the values in its answer. */
+/** A request of a preset that belongs to no event, and where its answer has the values. */
 export type PresetRequest = Omit<PresetStep, 'name' | 'on'>
 
-/**
- * How the preset finds a contact by a number: `item`, `fault` and `fields` are pointers, the fields within the item. An
- * answer with a value at `fault` is an error, whatever its status.
- */
+/** How the preset finds a contact by a number: `item` and `fields` are pointers, the fields start at the item. */
 type PresetLookup = PresetRequest & {
   readonly item: string | ((parameters: Parameters) => string)
   readonly fault?: string
@@ -36,14 +33,14 @@ type PresetLookup = PresetRequest & {
   readonly spellings: readonly ('e164' | 'digits' | 'national' | 'last_10')[]
 }
 /**
- * How the preset lists the users of the CRM: `items` is a pointer to an array, the others are within an element. The
- * name is all parts of `name` that there are.
+ * How the preset lists the users of the CRM: `items` points to an array, the others start at an element. The user's
+ * name has all parts of `name` that exist.
  */
 export type PresetDirectoryRequest = PresetRequest & {
   readonly items: string
   readonly id: string
   readonly name: readonly string[]
-  /** The extension of the user, where the CRM knows it. */
+  /** The user's extension, if the CRM has one. */
   readonly extension?: string
 }
 
@@ -54,17 +51,17 @@ export type Preset = {
   readonly parameters: readonly PresetParameter[]
   readonly steps: readonly PresetStep[]
   readonly origins: readonly string[]
-  /** Returns how requests are authorized, with the parameters of a webhook; `null`: by what steps and URL say. */
+  /** Returns the authorization of requests for a webhook's parameters; `null` if the steps and the URL have it. */
   readonly authorization: (parameters: Parameters) => NewAuthorization | null
   readonly parallel: number
-  /** The requests a second that the vendor allows; `null`: it names no limit. */
+  /** The requests per second that the vendor allows; `null`: no known limit. */
   readonly maxPerSecond: number | null
-  /** The kinds of event that its steps need. A PUT that chooses the preset switches them on. */
+  /** The events that its steps need. A PUT that chooses the preset switches them on. */
   readonly events: readonly StepEvent[]
   /** The pages of the vendor's documentation. */
   readonly sources: readonly string[]
   readonly lookup: PresetLookup | null
   readonly directory: PresetDirectoryRequest | null
-  /** A request that changes nothing and shows that key and URL are right. */
+  /** A request that changes nothing and shows whether the key and URL are right. */
   readonly check: PresetRequest | null
 }

@@ -3,54 +3,56 @@ import { type Escaping, escapingOf } from '../templates/escaping.ts'
 import type { Rendering, RenderRequest, TemplateRenderer, TemplateText } from '../templates/renderer.ts'
 import { type Kept, MAX_ELEMENTS, type Parameters, type Step } from './model.ts'
 
-/** What the templates of a step have. */
+/** The data of a step's templates. */
 export type StepData = {
-  /** The default body of the event, JSON text: `time` and `data`. */
+  /** The event's default body as JSON text: `time` and `data`. */
   readonly body: string
   readonly kept: Kept
   /** The kept values of the calls that were merged into this one, in the order of `merged_from`. */
   readonly merged: readonly { readonly kept: Kept }[]
   readonly parameters: Parameters
-  /** The element of `each`; `undefined`: the step has no `each`. */
+  /** The element of `each`; `undefined` if the step has no `each`. */
   readonly item?: unknown
 }
 
-/** Rendering failed; `problem` is a sentence for the owner, with the field of the step in it: `url: line 1, …`. */
+/** Rendering failed. `problem` is a sentence for the owner that begins with the step's field: `url: line 1, …`. */
 export type StepProblem = {
   readonly problem: string
-  /** The field at fault: `url`, `headers/x-key`, `upload/fields/name`, … */
+  /** The wrong field: `url`, `headers/x-key`, `upload/fields/name`, … */
   readonly field: string
-  /** The templates are not at fault: they can be rendered after this time. */
+  /** The templates are not wrong: they can be rendered after this time. */
   readonly retryAfterMs?: number
 }
 
-/** A request as the templates of a step have made it, not yet joined to the URL of the webhook. */
+/** A rendered request, not yet joined to the webhook's URL. */
 export type RenderedStep = {
-  /** As rendered: what a template puts out is escaped for a component of a URL. */
+  /** As rendered: template output is escaped for a URL component. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** `null`: the step has no body. */
   readonly body: string | null
-  /** The further fields of an upload as a form, else empty. */
+  /** The further fields of an upload form; empty for other requests. */
   readonly fields: Readonly<Record<string, string>>
 }
 
 /** Renders the templates of steps, for one account and purpose. Never rejects. */
 export type StepRenderer = {
-  /** Renders `each`. Returns the array, of at most MAX_ELEMENTS. */
+  /** Renders `each`. Returns an array with at most MAX_ELEMENTS. */
   elements(step: Step, data: StepData): Promise<{ readonly elements: readonly unknown[] } | StepProblem>
-  /** Renders `if`, and unless it says to skip the step, the request. Returns `skipped` if `if` is empty or `false`. */
+  /** Renders `if`, then the request unless the step is skipped. Returns `skipped` if `if` is empty or `false`. */
   request(
     step: Request,
     data: StepData,
   ): Promise<{ readonly request: RenderedStep } | { readonly skipped: true } | StepProblem>
-  /** Parses every template without rendering it. Returns the problems, each with line and column. */
+  /** Parses every template without rendering. Returns the problems, each with line and column. */
   problems(step: Request): Promise<readonly StepProblem[]>
 }
 
 type Request = Omit<Step, 'name' | 'on'>
 
-/** Creates the renderer of the steps of an account's flows. Templates of strangers are rendered in their own thread. */
+/**
+ * Creates the renderer for the steps of an account's flows. Templates of strangers are rendered in their own thread.
+ */
 export function createStepRenderer(
   templates: TemplateRenderer,
   { accountId, purpose }: Pick<RenderRequest<string>, 'accountId' | 'purpose'>,
@@ -129,7 +131,7 @@ function templatesOf(step: Request): Templates {
   )
 }
 
-/** The body of the event, and beside it what the step has. */
+/** The event's body, and the step's own data. */
 function dataOf({ body, kept, merged, parameters, item }: StepData): string {
   const further = JSON.stringify({ kept, merged, parameters, ...(item === undefined ? {} : { item }) })
   return `${body.slice(0, body.lastIndexOf('}'))},${further.slice(1)}`

@@ -1,27 +1,27 @@
 /**
  * URLs of steps. Scheme, host and port of a request are the webhook's own or one of the flow's `origins`, whatever a
- * template puts out: the result is parsed as it will be sent, and its origin compared.
+ * template renders: the result is parsed exactly as it is sent, and its origin compared.
  */
 
-/** A URL to which a step goes, or why it may not; a sentence for the owner. */
+/** The URL of a step's request, or the reason why it is refused; a sentence for the owner. */
 type StepUrl = { readonly url: string } | { readonly problem: string }
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
-/** What a parser would strip or turn into a slash. */
+/** Characters that a parser would strip or turn into a slash. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const STRANGE = /[\s\\\u0000-\u001f\u007f]/
 /** `.` and `..`, also written with `%2e`, lead to other paths than the template shows. */
 const DOTS = /^(\.|%2e){1,2}$/i
 
-/** Servers take 8 KiB; the log keeps it with each attempt. */
+/** Servers accept 8 KiB, and the log keeps the URL of each attempt. */
 const MAX_CHARACTERS = 8_192
 
-/** Joins what the template of a step rendered to the URL of its webhook. */
+/** Joins the rendered URL of a step to its webhook's URL. */
 export function joinStepUrl(webhookUrl: string, rendered: string, origins: readonly string[]): StepUrl {
   const text = rendered.trim()
   if (text.length > MAX_CHARACTERS) return { problem: `the URL has more than ${MAX_CHARACTERS} characters` }
   if (STRANGE.test(text)) return { problem: 'the URL has a space, a control character or a backslash' }
-  if (!text.isWellFormed()) return { problem: 'the URL has half a character' }
+  if (!text.isWellFormed()) return { problem: 'the URL has half of a surrogate pair' }
   const base = new URL(webhookUrl)
   base.hash = ''
   if (text === '') return { url: base.href }
@@ -34,14 +34,14 @@ export function joinStepUrl(webhookUrl: string, rendered: string, origins: reado
   if (SCHEME.test(text) && (url.username !== '' || url.password !== ''))
     return { problem: 'the URL has a user and password of its own' }
   const [path = ''] = text.split(/[?#]/, 1)
-  if (path.split('/').some((part) => DOTS.test(part))) return { problem: 'the path has `.` or `..` as a part' }
+  if (path.split('/').some((part) => DOTS.test(part))) return { problem: 'the path has a `.` or `..` segment' }
   url.hash = ''
   if (isOwn && SCHEME.test(text)) [url.username, url.password] = [base.username, base.password]
   if (isOwn) url.search = joinedQuery(base.search, url.search)
   return { url: url.href }
 }
 
-/** Puts a relative URL behind the webhook's. Never resolved: `//host` would be another host. */
+/** Appends a relative URL to the webhook's. Not resolved, since `//host` would be another host. */
 function placed(base: URL, text: string): string {
   const user = base.username === '' && base.password === '' ? '' : `${base.username}:${base.password}@`
   const origin = `${base.protocol}//${user}${base.host}`
@@ -55,7 +55,7 @@ function joinedQuery(ofWebhook: string, ofStep: string): string {
   return ofStep.length <= 1 ? ofWebhook : `${ofWebhook}&${ofStep.slice(1)}`
 }
 
-/** Returns why the template of a step's URL cannot be; `undefined` if its results have to be seen. */
+/** Returns why the template of a step's URL is wrong; `undefined` if only its results can show it. */
 export function urlTemplateProblem(
   template: string,
   webhookUrl: string,
@@ -66,7 +66,7 @@ export function urlTemplateProblem(
   if (!SCHEME.test(text)) return undefined
   const [, origin = '', rest = ''] = /^([a-z][a-z0-9+.-]*:\/*[^/?#]*)([\s\S]*)$/i.exec(text) ?? []
   if (/[{}]/.test(origin) || (rest === '' && text.includes('{')))
-    return 'has a tag before the first `/` of its path: host and port cannot be made by a template'
+    return 'has a tag before the first `/` of its path: a template cannot make the host and port'
   const found = URL.canParse(origin) ? new URL(origin) : undefined
   const own = URL.canParse(webhookUrl) ? new URL(webhookUrl).origin : undefined
   if (found === undefined || !/^https?:$/.test(found.protocol)) return 'must be an http: or https: URL, or relative'

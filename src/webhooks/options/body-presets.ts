@@ -4,9 +4,9 @@ import { flatOf, formBody } from './flat-body.ts'
 
 /** Ready-made bodies for common receivers. */
 type Preset = {
-  /** Its purpose, as the page and the API document show it. */
+  /** Its purpose, for the page and the API document. */
   readonly summary: string
-  /** The address at which the receiver, or the format, documents such bodies. */
+  /** Where the receiver, or the format, documents such bodies. */
   readonly documentation?: string
   readonly contentType: string
   /** The required parameters, each with its description. */
@@ -77,7 +77,7 @@ export const PRESETS = {
 } as const satisfies Readonly<Record<string, Preset>>
 
 export type PresetName = keyof typeof PRESETS
-// Object.keys forgets which keys there are.
+// Object.keys loses the type of the keys.
 export const PRESET_NAMES = Object.keys(PRESETS) as unknown as readonly [PresetName, ...PresetName[]]
 /** Returns a preset by its name. */
 export const bodyPresetOf = (name: PresetName): Preset => PRESETS[name]
@@ -99,7 +99,7 @@ const forSlack: Escape = (text) => text.replace(/[&<>]/g, (found) => `&${{ '&': 
 /** Escapes Markdown in text of callers; a zero-width space keeps @all from being a mention. */
 const forMarkdown: Escape = (text) => text.replace(/[\\`*_[\]<>~|]/g, '\\$&').replaceAll('@', '@\u200b')
 
-/** Cuts text off. Half of an emoji is no text: receivers refuse a body with one. */
+/** Cuts text off, never within an emoji: receivers refuse a body with half of one. */
 const cut = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 

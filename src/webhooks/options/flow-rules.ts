@@ -6,18 +6,18 @@ import { urlTemplateProblem } from '../flows/step-url.ts'
 import { presetByName } from '../presets/catalog.ts'
 import { headerErrors } from './header-rules.ts'
 
-/** What stands beside a flow, not checked yet. */
+/** The fields beside a flow, not checked yet. */
 type Beside = { readonly url: unknown; readonly body: unknown; readonly withCredentials: boolean }
 
 const validator = lazyValidator(NewFlow)
 const FLOW = '/flow'
 
-/** Returns the errors of a flow beyond those of its schema. It gets the flow before the schema has accepted it. */
+/** Returns the errors of a flow that its schema cannot express. Called before the schema has accepted the flow. */
 export function flowErrors(flow: unknown, beside: Beside): FieldError[] {
   if (flow === undefined || flow === null) return []
   const errors: FieldError[] = []
   if (beside.body !== undefined && beside.body !== null)
-    errors.push({ path: FLOW, message: 'cannot stand beside a body: its steps have theirs' })
+    errors.push({ path: FLOW, message: 'cannot be combined with `body`: each step has its own' })
   if (typeof beside.url === 'string' && /^mqtts?:/i.test(beside.url))
     errors.push({ path: FLOW, message: 'needs a URL with http: or https:' })
   if (!validator().Check(flow)) return errors
@@ -30,7 +30,7 @@ export function flowErrors(flow: unknown, beside: Beside): FieldError[] {
 
 function presetErrors(name: string, flow: NewFlow): FieldError[] {
   const beside = (['steps', 'origins', 'authorization', 'parallel'] as const).filter((one) => flow[one] != null)
-  const errors = beside.map((one) => ({ path: `${FLOW}/${one}`, message: 'is that of the preset' }))
+  const errors = beside.map((one) => ({ path: `${FLOW}/${one}`, message: 'comes from the preset' }))
   const preset = presetByName(name)
   if (preset === undefined) return [...errors, { path: `${FLOW}/preset`, message: 'is no preset of this version' }]
   return [...errors, ...parameterErrors(preset, flow.parameters ?? {})]
@@ -55,7 +55,7 @@ function parameterErrors({ name, parameters }: Preset, given: Readonly<Record<st
 function parameterProblem(parameter: PresetParameter, value: unknown): string | undefined {
   const { type, required, title, choices = [] } = parameter
   if (value === undefined) return required && parameter.default === null ? `is missing: ${title}` : undefined
-  // The stored one is kept; whether there is one is found out when it is stored.
+  // Keeps the stored secret; whether there is one shows when the options are stored.
   if (value === null && type === 'secret') return undefined
   if (value === null) return required && parameter.default === null ? `is missing: ${title}` : undefined
   switch (type) {
@@ -111,7 +111,7 @@ function stepsErrors(flow: FlowOfSteps, { url, withCredentials }: Beside): Field
     ]),
     ...(hasAuthorization ? authorizationErrors(authorization, context) : []),
     ...(hasAuthorization && withCredentials
-      ? [{ path: `${FLOW}/authorization`, message: 'cannot stand beside a user and password in the URL' }]
+      ? [{ path: `${FLOW}/authorization`, message: 'cannot be combined with a user and password in the URL' }]
       : []),
   ]
 }
@@ -144,8 +144,8 @@ function stepErrors(step: AnyStep, pointer: string, context: StepContext): Field
   if (urlProblem !== undefined) add('/url', urlProblem)
   if (upload !== null) {
     if (on === undefined || on.some((event) => event !== 'recording_saved'))
-      add('/upload', 'is possible for recording_saved alone')
-    if (body !== null) add('/body', 'cannot stand beside an upload, which is the body')
+      add('/upload', 'is possible only for recording_saved')
+    if (body !== null) add('/body', 'cannot be combined with an upload, which is the body')
     if (/^(GET|DELETE)$/.test(method)) add('/method', 'must be POST, PUT or PATCH: the recording is the body')
   } else if (method === 'GET' && body !== null) add('/body', 'cannot be sent with GET')
   for (const [at, name] of needs.entries()) if (!kept.has(name)) add(`/needs/${at}`, 'is kept by no step')

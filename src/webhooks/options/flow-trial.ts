@@ -13,10 +13,10 @@ type Trial = {
   readonly samples: ReadonlyMap<string, string>
 }
 
-/** A kept value is unknown before it is kept: in a trial it is one that is a valid number, text and part of a URL. */
+/** The trial value of a kept value: valid as a number, as text and in a URL. */
 const SAMPLE_VALUE = '1'
 
-/** Tries the templates of a flow with the samples of the events of each step. Returns what does not work. */
+/** Renders the templates of a flow with the sample events of each step. Returns the errors. */
 export async function flowProblems(flow: Flow, trial: Trial): Promise<FieldError[]> {
   const errors = await Promise.all(flow.steps.map((step, at) => stepProblems(flow, step, `/flow/steps/${at}`, trial)))
   const request = flow.authorization?.kind === 'login' ? flow.authorization.request : undefined
@@ -43,7 +43,7 @@ async function stepProblems(flow: Flow, step: Step, pointer: string, { url, rend
       return 'problem' in joined ? [errorOf(pointer, { field: 'url', problem: `url: ${joined.problem}` }, event)] : []
     }),
   )
-  // The same fault with several events is one.
+  // The same error with several events counts once.
   return [...new Map(errors.flat().map((error) => [error.path, error])).values()]
 }
 
@@ -55,7 +55,7 @@ const sampleKept = ({ steps }: Flow): Kept =>
       .map((name) => [name, SAMPLE_VALUE]),
   )
 
-/** The problem repeats the field, which the path has. */
+/** The problem repeats the field that the path names already. */
 function errorOf(pointer: string, { field, problem }: StepProblem, event?: string): FieldError {
   const [first = '', ...names] = field.split('/')
   const path = [first, ...names.map((name) => name.replaceAll('~', '~0'))].join('/')

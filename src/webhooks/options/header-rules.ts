@@ -1,7 +1,7 @@
 import type { FieldError } from '../../lib/fault.ts'
 import { objectOf } from './untrusted-object.ts'
 
-/** Names that are ours to set, or that would change how the request is read. */
+/** Headers that Hookswitch sets itself, or that would change how the request is read. */
 const REFUSED_HEADERS =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|webhook-.*|traceparent|tracestate)$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
@@ -17,9 +17,9 @@ export const pointerTo = (name: string, within = '/headers'): string =>
 
 type HeadersPlace = {
   readonly pointer: string
-  /** `authorization` is made of the URL, or of the authorization of the flow. */
+  /** `authorization` comes from the URL, or from the flow's authorization. */
   readonly withCredentials: boolean
-  /** The values are templates, whose results are made fit for a header. */
+  /** The values are templates; their results are made valid for a header. */
   readonly areTemplates?: boolean
 }
 
@@ -29,7 +29,7 @@ export function headerErrors(headers: unknown, place: HeadersPlace): FieldError[
   return Object.entries(objectOf(headers)).flatMap(([name, value]) => {
     const lower = name.toLowerCase()
     const message = seen.has(lower)
-      ? 'occurs twice: names are compared without case'
+      ? 'occurs twice: upper and lower case make no difference'
       : headerProblem(lower, value, place)
     seen.add(lower)
     return message === undefined ? [] : [{ path: pointerTo(name, place.pointer), message }]
@@ -45,9 +45,9 @@ function headerProblem(
   if (REFUSED_HEADERS.test(name)) return 'is a header that cannot be set here'
   if (name === 'authorization' && withCredentials)
     return areTemplates
-      ? 'is made of the user and password in the URL, or of the authorization of the flow'
-      : 'is made of the user and password that are in the URL'
+      ? 'comes from the user and password in the URL, or from the authorization of the flow'
+      : 'comes from the user and password in the URL'
   return areTemplates || typeof value !== 'string' || VALUE.test(value)
     ? undefined
-    : 'may have visible ASCII characters and spaces alone'
+    : 'may only have visible ASCII characters and spaces'
 }

@@ -21,7 +21,7 @@ const values = (description: string) =>
   )
 
 export const WebhookFilter = t.Object(
-  // fromEntries forgets which keys there are: these are all of them.
+  // fromEntries loses the type of the keys; these are all keys of the filters.
   Object.fromEntries(FILTER_NAMES.map((key) => [key, values(FILTER_KEYS[key])])) as {
     [key in keyof typeof FILTER_KEYS]: ReturnType<typeof values>
   },
@@ -60,7 +60,7 @@ export const TemplateBody = t.Object(
       t.String({
         maxLength: 200,
         pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
-        description: 'Of the result of the template; `application/json` unless it is given',
+        description: 'The content type of the result; default: `application/json`',
       }),
     ),
   },
@@ -81,51 +81,50 @@ const MAX_HEADERS = 20
 
 const fields = {
   name: t.Union([t.String({ minLength: 1, maxLength: 100 }), t.Null()], {
-    description: 'For people: shown beside the URL everywhere',
+    description: 'A name for people, shown beside the URL',
   }),
   paused: t.Boolean({
-    description: 'While true nothing is sent: deliveries stay pending, do not age, and are sent in order afterwards',
+    description: 'While true nothing is sent: deliveries stay pending, do not expire, and are sent in order afterwards',
   }),
   filter: t.Union([WebhookFilter, t.Null()], {
-    description: 'Which events it gets; `null`: all. It applies to events that occur from then on',
+    description: 'The events that it gets; `null`: all. Applies to new events',
   }),
   headers: t.Record(t.String(), t.Union([t.String({ maxLength: 4_096 }), t.Null()]), {
     maxProperties: MAX_HEADERS,
     description:
-      'More request headers (user properties of MQTT 5). Their values are secrets: they are read back as `null`, and a `null` that is sent keeps the stored value',
+      'More request headers (user properties of MQTT 5). Their values are secret: they are read as `null`, and sending `null` keeps the stored value',
   }),
   order: words(
     ['first_attempt', 'strict'],
-    '`first_attempt`: a retry does not hold back the later events of its call. `strict`: an event is not tried before the one before ' +
+    '`first_attempt`: a retry does not delay later events of its call. `strict`: an event waits until the one before ' +
       'it in the call is delivered, failed or cancelled',
   ),
   max_per_second: t.Union([t.Number({ minimum: 0.1, maximum: 1_000 }), t.Null()], {
-    description:
-      'Attempts a second, with a burst of one second; what is beyond waits in order. `null`: no limit of its own',
+    description: 'Attempts per second, with a burst of one second; further deliveries wait in order. `null`: no limit',
   }),
-  body: t.Union([WebhookBody, t.Null()], { description: 'What is sent in place of the default body; `null`: that' }),
+  body: t.Union([WebhookBody, t.Null()], { description: 'The body that is sent; `null`: the default body' }),
   events: t.Array(words(FURTHER_NAMES, listed(FURTHER_EVENTS)), {
     uniqueItems: true,
     description: 'Kinds of event beyond the seven switches',
   }),
   retain: t.Boolean({
-    description: 'Of an MQTT URL: the broker keeps the newest message of each topic for later subscribers',
+    description: 'For an MQTT URL: the broker keeps the newest message of each topic for later subscribers',
   }),
   flow: t.Union([NewFlow, t.Null()], {
     description: 'Several requests for one event, in order; `body` is `null` then. `null`: one request',
   }),
   share_pace: t.Boolean({
     description:
-      'It shares one pace with the other webhooks of the account that have its host and this option: the smallest of theirs',
+      'Shares one pace, the smallest, with all webhooks of the account that have the same host and this option',
   }),
 }
 const url = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
 
-/** The renewal of a token that is refused. */
+/** The problem of a webhook whose tokens cannot be renewed. */
 export const AuthorizationProblem = t.Object(
   {
     since: t.String({ format: 'date-time', description: 'Since when' }),
-    message: t.String({ description: 'What the server said' }),
+    message: t.String({ description: 'The explanation of the server' }),
   },
   closed,
 )
@@ -138,7 +137,7 @@ export const WebhookOptions = t.Object(
     problem: t.Optional(
       described(
         AuthorizationProblem,
-        'There while the renewal of the token of its flow is refused: its deliveries are pending. Read only',
+        'Present while the renewal of its token is refused: its deliveries are pending. Read only',
       ),
     ),
   },
@@ -146,12 +145,12 @@ export const WebhookOptions = t.Object(
 )
 export type WebhookOptions = Static<typeof WebhookOptions>
 
-/** Options as they are sent: a field that is left out gets its default. */
+/** Options as clients send them: absent fields get their defaults. */
 export const NewWebhookOptions = t.Object(
   {
     url,
     ...t.Partial(t.Object(fields)).properties,
-    problem: t.Optional(t.Unknown({ description: 'Read only: what is sent is ignored' })),
+    problem: t.Optional(t.Unknown({ description: 'Read only: ignored in requests' })),
   },
   closed,
 )
@@ -159,7 +158,7 @@ export type NewWebhookOptions = Static<typeof NewWebhookOptions>
 
 export const PreviewRequest = t.Object(
   {
-    event: t.Optional(words(EVENT_NAMES, 'Of which kind of event; `call_started` unless it is given')),
+    event: t.Optional(words(EVENT_NAMES, 'The kind of event; default: `call_started`')),
     body: t.Optional(t.Union([WebhookBody, t.Null()], { description: 'As in the options; `null`: the default body' })),
   },
   closed,

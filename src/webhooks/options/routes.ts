@@ -38,7 +38,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
       {
         response: responses(t.Array(WebhookOptions), 'unauthenticated'),
         detail: {
-          summary: 'The options of each URL of the list, in its order',
+          summary: 'The options of each URL, in the order of the list',
           description: 'Values of headers are secrets: they are read as `null`.',
           ...about,
         },
@@ -60,9 +60,9 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
         ...takes(NewWebhookOptions, optionsRule),
         response: responses(WebhookOptions, 'unauthenticated', ...BODY_FAULTS),
         detail: {
-          summary: 'Replace the options of one URL of the list; a field that is left out gets its default',
+          summary: 'Replace the options of one URL of the list; an absent field gets its default',
           description:
-            'They apply to requests from then on, `filter` and `events` to events from then on. A template is tried with a sample of every kind of event.',
+            'They apply to new requests; `filter` and `events` apply to new events. A template is rendered with a sample of every kind of event.',
           ...about,
         },
       },
@@ -71,7 +71,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
       '/integration/webhook/preview',
       async ({ accountId, body }) => {
         previews.take(accountId)
-        return success(await options.preview(accountId, body), 'This is what a receiver would get.')
+        return success(await options.preview(accountId, body), 'This is the request that a receiver would get.')
       },
       {
         ...takes(PreviewRequest, (body) =>
@@ -79,7 +79,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
         ),
         response: responses(Preview, 'unauthenticated', ...BODY_FAULTS),
         detail: {
-          summary: 'What a receiver would get of an event with such a body; nothing is stored or sent',
+          summary: 'The request that a receiver would get with this body; nothing is stored or sent',
           description: 'Renders a body with a sample event. At most 60 a minute.',
           ...about,
         },

@@ -17,7 +17,7 @@ export function optionsFrom(value: unknown): NewWebhookOptions {
   throw new Fault('invalid', INVALID, { errors: [...errorsOf(Value.Errors(NewWebhookOptions, value)), ...rest] })
 }
 
-/** Checks options for what their schema cannot express. It gets the body before the schema has accepted it. */
+/** Checks rules of options that the schema cannot express. Called before the schema has accepted the body. */
 export function optionsRule(body: unknown): FieldError[] {
   const given = objectOf(body)
   const withCredentials = hasCredentials(given.url)
@@ -39,8 +39,8 @@ export function bodyErrors(value: unknown): FieldError[] {
   if (preset === undefined)
     return parameters === undefined ? [] : [{ path: '/body/parameters', message: 'belong to a preset' }]
   const errors: FieldError[] = []
-  if (template !== undefined) errors.push({ path: '/body/template', message: 'cannot stand beside a preset' })
-  if (content_type !== undefined) errors.push({ path: '/body/content_type', message: 'is that of the preset' })
+  if (template !== undefined) errors.push({ path: '/body/template', message: 'cannot be combined with a preset' })
+  if (content_type !== undefined) errors.push({ path: '/body/content_type', message: 'comes from the preset' })
   if (!isPreset(preset)) return errors
   const wanted = Object.keys(bodyPresetOf(preset).parameters)
   const given = Object.keys(objectOf(parameters))

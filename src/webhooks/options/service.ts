@@ -19,7 +19,7 @@ export type OptionsService = ReturnType<typeof createOptionsService>
 
 type Dependencies = {
   readonly webhooks: Store['webhooks']
-  /** Without it no problem is shown. */
+  /** Absent: options show no problem of an authorization. */
   readonly authorizations?: Pick<Store['authorizations'], 'authorizationProblemList'>
   /** A default body of each kind of event. */
   readonly samples: ReadonlyMap<string, string>
@@ -71,7 +71,7 @@ export function createOptionsService({
   }
 
   return {
-    /** Returns the options of each URL of the list, in its order. */
+    /** Returns the options of each URL, in the order of the list. */
     async list(accountId: number): Promise<WebhookOptions[]> {
       const listed = await webhooks.optionsList(accountId)
       const problems = (await authorizations?.authorizationProblemList(accountId)) ?? []
@@ -83,15 +83,14 @@ export function createOptionsService({
     },
 
     /**
-     * Replaces the options of a URL. A flow of a preset switches on the events that it needs: `switchedOn` are those
-     * that were off.
-     * @throws Fault 422 when it is not in the list, or one of its templates does not work.
+     * Replaces the options of a URL. A preset switches on the events that it needs: `switchedOn` has those that were
+     * off. @throws Fault 422 when the URL is not in the list, or one of its templates does not work.
      */
     async replace(accountId: number, sent: NewWebhookOptions): Promise<Replaced> {
       const { url } = sent
       const given = sent.flow ?? null
       const flow = given === null ? undefined : separateSecrets(given, secretParametersOf(given))
-      // The steps of a flow are joined to it before the list is read.
+      // Checked first, since the steps of the flow are joined to this URL.
       if (!URL.canParse(url)) throw invalid([UNLISTED])
       const needed = given === null ? [] : (flowPresetOf(given.preset)?.events ?? [])
       const options = recordOf(sent, flow, needed)
@@ -154,7 +153,7 @@ type Replaced = { readonly options: WebhookOptions; readonly switchedOn: readonl
 
 const isSwitch = (event: StepEvent): event is EventSwitch => SWITCH_NAMES.some((name) => name === event)
 
-/** The given options, with defaults for the others. `needed`: the events that the flow needs. */
+/** Returns the row of the given options, with defaults for the others. `needed`: the events that the flow needs. */
 function recordOf(
   sent: NewWebhookOptions,
   flow: ReturnType<typeof separateSecrets> | undefined,
@@ -209,7 +208,7 @@ function shown(url: string, options: WebhookOptionsRecord): WebhookOptions {
   }
 }
 
-/** Returns a flow with its defaults, without its secrets; of a preset its name and parameters alone. */
+/** Returns a flow with its defaults and without secrets; for a preset, its name and parameters. */
 function shownFlow(stored: NewFlow): NewFlow {
   if (stored.preset !== undefined) return { preset: stored.preset, parameters: stored.parameters ?? {} }
   const { steps = [], origins = [], authorization = null, parameters = {} } = stored

@@ -1,3 +1,3 @@
-/** Returns the fields of what may be an object; none if it is not. */
+/** Returns the fields of a value if it is an object, else none. */
 export const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}

@@ -4,14 +4,15 @@ import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, TITLE, when 
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
- * amoCRM (Kommo) finds the card of a number itself. A call is added once, by our id of it (`uniq`), when its recording
- * has an address. It adds nothing for a number without a card: then the call becomes an incoming lead.
+ * amoCRM (Kommo) finds the card of a number by itself. A call is added once, by the id that Hookswitch gave it
+ * (`uniq`), when its recording has a URL. amoCRM adds nothing for a number without a card: then the call becomes an
+ * incoming lead.
  */
 const DOCS = 'https://www.amocrm.ru/developers/content'
 
 const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
-  // 403 is the answer to an address that made too many requests before.
+  // amoCRM answers 403 to an address that sent too many requests before.
   { status: [403, 429], then: 'retry' },
 ]
 const CARD_FAILED: Rule = { status: '4xx', then: 'done' }
@@ -25,10 +26,10 @@ export const AMOCRM: Preset = {
   name: 'amocrm',
   title: 'amoCRM, Kommo',
   parameters: [
-    secretKey('token', 'Long-lived token', 'Of a private integration: Settings → Integrations → Keys and accesses'),
+    secretKey('token', 'Long-lived token', 'From a private integration: Settings → Integrations → Keys and accesses'),
     responsible('The id'),
     USERS,
-    yesNo('create', 'Create incoming leads', 'A call of a number without a card becomes an incoming lead', true),
+    yesNo('create', 'Create incoming leads', 'Make an incoming lead of a call whose number has no card', true),
   ],
   steps: [
     {

@@ -4,9 +4,9 @@ import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, when } from 
 import { responsible, USERS, yesNo } from './parameters.ts'
 
 /**
- * A call is registered once, under our id of it, so that a repeated request gets the same call and two calls of one
- * pair stay two. Cards are shown to each phone that rings, and hidden from those that did not answer. Then the call is
- * finished, which makes the activity, and the recording attached.
+ * A call is registered once, under the id that Hookswitch gave it, so that a repeated request gets the same call, and
+ * two calls between the same parties stay two. Cards are shown on each phone that rings, and hidden on phones that did
+ * not answer. Then the call is finished, which creates the activity, and the recording is attached.
  */
 const DOCS = 'https://apidocs.bitrix24.com/api-reference'
 const CALLS = `${DOCS}/telephony/telephony-external-call`
@@ -28,9 +28,9 @@ const ERRORS: readonly Rule[] = [
   { status: '5xx', then: 'retry' },
   { status: [429], then: 'retry' },
 ]
-/** What is left will not be otherwise the next time. */
+/** Any other error will be the same the next time. */
 const FINAL: Rule = { pointer: '/error', then: 'fail' }
-/** A card is not worth the call. */
+/** A failed card must not stop the registration of the call. */
 const CARD_FAILED: Rule = { pointer: '/error', then: 'done' }
 
 const TIME = { start: 1_773_131_821, finish: 1_773_131_822.195_407, duration: 1.195_407, processing: 1 }
@@ -62,7 +62,7 @@ export const BITRIX24: Preset = {
     {
       name: 'client_id',
       title: 'Application: client_id',
-      help: 'Only for a local application: the address of the webhook is then https://example.bitrix24.com/rest/',
+      help: 'Only for a local application, whose webhook has the URL https://example.bitrix24.com/rest/',
       type: 'text',
       required: false,
       default: null,
@@ -88,7 +88,7 @@ export const BITRIX24: Preset = {
     {
       name: 'register',
       on: ['call_started', 'dial_started', 'call_ended'],
-      // A consultation is registered only if it was no part of another call.
+      // A consultation is registered only if it was not part of another call.
       if: `${NUMBER}{%- if kept.call == nil and number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if data.call.parent_id == nil or data.name == "call_ended" -%}yes{%- endif -%}{%- endif -%}`,
       url: 'telephony.externalCall.register.json',
       body: `${NUMBER}{%- assign user = parameters.responsible -%}
@@ -144,7 +144,7 @@ export const BITRIX24: Preset = {
       keep: { activity: '/result/CRM_ACTIVITY_ID' },
       when: [
         ...ERRORS,
-        // The answer to a request that was made before this process was ended.
+        // The call was finished by an earlier request, before this process was ended.
         {
           pointer: '/error_description',
           values: ['Call is not found (call should be registered prior to finishing)'],
@@ -174,7 +174,7 @@ export const BITRIX24: Preset = {
       },
     },
     {
-      // A call that goes on as another one has no activity of its own: it is never finished.
+      // A call that went on in another one has no activity of its own: it is never finished.
       name: 'hide_joined',
       on: ['call_ended'],
       if: when(['data.call.merged_into']),

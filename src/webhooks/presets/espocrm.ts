@@ -4,8 +4,9 @@ import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liqui
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
- * EspoCRM: the contact by number, then a call with its description and recordings. It has no place for an id of ours:
- * the description has it, and a second call with the same one, left by a kill between request and answer, is deleted.
+ * EspoCRM: the contact by number, then a call with its description and recordings. EspoCRM has no field for
+ * Hookswitch's id of the call: the description has it, and a second call with the same id, left by a kill between
+ * request and answer, is deleted.
  */
 const DOCS = 'https://docs.espocrm.com/development/api'
 
@@ -26,7 +27,7 @@ export const ESPOCRM: Preset = {
   name: 'espocrm',
   title: 'EspoCRM',
   parameters: [
-    secretKey('key', 'API key', 'Of an API user: Administration → API Users, with a role for contacts and calls'),
+    secretKey('key', 'API key', 'From an API user with a role for contacts and calls: Administration → API Users'),
     responsible('The id', true),
     USERS,
     yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', true),
@@ -52,7 +53,8 @@ export const ESPOCRM: Preset = {
       headers: HEADERS,
       body: `${NUMBER}${OWNER}{"lastName":"{% if outside.name and outside.name != number %}{{ outside.name }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
       keep: { contact: '/id' },
-      // EspoCRM compares names: this one has the number, so that it is the contact of a repeated request.
+      // EspoCRM refuses duplicate names: this name has the number, so the existing contact is the one of a repeated
+      // request.
       when: [...LIMITS, { status: [409], then: 'done', keep: { contact: '/0/id' } }, FINAL],
       source: `${DOCS}/crud/#create`,
       answer: { status: 200, body: { id: '5564764442a6d024c', lastName: '+4930123456' } },

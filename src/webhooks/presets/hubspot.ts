@@ -4,8 +4,8 @@ import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liqui
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
- * HubSpot: the contact by number, then the call as an upsert by a unique property that has our id of it, so that no
- * repeated request makes a second one. HubSpot shows no card for an integration without an interface of its own.
+ * HubSpot: the contact by number, then the call as an upsert by a unique property with Hookswitch's id of it, so that a
+ * repeated request creates no second call. HubSpot shows no card for an integration without a user interface.
  */
 const DOCS = 'https://developers.hubspot.com/docs'
 const CALLS = `${DOCS}/guides/api/crm/engagements/calls`
@@ -44,7 +44,7 @@ export const HUBSPOT: Preset = {
     secretKey(
       'token',
       'Access token',
-      'Of a private app with the scopes crm.objects.contacts.read and .write, crm.objects.owners.read, crm.schemas.contacts.write',
+      'From a private app with the scopes crm.objects.contacts.read and .write, crm.objects.owners.read, crm.schemas.contacts.write',
     ),
     responsible('The owner id'),
     USERS,
@@ -76,7 +76,7 @@ export const HUBSPOT: Preset = {
       answer: { status: 201, body: { id: '104901', properties: { phone: '+4930123456' } } },
     },
     {
-      // It is there after the first call: 409.
+      // After the first call the property exists: 409.
       name: 'property',
       on: ['call_ended'],
       if: when(['number', IS_OUTSIDE, IS_WHOLE], NUMBER),
@@ -117,7 +117,7 @@ export const HUBSPOT: Preset = {
     {
       name: 'recording',
       on: ['recording_saved'],
-      // Any other address is refused.
+      // HubSpot refuses any other URL.
       if: `{%- assign scheme = data.recording.url | slice: 0, 8 -%}{% if scheme == "https://" %}yes{% endif %}`,
       needs: ['call'],
       method: 'PATCH',
@@ -132,7 +132,7 @@ export const HUBSPOT: Preset = {
   origins: [],
   authorization: () => null,
   parallel: 4,
-  // The search allows 5 a second.
+  // The search allows 5 requests per second.
   maxPerSecond: 5,
   events: ['call_started', 'call_ended', 'recording_saved'],
   sources: [

@@ -41,7 +41,7 @@ const SOURCE = 'https://www.standardwebhooks.com/'
 const isWanted = (format: string): string =>
   `{%- if parameters.format == "${format}" and data.call.merged_into == nil -%}{%- if data.call.direction != "internal" or parameters.internal -%}yes{%- endif -%}{%- endif -%}`
 
-/** One request for each call, for systems in which a form or an address takes a call. */
+/** One request for each call, for systems that take a call by a form or a URL. */
 export const JOURNAL: Preset = {
   name: 'journal',
   title: 'Any system: one request for each call',

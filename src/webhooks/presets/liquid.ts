@@ -1,11 +1,11 @@
 /**
- * Fragments of Liquid that the presets share. Each assigns variables and puts nothing out; white space around a tag is
+ * Fragments of Liquid that presets share. Each assigns variables and writes nothing; white space around a tag is
  * trimmed, so that fragments can stand before a URL.
  */
 
 const assign = (name: string, value: string): string => `{%- assign ${name} = ${value} -%}`
 
-/** `number`: the number outside the PBX, `nil` of an anonymous caller; `outside`: its party. */
+/** `number`: the number outside the PBX, `nil` for an anonymous caller; `outside`: its party. */
 export const NUMBER = [
   assign('outside', 'data.call.from'),
   `{%- if data.call.direction == "outbound" -%}${assign('outside', 'data.call.to')}{%- endif -%}`,
@@ -13,8 +13,8 @@ export const NUMBER = [
 ].join('')
 
 /**
- * `extension`: who owns the call, the last that handled it; of an outbound call that nobody answered the caller.
- * `user`: that extension's user in the CRM; of a missed call the first that was tried and has one; else
+ * `extension`: the owner of the call, the last party that handled it; for an unanswered outbound call, the caller.
+ * `user`: the CRM user of that extension; for a missed call, of the first tried extension that has one; else
  * `parameters.responsible`.
  */
 export const OWNER = [
@@ -26,7 +26,7 @@ export const OWNER = [
   assign('user', 'user | default: parameters.responsible'),
 ].join('')
 
-/** `user`: the user in the CRM of the phone that this event is about; `nil`: it has none. */
+/** `user`: the CRM user of this event's phone; `nil` if it has none. */
 export const PHONE_USER = assign('user', 'data.stage.target | map: parameters.users')
 
 /** `title`: the call in a line. It needs `number`. */
@@ -54,13 +54,13 @@ Duration: {{ data.call.duration | default: 0 }} s, talk {{ data.call.talk_durati
 Call: {{ data.call.id }}
 {%- endcapture -%}`
 
-/** Returns an `if`: it holds when every condition does. `before` assigns what they need. */
+/** Returns an `if` that is true when every condition is. `before` assigns the variables that they need. */
 export const when = (conditions: readonly string[], before = ''): string =>
   `${before}{%- if ${conditions.join(' and ')} -%}yes{%- endif -%}`
 
-/** A call with somebody outside the PBX. CRMs know nothing of calls among colleagues. */
+/** A call with a party outside the PBX. CRMs do not track calls among colleagues. */
 export const IS_OUTSIDE = 'data.call.direction != "internal"'
-/** A call that goes on as another one is told there. */
+/** A call that was not merged into another one, which reports it instead. */
 export const IS_WHOLE = 'data.call.merged_into == nil'
-/** The phone of a colleague, not a group, a queue or a number outside. */
+/** A colleague's phone, not a group, a queue or an outside number. */
 export const IS_PHONE = 'data.stage.kind == "user"'

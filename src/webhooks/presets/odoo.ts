@@ -5,8 +5,8 @@ import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
  * Odoo: the contact by number, then a note with the call on the contact, written by its owner, and an activity for a
- * missed call. Records are made with `load`, which is Odoo's import: a record with a known external id is written
- * again and not made twice. 19 and later have `/json/2`, earlier ones `/jsonrpc`; both take the same named arguments.
+ * missed call. Records are written with `load`, Odoo's import: a record with a known external id is updated, not
+ * created twice. Odoo 19 and later have `/json/2`, earlier versions `/jsonrpc`; both take the same named arguments.
  */
 const API = 'https://www.odoo.com/documentation/19.0/developer/reference/external_api.html'
 const RPC = 'https://www.odoo.com/documentation/17.0/developer/reference/external_api.html'
@@ -14,7 +14,7 @@ const IMPORT = 'https://www.odoo.com/documentation/19.0/applications/essentials/
 
 const IS_RPC = 'parameters.version == "rpc"'
 
-/** Faults that a repeated request does not mend. */
+/** Errors that a repeated request does not solve. */
 const PERMANENT = [
   'odoo.exceptions.AccessError',
   'odoo.exceptions.UserError',
@@ -29,7 +29,7 @@ const FAULTS: readonly Rule[] = [
   { pointer: '/error', then: 'retry' },
   { status: [401], then: 'renew' },
   { status: [400, 403, 404, 422], then: 'fail' },
-  // `load` names what it could not read, and has made nothing.
+  // `load` names the values it could not read, and has written nothing.
   { pointer: '/messages/0', then: 'fail' },
   { pointer: '/result/messages/0', then: 'fail' },
 ]
@@ -55,7 +55,7 @@ export const ODOO: Preset = {
     {
       name: 'version',
       title: 'Version',
-      help: 'Which API there is',
+      help: 'The version of Odoo',
       type: 'choice',
       required: false,
       default: 'json2',
@@ -76,7 +76,7 @@ export const ODOO: Preset = {
     {
       name: 'uid',
       title: 'Id of the user of the key',
-      help: 'Only for 17 and 18: it is in the address of the user under Settings → Users',
+      help: 'Only for 17 and 18: the number in the URL of the user under Settings → Users',
       type: 'text',
       required: false,
       default: null,

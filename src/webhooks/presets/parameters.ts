@@ -5,17 +5,17 @@ import type { PresetParameter } from '../flows/preset.ts'
 export const USERS: PresetParameter = {
   name: 'users',
   title: 'Users',
-  help: 'Who in the CRM has which extension',
+  help: 'The CRM user of each extension',
   type: 'map',
   required: false,
   default: null,
 }
 
-/** Returns the parameter for the user who gets calls that belong to nobody else. */
+/** Returns the parameter for the user who gets calls that no other user owns. */
 export const responsible = (what: string, required = false): PresetParameter => ({
   name: 'responsible',
   title: 'Responsible user',
-  help: `${what} of the user who gets calls of extensions without a user, and calls that nobody answered`,
+  help: `${what} of the user who gets the calls of extensions without a user, and unanswered calls`,
   type: 'text',
   required,
   default: null,
@@ -31,7 +31,7 @@ export const secretKey = (name: string, title: string, help: string): PresetPara
   default: null,
 })
 
-/** Returns a yes or no. */
+/** Returns a yes-or-no parameter. */
 export const yesNo = (name: string, title: string, help: string, byDefault: boolean): PresetParameter => ({
   name,
   title,

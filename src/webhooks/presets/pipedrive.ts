@@ -4,15 +4,15 @@ import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liqui
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
- * Pipedrive: the person by number, then a call log, to which the recording is uploaded. A call log has no place for an
- * id of ours, and there are no cards for a plain API token.
+ * Pipedrive: the person by number, then a call log, to which the recording is uploaded. A call log has no field for
+ * Hookswitch's id of the call, and a plain API token has no cards.
  */
 const DOCS = 'https://developers.pipedrive.com/docs/api/v1'
 
 const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { status: [429], then: 'retry' },
-  // 403 without a word of the API is the answer of its firewall to too many requests.
+  // A 403 without an API error comes from its firewall, after too many requests.
   { status: [403], then: 'retry' },
 ]
 const FINAL: Rule = { status: [400, 402, 404, 409, 410, 422], then: 'fail' }
@@ -32,7 +32,11 @@ export const PIPEDRIVE: Preset = {
   name: 'pipedrive',
   title: 'Pipedrive',
   parameters: [
-    secretKey('token', 'API token', 'Personal preferences → API. Of an administrator, so that calls get their owners'),
+    secretKey(
+      'token',
+      'API token',
+      'From an administrator, so that calls get their owners: Personal preferences → API',
+    ),
     responsible('The id'),
     USERS,
     yesNo('create', 'Create persons', 'Create a person when a caller is not found', true),
@@ -94,7 +98,7 @@ export const PIPEDRIVE: Preset = {
   origins: [],
   authorization: () => null,
   parallel: 2,
-  // 20 in 2 seconds is the least of all plans.
+  // The smallest plan allows 20 requests in 2 seconds.
   maxPerSecond: 10,
   events: ['call_started', 'call_ended', 'recording_saved'],
   sources: [`${DOCS}/CallLogs`, `${DOCS}/Persons`, 'https://pipedrive.readme.io/docs/core-api-concepts-rate-limiting'],

@@ -4,8 +4,9 @@ import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liqui
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
- * Vtiger: the contact by number, then an event of the type Call, found again by our id of the call in its description:
- * a second one, left by a kill between request and answer, is deleted. Its API takes forms that contain JSON.
+ * Vtiger: the contact by number, then an event of the type Call, found again by Hookswitch's id of the call in its
+ * description: a second one, left by a kill between request and answer, is deleted. The API takes forms that contain
+ * JSON.
  */
 const DOCS = 'https://help.vtiger.com/article/147111249-Rest-API-Manual'
 
@@ -38,7 +39,7 @@ export const VTIGER: Preset = {
     {
       name: 'username',
       title: 'User name',
-      help: 'Of the user whose access key it is',
+      help: 'The user to whom the access key belongs',
       type: 'text',
       required: true,
       default: null,

@@ -5,7 +5,8 @@ import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
  * Zendesk: the caller's profile opens on the agent's screen while the phone rings; after the call a ticket with a voice
- * comment, which has the recording. A repeated ticket is recognized by its idempotency key, our id of the call.
+ * comment, which has the recording. A repeated ticket is recognized by its idempotency key, Hookswitch's id of the
+ * call.
  */
 const DOCS = 'https://developer.zendesk.com/api-reference'
 const VOICE = `${DOCS}/voice/talk-partner-edition-api/reference/`
@@ -28,7 +29,7 @@ export const ZENDESK: Preset = {
     {
       name: 'email',
       title: 'E-mail address',
-      help: 'Of the agent whose API token it is',
+      help: 'The agent to whom the API token belongs',
       type: 'text',
       required: true,
       default: null,
@@ -75,7 +76,7 @@ export const ZENDESK: Preset = {
       if: when(['number', 'kept.caller == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v2/users/create_or_update.json',
       headers: HEADERS,
-      // The external id makes one user of all repeats.
+      // The external id prevents duplicate users when the request is repeated.
       body: `${NUMBER}{"user":{"name":{{ outside.name | default: number }},"phone":{{ number }},"role":"end-user","external_id":"hookswitch:{{ number | digits }}"}}`,
       keep: { caller: '/user/id' },
       when: [...LIMITS, FINAL],
@@ -113,7 +114,7 @@ export const ZENDESK: Preset = {
   origins: [],
   authorization: () => null,
   parallel: 4,
-  // 200 a minute is the least of all plans.
+  // The smallest plan allows 200 requests per minute.
   maxPerSecond: 3,
   events: ['call_started', 'dial_started', 'call_ended', 'call_saved'],
   sources: [
@@ -146,7 +147,7 @@ export const ZENDESK: Preset = {
     method: 'GET',
     url: '/api/v2/users/me.json',
     headers: HEADERS,
-    // A wrong token is an anonymous user, not an error.
+    // Zendesk answers a wrong token as an anonymous user, not with an error.
     when: [
       { pointer: '/user/id', then: 'done' },
       { status: '2xx', then: 'fail' },

@@ -4,9 +4,8 @@ import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liqui
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
- * Zoho CRM: the contact by number, then a record of the module Calls with the addresses of its recordings. Tokens are
- * for an hour, of a refresh token that does not change. Calls have no place for an id of ours: a second one,
- * left by a kill between request and answer, is found by its start and contact, and deleted.
+ * Zoho CRM: the contact by number, then a record of the module Calls with the URLs of its recordings. Tokens last an
+ * hour, and come from a refresh token that does not change. Calls have no field for Hookswitch's id.
  */
 const DOCS = 'https://www.zoho.com/crm/developer/docs/api/v8'
 const CALLS = 'https://help.zoho.com/portal/en/community/topic/kaizen-38-calls-api'
@@ -23,7 +22,7 @@ const LIMITS_OF_QUERY: readonly Rule[] = [
   ...LIMITS,
 ]
 const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
-/** The fault of a record is in the answer, whatever its status. */
+/** The answer has the error of each record, whatever its status. */
 const REFUSED: Rule = { pointer: '/data/0/status', values: ['error'], then: 'fail' }
 const CALL = [IS_OUTSIDE, IS_WHOLE]
 const FOUND = {
@@ -46,7 +45,7 @@ export const ZOHO: Preset = {
     {
       name: 'region',
       title: 'Data centre',
-      help: 'The end of the address at which you use Zoho',
+      help: 'The end of the URL at which you use Zoho',
       type: 'choice',
       required: false,
       default: 'com',
@@ -55,16 +54,16 @@ export const ZOHO: Preset = {
     {
       name: 'client_id',
       title: 'Client ID',
-      help: 'Of a self client: API Console → Self Client',
+      help: 'From a self client: API Console → Self Client',
       type: 'text',
       required: true,
       default: null,
     },
-    secretKey('client_secret', 'Client secret', 'Of the same self client'),
+    secretKey('client_secret', 'Client secret', 'From the same self client'),
     secretKey(
       'refresh_token',
       'Refresh token',
-      'Of a code with the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ, ZohoCRM.coql.READ: the guide has the command',
+      'Obtained with a code that has the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ and ZohoCRM.coql.READ: the guide has the command',
     ),
     responsible('The id'),
     USERS,
@@ -194,7 +193,7 @@ export const ZOHO: Preset = {
   },
 }
 
-/** It stands in a template: braces of a secret are none of Liquid's. */
+/** The value stands in a template: braces in a secret must not become Liquid. */
 function formValue(value: unknown): string {
   return typeof value === 'string' ? encodeURIComponent(value) : ''
 }

@@ -11,7 +11,7 @@ const Parameter = t.Object(
   {
     name: t.String(),
     title: t.String({ description: 'For people' }),
-    help: t.String({ description: 'For people: what it is and where it is found' }),
+    help: t.String({ description: 'A help text: its purpose, and where to find it' }),
     type: words(PARAMETER_TYPES, '`map`: an object of extension → user of the CRM'),
     required: t.Boolean(),
     default: t.Union([t.String(), t.Boolean(), t.Record(t.String(), t.String()), t.Null()]),
@@ -27,9 +27,9 @@ export const FlowPreset = t.Object(
     title: t.String({ description: 'For people' }),
     parameters: t.Array(Parameter),
     events: t.Array(words(STEP_EVENTS, 'A switch, or a kind of `events`'), {
-      description: 'The kinds of event that it needs: a PUT that chooses it switches them on',
+      description: 'The kinds of events that it needs; a PUT that chooses it switches them on',
     }),
-    sources: t.Array(t.String(), { description: 'The pages of the vendor that its requests are from' }),
+    sources: t.Array(t.String(), { description: 'The pages of the vendor that document its requests' }),
     lookup: t.Boolean({ description: 'Whether it can look contacts up' }),
   },
   closed,
@@ -43,7 +43,7 @@ export const PresetTrial = t.Object(
     preset: t.String({ description: 'The name of a preset' }),
     parameters: t.Optional(
       t.Record(t.String(), t.Unknown(), {
-        description: 'Its parameters; the `null` of a secret is the one that is stored for this URL',
+        description: 'Its parameters; a secret that is `null` is read from the options of this URL',
       }),
     ),
   },
@@ -53,11 +53,11 @@ export type PresetTrial = Static<typeof PresetTrial>
 
 const answer = {
   status: t.Union([t.Number({ multipleOf: 1 }), t.Null()], {
-    description: 'The status of the answer; `null`: there was none',
+    description: 'The status of the answer; `null` without an answer',
   }),
   duration_ms: t.Number({ multipleOf: 1 }),
   error: t.Union([t.String(), t.Null()], {
-    description: 'Why it did not work, in the words of the CRM, and what to do; `null`: it worked',
+    description: 'Why it did not work, as the CRM explains it, and what to do; `null` if it worked',
   }),
 }
 
@@ -78,7 +78,7 @@ export const PresetDirectory = t.Object(
         {
           id: t.String({ description: 'The value for the map' }),
           name: t.String(),
-          extension: t.Union([t.String(), t.Null()], { description: 'The extension, where the CRM knows it' }),
+          extension: t.Union([t.String(), t.Null()], { description: 'The extension, if the CRM has one' }),
         },
         closed,
       ),
@@ -107,13 +107,13 @@ export const CallPreview = t.Object(
           event: t.String({ description: 'The kind of the event that begins it' }),
           step: t.String(),
           method: t.String(),
-          url: nullable('`null`: it is not made'),
+          url: nullable('`null`: it is not sent'),
           headers: t.Array(t.String(), { description: 'The names of its headers' }),
           body: nullable('Its body, with `***` for secrets'),
-          skipped: nullable('Why it is not made; `null`: it is'),
-          error: nullable('Why it could not be made'),
+          skipped: nullable('Why it is not sent; `null` if it is'),
+          error: nullable('Why it could not be rendered'),
           answer: t.Union([t.Object({ status: t.Number({ multipleOf: 1 }), body: t.Unknown() }, closed), t.Null()], {
-            description: "The answer that the vendor's documentation gives",
+            description: 'The answer in the documentation of the vendor',
           }),
         },
         closed,

@@ -11,7 +11,7 @@ import { type SetupService, shownPresets } from './service.ts'
 
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
-/** Checks and lists of users, and previews, per account and minute. */
+/** The most checks, lists of users and previews per account and minute. */
 const TRIALS_A_MINUTE = 30
 
 type Options = { readonly auth: AuthService; readonly setup: SetupService; readonly now?: NowUs }
@@ -26,7 +26,7 @@ export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
       response: responses(t.Array(FlowPreset), 'unauthenticated'),
       detail: {
         summary: 'The presets of flows: CRMs and other systems that need more than one request for an event',
-        description: 'A preset is chosen with `flow` of the options of a URL, with its parameters.',
+        description: 'To use a preset, set `flow` in the options of a URL to its name and parameters.',
         ...about,
       },
     })
@@ -44,7 +44,7 @@ export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
         ...takes(PresetTrial),
         response: responses(PresetCheck, 'unauthenticated', ...BODY_FAULTS),
         detail: {
-          summary: 'Make a request to the CRM that changes nothing: are URL and key right?',
+          summary: 'Check the URL and key with a request to the CRM that changes nothing',
           description: 'Nothing is stored. 200 also if the CRM refuses: `error` says why. At most 30 a minute.',
           ...about,
         },
@@ -70,7 +70,7 @@ export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
       '/integration/webhook/preview/call',
       async ({ accountId, body }) => {
         quota.take(accountId)
-        return success(await setup.preview(accountId, body), 'This is what the call would have caused.')
+        return success(await setup.preview(accountId, body), 'These are the requests that the call would have caused.')
       },
       {
         ...takes(CallPreviewRequest),
@@ -78,7 +78,7 @@ export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
         detail: {
           summary: 'The requests that a call would have caused with a flow; nothing is sent',
           description:
-            'With the stored flow of the URL, or with `flow`. The answers are those of the documentation of its preset. At most 30 a minute.',
+            'With the stored flow of the URL, or with `flow`. The answers come from the documentation of its preset. At most 30 a minute.',
           ...about,
         },
       },

@@ -17,7 +17,7 @@ import { FLOW_PRESETS, presetByName } from '../presets/catalog.ts'
 import type { TemplateRenderer } from '../templates/renderer.ts'
 import type { CallPreview, FlowPreset, PresetCheck, PresetTrial, PresetDirectory as ShownDirectory } from './model.ts'
 
-/** Tries presets before they are saved: is the key right, who are the users, what would a call have caused. */
+/** Tries presets before they are saved: checks the key, lists the users, previews the requests of a call. */
 export type SetupService = ReturnType<typeof createSetupService>
 
 type Dependencies = {
@@ -32,7 +32,7 @@ const TIMEOUT_MS = 10_000
 const UNAUTHORIZED = 401
 const MAX_RESPONSE_CHARACTERS = 4_096
 const MAX_REASON_CHARACTERS = 500
-/** More users than any list that is read at once. */
+/** The most users of one list. */
 const MAX_USERS = 1_000
 
 /** Returns the presets as the API shows them. */
@@ -52,7 +52,7 @@ export const shownPresets = (): FlowPreset[] =>
 
 /** Creates the service. */
 export function createSetupService({ webhooks, events, templates, exchange, authorizer }: Dependencies) {
-  /** Puts stored secrets in the place of each `null`. @throws Fault 422 when there is none. */
+  /** Replaces each `null` by its stored secret. @throws Fault 422 when there is none. */
   async function withStoredSecrets(accountId: number, url: string, given: NewFlow): Promise<NewFlow> {
     const secretParameters = secretParametersOf(given)
     const { secrets, optional, pointers, flow } = separateSecrets(given, secretParameters)
@@ -84,7 +84,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     return { accountId, url, preset, flow, secrets }
   }
 
-  /** Makes one request of a preset. */
+  /** Sends one request of a preset. */
   async function ask({ accountId, url, flow, secrets }: Trial, request: PresetRequest): Promise<Asked> {
     const hidden = [...secrets]
     const masked = (text: string) => secretMask(hidden)(text)
@@ -146,12 +146,12 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
   }
 
   return {
-    /** Makes the request of a preset that changes nothing. @throws Fault 422 when the preset has none. */
+    /** Sends the preset's request that changes nothing. @throws Fault 422 when the preset has none. */
     async check(accountId: number, sent: PresetTrial): Promise<PresetCheck> {
       const trial = await trialOf(accountId, sent)
       const { check } = trial.preset
       if (check === null)
-        throw invalid([{ path: '/preset', message: 'has nothing to check: its receiver is any system' }])
+        throw invalid([{ path: '/preset', message: 'has nothing to check, since its receiver may be any system' }])
       const { json: _json, ...asked } = await ask(trial, check)
       return asked
     },
@@ -199,7 +199,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
         events,
         secrets: Object.values(secrets).filter((one) => one !== null),
         renderer: createStepRenderer(templates, { accountId, purpose: 'trying' }),
-        // Of a preset the documented answers are known.
+        // A preset's documented answers are known.
         areValuesAssumed: preset === undefined,
       })
       return {
@@ -235,15 +235,15 @@ type Trial = {
 }
 type Asked = PresetCheck & { readonly json: unknown }
 
-/** A header may be a scheme and a secret, or a secret that is encoded. */
+/** A header may have a scheme before the secret, or an encoded secret. */
 const secretsOfHeader = (value: string): string[] => [value, ...value.split(' ')]
 
-/** A request that belongs to no event has none. */
+/** The body for requests that belong to no event. */
 const NO_EVENT = '{"time":null,"data":{}}'
 
 const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', INVALID, { errors })
 
-/** @throws Fault 422 when it is no base of requests. */
+/** @throws Fault 422 when requests cannot be joined to the URL. */
 function checkUrl(url: string): void {
   if (!/^https?:/i.test(url) || !URL.canParse(url))
     throw invalid([{ path: '/url', message: 'must be an absolute http: or https: URL' }])
@@ -257,17 +257,17 @@ function jsonOf(text: string | null): unknown {
   }
 }
 
-/** What is usually wrong, by the status of the answer. */
+/** The usual mistakes, by the answer's status. */
 const ADVICE: Readonly<Record<number, string>> = {
   401: 'the key is wrong, has expired, or belongs to another account: make a new one',
   402: 'the plan of the CRM does not include its API',
-  403: 'the key may not do this: give its user or application the rights that the guide names',
-  404: 'the address is wrong: compare it with the guide',
-  405: 'the address is wrong: compare it with the guide',
+  403: 'the key has no permission for this: give its user or application the permissions in the guide',
+  404: 'the URL is wrong: compare it with the guide',
+  405: 'the URL is wrong: compare it with the guide',
   429: 'too many requests: wait a minute',
 }
 
-/** Where CRMs put the words of an error. */
+/** Where CRMs put the text of an error. */
 const WORDS = [
   '/error_description',
   '/error/data/message',
@@ -281,7 +281,7 @@ const WORDS = [
 ]
 
 function reasonOf({ status, failure, text }: Exchanged, json: unknown): string {
-  if (status === null) return `${failure ?? 'no answer'}: is the address right, and reachable from here?`
+  if (status === null) return `${failure ?? 'no answer'}: is the URL right, and reachable from here?`
   const words = WORDS.map((pointer) => valueAt(json, pointer)).find((one) => typeof one === 'string' && one !== '')
   const said = String(words ?? text ?? '').slice(0, MAX_REASON_CHARACTERS)
   const advice = ADVICE[status]
@@ -291,7 +291,7 @@ function reasonOf({ status, failure, text }: Exchanged, json: unknown): string {
   ].join('. ')
 }
 
-/** Returns the users of an answer. Over JSON-RPC the answer is in an envelope. */
+/** Returns the users in an answer. JSON-RPC puts the answer in an envelope. */
 function usersIn(json: unknown, { items, id, name, extension }: PresetDirectoryRequest): ShownDirectory['users'] {
   const body = valueAt(json, '/jsonrpc') === undefined ? json : valueAt(json, '/result')
   const list = valueAt(body, items)

@@ -23,7 +23,7 @@ export function createBudgets() {
   // The time at which the share of the budget will have paid for all rendering so far.
   const paidUntilUs = new Map<string, number>()
   return {
-    /** Returns the microseconds until a budget is available again; 0: it is. */
+    /** Returns the microseconds until a budget is available again; 0 if it is. */
     spentForUs(key: string, atUs: number): number {
       const untilUs = paidUntilUs.get(key)
       return untilUs === undefined ? 0 : Math.max(0, untilUs - atUs - BURST_US / MAX_SHARE)
@@ -60,7 +60,7 @@ export function createRests() {
   return {
     /** Returns whether any template is known to be costly. */
     isEmpty: (): boolean => known.size === 0,
-    /** Returns the microseconds until the rest of a template ends; 0: it does not rest. */
+    /** Returns the microseconds until the rest of a template ends; 0 if it does not rest. */
     restsForUs: (key: string, atUs: number): number => Math.max(0, (known.get(key)?.untilUs ?? 0) - atUs),
     rest,
     /** Counts a rendering that reached a limit. The third in a row begins a rest. */

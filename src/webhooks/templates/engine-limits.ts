@@ -103,7 +103,7 @@ export function unitsOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length / CHARACTERS_PER_UNIT
   if (typeof value !== 'object' || value === null) return 1
   let units = UNITS_PER_ITEM
-  // A list may hold the same text a hundred thousand times.
+  // A list may contain the same text a hundred thousand times.
   for (const item of Array.isArray(value) ? value : Object.values(value)) {
     units += UNITS_PER_ITEM + unitsOf(item)
     if (units > MAX_UNITS) return units
@@ -124,7 +124,7 @@ export function refuseLong(value: unknown): void {
     throw new Error(`compares or sorts more than ${MAX_COMPARED.toLocaleString('en')} items`)
 }
 
-/** Checks a value that is compared, with all that is in it. @throws Error when that would take too long. */
+/** Checks a compared value and everything in it. @throws Error when comparing would take too long. */
 function refuseLongComparison(context: Context, value: unknown): void {
   refuseLong(value)
   if (typeof value === 'object') context.memoryLimit.use(unitsOf(value))
@@ -170,7 +170,8 @@ export const RANGE_BOUND = 'range_bound'
 /** Returns a bound of a range as a whole number. @throws Error when counting from or to it might not end. */
 export function rangeBound(value: unknown): number {
   const plain: unknown = toValue(value)
-  if (typeof plain === 'string' && plain.length > MAX_NUMBER_CHARACTERS) throw new Error('has a range to no number')
+  if (typeof plain === 'string' && plain.length > MAX_NUMBER_CHARACTERS)
+    throw new Error('has a range whose bound is no number')
   const bound = typeof plain === 'string' || typeof plain === 'number' ? Number(plain) : Number.NaN
   if (Math.abs(bound) > MAX_BOUND) throw new Error(`has a range beyond ${MAX_BOUND.toLocaleString('en')}`)
   return bound

@@ -155,6 +155,6 @@ const formEncoded = (text: string): string => percentEncoded(text).replaceAll('%
 function finishedUrl(url: string): string {
   const [path = ''] = url.split(/[?#]/, 1)
   if (path.split(/[/\\]/).some((segment) => /^(\.|%2e){1,2}$/i.test(segment)))
-    throw new Error('gives a URL whose path has a segment of dots alone')
+    throw new Error('gives a URL whose path has a segment of dots only')
   return url
 }

@@ -1,8 +1,8 @@
 /**
- * Limits of templates. Their owners are strangers: no template may cost others anything. There are three fences, one
- * behind the other. The engine counts what each step takes and makes (`engine-limits.ts`); a template is rendered by a
- * thread that is ended from outside when it works for too long all the same (`watched-thread.ts`); and the templates of
- * an account share one budget of time (`budget.ts`).
+ * Limits of templates. Their owners are strangers: no template may cost others anything. Three limits apply, one behind
+ * the other. The engine counts the time and size of each step (`engine-limits.ts`); templates are rendered in a thread
+ * that is ended from outside if it still works too long (`watched-thread.ts`); and the templates of an account share
+ * one budget of time (`budget.ts`).
  */
 
 export const MAX_TEMPLATE_CHARACTERS = 16_384

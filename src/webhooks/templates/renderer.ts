@@ -27,7 +27,7 @@ export type TemplateRenderer = {
 
 export type RenderRequest<Name extends string> = {
   readonly accountId: number
-  /** Each purpose has a budget of its own, so that a template can be mended while its sending budget is spent. */
+  /** Each purpose has its own budget, so that a template can be corrected while its sending budget is spent. */
   readonly purpose: 'sending' | 'reading' | 'trying'
   readonly templates: Readonly<Record<Name, TemplateText>>
   /** The data of the templates: the JSON text of an object. */
@@ -143,7 +143,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     return atUs - sinceUs > MAX_WAIT_US ? { kind: 'busy', problem: WAITED, afterUs: SECOND } : undefined
   }
 
-  /** Takes jobs of all accounts in turn, one of each at a time; settles those that are refused. */
+  /** Takes jobs of all accounts in turn, one per account; answers refused ones. */
   function nextJobs(thread: Thread): Job[] {
     const jobs: Job[] = []
     const atUs = steadyUs()
@@ -369,7 +369,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
 
   return {
     async render<Name extends string>({ accountId, purpose, templates, data }: RenderRequest<Name>) {
-      // Object.keys forgets which keys there are.
+      // Object.keys loses the type of the keys.
       const names = Object.keys(templates) as Name[]
       const { promise, resolve } = Promise.withResolvers<readonly Rendering[]>()
       const job: Job = {
@@ -389,7 +389,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
         pumpSoon()
       }
       const renderings = await promise
-      // fromEntries forgets them too.
+      // fromEntries loses it too.
       return Object.fromEntries(names.map((name, at) => [name, renderings[at] ?? STOPPED])) as Record<Name, Rendering>
     },
     async stop() {

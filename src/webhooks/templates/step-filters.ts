@@ -20,14 +20,14 @@ export function lastDigits(value: unknown, count: unknown): string {
   return digits(value).slice(-wanted)
 }
 
-/** Returns the digits as one dials them within the country of an E.164 number: with the trunk prefix. */
+/** Returns the digits as dialled within the country of an E.164 number: with the trunk prefix. */
 export function national(value: unknown): string {
   const text = textOf(value)
   if (!text.startsWith('+') || text.length > MAX_NUMBER_CHARACTERS) return digits(text)
   return digits(parsePhoneNumberFromString(text)?.formatNational() ?? text)
 }
 
-/** Returns the Unix seconds of a time; nothing of what is no time. */
+/** Returns the Unix seconds of a time; `undefined` if the value is no time. */
 export function seconds(value: unknown): number | undefined {
   const ms = msOf(value)
   return ms === undefined ? undefined : Math.floor(ms / 1_000)
@@ -40,7 +40,7 @@ export function mapped(value: unknown, table: object): unknown {
   return Object.hasOwn(table, key) ? Object.getOwnPropertyDescriptor(table, key)?.value : undefined
 }
 
-/** Returns a time in a time zone, in the format of strftime; nothing of what is no time. */
+/** Returns a time in a time zone, in the format of strftime; nothing if the value is no time. */
 export function localTime(value: unknown, zone: unknown, format: unknown): string | undefined {
   const ms = msOf(value)
   const formatText = textOf(format)
@@ -88,7 +88,7 @@ function newFormatter(zone: string): Intl.DateTimeFormat {
   }
 }
 
-/** The time that clocks of a zone show, as if it were UTC, and their distance from UTC. */
+/** The local time of a zone, as if it were UTC, and its offset from UTC. */
 type Parts = { readonly shown: Date; readonly ms: number; readonly offsetMinutes: number }
 
 function partsOf(formatter: Intl.DateTimeFormat, ms: number): Parts {

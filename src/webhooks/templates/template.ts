@@ -30,8 +30,8 @@ const BLOCK_TAG = /\{%-?\s*(end)?(if|unless|case|for|capture|comment|raw)\b/g
  */
 export function readTemplate(text: string, escaping?: Escaping): ReadTemplate | Problem {
   if (text.length > MAX_TEMPLATE_CHARACTERS) return refused(`may have ${MAX_TEMPLATE_CHARACTERS} characters at most`)
-  if (depthOf(text) > MAX_DEPTH) return refused(`may have tags within tags ${MAX_DEPTH} deep at most`)
-  if (bracketDepthOf(text) > MAX_DEPTH) return refused(`may have brackets within brackets ${MAX_DEPTH} deep at most`)
+  if (depthOf(text) > MAX_DEPTH) return refused(`may have tags nested ${MAX_DEPTH} deep at most`)
+  if (bracketDepthOf(text) > MAX_DEPTH) return refused(`may have brackets nested ${MAX_DEPTH} deep at most`)
   try {
     const engine = escaping === undefined ? bodyEngine() : stepEngine()
     const template = engine.parse(text)
@@ -95,7 +95,7 @@ function bracketDepthOf(text: string): number {
   return deepest
 }
 
-/** Returns an error as a sentence for the owner of the template: `line 2, column 3: …`, with nothing of ours in it. */
+/** Returns an error as a sentence for the owner of the template: `line 2, column 3: …`, without internal details. */
 function problemOf(error: unknown): Problem {
   if (!(error instanceof Error)) return refused('cannot be rendered')
   const [, what = error.message, line, column] = /^(.*?)(?:, line:(\d+), col:(\d+))?$/s.exec(error.message) ?? []
@@ -112,5 +112,5 @@ const MAX_PROBLEM_CHARACTERS = 300
 const LIMITS: readonly (readonly [RegExp, string])[] = [
   [/render limit exceeded/, TOO_SLOW],
   [/memory alloc limit|out of memory|Invalid string length/i, 'needs more memory than a template may have'],
-  [/call stack/i, 'has too much within each other'],
+  [/call stack/i, 'is nested too deep'],
 ]

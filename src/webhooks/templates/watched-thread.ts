@@ -24,7 +24,7 @@ export type BatchEnd =
   | { readonly ended: { readonly job: number; readonly template: number; readonly why: EndReason; tookUs: number } }
 export type EndReason = 'time' | 'memory' | 'died'
 
-/** A worker of Bun. It keeps the process alive unless it is told otherwise. */
+/** A worker of Bun. It keeps the process alive until `unref` is called. */
 export type TemplateThread = Worker & { ref?(): void; unref?(): void }
 
 type Options = {
@@ -54,7 +54,6 @@ const LIMITS: JobLimits = { cpuUs: 60_000, ticksUnknown: 60, ticks: 1_000 }
 const MAX_GROWTH_BYTES = 128 * 1024 * 1024
 const NO_LIMIT = 2 ** 31 - 1
 
-/** Starts a thread. */
 export function startWatchedThread({ start, onState, onSlow, limits = LIMITS }: Options): WatchedThread {
   const worker = start()
   const shared = new SharedArrayBuffer(PROGRESS_BYTES)

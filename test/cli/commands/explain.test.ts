@@ -39,7 +39,7 @@ describe('hookswitch pbx explain', () => {
       /^call 1 of pbx\.example\n.*\nCalls by account: pbx\.example \(1\)\.\n/s,
     )
     expect((await run([...args, 'variable:tenant'], { cwd })).stdout).toMatch(
-      /\n1 call shows no customer: the account in/,
+      /\n1 call shows no customer: such calls go to the account in/,
     )
     const wrong = await run([...args, 'domains'], { cwd })
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/use tenants=domain, tenants=accountcode/)])

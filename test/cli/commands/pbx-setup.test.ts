@@ -44,7 +44,7 @@ describe('pbx setup', () => {
     ] as const) {
       const shown = await setup(...args)
       expect(shown.code).toBe(code)
-      expect(shown.stdout).toContain(`FreePBX, configured in ${etc}\n${custom} (at its end; what is in it stays):\n`)
+      expect(shown.stdout).toContain(`FreePBX, configured in ${etc}\n${custom} (appended; its content stays):\n`)
       expect(shown.stdout).toContain('  + secret = ***\n  + deny = 0.0.0.0/0.0.0.0\n')
     }
     expect(readFileSync(custom, 'utf8')).toBe('; mine, without a line end')
@@ -97,7 +97,7 @@ describe('pbx setup', () => {
         const { code, stderr } = await setup(...args)
         expect({ code, stderr }).toEqual({
           code: 1,
-          stderr: expect.stringContaining(`${record} has what this program`),
+          stderr: expect.stringContaining(`${record} has content that this program`),
         })
       }
       expect(existsSync(harm)).toBe(false)
@@ -130,7 +130,7 @@ describe('pbx setup', () => {
 
   test.each([
     [['--config', '/nowhere'], 1, /has neither manager.conf nor/],
-    [['--customers', 'file.csv'], 2, /--customers is for FusionPBX alone/],
+    [['--customers', 'file.csv'], 2, /--customers is only for FusionPBX/],
     [['--user', 'a b'], 2, /--user is "a b"/],
   ])('%p is refused', async (args, code, reason) => {
     const { code: found, stderr } = await run(['pbx', 'setup', '--config', etc, ...args], { cwd: folder.path })

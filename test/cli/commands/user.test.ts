@@ -47,7 +47,7 @@ test('an account is found in any case, and keeps its spelling', async () => {
     run(['user', 'add', '--email', email, '--name', 'A', '--account', account], { cwd: folder.path, stdin: PASSWORD })
   await add('a@example.com', 'acme')
   const again = await add('b@example.com', 'ACME')
-  expect(again.stderr).toMatch(/b@example\.com was added to the account acme, as it is spelt, with the id 2/)
+  expect(again.stderr).toMatch(/b@example\.com was added to the account acme, its exact name, with the id 2/)
   const users = JSON.parse((await run(['user', 'list', '--json'], { cwd: folder.path })).stdout)
   expect(users.map(({ account }: { account: string }) => account)).toEqual(['acme', 'acme'])
   const list = await run(['webhook', 'list', '--account', 'Acme'], { cwd: folder.path })

@@ -99,7 +99,7 @@ test('a template comes from a file, and is tried when it is set', async () => {
   writeFileSync(join(cwd, 'bad.liquid'), 'a\n{% if %}')
   expect((await webhook('set', url, '--template', 'good.liquid')).code).toBe(0)
   expect((await webhook('preview', url, '--event', 'call_ended')).stdout).toEndWith('{"who":"Carla Caller"}')
-  expect((await webhook('preview', url)).stdout).toEndWith('this event is not sent: the template gives nothing for it')
+  expect((await webhook('preview', url)).stdout).toEndWith('this event is not sent: its template result is empty')
   const refused = await webhook('set', url, '--template', 'bad.liquid')
   expect([refused.code, refused.stderr]).toEqual([
     1,

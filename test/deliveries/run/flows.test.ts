@@ -146,11 +146,11 @@ describe('a delivery of a webhook with a flow', () => {
     const delivery = await rig.ended(await rig.event('call_ended', 'one'))
     expect(asked()).toEqual(['find'])
     expect(logged(delivery)).toEqual([
-      ['not_inbound', null, 'skipped: its `if` says so'],
-      ['blank', null, 'skipped: its `if` says so'],
+      ['not_inbound', null, 'skipped: its `if` is empty or `false`'],
+      ['blank', null, 'skipped: its `if` is empty or `false`'],
       ['find', 200, null],
-      ['needs_it', null, 'skipped: it needs id, which is not kept'],
-      ['for_each', null, 'skipped: its `each` gives no element'],
+      ['needs_it', null, 'skipped: no value is kept for id'],
+      ['for_each', null, 'skipped: its `each` has no elements'],
     ])
     expect(delivery).toMatchObject({ state: 'delivered', attemptsMade: 1 })
     expect((await rig.store.maintenance.verify()).filter((one) => !one.includes('calls'))).toEqual([])
@@ -187,7 +187,7 @@ describe('a delivery of a webhook with a flow', () => {
       ['show', 200, null],
       ['show', 500, null],
       ['show', 200, null],
-      ['show', null, 'skipped: its `if` says so (element 3 of 3)'],
+      ['show', null, 'skipped: its `if` is empty or `false` (element 3 of 3)'],
       ['note', 200, null],
     ])
   })
@@ -655,7 +655,7 @@ describe('the test of a flow', () => {
         headers: [],
         body: null,
         status: null,
-        error: 'skipped: its `if` says so',
+        error: 'skipped: its `if` is empty or `false`',
       },
     ])
     expect(got).toEqual([])

@@ -28,7 +28,7 @@ test('the domains of a FreeSWITCH, and the command that adds the account of one 
   const findings = await check({ files: [fixture('outbound-answered.esl')] }, 'tenants=domain')
   expect(findings).toContainEqual({ level: 'ok', text: 'its customers (tenants=domain): pbx.example' })
   expect(findings.filter(({ level }) => level === 'missing').map(({ text }) => text)).toEqual([
-    'there is no account pbx.example, so nobody gets the events of its calls: hookswitch user add --account pbx.example --email … --name …',
+    'there is no account pbx.example, so the events of its calls are not sent: hookswitch user add --account pbx.example --email … --name …',
   ])
 })
 
@@ -61,7 +61,7 @@ test('of hundreds without an account some are named', () => {
   const values = new Set(Array.from({ length: 300 }, (_, index) => `c${index}.example`))
   const findings = judgeTenants(DOMAIN, values, accountOf)
   expect(findings).toHaveLength(52)
-  expect(findings.at(-1)?.text).toMatch(/^there is no account of 250 more names: .*, and 200 more$/)
+  expect(findings.at(-1)?.text).toMatch(/^there is no account for 250 more names: .*, and 200 more$/)
 })
 
 test('a PBX that shows no customer, and accounts that are not known', () => {
@@ -70,6 +70,6 @@ test('a PBX that shows no customer, and accounts that are not known', () => {
   ])
   expect(judgeTenants(DOMAIN, new Set(['a.example']))).toEqual([
     { level: 'ok', text: 'its customers (tenants=domain): a.example' },
-    { level: 'advice', text: expect.stringMatching(/not known here which of them have an account.*--data/) },
+    { level: 'advice', text: expect.stringMatching(/accounts are unknown here: add --data/) },
   ])
 })

@@ -50,19 +50,24 @@ function connected(...rows: Step[]): Rig {
   rig.feed({ kind: 'endpoints', endpoints: KNOWN }, ...lists(...rows))
   return rig
 }
-const texts = (rig: Rig) => rig.told.map(({ text }) => text)
+const texts = (rig: Rig) => rig.emitted.map(({ text }) => text)
 const presents = (rig: Rig) => rig.present().map(textOf)
 
 const REGISTERED = [device('101', 'idle'), contact('101')]
 
-/** What happens after the first lists (`number`: seconds that pass), and what is told of it. */
-const CASES: readonly [sentence: string, first: Step[], then: readonly (Step | number)[], told: string[]][] = [
-  ['nothing is told of the first lists', [...REGISTERED, registration('registered'), member('available')], [60], []],
-  ['a phone that registers is told once it has stayed for 5 s', [], [contact('101'), device('101', 'idle'), 4.9], []],
+/** Signals after the first lists (`number`: seconds that pass), and the changes that are emitted. */
+const CASES: readonly [sentence: string, first: Step[], then: readonly (Step | number)[], emitted: string[]][] = [
+  ['the first lists emit nothing', [...REGISTERED, registration('registered'), member('available')], [60], []],
+  [
+    'the registration of a phone is emitted once it was stable for 5 s',
+    [],
+    [contact('101'), device('101', 'idle'), 4.9],
+    [],
+  ],
   ['as it is then', [], [contact('101'), device('101', 'idle'), 5], ['101 registered idle 1']],
   ['one that unregisters, too', REGISTERED, [gone('101'), device('101', 'absent'), 5], ['101 unregistered unknown 0']],
   [
-    'one that flaps is not told',
+    'a phone that flaps emits nothing',
     REGISTERED,
     [contact('101', 'unreachable'), device('101', 'absent'), 3, contact('101'), device('101', 'idle'), 60],
     [],
@@ -73,7 +78,7 @@ const CASES: readonly [sentence: string, first: Step[], then: readonly (Step | n
     [contact('101', 'unreachable'), device('101', 'absent'), 5],
     ['101 unreachable unknown 1'],
   ],
-  ['ringing is told at once', REGISTERED, [device('101', 'ringing')], ['101 registered ringing 1']],
+  ['ringing is emitted at once', REGISTERED, [device('101', 'ringing')], ['101 registered ringing 1']],
   [
     'each change of the device once',
     REGISTERED,
@@ -81,7 +86,7 @@ const CASES: readonly [sentence: string, first: Step[], then: readonly (Step | n
     ['101 registered ringing 1', '101 registered in_use 1', '101 registered idle 1'],
   ],
   [
-    'a second device of a phone that rings is told 5 s later, while ringing is told at once',
+    'a second device of a phone that rings is emitted 5 s later, ringing at once',
     REGISTERED,
     [contact('101', 'reachable', 'b'), 1, device('101', 'ringing'), 1, device('101', 'idle'), 5],
     ['101 registered ringing 1', '101 registered idle 1', '101 registered idle 2'],
@@ -105,7 +110,7 @@ const CASES: readonly [sentence: string, first: Step[], then: readonly (Step | n
     ['carrier reachable'],
   ],
   [
-    'an agent is told at once',
+    'a change of an agent is emitted at once',
     [member('available')],
     [member('paused', 'lunch')],
     ['101 of support paused (lunch)', 'support: 0 waiting for 0, 0 0 1'],
@@ -125,11 +130,11 @@ const CASES: readonly [sentence: string, first: Step[], then: readonly (Step | n
 ]
 
 describe('the board', () => {
-  test.each(CASES)('%s', (_, first, then, told) => {
+  test.each(CASES)('%s', (_, first, then, emitted) => {
     const rig = connected(...first)
     for (const step of then) typeof step === 'number' ? rig.pass(step) : rig.feed(step)
-    expect(texts(rig)).toEqual(told)
-    expect(rig.told.every(({ resync }) => !resync)).toBe(true)
+    expect(texts(rig)).toEqual(emitted)
+    expect(rig.emitted.every(({ resync }) => !resync)).toBe(true)
   })
 
   test('phones of the configuration that no list has are unregistered, and what is there is shown at once', () => {
@@ -137,10 +142,10 @@ describe('the board', () => {
     expect(presents(rig)).toEqual(['101 registered idle 1', '102 unregistered unknown 0'])
     rig.feed(gone('101'))
     expect(presents(rig)[0]).toBe('101 unregistered unknown 0')
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
   })
 
-  test('a queue is told at most once a second, with what is true then, and not for the time that somebody waits', () => {
+  test('a queue is emitted at most once a second, with its present state, and not for the growing wait of a caller', () => {
     const rig = connected(member('available'))
     rig.feed(caller('a', rig))
     rig.feed(caller('b', rig), callerGone('a'))
@@ -149,10 +154,10 @@ describe('the board', () => {
     rig.pass(1)
     expect(texts(rig).slice(1)).toEqual(['support: 2 waiting for 1, 1 0 0'])
     rig.pass(60)
-    expect(rig.told).toHaveLength(2)
+    expect(rig.emitted).toHaveLength(2)
     rig.feed(callerGone('b'), caller('d', rig))
     rig.pass(5)
-    expect(rig.told).toHaveLength(2)
+    expect(rig.emitted).toHaveLength(2)
     expect(presents(rig)).toContain('support: 2 waiting for 66, 1 0 0')
   })
 
@@ -164,31 +169,31 @@ describe('the board', () => {
     expect(texts(rig)).toContain('101 of support available')
   })
 
-  test('after a reconnect only differences are told, as such', () => {
+  test('after a reconnect only differences are emitted, as such', () => {
     const rig = connected(...REGISTERED, registration('registered'), member('available'))
     rig.feed({ kind: 'disconnected' })
     rig.pass(60)
     rig.feed(...lists(device('101', 'idle'), contact('101'), registration('rejected', 'Rejected'), member('paused')))
     rig.pass(10)
-    expect(rig.told.map(({ text, resync }) => [text, resync])).toEqual([
+    expect(rig.emitted.map(({ text, resync }) => [text, resync])).toEqual([
       ['101 of support paused', true],
       ['support: 0 waiting for 0, 0 0 1', true],
       ['carrier rejected (Rejected)', true],
     ])
     rig.feed(device('101', 'ringing'))
-    expect(rig.told.at(-1)).toMatchObject({ text: '101 registered ringing 1', resync: false })
+    expect(rig.emitted.at(-1)).toMatchObject({ text: '101 registered ringing 1', resync: false })
   })
 
-  test('what was pending when the connection was lost, and is over after it, is not told', () => {
+  test('a change that was pending when the connection was lost, and is over after it, is not emitted', () => {
     const rig = connected(...REGISTERED)
     rig.feed(gone('101'), device('101', 'absent'))
     rig.pass(1)
     rig.feed({ kind: 'disconnected' })
     rig.pass(30)
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
     rig.feed(...lists(...REGISTERED))
     rig.pass(30)
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
   })
 
   test('what a complete list lacks is gone, what an incomplete one lacks stays', () => {
@@ -199,7 +204,7 @@ describe('the board', () => {
     ])
     rig.feed({ kind: 'disconnected' }, { kind: 'connected' }, ...half, { kind: 'listed' })
     rig.pass(10)
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
     rig.feed({ kind: 'disconnected' }, ...lists())
     rig.pass(10)
     expect(texts(rig).toSorted()).toEqual(['101 of support logged_out', '101 unregistered unknown 0'])
@@ -209,13 +214,13 @@ describe('the board', () => {
     const rig = connected(member('available'))
     const rows = ['a', 'b', 'c'].map((id) => caller(id, rig))
     rig.feed({ kind: 'list_began', list: 'queues' }, ...rows.slice(0, 2))
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
     rig.feed(...rows.slice(2), member('available'), { kind: 'list_ended', list: 'queues', isComplete: true })
     rig.feed({ kind: 'listed' })
     expect(texts(rig)).toEqual(['support: 3 waiting for 0, 1 0 0'])
   })
 
-  test('a restart goes on with what was stored: differences are told, and nothing twice', () => {
+  test('a restart goes on with what was stored: differences are emitted, and nothing twice', () => {
     const earlier = connected(...REGISTERED, member('available'))
     earlier.feed(device('101', 'ringing'))
     const stored = [...earlier.board.subjects.values()]
@@ -226,7 +231,7 @@ describe('the board', () => {
       ...lists(device('101', 'ringing'), contact('101'), member('busy')),
     )
     rig.pass(10)
-    expect(rig.told.map(({ text, resync }) => [text, resync])).toEqual([
+    expect(rig.emitted.map(({ text, resync }) => [text, resync])).toEqual([
       ['101 of support busy', true],
       ['support: 0 waiting for 0, 0 1 0', true],
     ])
@@ -245,7 +250,7 @@ describe('the board', () => {
     rig.feed(...lists(...rows))
     rig.pass(10)
     expect(rig.present()).toEqual(before)
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
   })
 
   test('a phone with several endpoints is one phone', () => {
@@ -261,11 +266,11 @@ describe('the board', () => {
     expect(presents(rig)).toEqual(['101 registered ringing 1'])
   })
 
-  test('what the configuration says later is told to nobody', () => {
+  test('entries of a later configuration emit nothing', () => {
     const rig = connected(device('103', 'idle'), contact('103'))
     rig.feed({ kind: 'endpoints', endpoints: [...KNOWN, phone('103')] })
     rig.pass(10)
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
     expect(presents(rig)).toContain('103 registered idle 1')
     rig.feed({ kind: 'endpoints', endpoints: [phone('103')] })
     expect(presents(rig)).toEqual(['103 registered idle 1'])
@@ -290,23 +295,23 @@ describe('the board', () => {
     expect(rig.present('owner').map(textOf)).toEqual(['carrier registered'])
     rig.feed(device('101', 'ringing'), device('109', 'ringing'), registration('rejected', 'Rejected'))
     rig.pass(5)
-    expect(rig.told.map(({ account, text }) => `${account}: ${text}`)).toEqual([
+    expect(rig.emitted.map(({ account, text }) => `${account}: ${text}`)).toEqual([
       'acme: 101 registered ringing 1',
       'owner: carrier rejected (Rejected)',
     ])
-    // One whose customer is not known yet is nobody's, and nobody is told of it.
+    // A phone whose customer is not known yet belongs to no account, and emits nothing.
     rig.feed({ kind: 'endpoint', entry: phone('105', { tenant: undefined }) }, device('105', 'idle'))
     rig.feed(device('105', 'ringing'))
     expect(rig.present('owner').map(textOf)).toEqual(['carrier rejected (Rejected)'])
     rig.feed({ kind: 'tenant', endpoint: 'PJSIP/105', tenant: 'beta' })
     rig.pass(10)
     expect(rig.present('beta').map(textOf)).toContain('105 registered ringing 1')
-    expect(rig.told).toHaveLength(2)
+    expect(rig.emitted).toHaveLength(2)
     // A member of another customer makes the queue nobody's.
     rig.feed({ ...member('available'), member: 'PJSIP/beta101', endpoint: 'PJSIP/beta101' } as Step)
     expect(rig.present('acme').map(textOf)).toEqual(['101 registered ringing 1'])
     rig.feed(caller('a', rig))
     rig.pass(5)
-    expect(rig.told).toHaveLength(2)
+    expect(rig.emitted).toHaveLength(2)
   })
 })

@@ -5,7 +5,7 @@ import { playCase, seedsOf } from '../../help/seed.ts'
 import { createRig, OWN, phone, type Step, textOf, trunk } from './rig.ts'
 
 // A PBX that changes at random, with a connection that is lost and made again: what is shown equals the PBX's own lists
-// whenever it is connected, whatever was told last is what is, and nothing is told twice.
+// whenever it is connected, the last emitted state is the present one, and nothing is emitted twice.
 
 const ENDPOINTS = ['101', '102', '103', '104-desk', '104-mobile', 'carrier', 'backup']
 const DIRECTORY = ENDPOINTS.map((name) =>
@@ -167,7 +167,7 @@ function createPbx(random: Random) {
 /** What is compared: how long somebody has waited is not. */
 const withoutWait = (text: string): string => text.replace(/waiting for \d+/, 'waiting')
 
-test.each(seedsOf(431, 40))('2,500 random changes are shown and told as they are (%d)', (seed) => {
+test.each(seedsOf(431, 40))('2,500 random changes are shown and emitted as they are (%d)', (seed) => {
   playCase(seed, (random) => {
     const rig = createRig(OWN)
     const pbx = createPbx(random)
@@ -175,7 +175,7 @@ test.each(seedsOf(431, 40))('2,500 random changes are shown and told as they are
     const connect = () => rig.feed({ kind: 'connected' }, ...pbx.lists(), { kind: 'listed' })
     rig.feed({ kind: 'endpoints', endpoints: DIRECTORY })
     connect()
-    expect(rig.told).toEqual([])
+    expect(rig.emitted).toEqual([])
     for (let step = 0; step < 2_500; step += 1) {
       rig.feed(...pbx.change(rig.nowUs()))
       if (random.chance(0.3)) rig.pass(random.pick([0.2, 1, 4, 6]))
@@ -190,12 +190,12 @@ test.each(seedsOf(431, 40))('2,500 random changes are shown and told as they are
       if (random.chance(0.05) || step === 2_499) expect(shown()).toEqual(pbx.truth(rig.nowUs()))
     }
     rig.pass(10)
-    const last = new Map(rig.told.map(({ id, text }) => [id, text]))
+    const last = new Map(rig.emitted.map(({ id, text }) => [id, text]))
     for (const subject of rig.board.subjects.values()) {
-      const told = last.get(subject.id)
-      if (told !== undefined) expect(withoutWait(told)).toBe(withoutWait(textOf(subject.present)))
+      const emitted = last.get(subject.id)
+      if (emitted !== undefined) expect(withoutWait(emitted)).toBe(withoutWait(textOf(subject.present)))
     }
-    for (const [id, changes] of Map.groupBy(rig.told, (one) => one.id)) {
+    for (const [id, changes] of Map.groupBy(rig.emitted, (one) => one.id)) {
       const texts = changes.map(({ text }) => withoutWait(text))
       expect(texts.filter((text, at) => text === texts[at - 1]).map((text) => `${id}: ${text} twice`)).toEqual([])
     }

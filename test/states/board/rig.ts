@@ -32,10 +32,10 @@ export const trunk = (name: string): EndpointEntry => ({
   tenant: null,
 })
 
-/** A board with a clock of its own, and what it told. */
+/** A board with a clock of its own, and its emitted changes. */
 export type Rig = {
   readonly board: Board
-  readonly told: { at: number; resync: boolean; text: string; id: string; account: string }[]
+  readonly emitted: { at: number; resync: boolean; text: string; id: string; account: string }[]
   nowUs(): number
   /** Applies signals at this moment, and takes what is due. */
   feed(...steps: Step[]): void
@@ -49,16 +49,16 @@ export const OWN = { account: 'default', accountOf: () => 'default', accountOfQu
 export function createRig(options = OWN as Parameters<typeof newBoard>[0], stored: readonly StoredSubject[] = []): Rig {
   let clockUs = 0
   const board = newBoard(options, stored, clockUs)
-  const told: Rig['told'] = []
+  const emitted: Rig['emitted'] = []
   function take(): number | null {
     const { changes, wakeSteadyUs } = takeStateChanges(board, { nowUs: START + clockUs, steadyUs: clockUs })
-    for (const { id, account, atUs, resync, told: state } of changes)
-      told.push({ at: (atUs - START) / SECOND, resync, text: textOf(state), id, account })
+    for (const { id, account, atUs, resync, present: state } of changes)
+      emitted.push({ at: (atUs - START) / SECOND, resync, text: textOf(state), id, account })
     return wakeSteadyUs
   }
   return {
     board,
-    told,
+    emitted,
     nowUs: () => START + clockUs,
     feed(...steps) {
       for (const step of steps) applyState(board, { ...step, atUs: START + clockUs }, clockUs)

@@ -9,7 +9,7 @@ test('without a database there are no nodes to list', async () => {
   const { code, stderr } = await run(['nodes'], { cwd: folder.path })
   expect([code, stderr]).toEqual([
     2,
-    'hookswitch: give --database-url (HOOKSWITCH_DATABASE_URL): a service with --data is the only node there is\n',
+    'hookswitch: give --database-url (HOOKSWITCH_DATABASE_URL): a service with --data is always a single node\n',
   ])
 })
 

@@ -50,13 +50,13 @@ describe('a rendered URL is joined to that of the webhook', () => {
     ['/a b', /space/],
     ['/a\r\nhost: evil', /control/],
     ['/a\u0000', /control/],
-    ['/a\ud800', /half a character/],
+    ['/a\ud800', /half of a surrogate pair/],
     ['https://', /no URL/],
-    ['../admin', /as a part/],
-    ['/contacts/../admin', /as a part/],
-    ['/contacts/%2e%2E/admin', /as a part/],
-    ['contacts/.%2e', /as a part/],
-    ['https://files.example/../x', /as a part/],
+    ['../admin', /`\.\.` segment/],
+    ['/contacts/../admin', /`\.\.` segment/],
+    ['/contacts/%2e%2E/admin', /`\.\.` segment/],
+    ['contacts/.%2e', /`\.\.` segment/],
+    ['https://files.example/../x', /`\.\.` segment/],
   ]
   test.each(refused)('%j is refused', (rendered, reason) => {
     expect(joinStepUrl('https://crm.example/rest', rendered, ORIGINS)).toEqual({

@@ -142,15 +142,18 @@ describe('options', () => {
     [{ filter: { number: [''] } }, '/filter/number/0 may not be empty'],
     [{ headers: headers(21) }, '/headers may have 20 entries at most'],
     [{ headers: { 'X-Key': 7 } }, '/headers/X-Key must be a string'],
-    [{ headers: { 'X-Key': 'ä' } }, '/headers/X-Key may have visible ASCII characters and spaces alone'],
-    [{ headers: { 'X-Key': 'a\r\nb: c' } }, '/headers/X-Key may have visible ASCII characters and spaces alone'],
+    [{ headers: { 'X-Key': 'ä' } }, '/headers/X-Key may only have visible ASCII characters and spaces'],
+    [{ headers: { 'X-Key': 'a\r\nb: c' } }, '/headers/X-Key may only have visible ASCII characters and spaces'],
     [{ headers: { 'X-Key': 'x'.repeat(4_097) } }, '/headers/X-Key may have 4096 characters at most'],
     [
       { headers: { 'X Key': 'v' } },
       "/headers/X Key must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most",
     ],
     [{ headers: { 'a/b': 'v' } }, "/headers/a~1b must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most"],
-    [{ headers: { 'X-Key': 'v', 'x-key': 'w' } }, '/headers/x-key occurs twice: names are compared without case'],
+    [
+      { headers: { 'X-Key': 'v', 'x-key': 'w' } },
+      '/headers/x-key occurs twice: upper and lower case make no difference',
+    ],
     [{ order: 'loose' }, '/order must be one of first_attempt, strict'],
     [{ max_per_second: 0.05 }, '/max_per_second must be 0.1 at least'],
     [{ max_per_second: 1_001 }, '/max_per_second may be 1000 at most'],
@@ -160,8 +163,8 @@ describe('options', () => {
     [{ body: 'flat' }, '/body must be an object'],
     [{ body: {} }, '/body must have a preset or a template'],
     [{ body: { preset: 'fax' } }, /^\/body\/preset must be one of flat, form, /],
-    [{ body: { preset: 'flat', template: 'x' } }, '/body/template cannot stand beside a preset'],
-    [{ body: { preset: 'flat', content_type: 'text/plain' } }, '/body/content_type is that of the preset'],
+    [{ body: { preset: 'flat', template: 'x' } }, '/body/template cannot be combined with a preset'],
+    [{ body: { preset: 'flat', content_type: 'text/plain' } }, '/body/content_type comes from the preset'],
     [
       { body: { preset: 'telegram' } },
       '/body/parameters/chat_id is missing: The chat to write to: a number, or @ and the name of a channel',
@@ -210,7 +213,7 @@ describe('options', () => {
   test('Authorization may be set, unless the URL has a user', async () => {
     expect((await put({ headers: { Authorization: 'Bearer x' } })).status).toBe(200)
     expect(errorsOf(await put({ url: SIGNED_IN, headers: { authorization: 'Bearer x' } }))).toEqual([
-      '/headers/authorization is made of the user and password that are in the URL',
+      '/headers/authorization comes from the user and password in the URL',
     ])
   })
 

@@ -247,7 +247,7 @@ describe('a preset that is tried', () => {
     const stub = startStub(() => (STUBS.find(({ preset }) => preset === 'amocrm') ?? { start: never }).start())
     stub.stop()
     const checked = await service().check(1, { url: stub.url, preset: 'amocrm', parameters: { ...stub.parameters } })
-    expect(checked).toMatchObject({ status: null, error: expect.stringContaining('is the address right') })
+    expect(checked).toMatchObject({ status: null, error: expect.stringContaining('is the URL right') })
   })
 })
 

@@ -4,7 +4,7 @@ import type { AmiFrame } from '../decoder.ts'
 import { type AmiConfigured, completeOf } from './inventory.ts'
 import { amiSteps, createAmiUp } from './snapshot.ts'
 
-/** Two uptimes of one run, each in whole seconds. */
+/** The difference of two uptimes of one run, each in whole seconds. */
 const TOLERANCE_MS = 2_000
 const CAPABLE = ['Status', 'CoreShowChannels', 'CoreStatus', 'BridgeList', 'Ping', 'Events', 'ListCommands', 'Logoff']
 
@@ -75,7 +75,7 @@ function converse(client: ReplayClient, { up, frames, startedAt, configured }: P
     events: () => ({ Events: 'On' }),
     getvar: () => ({ Variable: '', Value: '' }),
   }
-  /** A list of the configuration, if the recording shows any of it. */
+  /** Returns a list of the configuration, if the recording shows any of it. */
   const list = (name: string, id: string): string | undefined => {
     const complete = completeOf(name)
     const rows = complete === undefined ? undefined : configured()?.rows(name)
@@ -126,7 +126,7 @@ function listOf(id: string, complete: string, rows: readonly Readonly<Record<str
   ].join('')
 }
 
-/** Actions are short; more than this without an end is no client. */
+/** Actions are short: longer input without an end is not from a client. */
 const MAX_INPUT = 65_536
 
 function fieldsOf(text: string): Fields {

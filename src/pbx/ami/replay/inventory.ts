@@ -1,9 +1,10 @@
 import type { AmiFrame } from '../decoder.ts'
 
-/** The configuration of an Asterisk, as far as its recording shows it, in the lists that it would send. */
+/** The configuration of an Asterisk, as far as its recording shows it, in the form of its lists. */
 export type AmiConfigured = {
   /**
-   * The rows of a list without their ActionID; `undefined`: the recording shows nothing of it, so that it is refused.
+   * Returns the rows of a list without their ActionID; `undefined` if the recording shows none, so that the list is
+   * refused.
    */
   rows(list: string): readonly Row[] | undefined
 }
@@ -18,7 +19,7 @@ const COMPLETE: Readonly<Record<string, string>> = {
   voicemailuserslist: 'VoicemailUserEntryComplete',
 }
 
-/** Returns the configuration that frames show. */
+/** Returns the configuration in frames. */
 export function configuredOf(frames: readonly AmiFrame[]): AmiConfigured {
   const lists = new Map<string, Map<string, Row>>()
   const add = (list: string, row: Row): void => {
@@ -56,7 +57,7 @@ export function configuredOf(frames: readonly AmiFrame[]): AmiConfigured {
   return { rows: (list) => (lists.has(list) ? [...(lists.get(list)?.values() ?? [])] : undefined) }
 }
 
-/** Returns the event that ends a list, `undefined` if that is no list of the configuration. */
+/** Returns the event that ends a list, `undefined` if it is no list of the configuration. */
 export const completeOf = (list: string): string | undefined =>
   Object.hasOwn(COMPLETE, list) ? COMPLETE[list] : undefined
 
@@ -66,7 +67,7 @@ function pick(frame: AmiFrame, keys: readonly string[]): Row {
   )
 }
 
-/** `VoiceMail(101@default,u)`: a mailbox, whose it is does not show. */
+/** `VoiceMail(101@default,u)`: a mailbox without its owner's name. */
 function mailboxOf(frame: AmiFrame): Row[] {
   if (!/^voicemail$/i.test(frame.get('Application'))) return []
   const [mailbox = '', context = ''] = (frame.get('AppData').split(',')[0] ?? '').split('@')

@@ -10,7 +10,7 @@ type Loaded = {
   readonly beginMs: number
   readonly up: AmiFrame[]
   readonly configured: AmiConfigured
-  /** When that Asterisk was started, in milliseconds of the recording; NaN if it is unknown. */
+  /** The start of the recorded Asterisk, in milliseconds of the recording; NaN if unknown. */
   readonly bootMs: number
 }
 
@@ -34,7 +34,7 @@ export function amiSteps(recording: PbxRecording): Loaded {
   return { steps, beginMs, up: upBefore(frames), configured: configuredOf(frames), bootMs }
 }
 
-/** Channels that were up when the recording began: listed or met in it, and never made in it. */
+/** Returns the channels that were up when the recording began: listed or mentioned, but not created in it. */
 function upBefore(frames: readonly AmiFrame[]): AmiFrame[] {
   const made = new Set(frames.filter((frame) => frame.name === 'Newchannel').map((frame) => frame.get('Uniqueid')))
   const met = new Map<string, AmiFrame>()
@@ -54,7 +54,7 @@ type Row = {
   sinceMs: number
 }
 
-/** The channels at this moment of the recording. */
+/** The channels that are up at this moment of the recording. */
 type AmiUp = {
   reset(frames: readonly AmiFrame[], atMs: number): void
   see(frame: AmiFrame, atMs: number): void

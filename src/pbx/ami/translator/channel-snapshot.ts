@@ -8,8 +8,8 @@ import { type AmiContext, addChannel, displayName, isHelper, tenantIn } from './
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
 
 /**
- * Returns the channels by the rows of CoreShowChannels and Status. Both may be given: they are joined by Uniqueid.
- * Channels that were `created` meanwhile are left out.
+ * Returns the channels in the rows of CoreShowChannels and Status. Both lists may be given: they are joined by
+ * Uniqueid. Channels that were `created` meanwhile are left out.
  */
 export function snapshotChannels(
   context: AmiContext,
@@ -37,7 +37,7 @@ export function snapshotChannels(
   }))
 }
 
-/** The other half of a Local channel, which is known by its name. */
+/** Returns the other half of a Local channel, by name. */
 function pairOf(name: string, halves: ReadonlyMap<string, string>): Pick<SnapshotChannel, 'pair'> {
   const half = /^Local\/.*;([12])$/.exec(name)?.[1]
   if (half === undefined) return {}
@@ -45,7 +45,7 @@ function pairOf(name: string, halves: ReadonlyMap<string, string>): Pick<Snapsho
   return id === undefined ? {} : { pair: { id, half: half === '1' ? 1 : 2 } }
 }
 
-/** The first of these headers that a channel's rows have. */
+/** Returns the first of these headers that the rows of a channel have. */
 function headerOf(rows: readonly AmiFrame[], ...keys: string[]): string {
   for (const row of rows) for (const key of keys) if (row.get(key) !== '') return row.get(key)
   return ''
@@ -54,8 +54,8 @@ function headerOf(rows: readonly AmiFrame[], ...keys: string[]): string {
 const keyOf = (linkedId: string, endpoint: string): string => `${linkedId} ${endpoint}`
 
 /**
- * The numbers that are sent to endpoints, by call: a channel that was dialled shows what its caller dialled, access
- * code and all. `null`: several are sent to one.
+ * Returns the numbers that are sent to endpoints, by call: the channel of a dialled party shows the number that its
+ * caller dialled, access code included. `null`: several numbers are sent to one endpoint.
  */
 function sentNumbers(
   { endpoints }: AmiContext,

@@ -4,39 +4,39 @@ import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
 
-/** How MixMonitor records. */
+/** The options of a MixMonitor. */
 export type RecordingOptions = { readonly whileBridged?: boolean; readonly appends?: boolean }
 
-/** A channel, with the state that is kept of it between events. */
+/** A channel, with the state kept between its events. */
 export type KnownChannel = {
   readonly name: string
   readonly local: boolean
   linkedId: string
   exten: string
-  /** The last extension with a number that it entered: the caller of the macro or subroutine that runs. */
+  /** The last extension with a number that it entered: the caller of the running macro or subroutine. */
   entered: string | null
-  /** Where the subroutine runs that it called last, and the extension that called it. */
+  /** The place of the subroutine that it called last, and the calling extension. */
   subroutine: { readonly context: string; readonly exten: string; readonly caller: string } | null
-  /** The endpoint's own caller id, as the PBX is set up: later events show the caller's. */
+  /** The endpoint's own caller id in the PBX's configuration: later events show the caller's. */
   readonly number: string
   readonly display: string
-  /** The targets of the Dial that it is about to run, of the one that runs, and those of them that got a channel. */
+  /** The targets of the next Dial and of the running one, and the running one's targets that got a channel. */
   nextTargets: string[]
   targets: string[]
   rung: Set<string>
-  /** The channels of the Dial that runs which ended unanswered. */
+  /** The channels of the running Dial that ended unanswered. */
   unanswered: string[]
   /** The channel whose Dial or Queue rings it now. */
   rungBy: string | null
   /** Its Dial was answered, and has not returned yet. */
   dialAnswered: boolean
-  /** The extension that FreePBX is about to dial; `null` once a Dial began, or it turned out not to be dialled. */
+  /** The extension that FreePBX is about to dial; `null` once a Dial began, or once it turned out not to be dialled. */
   aboutToDial: string | null
-  /** That extension forwards: what is dialled next is dialled instead of it. */
+  /** That extension forwards: the next dial goes to another party instead. */
   forwards: boolean
   /** The queue that it is about to enter. */
   nextQueue: string | null
-  /** It was asked to confirm the call, and declined. */
+  /** Its party was asked to confirm the call, and declined. */
   declined: boolean
   /** The dialplan refuses its call. */
   refused: boolean
@@ -48,13 +48,13 @@ export type KnownChannel = {
   monitorPath: string | null
   /** The value by which it shows its customer; `null` if it has none. */
   tenant: string | null
-  /** It rang: a refusal means another thing then than at once. */
+  /** It rang, which changes the meaning of a refusal. */
   rang: boolean
   /** The last values of variables that became signals, by name. */
   readonly reportedVariables: Map<string, string>
 }
 
-/** Adds a channel of which nothing else is known. */
+/** Adds a channel without any other facts. */
 export function addChannel(
   context: AmiContext,
   id: string,
@@ -86,33 +86,36 @@ export function addChannel(
 }
 
 export type AmiContext = {
-  /** The extension that parks a call, by parking lot. */
+  /** The extension that parks calls, by parking lot. */
   readonly parkingExtensions: Map<string, string>
-  /** The destination of each channel's last blind transfer, which may be such an extension. */
+  /** The destination of each channel's last blind transfer, which may park the call. */
   readonly lastTransfers: Map<string, string>
   readonly channels: Map<string, KnownChannel>
-  /** First halves of Local channels whose second is awaited, by their common name. */
+  /** First halves of Local channels that wait for their second half, by common name. */
   readonly halves: Map<string, string>
   readonly endpoints: Endpoints
   readonly variables: ReadonlySet<string>
-  /** The fact that names the customer of a channel, if there are several. */
+  /** The fact that is the tenant value of a channel, if the PBX serves several customers. */
   readonly tenants: TenantRule | undefined
 }
 
 /**
- * Asterisk's own channels, which are no parties: announcers and recorders of bridges (newer versions hide them), and
- * the media that applications listen to and speak on.
+ * Channels of Asterisk itself, which are no parties: announcers and recorders of bridges (hidden by newer versions),
+ * and channels on which applications listen and speak.
  */
 const HELPER =
   /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge|Snoop|UnicastRTP|MulticastRTP|AudioSocket|WebSocket)\//i
 
-/** Returns whether a channel of this name is one of Asterisk's own, and no party. */
+/** Returns whether the channel with this name belongs to Asterisk itself, so that it is no party. */
 export const isHelper = (name: string): boolean => HELPER.test(name)
 
-/** Returns the name of an endpoint. FreePBX and Issabel call every phone `device`. */
+/** Returns the name of an endpoint's owner. FreePBX and Issabel call every phone `device`. */
 export const displayName = (name: string): string => (name === 'device' ? '' : name)
 
-/** Returns the signal of a variable that is passed on and has changed. Of a channel that is over nothing is kept. */
+/**
+ * Returns the signal of a variable that the operator asked for and that has changed. Nothing is kept for an ended
+ * channel.
+ */
 function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
   const reported = context.channels.get(id)?.reportedVariables
   if (value === '' || !context.variables.has(name) || reported?.get(name) === value) return []
@@ -129,8 +132,8 @@ function isDialable(exten: string, context: string): boolean {
 }
 
 /**
- * Returns the extension at which a channel is. Macros (in `s`) and subroutines are no places, and neither are their
- * own extensions, as `s-BUSY` or the `17` of a cause: the extension that called them is.
+ * Returns the extension of a channel. Macros (in `s`) and subroutines do not count: the extension that called them
+ * does.
  */
 export function placeOf(known: KnownChannel | undefined, frame: AmiFrame): string {
   const exten = frame.get('Exten')
@@ -140,34 +143,34 @@ export function placeOf(known: KnownChannel | undefined, frame: AmiFrame): strin
   return isDialable(exten, context) ? exten : (entered ?? last)
 }
 
-/** Returns the signal of a channel that is at another extension of the dialplan. */
+/** Returns the signal of a channel that has moved to another extension of the dialplan. */
 export function extensionChanged(known: KnownChannel | undefined, id: string, exten: string): ChannelSignal[] {
   if (known === undefined || exten === '' || exten === known.exten) return []
   known.exten = exten
   return [{ kind: 'extension_changed', id, extension: exten }]
 }
 
-/** Returns the value by which a channel shows its customer in an event or row of it; `null` if it shows none. */
+/** Returns the tenant value of a channel in one of its events or rows; `null` if it shows none. */
 export function tenantIn({ tenants }: AmiContext, get: (key: string) => string): string | null {
   if (tenants?.by === 'accountcode') return cleanValue(get('AccountCode'))
   return tenants?.by === 'context' ? cleanValue(get('Context')) : null
 }
 
-/** Returns the signal of a channel that shows its customer, or another one than before. */
+/** Returns the signal of a channel that shows a new tenant value. */
 export function tenantChange(known: KnownChannel | undefined, id: string, tenant: string | null): ChannelSignal[] {
   if (known === undefined || tenant === null || tenant === known.tenant) return []
   known.tenant = tenant
   return [{ kind: 'tenant', id, value: tenant }]
 }
 
-/** Returns the signals of a variable's value: of one that is passed on, and of the one that names the customer. */
+/** Returns the signals of a variable: for the operator's variables, and for the tenant variable. */
 export function variableSet(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
   const isTenant = context.tenants?.variable === name
   const shown = isTenant ? tenantChange(context.channels.get(id), id, cleanValue(value)) : []
   return [...shown, ...variable(context, id, name, value)]
 }
 
-/** Returns the signals of the variables that an event has with its channel (`channelvars` of manager.conf). */
+/** Returns the signals of the channel variables in an event (`channelvars` of manager.conf). */
 export function variablesIn(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   if (context.variables.size === 0 && context.tenants?.by !== 'variable') return []
   return frame.all('ChanVariable').flatMap((pair) => {

@@ -5,7 +5,7 @@ import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, extensionChanged, isHelper, type KnownChannel, placeOf } from './channels.ts'
 import { resultOfStatus } from './hangup-causes.ts'
 
-// Dial and Queue: the parties that they ring, and the results.
+// Dial and Queue: the rung parties, and the results.
 
 /** Reads DialBegin: a channel is dialled. */
 export function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
@@ -35,7 +35,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   ]
 }
 
-/** Asterisk 13 reports the one who picks a call up as dialled, just before it reports the pick-up. */
+/** Asterisk 13 reports the picking-up party as dialled, just before it reports the pick-up. */
 const isPickup = (dest: KnownChannel | undefined, frame: AmiFrame, id: string): boolean =>
   dest?.local === false && dest.linkedId === id && frame.get('DestChannelState') === '6'
 
@@ -78,7 +78,7 @@ function unreachedTargets(context: AmiContext, known: KnownChannel, id: string, 
     .filter((target) => !target.startsWith('Local/') && !isHelper(target))
     .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
   known.targets = []
-  // After a transfer a Newexten may still show the Dial before: the endpoints rung then are none of its targets.
+  // After a transfer a Newexten may still show the previous Dial: the endpoints rung then are not among its targets.
   const isOther = [...known.rung].some((rung) => !targets.some((target) => target.endpoint === rung))
   if (isOther || (known.rung.size === 0 && !FAILED.has(status))) return []
   return targets
@@ -91,21 +91,21 @@ function unreachedTargets(context: AmiContext, known: KnownChannel, id: string, 
     }))
 }
 
-/** Reads the DIALSTATUS of a Dial that is over. */
+/** Reads the DIALSTATUS of a finished Dial. */
 export function dialStatus(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
   const unanswered = known.unanswered.splice(0)
-  // Dial reports its answer, and the same once more when it returns.
+  // Dial reports its answer twice: at once, and again when it returns.
   known.dialAnswered = status === 'ANSWER' && !known.dialAnswered
   return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
 
-  // Had it rung until it was given up, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's
+  // If it had rung until the timeout, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's
   // channel.
   function stopped(dest: string): ChannelSignal {
     return { kind: 'dial_end', source: id, dest, result: 'other', forwardedTo: null, amends: true }
   }
 }
 
-/** Reads DEXTEN: the extension that FreePBX is about to dial, or with `#` the number that it forwards to. */
+/** Reads DEXTEN: the extension that FreePBX is about to dial, or with `#` the number to which it forwards. */
 export function extensionToDial(known: KnownChannel, value: string): void {
   if (value === '') return
   known.forwards = value.endsWith('#')
@@ -113,8 +113,8 @@ export function extensionToDial(known: KnownChannel, value: string): void {
 }
 
 /**
- * Reads a DIALSTATUS that FreePBX sets itself where it dials an extension not at all: do not disturb, in use without
- * call waiting, or no phone is registered.
+ * Reads a DIALSTATUS that FreePBX sets itself when it does not dial an extension: do not disturb, in use without call
+ * waiting, or no phone is registered.
  */
 export function notDialled(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
   const { aboutToDial } = known

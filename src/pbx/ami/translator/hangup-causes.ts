@@ -1,7 +1,7 @@
 import type { End } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 
-/** DialStatus of a DialEnd (app_dial, app_queue) as the result of a stage; what is not listed is `other`. */
+/** The DialStatus of a DialEnd (app_dial, app_queue) as the result of a stage; any other is `other`. */
 const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([
   ['ANSWER', 'answered'],
   ['BUSY', 'busy'],
@@ -10,7 +10,7 @@ const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([
   ['ABORT', 'cancelled'],
   ['CONGESTION', 'congestion'],
   ['CHANUNAVAIL', 'unavailable'],
-  // It was picked up, and the call was not taken (a confirmation that was not given): nobody answered.
+  // The party picked up but did not confirm the call: nobody answered.
   ['CONTINUE', 'no_answer'],
   ['DONTCALL', 'rejected'],
   ['TORTURE', 'rejected'],
@@ -19,7 +19,7 @@ const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([
 /** Returns the result of a dial that ends with this DialStatus. */
 export const resultOfStatus = (status: string): StageResult => BY_STATUS.get(status) ?? 'other'
 
-/** Q.850 causes as the result of a dial that nobody answered. */
+/** Q.850 causes as results of an unanswered dial. */
 const BY_CODE: Readonly<Record<number, StageResult>> = {
   1: 'unavailable',
   2: 'unavailable',
@@ -60,7 +60,7 @@ const BY_CODE: Readonly<Record<number, StageResult>> = {
 const resultOfCode = (code: number | null): StageResult => (code === null ? 'other' : (BY_CODE[code] ?? 'other'))
 
 /**
- * Returns the meaning of a SIP reply that has no cause of its own (Asterisk prints 127, "interworking"); 487 is our
+ * Returns the meaning of a SIP reply without a cause of its own (Asterisk prints 127, "interworking"); 487 is the PBX's
  * own cancelling.
  */
 function refusal(techCause: string): StageResult | undefined {
@@ -73,14 +73,14 @@ function resultOfRefusal(code: number | null, refused: StageResult | undefined, 
   return code === NO_ANSWER && refused !== undefined && !rang ? refused : resultOfCode(code)
 }
 
-/** Normal clearing, "unknown" and "interworking" are what a channel gets that the PBX itself takes down. */
+/** Normal clearing, "unknown" and "interworking" are the causes of channels that the PBX itself takes down. */
 const WITHDRAWN: ReadonlySet<number> = new Set([0, 16, 127])
 
 const NO_ANSWER = 19
 
 /**
- * Returns how a channel ended. `techCause` is the reply of the far end in its protocol (a SIP code), where this
- * Asterisk has it.
+ * Returns the end of a channel. `techCause` is the far end's reply in its protocol (a SIP code), if this Asterisk
+ * reports it.
  */
 export function endOf(cause: string, techCause = '', rang = false): End {
   const code = /^\d+$/.test(cause) ? Number(cause) : null
@@ -89,7 +89,7 @@ export function endOf(cause: string, techCause = '', rang = false): End {
   const known = resultOfCode(code)
   return {
     code: code === 0 ? null : code,
-    // A dial that the PBX takes down by itself, with nobody else to answer it, was not answered.
+    // A dial that the PBX takes down by itself, with no other party answering, was not answered.
     result: withdrawn ? 'no_answer' : known !== 'other' ? resultOfRefusal(code, refused, rang) : (refused ?? known),
     withdrawn,
     mayTransfer: false,

@@ -26,7 +26,7 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
         number: known.number,
         display: known.display,
         context: frame.get('Context'),
-        // A channel that is dialled or originated begins Down.
+        // A dialled or originated channel begins in state Down.
         begins: frame.get('ChannelState') === RING,
       })
   const channel: ChannelSignal = {
@@ -35,7 +35,7 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     linkedId: known.linkedId || id,
     endpoint,
     dialledNumber: known.exten,
-    // A channel that rings us is in state Ring; one that Asterisk makes for no call is Down and its own Linkedid.
+    // A calling channel is in state Ring; one that Asterisk creates for no call is Down, with its own id as Linkedid.
     originated: frame.get('ChannelState') === '0' && known.linkedId === id,
     shown: null,
     tenant: known.tenant,

@@ -5,8 +5,8 @@ import type { AmiFrame } from '../frame.ts'
 import type { AmiContext } from './channels.ts'
 
 /**
- * Reads ParkedCall: a call is parked by a transfer, by a feature code, or by the dialplan (then the parker is the
- * parked channel itself).
+ * Reads ParkedCall: a call is parked by a transfer, by a feature code, or by the dialplan (then the parked channel
+ * parked itself).
  */
 export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   const id = frame.get('ParkeeUniqueid')
@@ -29,15 +29,14 @@ export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[
   ]
 }
 
-/** A virtual half replaces the party that the parked one talked with. */
+/** A virtual half stands for the party that the parked one talked with. */
 function parkerOf(context: AmiContext, parker: string, endpoint: string): Endpoint {
   if (parker.startsWith('Local/')) return { kind: 'virtual', number: null, name: null }
   return context.endpoints.named(endpoint, null)
 }
 
 /**
- * Guesses the extension that parks calls in the lot of this place, as lots are numbered everywhere: 701 to 720 by
- * 700, 71 to 78 by 70.
+ * Guesses the extension that parks calls in a slot's lot, by the usual numbering: 701 to 720 by 700, 71 to 78 by 70.
  */
 function lotOf(slot: string): string {
   const zeros = slot.length > 2 ? 2 : 1

@@ -26,16 +26,16 @@ import { parkedCall } from './parking.ts'
 type AmiOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
-  /** Channel variables to pass on. */
+  /** The channel variables that the operator asked for. */
   readonly variables: readonly string[]
-  /** The fact that names the customer of a channel, if the PBX serves several. */
+  /** The fact that is the tenant value of a channel, if the PBX serves several customers. */
   readonly tenants?: TenantRule | undefined
 }
 
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
 
 /**
- * Returns a translator of AMI events to signals. It keeps what Asterisk scatters over the events of a channel: its
+ * Returns a translator of AMI events to signals. It keeps facts that Asterisk spreads over the events of a channel: its
  * name (for the halves of a Local channel), the last Linkedid and Exten, the targets of its Dial, the file of a
  * recording that is about to start.
  */
@@ -66,13 +66,18 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
   }
 }
 
-/** Returns the time that Asterisk prints behind Privilege with `timestampevents = yes`; elsewhere it is not its own. */
+/**
+ * Returns the time that Asterisk prints after Privilege with `timestampevents = yes`; at other places a caller may have
+ * written it.
+ */
 function timestampUs(frame: AmiFrame): number | null {
   const timestamp = frame.isNext('Privilege', 'Timestamp') ? frame.get('Timestamp') : ''
   return timestamp === '' ? null : Math.round(Number(timestamp) * 1e6)
 }
 
-/** Returns changes that any event of a channel may show: its Linkedid, its customer, and the operator's variables. */
+/**
+ * Returns changes that any event of a channel may show: its Linkedid, its tenant value, and the operator's variables.
+ */
 function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   if (known === undefined) return []
@@ -94,14 +99,19 @@ function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSig
   return signals
 }
 
-/** Asterisk 16.15, 18.2 and older do not report that a recording starts: its file is known, and the call goes on. */
+/**
+ * Asterisk 16.15, 18.2 and older do not report the start of a recording: a known file, and a call that goes on, show
+ * it.
+ */
 function unreportedRecording(known: KnownChannel, frame: AmiFrame, id: string): ChannelSignal[] {
   const { path } = known
   if (path === null || path === '' || frame.name === 'VarSet' || frame.name === 'MixMonitorStart') return []
   return [recordingStarted(known, id, path)]
 }
 
-/** Reads `b` and `a` of MixMonitor(file,options,command); letters in the arguments of its options do not count. */
+/**
+ * Reads the options `b` and `a` of MixMonitor(file,options,command); letters in the arguments of options do not count.
+ */
 function recordingOptions(appData: string): RecordingOptions {
   const options = (appData.split(',')[1] ?? '').replace(/\([^)]*\)/g, '')
   return { whileBridged: options.includes('b'), appends: options.includes('a') }
@@ -129,19 +139,19 @@ function recordingStarted(known: KnownChannel | undefined, id: string, path: str
 function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
   if (state === '5') return ringing(context, id)
-  // Ring: it calls us. chan_sip and others report such a channel as Down at first, as one that is originated.
+  // Ring: it is a caller's. chan_sip and others first report such a channel as Down, like an originated one.
   if (state === '4') return [{ kind: 'called_in', id }]
   return state === '6' ? [{ kind: 'up', id }] : []
 }
 
-/** Returns where Gosub goes: `context,extension,priority(arguments)`, `extension,priority` or `priority`. */
+/** Returns the destination of Gosub: `context,extension,priority(arguments)`, `extension,priority` or `priority`. */
 function subroutineOf(frame: AmiFrame, caller: string): KnownChannel['subroutine'] {
   const target = frame.get('AppData').replace(/\(.*$/s, '')
   const [, exten = frame.get('Exten'), context = frame.get('Context')] = target.split(',').toReversed()
   return { context, exten, caller }
 }
 
-/** Where FreePBX asks who is called to confirm the call, and the key that declines it. */
+/** FreePBX asks the called party here to confirm the call, and the key that declines it. */
 const CONFIRMATION = 'macro-confirm'
 const DECLINES = '2'
 
@@ -155,7 +165,7 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
-      // A channel that is moved (transfer, redirect, return from parking) still shows the Dial that it has not left.
+      // A channel that was moved (transfer, redirect, return from parking) still shows the Dial that it has not left.
       known.nextTargets = known.dialAnswered ? [] : readDialTargets(frame.get('AppData'))
       return extensionChanged(known, id, place)
     case 'gosub':
@@ -178,7 +188,7 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
     case 'congestion':
       if (known !== undefined) known.refused = true
       return extensionChanged(known, id, place)
-    // A channel that is dialled shows where its caller is.
+    // A dialled channel shows the place of its caller.
     case 'appdial':
     case 'appdial2':
     case 'appqueue':
@@ -188,13 +198,13 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
   }
 }
 
-/** FreePBX's ring groups and follow-me say how they ring their members; for a single phone it is `none`. */
+/** FreePBX's ring groups and follow-me report how they ring their members; for a single phone the value is `none`. */
 function ringGroup(known: KnownChannel | undefined, id: string, method: string): ChannelSignal[] {
   if (known?.entered == null || method === '' || method === 'none') return []
   return [...extensionChanged(known, id, known.entered), { kind: 'group', id, place: known.entered }]
 }
 
-/** Reads QUEUESTATUS. A queue that refuses a caller (full, or nobody in it) reports nothing else. */
+/** Reads QUEUESTATUS. A queue that refuses a caller (full, or without members) reports nothing else. */
 function queueStatus(known: KnownChannel | undefined, id: string, value: string): ChannelSignal[] {
   if (value === '') return []
   const left: ChannelSignal = {
@@ -225,7 +235,7 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
     case 'DIALSTATUS':
       if (known === undefined) return []
       if (value !== '') return [...notDialled(context, known, id, value), ...dialStatus(context, known, id, value)]
-      // Dial empties it when it starts; a Newexten alone may only repeat where the channel is.
+      // Dial clears it when it starts; a Newexten may only repeat the present place.
       known.aboutToDial = null
       known.targets = known.nextTargets
       known.nextTargets = []
@@ -233,7 +243,7 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       known.unanswered = []
       known.dialAnswered = false
       return []
-    // A channel that is moved into VoiceMail has no Newexten of it.
+    // A channel that is moved into VoiceMail has no Newexten for it.
     case 'VMSTATUS':
       return value === '' ? [] : [{ kind: 'voicemail', id }]
     case 'DEXTEN':
@@ -265,7 +275,7 @@ function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): Channel
   ]
 }
 
-/** A number from 1 on that is no telephone number. */
+/** A number from 1 on that is not a telephone number. */
 const countOf = (text: string): number | null => (/^[1-9]\d{0,5}$/.test(text) ? Number(text) : null)
 
 const queueOf = (frame: AmiFrame): string | null => cleanText(frame.get('Queue'))
@@ -335,7 +345,9 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   return [{ kind: 'hangup', id, end: endOf(frame.get('Cause'), frame.get('TechCause'), known?.rang) }]
 }
 
-/** Before the answer a party that gives up has no cause, or one of these; any other is what it was refused with. */
+/**
+ * A party that gives up before the answer has no cause, or one of these; any other cause is the reason of a refusal.
+ */
 const GIVES_UP: ReadonlySet<string> = new Set(['', '0', '16', '31', '127'])
 
 const UP = '6'
@@ -343,9 +355,8 @@ const UP = '6'
 const BUSY = '7'
 
 /**
- * The far end hung up, unless it only repeats the answer with which the PBX, or a phone that was rung, refused the
- * call. Asterisk before 18 gives no cause with that. While a phone rings for it nothing has refused the call yet: then
- * the cause is what a phone or trunk said before.
+ * The far end hung up, unless it only repeats a refusal by the PBX or by a rung phone. Asterisk before 18 gives no
+ * cause with it.
  */
 function hangupRequest(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')

@@ -35,7 +35,7 @@ type Played = {
   readonly up: ReturnType<typeof createEslUp>
   readonly events: WeakMap<RecordedStep, EslStep>
   readonly core: () => string
-  /** All that the recording shows. */
+  /** Returns all events of the recording. */
   readonly shown: () => readonly EslEvent[]
 }
 
@@ -102,5 +102,5 @@ function converse(client: ReplayClient, { up, events, core, shown }: Played): Co
   }
 }
 
-/** Commands are short; more than this without an end is no client. */
+/** Commands are short: longer input without an end is not from a client. */
 const MAX_INPUT = 65_536

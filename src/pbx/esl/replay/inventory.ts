@@ -3,8 +3,7 @@ import type { EslEvent } from '../decoder.ts'
 import { variableOf } from '../event.ts'
 
 /**
- * Returns what a FreeSWITCH of which a recording shows these events would answer; `undefined`: they show nothing of
- * it.
+ * Returns the answer of a FreeSWITCH with these recorded events to a command; `undefined` if they have no facts for it.
  */
 export function eslAnswerOf(events: readonly EslEvent[], command: string): string | undefined {
   const users = new Map<string, { domain: string; name: string; number: string }>()

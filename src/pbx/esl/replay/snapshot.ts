@@ -6,7 +6,7 @@ type Row = ListRow & { uuid?: string }
 
 export type EslStep = RecordedStep & { readonly event: EslEvent }
 
-/** Returns the recording's events, and the channels that were up before, by its lists and events. */
+/** Returns the recording's events, and the channels that were up before, according to its lists and events. */
 export function eslSteps(recording: PbxRecording): { steps: EslStep[]; beginMs: number; up: Row[]; core: string } {
   const { bytes, cameMs } = recording
   const frames = new EslDecoder().push(bytes)
@@ -74,7 +74,7 @@ function rowOf(event: EslEvent): Row {
   }
 }
 
-/** The channels at this moment of the recording. */
+/** The channels that are up at this moment of the recording. */
 type EslUp = {
   reset(rows: readonly Row[]): void
   see(event: EslEvent): void

@@ -3,7 +3,7 @@ import type { EslEvent } from '../event.ts'
 import { type EslContext, type Leg, partyBehind, secondsIn } from './legs.ts'
 import { meaningOfMeeting, wentAlone } from './transfers.ts'
 
-// Bridges: which legs talk to each other, and that a dialled leg is answered.
+// Bridges: which legs talk to each other, and the answers of dialled legs.
 
 const bridgeName = (a: string, b: string): string => (a < b ? `${a} ${b}` : `${b} ${a}`)
 
@@ -24,7 +24,7 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
     leg.wasLeft = false
     leg.peer = other?.id ?? null
   }
-  // Who was rung for nobody has answered in a call of its own, before it meets a party of another one.
+  // A party that was rung for no call has answered in a call of its own before it meets a party of another one.
   const answers = [one, two].flatMap((leg) => (leg?.originated === true ? answered(leg) : []))
   const transfers = meet(
     context,
@@ -59,7 +59,7 @@ function hasAnswered(event: EslEvent, leg: Leg): boolean {
   return Number(event.get(`${isOwn ? 'Caller' : 'Other-Leg'}-Channel-Answered-Time`)) > 0
 }
 
-/** Reads CHANNEL_UNBRIDGE: two legs do not talk to each other any more. */
+/** Reads CHANNEL_UNBRIDGE: two legs no longer talk to each other. */
 export function unbridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   const a = event.get('Bridge-A-Unique-ID')
   const b = event.get('Bridge-B-Unique-ID')
@@ -81,9 +81,7 @@ export function unbridge(context: EslContext, event: EslEvent): ChannelSignal[] 
   ]
 }
 
-/**
- * Returns the answer of a dialled leg once it has both answered and been bridged: of several that answer one is kept.
- */
+/** Returns the answer of a dialled leg once it has answered and been bridged: if several answer, one is kept. */
 export function answered(leg: Leg): ChannelSignal[] {
   if (leg.answerSignalled || leg.gone || !leg.answered) return []
   if (leg.source === null && !leg.originated) return []

@@ -1,24 +1,24 @@
 import type { EslEvent } from '../event.ts'
 
 /**
- * Puts the events of legs into their causal order. FreeSWITCH sends the events of each leg from a thread of its own,
- * so that those of two legs overtake each other: a phone is dialled before the leg that dials it is made, a leg ends
- * before it began. An event with a prerequisite that is not met yet (a leg that is made, a caller who is in a queue,
- * a leg that is out of another bridge) waits for it, and so do all later events of the same leg.
+ * Puts the events of legs into their causal order. FreeSWITCH sends the events of each leg from a thread of its own, so
+ * events of two legs overtake each other: a phone is dialled before the dialling leg exists, a leg ends before it
+ * began. An event whose prerequisite is not met yet (a leg that exists, a caller in a queue, a leg that left its bridge)
+ * waits for it, and so do all later events of the same leg.
  *
  * free → (a prerequisite is not met) waiting → (it is met, or its timeout, in arrival time, is over) released
  */
 type CausalOrder<Result> = {
-  /** Takes an event; returns the results of all that is released: of this one, and of those that waited for it. */
+  /** Takes an event; returns the results of all released events: this one, and events that waited for it. */
   take(event: EslEvent, arrivedUs: number): Result[]
   /** Releases the events whose prerequisites are met by now, or have timed out; returns their results. */
   release(nowUs: number): Result[]
 }
 
-/** A fact that must be known before an event can be understood, and how long it is worth waiting for. */
+/** A fact that must be known before an event can be understood, and the time for which the event waits for it. */
 export type Prerequisite = { readonly name: string; readonly isMet: () => boolean; readonly timeoutUs: number }
 
-/** The leg that an event belongs to, and the prerequisites of the event. */
+/** The leg of an event, and the event's prerequisites. */
 export type EventOrder = { readonly own: string; readonly prerequisites: readonly Prerequisite[] }
 
 type Options<Result> = {
@@ -28,12 +28,12 @@ type Options<Result> = {
 
 type Waiting = EventOrder & { readonly event: EslEvent; readonly arrivedUs: number }
 
-/** Some 20 MB. More than that is no disorder but a loss. */
+/** Some 20 MB. A longer queue means lost events, not disorder. */
 const MAX_WAITING = 2_000
 /** Prerequisites that timed out: no event waits for them again. */
 const MAX_TIMED_OUT = 10_000
 
-/** Returns an order in which no event waits. */
+/** Returns an order without waiting events. */
 export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>): CausalOrder<Result> {
   const waiting: Waiting[] = []
   /** Results of events that were released before another one failed: they are returned with the next. */
@@ -46,13 +46,13 @@ export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>):
     const waitedUs = nowUs - arrivedUs
     if (timedOut.size >= MAX_TIMED_OUT) timedOut.clear()
     for (const { name, timeoutUs, isMet } of prerequisites) {
-      // A clock that was set back must not make anything wait for longer.
+      // A clock that was set back must not extend a wait.
       const isOver = waitedUs >= timeoutUs || waitedUs < 0 || waiting.length > MAX_WAITING
       if (isOver && !isMet()) timedOut.add(name)
     }
   }
 
-  /** Removes and returns the first event that waits for nothing. */
+  /** Removes and returns the first event without an unmet prerequisite. */
   function nextFree(): Waiting | undefined {
     const behind = new Set<string>()
     const at = waiting.findIndex(({ own, prerequisites }) => {
@@ -64,8 +64,8 @@ export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>):
   }
 
   /**
-   * Handles free events in the order of arrival, until there are no more. An event at which `handle` fails is lost
-   * alone.
+   * Processes free events in the order of arrival until there are none left. If `handle` fails at an event, only that
+   * one is lost.
    */
   function handleFree(nowUs: number): Result[] {
     for (const one of waiting) timeOut(one, nowUs)

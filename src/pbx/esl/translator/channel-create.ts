@@ -9,7 +9,7 @@ import { addLeg, customerOf, type EslContext, type Leg, partyBehind, placeOf, se
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
 
-/** Reads CHANNEL_CREATE: a new leg, its party, and the leg for which it is made. */
+/** Reads CHANNEL_CREATE: a new leg, its party, and the leg for which it is created. */
 export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('Unique-ID')
   if (id === '' || context.legs.has(id)) return []
@@ -61,10 +61,10 @@ function noteUnnamed(context: EslContext, event: EslEvent, leg: Leg): void {
     context.legs.get(leg.source)?.unnamedCallees.set(leg.id, placeOf(event))
 }
 
-/** The number that FreeSWITCH shows to a phone that it rings for no party in particular. */
+/** The number that FreeSWITCH shows to a phone that it rings for no particular party. */
 const NO_CALLER = '0000000000'
 
-/** Legs that are originated for a caller (`:_:`) show the caller, and not where in the dialplan it is. */
+/** Legs that are originated for a caller (`:_:`) show the caller, but not the caller's place in the dialplan. */
 function noteDial(event: EslEvent, dialler: Leg): void {
   dialler.dialledFrom = {
     after: placeOf(event),
@@ -94,7 +94,7 @@ function dialOf(context: EslContext, event: EslEvent, { id, source }: Leg, endpo
   }
 }
 
-/** Returns the party that is rung, on behalf of which party, and when. */
+/** Returns the rung party, the party for which it is rung, and the time. */
 function originateOf(event: EslEvent): NonNullable<Leg['originate']> {
   const user = ['dialed_user', 'dialed_domain'].map((name) => variableOf(event, name))
   const shown = event.get('Caller-Caller-ID-Number')
@@ -109,11 +109,11 @@ function originateOf(event: EslEvent): NonNullable<Leg['originate']> {
 /** All devices of a party are rung at the same moment. */
 const TWINS_US = 500_000
 
-/** Another device of the same party, or another party, that the same originate rings. */
+/** Returns another device of the same party, or another party, that the same originate rings. */
 function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
   const { what, shown, atUs } = originateOf(event)
   if (variableOf(event, 'dialed_user') === '') return undefined
-  // Parties of one originate are shown the same caller and have one stamp; paged phones are no rivals.
+  // Parties of one originate see the same caller and have one time stamp; paged phones do not compete.
   const domain = variableOf(event, 'dialed_domain')
   const mayBeRival = atUs > 0 && /^\+?\d+$/.test(shown) && shown !== NO_CALLER && !isAutoAnswered(event)
   return [...context.legs.values()].find(({ originate, answered, gone }) => {
@@ -129,13 +129,15 @@ function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
 const isByQueue = (event: EslEvent): boolean =>
   ['cc_member_session_uuid', 'fifo_bridge_uuid', 'fifo_hangup_check'].some((name) => variableOf(event, name) !== '')
 
-/** Returns whether a phone is originated for no leg, with an order to answer by itself: a page, or its own user. */
+/** Returns whether a phone is originated for no leg and has to answer by itself: a page, or its own user. */
 export const isAutoAnswered = (event: EslEvent): boolean =>
   event.get('Call-Direction') === 'outbound' &&
   sourceOf(event) === null &&
   (variableOf(event, 'sip_auto_answer') === 'true' || /answer-after=0/.test(variableOf(event, 'sip_h_Call-Info')))
 
-/** Returns the party that pages a phone: it shows its number there, has called in, and waits for the others. */
+/**
+ * Returns the party that pages a phone: the phone is shown its number, and it has called in and waits for the others.
+ */
 export function pagerOf(context: EslContext, event: EslEvent): Leg | undefined {
   const shown = event.get('Caller-Caller-ID-Number')
   if (shown === event.get('Caller-Destination-Number')) return undefined
@@ -152,7 +154,7 @@ export function pagerOf(context: EslContext, event: EslEvent): Leg | undefined {
   )
 }
 
-/** A leg that a module originates has the variables of the event by which it was asked for. */
+/** A leg that a module originates has the variables of the event that requested it. */
 const isMadeByConference = (event: EslEvent): boolean =>
   /^(mod_)?conference/.test(variableOf(event, 'Event-Calling-File')) ||
   variableOf(event, 'conference_bgdial_jobid') !== '' ||
@@ -164,7 +166,7 @@ function waitingFor(context: EslContext, event: EslEvent): string | null {
   return variableOf(event, 'fifo_hangup_check') === '' ? null : (callers?.[0] ?? null)
 }
 
-/** Returns the caller who camps on a busy phone, for whom it is rung again: that is done by nobody's leg. */
+/** Returns the caller that camps on a busy phone, for which the phone is rung again by no leg. */
 export function campingFor(context: EslContext, event: EslEvent): string | null {
   const number = event.get('Caller-Caller-ID-Number')
   const tenant = tenantIn(context, event)?.toLowerCase() ?? null
@@ -174,7 +176,7 @@ export function campingFor(context: EslContext, event: EslEvent): string | null 
   return (legs.find(({ peer }) => peer === null) ?? legs[0])?.id ?? null
 }
 
-/** The event contains the extension in the dialplan at which the leg that dials is right now. */
+/** Returns the signals of the dialling leg's move: the event has its present extension in the dialplan. */
 function sourceMoved(context: EslContext, event: EslEvent, source: string | null, endpoint: Endpoint): ChannelSignal[] {
   const leg = source === null ? undefined : context.legs.get(source)
   if (leg === undefined || source === null) return []
@@ -191,10 +193,10 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
   return [...sent, { kind: 'extension_changed', id: source, extension: where }]
 }
 
-/** Agents whose parties are known, at most. */
+/** The most agents with a known party. */
 const MAX_AGENTS = 10_000
 
-/** An agent that cannot be reached next time has no leg, and may have a name that says nothing. */
+/** Notes the party of an agent: if it cannot be reached the next time there is no leg, and its name may say nothing. */
 function noteAgent({ agents }: EslContext, agent: string, endpoint: Endpoint): void {
   if (endpoint.kind === 'virtual') return
   if (agents.size >= MAX_AGENTS) agents.clear()
@@ -202,8 +204,8 @@ function noteAgent({ agents }: EslContext, agent: string, endpoint: Endpoint): v
 }
 
 /**
- * A leg that was itself dialled dials: it is not bridged any more, or its last destination has become whence it was
- * redirected. So the other party sent it there, which its own events will show late.
+ * Returns the transfer of a dialled leg that dials itself: it is no longer bridged, or its last destination has become
+ * the place that redirected it. So the other party sent it there, which its own events will show late.
  */
 function sentAway(context: EslContext, event: EslEvent, leg: Leg, where: string): ChannelSignal[] {
   const transferer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? leg.peers.at(-1)
@@ -254,36 +256,39 @@ function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outb
   const shown = nameOfCallee(context, event)
   if (gateway !== '') return context.endpoints.callee(gateway, { sent: number, number: '', display: '' })
   if (user !== '') return context.endpoints.callee(user, { sent: null, number, display: shown })
-  // Dialled by its address alone (a redirected call).
+  // Dialled by its address only (a redirected call).
   return isOwn(context, number, profile)
     ? context.endpoints.callee(number, { sent: null, number, display: shown })
     : context.endpoints.callee(profile, { sent: number, number, display: shown })
 }
 
-/** FusionPBX dials the contacts of an extension, which need not have its number, and shows whose they are. */
+/**
+ * Returns the dialled extension: FusionPBX dials the contacts of an extension, which need not have its number, and has
+ * their owner in a variable.
+ */
 function dialledExtension(event: EslEvent): string {
   const extension = variableOf(event, 'dialed_extension')
   return extension !== '' && extension === userOf(variableOf(event, 'presence_id')) ? extension : ''
 }
 
 /**
- * Returns the name of the party that is dialled, `''` if it is not known. A dialplan may have put something else in its
- * place: FusionPBX the number that the caller dialled.
+ * Returns the name of the dialled party, `''` if it is unknown. A dialplan may have replaced it: FusionPBX shows the
+ * number that the caller dialled.
  */
 function nameOfCallee({ names }: EslContext, event: EslEvent): string {
   if (!isNameless(event)) return event.get('Caller-Callee-ID-Name')
   return names.get(variableOf(event, 'presence_id')) ?? variableOf(event, 'extension_caller_id_name')
 }
 
-/** Returns whether a number is one of the PBX's own: a short one is, unless it goes out through a profile of trunks. */
+/** Returns whether a number is one of the PBX's own: a short one is, unless it goes out through a trunk profile. */
 export function isOwn({ endpoints }: EslContext, number: string, profile: string): boolean {
   if (endpoints.isExtension(number)) return true
   return isShortNumber(number) && endpoints.kindOf(profile) !== 'trunk'
 }
 
 /**
- * A phone that need not log in: FreeSWITCH knows it by its address, and we by its number and the context that it
- * calls in.
+ * Returns whether a phone that need not log in calls: FreeSWITCH knows it by its address, Hookswitch by its number and
+ * the context of its calls.
  */
 function isLetIn(
   { endpoints }: EslContext,

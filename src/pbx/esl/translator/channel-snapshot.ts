@@ -10,13 +10,13 @@ import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
 
 type Row = Readonly<ListRow>
 
-/** The clock of a PBX that is on another day is not used to correct its times. */
+/** A PBX clock that is off by more than a day is not used to correct times. */
 const MAX_OFFSET_US = 86_400 * SECOND
 
 /**
- * Returns the channels by the replies to `show channels as json` and `show calls as json`. The first has every leg, but
- * not which of them talk to each other; the second has the pairs that are bridged. With them comes the reply to
- * `strmicroepoch`: the PBX's clock, by which times are listed. Channels that were `created` meanwhile are left out.
+ * Returns the channels in the replies to `show channels as json` and `show calls as json`. The first has every leg, but
+ * not which of them talk to each other; the second has the bridged pairs. The reply to `strmicroepoch` comes with them:
+ * the PBX's clock, the base of the listed times. Channels that were `created` meanwhile are left out.
  */
 export function snapshotChannels(
   context: EslContext,
@@ -57,8 +57,8 @@ export function snapshotChannels(
 }
 
 /**
- * Two parties whose loopback channels are just being removed from between them talk to each other, and are in no
- * list of calls at that moment: those of one caller, where there are just two.
+ * Bridges two parties whose loopback channels are just being removed from between them: at that moment they talk to
+ * each other but are in no list of calls. Only for the two legs of one caller.
  */
 function bridgeMoving(context: EslContext, legs: ReadonlyMap<string, Row>, bridged: Map<string, string>): void {
   const moving = new Map<string, string[]>()
@@ -75,7 +75,7 @@ function bridgeMoving(context: EslContext, legs: ReadonlyMap<string, Row>, bridg
   }
 }
 
-/** Legs before those that they dialled: the halves of loopback channels between callers and phones. */
+/** Ranks legs before the legs that they dialled: the halves of loopback channels between callers and phones. */
 function rankOf(row: Row): number {
   const half = HALF.exec(row.name ?? '')?.[2]
   if (half !== undefined) return half === 'a' ? 1 : 2
@@ -100,10 +100,7 @@ type List = {
 
 const HALF = /^(loopback\/.*)-([ab])$/
 
-/**
- * Pairs the halves of loopback channels, which the list does not: those of one name and caller, in the order in which
- * they are listed.
- */
+/** Pairs the halves of loopback channels, which the list does not: halves with one name and caller, in list order. */
 function pairsOf(legs: ReadonlyMap<string, Row>): Map<string, string> {
   const halves = new Map<string, { a: string[]; b: string[] }>()
   for (const [id, row] of legs) {
@@ -126,7 +123,7 @@ function pairsOf(legs: ReadonlyMap<string, Row>): Map<string, string> {
 
 const MAX_NESTING = 16
 
-/** Returns the leg with which the call of a leg began, as far as the list shows it. */
+/** Returns the leg with which a leg's call began, as far as the list shows it. */
 function rootOf(id: string, list: List): string {
   let root = id
   for (let depth = 0; depth < MAX_NESTING; depth++) {
@@ -138,14 +135,17 @@ function rootOf(id: string, list: List): string {
   return takenFrom(root, list) ?? root
 }
 
-/** Two legs that called in are bridged: the later one has picked the earlier one up, or fetched it. */
+/**
+ * Returns the leg that was taken over: if two bridged legs both called in, the later one picked the earlier one up, or
+ * retrieved it.
+ */
 function takenFrom(id: string, { legs, bridged, places }: List): string | undefined {
   const peer = bridged.get(id)
   const [one, other] = [legs.get(id), legs.get(peer ?? '')]
   if (peer === undefined || one?.direction !== 'inbound' || other?.direction !== 'inbound') return undefined
   if (HALF.test(one.name ?? '') || HALF.test(other.name ?? '')) return undefined
   const laterS = Number(one.created_epoch) - Number(other.created_epoch)
-  // Times are of whole seconds; who is listed later came later.
+  // Times are whole seconds: a later place in the list means a later start.
   return laterS > 0 || (laterS === 0 && (places.get(id) ?? 0) > (places.get(peer) ?? 0)) ? peer : undefined
 }
 
@@ -188,7 +188,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
       number: row.cid_num ?? '',
     })
     leg.answered = up
-    // A transfer that brought it to its destination happened before the snapshot.
+    // A transfer to its present destination happened before the snapshot.
     leg.expectedDestination = row.dest ?? null
     leg.bridged = peer !== undefined
     leg.answerSignalled = up && peer !== undefined
@@ -211,7 +211,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
   }
 }
 
-/** Returns the value by which a listed leg shows its customer; `null` where the list does not have it. */
+/** Returns the tenant value of a listed leg; `null` if the list does not have it. */
 function listedTenant(context: EslContext, row: Row): string | null {
   const { tenants } = context
   switch (tenants?.by) {
@@ -231,8 +231,9 @@ function listedTenant(context: EslContext, row: Row): string | null {
 }
 
 /**
- * A profile of trunks may give callers a presence: their number, at the carrier's address. The profile of the phones
- * may have a context for strangers, which makes it one of trunks: who logs in begins in the context of that user.
+ * Returns whether a listed leg's presence shows its customer. A trunk profile may give callers a presence: their number
+ * at the carrier's address. The phones' profile may have a context for strangers, which makes it a trunk profile: a
+ * user that logs in begins in the user's own context.
  */
 function isTrusted({ endpoints }: EslContext, row: Row, profile: string): boolean {
   if (row.direction !== 'inbound') return true

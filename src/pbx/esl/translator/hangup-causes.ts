@@ -1,6 +1,6 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 
-/** FreeSWITCH's hangup causes: Q.850 code, and what each means for a dial that nobody answered. */
+/** FreeSWITCH's hang-up causes: the Q.850 code, and the result of an unanswered dial with this cause. */
 const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageResult]> = new Map([
   ['NONE', [null, 'other']],
   ['UNALLOCATED_NUMBER', [1, 'unavailable']],
@@ -43,7 +43,7 @@ const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageRe
   ['INTERWORKING', [127, 'unavailable']],
   ['ORIGINATOR_CANCEL', [487, 'cancelled']],
   ['LOSE_RACE', [702, 'answered_elsewhere']],
-  // The dial of the target of a transfer, which rang until it was given up.
+  // The dial to a transfer's target, which rang until the timeout.
   ['BLIND_TRANSFER', [800, 'no_answer']],
   ['ATTENDED_TRANSFER', [801, 'no_answer']],
   ['ALLOTTED_TIMEOUT', [802, 'no_answer']],
@@ -63,7 +63,7 @@ const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageRe
   ['REJECT_ALL', [825, 'rejected']],
 ])
 
-/** Q.850 has causes up to 127; FreeSWITCH's own are numbered above. */
+/** Q.850 has causes up to 127; FreeSWITCH's own have higher numbers. */
 const LAST_Q850 = 127
 
 /** Returns the Q.850 code of a cause, `null` if it has none. */
@@ -75,11 +75,11 @@ export function codeOfCause(cause: string): number | null {
 /** Returns the result of an unanswered dial that ends with this cause. */
 export const resultOfCause = (cause: string): StageResult => CAUSES.get(cause)?.[1] ?? 'other'
 
-/** Returns whether a dial was given up while it rang, because of a transfer by the party that it was made for. */
+/** Returns whether a dial was given up while it rang, because the party for which it was made transferred. */
 export const isGivenUp = (cause: string): boolean => cause === 'ATTENDED_TRANSFER' || cause === 'BLIND_TRANSFER'
 
 const UNREACHED: ReadonlySet<StageResult> = new Set(['unavailable', 'congestion', 'busy', 'rejected'])
 
-/** Returns whether a dial can end with this cause before it made a leg: nobody there, or not to be disturbed. */
+/** Returns whether a dial can end with this cause before it created a leg: not reachable, or do not disturb. */
 export const isUnreached = (cause: string): boolean =>
   UNREACHED.has(resultOfCause(cause)) && cause !== 'UNALLOCATED_NUMBER'

@@ -5,27 +5,27 @@ import { cleanValue } from '../../endpoints/sanitize.ts'
 import type { EslEvent } from '../event.ts'
 import { variableOf } from '../event.ts'
 
-/** A leg, with the state that is kept of it between events. */
+/** A leg, with the state kept between its events. */
 export type Leg = {
   readonly id: string
   readonly virtual: boolean
-  /** The leg that dialled it; `null`: it called in, or was originated for no call. */
+  /** The leg that dialled it; `null` if it called in, or was originated for no call. */
   readonly source: string | null
-  /** The first half, if this is the second half of a loopback. */
+  /** The first half, if this is the second half of a loopback channel. */
   readonly first: string | null
-  /** The other half of a loopback. */
+  /** The other half of a loopback channel. */
   readonly pair: string | null
   readonly originated: boolean
-  /** The party that it was dialled for, behind loopback halves. */
+  /** The party for which it was dialled, behind loopback halves. */
   readonly dialler: string | null
-  /** The order of creation: of two calls that meet, the later one joins. */
+  /** The order of creation: if two calls meet, the later one joins. */
   readonly order: number
   readonly extension: string | null
-  /** The user who is dialled, with the domain, until the name is known; `''` if nobody is to be named. */
+  /** The dialled user with the domain, until the name is known; `''` if no name is needed. */
   unnamed: string
-  /** The legs that it dialled, and whose names are not known, with the places of their events among all. */
+  /** The legs that it dialled whose names are unknown, with the numbers of their events. */
   readonly unnamedCallees: Map<string, number>
-  /** The value by which it shows its customer; `null` if it has none (yet). */
+  /** Its tenant value; `null` if it has none (yet). */
   tenant: string | null
   dialled: string
   /** For how long it may ring. */
@@ -34,19 +34,19 @@ export type Leg = {
   dialSeconds: number
   rang: boolean
   answered: boolean
-  /** Its answer became a signal; that of a dialled leg does when it is bridged too. */
+  /** Its answer became a signal; for a dialled leg, once it is bridged too. */
   answerSignalled: boolean
   bridged: boolean
-  /** Real parties it was bridged with, the last one last. */
+  /** The real parties with which it was bridged, the latest last. */
   peers: string[]
-  /** The leg that it is bridged with now. */
+  /** The leg with which it is bridged now. */
   peer: string | null
-  /** The other party's leg is gone, and no event of this one has arrived since: the next one may show a transfer. */
+  /** The other party's leg is gone, and this one had no event since: the next one may show a transfer. */
   wasLeft: boolean
   transferSource: string
   /** The destination of a transfer that became a signal already. */
   expectedDestination: string | null
-  /** If the PBX originates the leg: who is rung, the number and the domain that it is shown, and when. */
+  /** Set if the PBX originates the leg: the rung party, the number and domain that it sees, and the time. */
   originate: {
     readonly what: string
     readonly shown: string
@@ -55,7 +55,7 @@ export type Leg = {
   } | null
   /** The number that a caller shows while it camps on a busy phone: legs with it are rung for this one. */
   camps: string | null
-  /** The number of a caller. */
+  /** The number of a calling party. */
   readonly number: string
   /** The waiting caller that it removes from a queue. */
   takesCaller: string | null
@@ -69,20 +69,20 @@ export type Leg = {
   handedOverBy: Set<string>
   /** `Event-Sequence` of its last event that was read. */
   heard: number
-  /** Its dials whose place in the dialplan its next event shows: the last one's place among events, and when it was. */
+  /** The dials whose dialplan extension its next event shows: the number of the last dial's event, and its time. */
   dialledFrom: { readonly after: number; readonly atSeconds: number } | null
-  /** FusionPBX's directory forwards all calls to the extension that it called. */
+  /** FusionPBX's directory forwards all calls of the extension that it called. */
   isForwarded: boolean
-  /** FusionPBX's id of the ring group that rings several for it. */
+  /** FusionPBX's id of the ring group that rings several phones for it. */
   ringGroup: string
-  /** All of these ids, with the extension of each. */
+  /** All its ring groups: the extension of each id. */
   readonly ringGroups: Map<string, string>
   /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
   hungUpItself: boolean
   gone: boolean
-  /** A party that was handed over has taken its place. */
+  /** A party that was handed over has replaced it. */
   replaced: boolean
   /** The last values of variables that became signals, by name. */
   readonly reportedVariables: Map<string, string>
@@ -90,26 +90,21 @@ export type Leg = {
 
 export type EslContext = {
   readonly legs: Map<string, Leg>
-  /**
-   * The last legs that ended: late events of them wait for nothing, and their state may explain events of other legs.
-   */
+  /** The latest ended legs: their late events wait for nothing, and their state may explain events of other legs. */
   readonly ended: Map<string, Leg>
-  /**
-   * Callers who entered a queue, or were listed and may be in one: the queue's names for each time that they did,
-   * `''` where it has none.
-   */
+  /** Callers that entered a queue, or were listed and may be in one: the queue's id of each visit, `''` without one. */
   readonly queued: Map<string, Set<string>>
-  /** Callers who wait in each mod_fifo queue, in order. */
+  /** The callers that wait in each mod_fifo queue, in order. */
   readonly waiting: Map<string, string[]>
   readonly endpoints: Endpoints
   readonly variables: readonly string[]
-  /** The fact that names the customer of a leg, if there are several. */
+  /** The fact that is the tenant value of a leg, if the PBX serves several customers. */
   readonly tenants: TenantRule | undefined
-  /** Names of users, by their addresses, as far as the PBX was asked for them. */
+  /** Names of users by address, if FreeSWITCH was asked for them. */
   readonly names: Map<string, string>
-  /** How often a queue offered a caller to an agent for whom there is no leg (yet), by session and agent. */
+  /** How often a queue offered a caller to an agent without a leg (so far), by session and agent. */
   readonly offers: Map<string, number>
-  /** The parties that were rung for agents of queues, by the names of these. */
+  /** The parties that were rung for agents of queues, by agent name. */
   readonly agents: Map<string, Endpoint>
   count: number
 }
@@ -123,7 +118,7 @@ export function secondsIn(event: EslEvent, ...names: readonly string[]): number 
   return Math.min(DEFAULT_TIMEOUT_SECONDS, ...set)
 }
 
-/** Adds a leg about which nothing else is known. */
+/** Adds a leg without any other facts. */
 export function addLeg(
   context: EslContext,
   leg: Pick<
@@ -177,10 +172,10 @@ export function noteQueued(context: EslContext, caller: string, entry = ''): voi
   context.queued.set(caller, entries.add(entry))
 }
 
-/** Some seconds of the busiest PBX, and some 1 MB. */
+/** Some seconds of the busiest PBX, some 1 MB. */
 const MAX_ENDED = 2_000
 
-/** Moves a leg to those that ended, and forgets its queues and offers. */
+/** Moves a leg to the ended ones, and drops its queues and offers. */
 export function dropLeg(context: EslContext, id: string): void {
   context.queued.delete(id)
   const leg = context.legs.get(id)
@@ -190,7 +185,7 @@ export function dropLeg(context: EslContext, id: string): void {
   for (const key of context.offers.keys()) if (key.startsWith(`${id} `)) context.offers.delete(key)
 }
 
-/** The party for which `source` dials, behind loopback halves. */
+/** Returns the party for which `source` dials, behind loopback halves. */
 function diallerOf(context: EslContext, source: string | null): string | null {
   const leg = source === null ? undefined : context.legs.get(source)
   if (leg === undefined || !leg.virtual) return source
@@ -198,11 +193,11 @@ function diallerOf(context: EslContext, source: string | null): string | null {
   return leg.first === null ? leg.dialler : (context.legs.get(leg.first)?.dialler ?? null)
 }
 
-/** Returns a leg, be it over or not. */
+/** Returns a leg, ended or not. */
 export const everLeg = (context: EslContext, id: string | null): Leg | undefined =>
   id === null ? undefined : (context.legs.get(id) ?? context.ended.get(id))
 
-/** Returns the party behind a leg: itself, or the party that the other half of a loopback talks to. */
+/** Returns the party behind a leg: itself, or the party with which the other half of a loopback channel talks. */
 export function partyBehind(context: EslContext, leg: Leg | undefined): Leg | undefined {
   let behind = leg
   for (let depth = 0; depth < MAX_NESTING && behind?.virtual === true; depth++) {
@@ -213,16 +208,16 @@ export function partyBehind(context: EslContext, leg: Leg | undefined): Leg | un
 
 const MAX_NESTING = 16
 
-/** Returns the place of an event among all of this FreeSWITCH, 0 if it has none. */
+/** Returns the number of an event among all events of this FreeSWITCH, 0 if it has none. */
 export const placeOf = (event: EslEvent): number => Number(event.get('Event-Sequence')) || 0
 
-/** Returns the value by which a leg shows its customer in an event of it; `null` if it shows none. */
+/** Returns the tenant value of a leg in one of its events; `null` if it shows none. */
 export function tenantIn({ tenants }: EslContext, event: EslEvent): string | null {
   switch (tenants?.by) {
     case undefined:
       return null
     case 'domain':
-      // A phone that is dialled has the domain in which it was found.
+      // A dialled phone has the domain in which it was found.
       return cleanValue(variableOf(event, 'domain_name') || variableOf(event, 'dialed_domain'))
     case 'accountcode':
       return cleanValue(variableOf(event, 'accountcode'))
@@ -233,10 +228,10 @@ export function tenantIn({ tenants }: EslContext, event: EslEvent): string | nul
   }
 }
 
-/** Returns whether two legs are of one customer; always on a PBX of one. Numbers are the same for many customers. */
+/** Returns whether two legs belong to one customer; always on a PBX with one. Customers may have the same numbers. */
 export const areOfOneCustomer = (context: EslContext, one: Leg, other: Leg): boolean =>
   customerOf(context, one) === customerOf(context, other)
 
-/** Returns the value that shows a leg's customer: its own, else that of the party for which it was dialled. */
+/** Returns the tenant value of a leg: its own, else the value of the party for which it was dialled. */
 export const customerOf = (context: EslContext, { tenant, dialler }: Leg): string | null =>
   (tenant ?? everLeg(context, dialler)?.tenant)?.toLowerCase() ?? null

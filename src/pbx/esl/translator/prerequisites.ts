@@ -8,15 +8,12 @@ import { bridgedBy } from './queues.ts'
 
 // Facts that must be known before an event can be understood.
 
-/** Ten times what a busy FreeSWITCH was seen to take. */
+/** Ten times the longest delay measured on a busy FreeSWITCH. */
 const TIMEOUT_US = 1_000_000
-/**
- * A party that consults another one is in two bridges for as long as that takes, so that this prerequisite may never be
- * met.
- */
+/** A party that consults another one is in two bridges meanwhile, so this prerequisite may never be met. */
 const BRIDGE_TIMEOUT_US = 150_000
 
-/** Returns the leg that an event belongs to, in whose order it stays, and the prerequisites of the event. */
+/** Returns the leg in whose order an event stays, and the event's prerequisites. */
 export function orderOf(context: EslContext, event: EslEvent): EventOrder {
   const own = event.get('Unique-ID')
   const legs = (...ids: readonly string[]): Prerequisite[] =>
@@ -73,9 +70,7 @@ const legIsMade = (context: EslContext, id: string): Prerequisite => ({
   timeoutUs: TIMEOUT_US,
 })
 
-/**
- * A member of a queue is rung for a caller who is in it; a caller who is sent from one queue to another enters both.
- */
+/** A queue rings a member for a caller that is in it; a caller that is sent from one queue to another enters both. */
 function queueIsJoined(context: EslContext, event: EslEvent): Prerequisite[] {
   const caller = variableOf(event, 'cc_member_session_uuid') || variableOf(event, 'fifo_bridge_uuid')
   if (caller === '') return []
@@ -91,12 +86,12 @@ const isInQueue = (context: EslContext, caller: string, entry: string): Prerequi
   timeoutUs: TIMEOUT_US,
 })
 
-/** The caller's next event comes 20 ms after its phone or line was rung for it; one who was answered has none. */
+/** The caller's next event comes 20 ms after its phone or line was rung for it; an answered caller has none. */
 const HEARD_TIMEOUT_US = 150_000
 
 /**
- * A call from outside, or to a short number, goes to an outside one: perhaps since a user could not be reached, which
- * only the next event of the caller shows.
+ * A call from outside, or to a short number, goes to an outside number: maybe because a user was unreachable, which
+ * only the caller's next event shows.
  */
 function callerIsHeard(context: EslContext, event: EslEvent): Prerequisite[] {
   const caller = event.get('Call-Direction') === 'outbound' ? event.get('Other-Leg-Unique-ID') : ''
@@ -110,7 +105,10 @@ function callerIsHeard(context: EslContext, event: EslEvent): Prerequisite[] {
   return [{ name: `heard ${event.get('Unique-ID')}`, isMet, timeoutUs: HEARD_TIMEOUT_US }]
 }
 
-/** A phone is rung for no leg, as mod_dptools does for a caller who camps on it: that he does is on its way. */
+/**
+ * A phone is rung for no leg, as mod_dptools does for a caller that camps on it: the event that shows this is on its
+ * way.
+ */
 function campingIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
   if (event.get('Call-Direction') !== 'outbound' || variableOf(event, 'originate_early_media') !== 'true') return []
   const shown = event.get('Caller-Caller-ID-Number')
@@ -121,7 +119,7 @@ function campingIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
   return [{ name: `camping ${event.get('Unique-ID')}`, isMet, timeoutUs: HEARD_TIMEOUT_US }]
 }
 
-/** A phone that is to answer by itself is paged, perhaps, by a party whose leg is on its way. */
+/** A phone that has to answer by itself may be paged by a party whose leg is on its way. */
 const pagerIsMade = (context: EslContext, event: EslEvent): Prerequisite[] =>
   isAutoAnswered(event) && isShortNumber(event.get('Caller-Caller-ID-Number'))
     ? [
@@ -133,7 +131,7 @@ const pagerIsMade = (context: EslContext, event: EslEvent): Prerequisite[] =>
       ]
     : []
 
-/** A queue gives its caller to an agent who waits in a call of its own: the queue's event says so. */
+/** A queue gives its caller to an agent who waits in a call of its own: the queue's event shows it. */
 function agentIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
   if (variableOf(event, 'current_application') !== 'callcenter') return []
   const [caller, agent] = [event.get('Unique-ID'), event.get('Other-Leg-Unique-ID')]
@@ -144,7 +142,7 @@ function agentIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
   return [{ name: `agent ${agent} of ${caller}`, isMet: isShown, timeoutUs: BRIDGE_TIMEOUT_US }]
 }
 
-/** A leg that is bridged is out of the bridge that it was in before. */
+/** A bridged leg must have left its earlier bridge. */
 const legIsFree = (context: EslContext, id: string, other: string): Prerequisite => ({
   name: `bridge ${id} ${other}`,
   isMet() {

@@ -5,9 +5,9 @@ import { type EslEvent, variableOf } from '../event.ts'
 import { resultOfCause } from './hangup-causes.ts'
 import { type EslContext, noteQueued } from './legs.ts'
 
-/** mod_callcenter and mod_fifo: callers in queues, and agents that are offered them. */
+/** mod_callcenter and mod_fifo: callers in queues, and agents that get offers. */
 
-/** Reads an event of mod_callcenter. `CC-Member-Session-UUID` is the caller's leg (`CC-Member-UUID` is none). */
+/** Reads an event of mod_callcenter. `CC-Member-Session-UUID` is the caller's leg (`CC-Member-UUID` is not). */
 export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('CC-Member-Session-UUID')
   const agent = event.get('CC-Agent')
@@ -52,7 +52,7 @@ function isTakenOut(context: EslContext, event: EslEvent, caller: string): boole
   return by !== undefined && !by.gone && context.legs.get(caller)?.peers.includes(by.id) === false
 }
 
-/** Returns the leg that a command has bridged with the leg of an event, `''` if none has. */
+/** Returns the leg that a command has bridged with an event's leg, `''` if none has. */
 export const bridgedBy = (event: EslEvent): string =>
   /:uuid_br:(.+)$/.exec(variableOf(event, 'transfer_source'))?.[1] ?? ''
 
@@ -62,13 +62,13 @@ function leaving(event: EslEvent): 'abandoned' | 'timeout' | null {
     case 'TIMEOUT':
     case 'NO_AGENT_TIMEOUT':
       return 'timeout'
-    // Given up, or left by a key.
+    // The caller gave up, or left by pressing a key.
     default:
       return 'abandoned'
   }
 }
 
-/** Counts offers, and legs that were made for them; their events arrive in any order. */
+/** Counts offers, and legs that were created for them; their events arrive in any order. */
 export function noteOffer({ offers }: EslContext, source: string, agent: string, by: 1 | -1): void {
   const key = `${source} ${agent}`
   const count = (offers.get(key) ?? 0) + by
@@ -76,7 +76,7 @@ export function noteOffer({ offers }: EslContext, source: string, agent: string,
   else offers.set(key, count)
 }
 
-/** An agent whose phone could not be reached has no leg: only the queue reports it. */
+/** Returns the signals of an agent whose phone could not be reached: it has no leg, and only the queue reports it. */
 function unreachedAgent(context: EslContext, event: EslEvent, source: string, agent: string): ChannelSignal[] {
   if ((context.offers.get(`${source} ${agent}`) ?? 0) <= 0) return []
   noteOffer(context, source, agent, -1)
@@ -121,7 +121,7 @@ export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
   }
 }
 
-/** Notes that a caller waits in a queue of mod_fifo, or does no more. */
+/** Notes that a caller waits, or no longer waits, in a queue of mod_fifo. */
 function wait(context: EslContext, name: string, id: string, waits: boolean): void {
   const others = (context.waiting.get(name) ?? []).filter((one) => one !== id)
   const callers = waits ? [...others, id] : others
@@ -129,7 +129,7 @@ function wait(context: EslContext, name: string, id: string, waits: boolean): vo
   else context.waiting.delete(name)
 }
 
-/** A leg that called in to serve a queue gets a caller: it becomes part of that call, whichever began first. */
+/** A leg that called in to serve a queue gets a caller: it joins that call, whichever began first. */
 function popped(context: EslContext, id: string, caller: string): ChannelSignal[] {
   const consumer = context.legs.get(id)
   if (consumer === undefined || caller === '' || consumer.dialler === caller || consumer.virtual) return []

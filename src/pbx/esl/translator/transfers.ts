@@ -4,12 +4,12 @@ import type { EslEvent } from '../event.ts'
 import { variableOf } from '../event.ts'
 import { areOfOneCustomer, type EslContext, everLeg, type Leg, partyBehind } from './legs.ts'
 
-// Transfers and pick-ups: FreeSWITCH has no event for them, so that they follow from variables and from legs that meet.
+// Transfers and pick-ups: FreeSWITCH has no events for them, so they follow from variables and from legs that meet.
 
 /**
- * Returns the meaning of a meeting of two legs that were not dialled for one another. Both talked to a party before: it
- * handed one to the other. One is rung for a party that has handed the other over already: so, too. One has talked to
- * nobody yet: it takes over a call (pick-up, parking, a panel that rang it for that).
+ * Returns the meaning of a meeting of two legs that were not dialled for one another. If both talked to a party before,
+ * that party handed one to the other. The same holds if one is rung for a party that has already handed the other over.
+ * A leg that has talked to nobody takes over a call (pick-up, parking, a panel that rang it for that).
  */
 export function meaningOfMeeting(context: EslContext, one: Leg, two: Leg, through: boolean): ChannelSignal[] {
   if (related(one, two)) return []
@@ -18,7 +18,7 @@ export function meaningOfMeeting(context: EslContext, one: Leg, two: Leg, throug
   const firstPeer = talked(first, second)
   const secondPeer = talked(second, first)
   if (firstPeer !== undefined && secondPeer !== undefined) {
-    // The one whose partner was replaced is the target, be it the earlier one.
+    // The leg whose partner was replaced is the target, even if it is the older one.
     const [transferee, target] = everLeg(context, firstPeer)?.replaced ? [second, first] : [first, second]
     return attended([firstPeer, secondPeer], transferee, target, through)
   }
@@ -33,8 +33,8 @@ export function meaningOfMeeting(context: EslContext, one: Leg, two: Leg, throug
 }
 
 /**
- * Returns whether two legs were to talk: one was dialled for the other, or for the same party, takes the other out of a
- * queue, or talked to it before. A party that has dialled both, and talked to both, hands one over to the other.
+ * Returns whether two legs were meant to talk: one was dialled for the other, or for the same party, takes the other
+ * out of a queue, or talked to it before.
  */
 function related(one: Leg, two: Leg): boolean {
   if (one.peers.includes(two.id) || one.takesCaller === two.id || two.takesCaller === one.id) return true
@@ -91,7 +91,7 @@ function arrangedTransfer(context: EslContext, event: EslEvent, leg: Leg): Chann
   return attended([peer.id, second.id], leg, target?.virtual === true ? undefined : target)
 }
 
-/** Returns the party that a leg talks to or talked to last, behind loopback halves. */
+/** Returns the party with which a leg talks or talked last, behind loopback halves. */
 function counterpart(context: EslContext, leg: Leg): string | undefined {
   return partyBehind(context, everLeg(context, leg.peer))?.id ?? leg.peers.at(-1)
 }
@@ -103,7 +103,7 @@ function referred(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal
   const to = cleanText(destination.slice('blind:'.length))
   if (to === null || leg.sentTo === to) return []
   leg.sentTo = to
-  // The PBX moves the leg that this one is bridged with, be it a loopback half.
+  // The PBX moves the leg that is bridged with this one, even a loopback half.
   const moved = context.legs.get(leg.peer ?? leg.peers.at(-1) ?? '')
   if (moved !== undefined) moved.expectedDestination = to
   return [{ kind: 'blind_transfer', transferer: leg.id, transferee: counterpart(context, leg) ?? null, to }]
@@ -113,9 +113,9 @@ const isBlind = (event: EslEvent): boolean =>
   variableOf(event, 'endpoint_disposition') === 'BLIND_TRANSFER' || event.get('Hangup-Cause') === 'BLIND_TRANSFER'
 
 /**
- * REFER with Replaces: the variables name the other leg of the phone by which that was arranged, and the leg to which
- * the other party goes. That other leg may talk to nobody (a conference, a queue, a phone that still rings): then the
- * other party is sent to the destination that it had dialled.
+ * REFER with Replaces: the variables name the phone's other leg, which made the consultation, and the leg to which the
+ * other party goes. That other leg may talk to nobody (a conference, a queue, a phone that still rings): then the other
+ * party is sent to the destination that it had dialled.
  */
 function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const to = /^att:(.+)$/.exec(variableOf(event, 'transfer_to'))?.[1]
@@ -135,15 +135,16 @@ function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal
 const BLIND = /^\d+:[^:]*:bl_xfer:([^/":]+)\/[^/]*\/(?!inline)/
 
 /**
- * A leg that is bridged with a person is sent elsewhere (by a feature code or the API): a new `bl_xfer`. The
- * dialplan's own `transfer` writes one too, but of a leg that talks to nobody.
+ * A leg in a conversation is sent elsewhere (by a feature code or the API): a new `bl_xfer`. The dialplan's own
+ * `transfer` writes one too, but for a leg that talks to nobody.
  */
 function sentElsewhere(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const source = variableOf(event, 'transfer_source')
   const wasLeft = leg.wasLeft
   leg.wasLeft = false
   if (source === '' || source === leg.transferSource) return []
-  // It may overtake the bridge that it announces, and the events of the party that leaves: these are better evidence.
+  // It may come before the bridge that it announces, and before the events of the leaving party, which are better
+  // evidence.
   if (event.name === 'CALL_UPDATE' && HANDED.test(source)) return []
   const handed = handedOn(context, source, leg)
   const isFirst = leg.transferSource === '' && leg.peers.length === 0
@@ -156,11 +157,11 @@ function sentElsewhere(context: EslContext, event: EslEvent, leg: Leg): ChannelS
     return []
   }
   const other = context.legs.get(peer)
-  // It was sent here together with the party that it sent, or runs the transfer itself: both go, and nobody leaves
+  // It was sent here together with the party that it sent, or runs the transfer itself: both go, and neither leaves
   // (three-way).
   if (leg.sentTo === to || variableOf(event, 'current_application') === 'transfer') return bothGo(leg, other, to)
   if (other?.pendingDestination === to) return bothGo(other, leg, to)
-  // Of a party that was dialled it shows with the caller's next event whether the caller goes too.
+  // If that party was dialled, the caller's next event shows whether the caller goes too.
   if (leg.peer === peer && leg.dialler === peer && event.name !== 'CHANNEL_BRIDGE') {
     leg.pendingDestination = to
     return []
@@ -191,17 +192,20 @@ export function wentAlone(leg: Leg | undefined): ChannelSignal[] {
 const HANDED = /^\d+:[^:]*:uuid_br:(.+)$/
 
 /**
- * A leg that talked to a party is about to be bridged with one that rings or talks for that party (or for one that it
- * talked to).
+ * Returns the signals of a leg that talked to a party and is about to be bridged with one that rings or talks for that
+ * party (or for a party that it talked to).
  */
 function handedOn(context: EslContext, source: string, leg: Leg): ChannelSignal[] {
   const target = context.legs.get(HANDED.exec(source)?.[1] ?? '')
-  // While it is still bridged with another one, its own next bridge shows which party was handed over.
+  // While it is still bridged with another leg, its own next bridge shows which party was handed over.
   if (target === undefined || target.virtual || leg.virtual || target.peer !== null) return []
   return meaningOfMeeting(context, leg, target, false).filter((one) => one.kind === 'attended_transfer')
 }
 
-/** Another leg of the same phone called there and talks to no person: the other party takes its place. */
+/**
+ * Returns the consultation leg: another leg of the same phone that called there and talks to nobody. The other party
+ * replaces it.
+ */
 function consultation(context: EslContext, first: Leg | undefined, to: string): Leg | undefined {
   if (first === undefined || first.extension === null) return undefined
   return [...context.ended.values(), ...context.legs.values()].findLast(

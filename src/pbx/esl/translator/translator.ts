@@ -23,15 +23,15 @@ import { transfersOf } from './transfers.ts'
 type EslOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
-  /** Channel variables to pass on. */
+  /** The channel variables that the operator asked for. */
   readonly variables: readonly string[]
-  /** The fact that names the customer of a leg, if the PBX serves several. */
+  /** The fact that is the tenant value of a leg, if the PBX serves several customers. */
   readonly tenants?: TenantRule | undefined
 }
 
 /**
- * Returns a translator of ESL events to signals. FreeSWITCH has no call object and shows most in variables: a state
- * is kept for each leg.
+ * Returns a translator of ESL events to signals. FreeSWITCH has no call object and shows most facts in variables, so a
+ * state is kept for each leg.
  */
 export function createEslTranslator(options: EslOptions, endpoints = createEndpoints(options)): Translator<EslFrame> {
   const clockOffset = createClockOffset()
@@ -71,18 +71,18 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
-  // Each header that is read is searched in some 8 KB: so here, and below, only those are that may matter.
+  // Reading a header searches some 8 KB: read only those that may matter, here and below.
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
   leg.heard = Math.max(leg.heard, placeOf(event))
-  // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is not bridged any more.
+  // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is no longer bridged.
   return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
 }
 
-/** Users whose names are known, at most. */
+/** The most known names of users. */
 const MAX_NAMES = 20_000
 
-/** An answer to a question of ours: the customer of a leg, or the name of a user. */
+/** Reads an answer to Hookswitch's own question: the tenant value of a leg, or the name of a user. */
 function answerTo(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg !== undefined) return tenantShown(context, event, leg)
@@ -99,7 +99,7 @@ function named(leg: Leg, name: string | null): ChannelSignal[] {
   return [{ kind: 'member', dest: leg.id, name }]
 }
 
-/** The caller's leg shows the name of the extension that it has dialled, in the first event after that or never. */
+/** The caller's leg shows the name of the dialled extension in its first event after the dial, or never. */
 function calleeNamed(context: EslContext, event: EslEvent, caller: Leg): ChannelSignal[] {
   const waiting = [...caller.unnamedCallees.keys()].flatMap((id) => context.legs.get(id) ?? []).filter(isUnnamed)
   const place = placeOf(event)
@@ -164,7 +164,7 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   return signals
 }
 
-/** Where in the dialplan a leg was when it dialled: where it is, unless it was sent on since. */
+/** Returns the dialplan extension from which a leg dialled: its present one, unless it was sent on since. */
 function dialledFrom(
   event: EslEvent,
   leg: Leg,
@@ -181,33 +181,36 @@ function dialledFrom(
   return place === null ? [] : [{ kind: 'dialled_from', id: leg.id, place }]
 }
 
-/** FusionPBX's scripts ring the members of a group, or the phones of a follow-me, at once or in turn. */
+/**
+ * Returns the signal of a group: FusionPBX's scripts ring the members of a group, or the phones of a follow-me, at once
+ * or in turn.
+ */
 function ringsGroup(event: EslEvent, leg: Leg, application: string): ChannelSignal[] {
-  // While it talks it rings nobody.
+  // A leg in a conversation rings nobody.
   if (leg.peer !== null || leg.source !== null || leg.originated || !OF_GROUP.has(application)) return []
   const place = cleanText(event.get('Caller-Destination-Number'))
   const id = groupIn(event, application)
   if (id === '' || id === leg.ringGroup || place === null) return []
-  // It stays on the leg that goes on to other places.
+  // The variable stays on a leg that goes on to other places.
   if ((leg.ringGroups.get(id) ?? place) !== place) return []
   leg.ringGroup = id
   leg.ringGroups.set(id, place)
   return [{ kind: 'group', id: leg.id, place }]
 }
 
-/** What these scripts do before they ring anybody, and while they do. */
+/** Applications that these scripts run before and while they ring. */
 const OF_GROUP: ReadonlySet<string> = new Set(['lua', 'bridge', 'ring_ready'])
 
-/** Returns what tells a group from others, `''` if the leg is at none. */
+/** Returns a key of the leg's group, `''` if it is in none. */
 function groupIn(event: EslEvent, application: string): string {
-  // The dialplan reads both variables at each extension that it comes to.
+  // The dialplan reads both variables at each extension of its path.
   if (variableOf(event, 'user_exists') === 'true')
     return variableOf(event, 'follow_me_enabled') === 'true'
       ? `follow-me ${event.get('Caller-Destination-Number')}`
       : ''
   if (application === 'ring_ready') return ''
   const group = variableOf(event, 'ring_group_uuid')
-  // The script gives each party that it rings variables; the dialplan, to which a group may forward, does not.
+  // The script gives each rung party its variables; the dialplan, to which a group may forward, does not.
   const isScript = application !== 'bridge' || !/^(user|sofia)\//.test(variableOf(event, 'current_application_data'))
   return isScript ? group : ''
 }
@@ -217,10 +220,13 @@ function noteCamping(event: EslEvent, leg: Leg): void {
   leg.camps = variableOf(event, 'effective_caller_id_number') || event.get('Caller-Caller-ID-Number') || null
 }
 
-/** What FusionPBX's script does while a message is left: events show these in place of the script. */
+/** Applications of FusionPBX's script while a caller leaves a message: events show these instead of the script. */
 const OF_SCRIPT: ReadonlySet<string> = new Set(['answer', 'sleep', 'playback', 'record', 'read', 'say', 'phrase'])
 
-/** Returns whether a message is left, with mod_voicemail or with FusionPBX's script; a mailbox is not listened to. */
+/**
+ * Returns whether a caller leaves a message, with mod_voicemail or FusionPBX's script; listening to a mailbox does not
+ * count.
+ */
 function isVoicemail(application: string, event: EslEvent): boolean {
   if (OF_SCRIPT.has(application)) return isAnswered(event) && variableOf(event, 'voicemail_action') === 'save'
   if (application !== 'lua' && application !== 'voicemail') return false
@@ -234,8 +240,8 @@ function isVoicemail(application: string, event: EslEvent): boolean {
 const isAnswered = (event: EslEvent): boolean => Number(event.get('Caller-Channel-Answered-Time')) > 0
 
 /**
- * A bridge that could reach nobody makes no leg: only the caller's variables name the party that it was to ring, also
- * while the next one rings.
+ * A bridge without a reachable target creates no leg: only the caller's variables name the party, even while the next
+ * one rings.
  */
 function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const last = variableOf(event, 'originate_disposition')
@@ -244,7 +250,7 @@ function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   if (!isUnreached(disposition)) return []
   const user = variableOf(event, 'dialed_user')
   if (user === '' || user === leg.extension || leg.reached.has(user) || leg.unreached.has(user)) return []
-  // Or its leg is made, and the event of that is on its way.
+  // Or its leg exists, and the event of its creation is on its way.
   const isUnknown = (made: string): boolean => everLeg(context, made.split(';')[0] ?? '') === undefined
   const isOutside = (made: string): boolean => /;\+?\d{7,}$/.test(made)
   if (event.all('variable_originated_legs').some((made) => isUnknown(made) && !isOutside(made))) return []
@@ -260,8 +266,8 @@ function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 }
 
 /**
- * A leg in a conference shows it by its application alone, and not before its end where conference events are not
- * sent: others that dialled the same and talk to nobody else are taken to be in the same conference.
+ * A leg in a conference shows it only by its application, and not before its end if conference events are missing:
+ * other legs that dialled the same number and talk to nobody else are taken to be in the same conference.
  */
 function conference(context: EslContext, leg: Leg): ChannelSignal[] {
   if (leg.gone) return []
@@ -293,7 +299,7 @@ const answer: Handler = (_context, event, leg) => {
   return [{ kind: 'up', id: event.get('Unique-ID') }, ...(leg.source === null && !leg.originated ? [] : answered(leg))]
 }
 
-/** A leg that was bridged has answered; without a signal, it did so while we were not connected. */
+/** A bridged leg has answered; without a signal, it did so while there was no connection. */
 function missedAnswer(event: EslEvent, leg: Leg): ChannelSignal[] {
   if (leg.answerSignalled || leg.source === null) return []
   const isTalk = ['Answered', 'Bridged'].every((what) => Number(event.get(`Caller-Channel-${what}-Time`)) > 0)
@@ -337,7 +343,7 @@ function endOf(context: EslContext, event: EslEvent, cause: string, leg: Leg | u
   }
 }
 
-/** Returns whether a party was to take the call by a key and hung up without it: it has not answered. */
+/** Returns whether a party had to take the call by pressing a key and hung up without it: it has not answered. */
 const isUnconfirmed = (event: EslEvent, cause: string, leg: Leg): boolean =>
   cause === 'NORMAL_CLEARING' && leg.answered && !leg.bridged && variableOf(event, 'group_confirm_key') !== ''
 
@@ -370,7 +376,7 @@ const destroyed: Handler = (context, event, leg) => {
   return signals
 }
 
-/** A message for voicemail is no recording of the call, and neither is what runs on plumbing. */
+/** A voicemail message is no recording of the call, and neither is a recording on a virtual channel. */
 const isMessage = (event: EslEvent): boolean =>
   isVoicemail(variableOf(event, 'current_application'), event) ||
   variableOf(event, 'current_application') === 'voicemail' ||

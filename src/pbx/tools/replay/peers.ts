@@ -14,16 +14,16 @@ type Peer = {
 export type Peers = {
   add(socket: Socket<unknown>, persona: Persona, client: Pick<ReplayClient, 'begin' | 'nowMs'>): void
   receive(socket: Socket<unknown>, chunk: Uint8Array): void
-  /** Sends what was left over when the socket was full. */
+  /** Sends the rest after the socket was full. */
   drain(socket: Socket<unknown>): void
   remove(socket: Socket<unknown>): void
-  /** Returns how many clients are logged in. */
+  /** Returns the number of clients that are logged in. */
   ready(): number
-  /** Returns whether a client that is logged in has not read all that was sent. */
+  /** Returns whether a logged-in client has not read everything yet. */
   areBehind(): boolean
-  /** Sends an event to the clients that want it. */
+  /** Sends an event to the clients that asked for it. */
   send(step: RecordedStep): void
-  /** Ends all connections, once all that was written is sent. */
+  /** Closes all connections once everything is sent. */
   hangUp(): void
   stop(): void
 }

@@ -3,8 +3,8 @@ import type { PbxRecording, RecordedStep } from '../../recorded/recording.ts'
 import type { Peers } from './peers.ts'
 
 /**
- * Events from this moment of a recording on (the first one, unless `file` is given) wait for `until`, and the time of
- * the recording stops.
+ * Events from this moment of a recording on wait for `until`, and the time of the recording stops. `file` is the first
+ * one by default.
  */
 export type Hold = { readonly file?: number; readonly atMs: number; readonly until: Promise<unknown> }
 
@@ -16,24 +16,24 @@ export type PlayerOptions = {
   /** 2 plays twice as fast, `Infinity` as fast as the clients read. */
   readonly speed: number
   /**
-   * Closes the connection after so many events; the `missing` ones after it are never sent, the next login goes on
-   * behind them.
+   * Closes the connection after this many events; the `missing` events after it are never sent, and the next login
+   * continues behind them.
    */
   readonly cut?: { readonly after: number; readonly missing: number } | undefined
-  /** Plays the recordings again and again, with a pause of so long between two rounds. */
+  /** Plays the recordings again and again, with a pause of this length between rounds. */
   readonly againAfterMs?: number | undefined
 }
 
 /** Sends the events of recordings to the clients that are logged in, at their times. */
 type Player = {
-  /** Sends the events that are due, and those that follow at their times. */
+  /** Sends the events that are due, and later ones at their times. */
   play(): void
   /** Stops the recording's time, until `play`. */
   pause(): void
-  /** Returns the moment of the recording, in its milliseconds. */
+  /** Returns the present moment of the recording, in its milliseconds. */
   nowMs(): number
   played(): number
-  /** Returns whether the next event waits for a hold. */
+  /** Returns whether the next event waits for a hold to end. */
   isOnHold(): boolean
   /** Resolves when the last event of the last recording was sent, for the first time. */
   readonly finished: Promise<void>
@@ -122,14 +122,14 @@ function createStepper({ persona, peers, cut }: PlayerOptions, position: Positio
   return { step, played: () => played }
 }
 
-/** The time of the recordings, which stops in a pause and goes on with the next event. */
+/** The time of the recordings, which stops in a pause and continues with the next event. */
 function createReplayClock(speed: number) {
   let anchor: { readonly wallMs: number; readonly atMs: number } | undefined
   return {
     pause() {
       anchor = undefined
     },
-    /** Returns how long to wait for a moment of the recording, which is at another one now. */
+    /** Returns the wait until a moment of the recording, from its present one. */
     untilMs(atMs: number, nowMs: number): number {
       anchor ??= { wallMs: performance.now(), atMs: nowMs }
       return (atMs - anchor.atMs) / speed - (performance.now() - anchor.wallMs)
@@ -173,12 +173,12 @@ function createPosition({ recordings, persona, holds }: PlayerOptions, released:
       return step
     },
     nowMs: () => atMs,
-    /** Returns whether the next event waits for a hold. */
+    /** Returns whether the next event waits for a hold to end. */
     isOnHold(): boolean {
       const nextMs = steps[at]?.atMs ?? 0
       return [...pendingHolds].some((hold) => (hold.file ?? 0) === recording && nextMs >= hold.atMs)
     },
-    /** Goes on to the next recording; returns `false` if there is none. */
+    /** Begins the next recording; returns `false` if there is none. */
     nextRecording: () => load(recording + 1),
     restart: () => void load(0),
   }

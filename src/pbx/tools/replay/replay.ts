@@ -7,15 +7,15 @@ import { createPlayer, type Hold, type PlayerOptions } from './player.ts'
 
 type ReplayOptions = Partial<Pick<PlayerOptions, 'holds' | 'speed' | 'cut' | 'againAfterMs'>> & {
   /**
-   * Recordings of one PBX, or the files that hold them. At the end of each but the last the connection is closed, and
-   * the next login begins the next.
+   * Recordings of one PBX, or their files. At the end of each the connection is closed, and the next login begins the
+   * next one.
    */
   readonly files: readonly (string | PbxRecording)[]
-  /** All events wait for this, too. */
+  /** All events also wait for this. */
   readonly after?: Promise<unknown>
   readonly hostname?: string
   readonly port?: number
-  /** Certificate and key (PEM), to be an `amis://` PBX. */
+  /** Certificate and key (PEM) of an `amis://` PBX. */
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
@@ -24,20 +24,20 @@ export type Replay = {
   readonly port: number
   /** The PBX URL with one of the logins that are right: all are. */
   readonly url: string
-  /** How many events the recordings hold. */
+  /** The number of events in the recordings. */
   readonly events: number
-  /** Returns how many events were played. */
+  /** Returns the number of events that were played. */
   played(): number
-  /** Returns whether the next event waits for a hold. */
+  /** Returns whether the next event waits for a hold to end. */
   isOnHold(): boolean
-  /** Returns how many clients are logged in. */
+  /** Returns the number of clients that are logged in. */
   clients(): number
   /** Resolves when the last event of the last recording was sent, for the first time. */
   readonly finished: Promise<void>
   stop(): Promise<void>
 }
 
-/** Plays recordings as a PBX. Events begin when a client has logged in, and wait while there is none. */
+/** Plays recordings as a PBX. Events begin when a client has logged in, and wait while no client is. */
 export function startReplay(options: ReplayOptions): Replay {
   const { files, after, hostname = '127.0.0.1', port = 0, speed = 1, cut, tls, againAfterMs } = options
   const recordings = files.map((file) => (typeof file === 'string' ? readRecording(file) : file))
