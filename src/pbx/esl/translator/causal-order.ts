@@ -3,7 +3,7 @@ import type { EslEvent } from '../event.ts'
 /**
  * Puts the events of legs into their causal order. FreeSWITCH sends the events of each leg from a thread of its own, so
  * events of two legs overtake each other: a phone is dialled before the dialling leg exists, a leg ends before it
- * began. An event whose prerequisite is not met yet (a leg that exists, a caller in a queue, a leg that left its bridge)
+ * began. An event with an unmet prerequisite (a leg that exists, a caller in a queue, a leg that has left its bridge)
  * waits for it, and so do all later events of the same leg.
  *
  * free → (a prerequisite is not met) waiting → (it is met, or its timeout, in arrival time, is over) released
