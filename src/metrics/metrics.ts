@@ -239,9 +239,8 @@ function backlogOf({ queue, webhooks }: Store, steadyUs: NowUs) {
   let last: Promise<{ pending: number; oldestS: number }> = Promise.resolve({ pending: 0, oldestS: 0 })
 
   async function read(nowSteadyUs: number) {
-    const ids = await webhooks.webhookListActive()
-    const oldest = (await Promise.all(ids.map((id) => queue.pendingGetOldest(id)))).filter((one) => one !== undefined)
-    const oldestS = oldest.length === 0 ? 0 : Math.max(0, nowSteadyUs - Math.min(...oldest)) / SECOND
+    const oldestUs = await queue.pendingGetOldest(await webhooks.webhookListActive())
+    const oldestS = oldestUs === undefined ? 0 : Math.max(0, nowSteadyUs - oldestUs) / SECOND
     return { pending: await queue.pendingCount(), oldestS }
   }
 

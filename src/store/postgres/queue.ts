@@ -118,7 +118,7 @@ export function createQueueStore(
         return runWork(db, query, retryFound(found, nowSteadyUs))
       }),
     pendingCount: () => countPending(read),
-    pendingGetOldest: (webhookId) => oldestPending(read, webhookId),
+    pendingGetOldest: (webhookIds) => oldestPending(read, webhookIds),
   }
 }
 
@@ -129,13 +129,14 @@ async function countPending(read: Database['read']): Promise<number> {
   return row?.pending ?? 0
 }
 
-/** Returns when the oldest pending delivery of a webhook was scheduled: of the untried ones and of the next retry. */
-async function oldestPending(read: Database['read'], webhookId: number): Promise<number | undefined> {
+/** Returns when the oldest pending delivery of some webhooks was scheduled: of the untried ones and of the next retries. */
+async function oldestPending(read: Database['read'], webhookIds: readonly number[]): Promise<number | undefined> {
   const first = (condition: string, order: string) =>
-    `(SELECT since FROM pending_deliveries WHERE webhook_id = $1 AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
+    `(SELECT since FROM pending_deliveries WHERE webhook_id = w.id AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
   const [row] = await read<{ oldest: number | null }>(
-    `SELECT least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')}) AS oldest`,
-    [webhookId],
+    `SELECT min(least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')})) AS oldest
+     FROM unnest($1::bigint[]) AS w (id)`,
+    [bigints(webhookIds)],
   )
   return row?.oldest ?? undefined
 }

@@ -158,7 +158,7 @@ export function createQueueStore(
     deliveryFailExpired: (step) => commit(failExpired, step),
     deliveryRetryMatching: (step) => commit(retryMatching, step),
     pendingCount: async () => countPending(read),
-    pendingGetOldest: async (webhookId) => oldestPending(read, webhookId),
+    pendingGetOldest: async (webhookIds) => oldestPending(read, webhookIds),
   }
 }
 
@@ -172,15 +172,19 @@ function countPending(read: Tx): number {
   return row?.pending ?? 0
 }
 
-/** Returns when the oldest pending delivery of a webhook was scheduled: of the untried ones and of the next retry. */
-function oldestPending(read: Tx, webhookId: number): number | undefined {
+/** A time after all others, where a webhook has no such delivery. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/** Returns when the oldest pending delivery of some webhooks was scheduled: of the untried ones and of the next retries. */
+function oldestPending(read: Tx, webhookIds: readonly number[]): number | undefined {
   const fresh = `SELECT since AS at FROM deliveries INDEXED BY deliveries_fresh
-    WHERE webhook_id = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`
+    WHERE webhook_id = w.value AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`
   const retry = `SELECT since AS at FROM deliveries INDEXED BY deliveries_retry
-    WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
-  const row = prepared<{ oldest: number | null }, [number, number]>(
+    WHERE webhook_id = w.value AND state = 0 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
+  const row = prepared<{ oldest: number | null }, [string]>(
     read,
-    `SELECT min(at) AS oldest FROM (SELECT * FROM (${fresh}) UNION ALL SELECT * FROM (${retry}))`,
-  ).get(webhookId, webhookId)
-  return row?.oldest ?? undefined
+    `SELECT min(min(ifnull((${fresh}), ${NEVER}), ifnull((${retry}), ${NEVER}))) AS oldest FROM json_each(?) w`,
+  ).get(JSON.stringify(webhookIds))
+  const { oldest = null } = row ?? {}
+  return oldest === null || oldest === NEVER ? undefined : oldest
 }
