@@ -40,7 +40,8 @@ export function createKeptOutcomes(journal: OutcomeJournal | undefined): KeptOut
       const known = batches.get(batch)
       const { bytes, kept } = known ?? { bytes: newOutcomeBytes(), kept: [] }
       if (known === undefined) batches.set(batch, { bytes, kept })
-      const one = journal.keep(bytes.add(batch, batch.deliveryIds.length - 1))
+      const at = bytes.add(batch, batch.deliveryIds.length - 1)
+      const one = journal.keep(bytes.words, at)
       if (one !== undefined) kept.push(one)
       return one !== undefined
     },

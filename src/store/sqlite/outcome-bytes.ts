@@ -67,8 +67,12 @@ export function newOutcomeBytes() {
     get count() {
       return count
     },
-    /** Adds the outcome at a place of a batch. Returns its record, which is valid until the next one is added. */
-    add(batch: OutcomeBatch, place: number): Uint8Array {
+    /** All records, in words; valid until the next outcome is added. */
+    get words() {
+      return words
+    },
+    /** Adds the outcome at a place of a batch. Returns the index of its record's first word. */
+    add(batch: OutcomeBatch, place: number): number {
       const [error, address, response] = [batch.errors[place], batch.addresses[place], batch.responses[place]]
       const texts = (error?.length ?? 0) + (address?.length ?? 0) + (response?.length ?? 0)
       // A unit of UTF-16 has at most three bytes in UTF-8.
@@ -95,10 +99,9 @@ export function newOutcomeBytes() {
       const bytes = Math.ceil((end - length) / 8) * 8
       words[word] = bytes
       words[word + 1] = checksumOf(words, word, bytes)
-      const record = buffer.subarray(length, length + bytes)
       length += bytes
       count += 1
-      return record
+      return word
     },
     /** Returns a copy of all records: a view would be cloned with its whole buffer. */
     take: (): Uint8Array => new Uint8Array(buffer.buffer.slice(0, length)),

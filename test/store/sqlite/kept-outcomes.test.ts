@@ -144,13 +144,14 @@ function newJournal() {
   }
 }
 
-const record = (id: number, response = 'ok') => bytesOf(outcomes([id], { state: 'delivered', response }))
+const record = (id: number, response = 'ok') =>
+  new Int32Array(bytesOf(outcomes([id], { state: 'delivered', response })).buffer)
 
 test('a journal has what was kept and is not in the store, in its order, over both halves', () => {
   using at = newJournal()
   const kept = []
   for (let id = 1; ; id += 1) {
-    const one = at.journal.keep(record(id, 'x'.repeat(4_000)))
+    const one = at.journal.keep(record(id, 'x'.repeat(4_000)), 0)
     if (one === undefined) break
     kept.push(one)
   }
@@ -164,7 +165,7 @@ test('a journal has what was kept and is not in the store, in its order, over bo
   // The first half has room again when all of it is in the store.
   const half = Math.ceil(kept.length / 2)
   at.journal.applied(kept.slice(20, half))
-  expect(at.journal.keep(record(10_001))).toBeDefined()
+  expect(at.journal.keep(record(10_001), 0)).toBeDefined()
   expect(at.read()).toEqual([...all.slice(half), 10_001])
   at.journal.applied(kept.slice(half))
   expect(at.read()).toEqual([10_001])
@@ -172,9 +173,9 @@ test('a journal has what was kept and is not in the store, in its order, over bo
 
 test('a record that was cut off, and all behind it, is left out', () => {
   using at = newJournal()
-  for (const id of [1, 2, 3]) at.journal.keep(record(id))
+  for (const id of [1, 2, 3]) at.journal.keep(record(id), 0)
   const file = readFileSync(journalPath(at.path))
-  const length = record(1).length
+  const length = record(1).byteLength
   file[4_096 + length + 20] = (file[4_096 + length + 20] ?? 0) ^ 1
   writeFileSync(journalPath(at.path), file)
   expect(at.read()).toEqual([1])

@@ -61,8 +61,9 @@ test('a record has the length and the checksum of its bytes, and another byte an
       const batch = randomBatch(random)
       const bytes = newOutcomeBytes()
       for (const place of batch.deliveryIds.keys()) {
-        const record = Uint8Array.from(bytes.add(batch, place))
-        const words = new Int32Array(record.buffer)
+        const at = bytes.add(batch, place)
+        const words = bytes.words.slice(at, at + (bytes.words[at] ?? 0) / 4)
+        const record = new Uint8Array(words.buffer)
         expect(words[0]).toBe(record.length)
         expect(words[1]).toBe(checksumOf(words, 0, record.length))
         const changed = 8 + random.int(64)

@@ -38,8 +38,8 @@ type RecordFormat = {
 export type JournalEntry = { readonly half: number; readonly end: number; isApplied: boolean }
 
 export type OutcomeJournal = {
-  /** Keeps a record. Returns `undefined` if there is no room, because commits take long. */
-  keep(record: Uint8Array): JournalEntry | undefined
+  /** Keeps the record that begins at a word. Returns `undefined` if there is no room, because commits take long. */
+  keep(records: Int32Array, at: number): JournalEntry | undefined
   /** Notes that kept records are in the store. */
   applied(records: readonly JournalEntry[]): void
   /** Deletes the file if everything in it is in the store. */
@@ -84,13 +84,15 @@ export function openOutcomeJournal(
   }
 
   return {
-    keep(record) {
-      if (record.length > HALF_BYTES) return undefined
-      if (written[current] + record.length > HALF_BYTES && !turn()) return undefined
-      const at = startOf(current) + written[current]
-      mapped.set(record, at)
-      words[at / 4 + journalWord] = lap
-      written[current] += record.length
+    keep(records, at) {
+      const bytes = records[at] ?? 0
+      if (bytes > HALF_BYTES) return undefined
+      if (written[current] + bytes > HALF_BYTES && !turn()) return undefined
+      const to = (startOf(current) + written[current]) / 4
+      // Word by word: for some hundred bytes, two views of them would take longer than the copy.
+      for (let word = 0; word < bytes / 4; word += 1) words[to + word] = records[at + word] ?? 0
+      words[to + journalWord] = lap
+      written[current] += bytes
       const kept = { half: current, end: written[current], isApplied: false }
       open[current].push(kept)
       return kept
