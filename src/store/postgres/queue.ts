@@ -129,7 +129,7 @@ async function countPending(read: Database['read']): Promise<number> {
   return row?.pending ?? 0
 }
 
-/** Returns when the oldest pending delivery of some webhooks was scheduled: of the untried ones and of the next retries. */
+/** Returns since when the oldest pending delivery of some webhooks is pending: of the untried and the next retries. */
 async function oldestPending(read: Database['read'], webhookIds: readonly number[]): Promise<number | undefined> {
   const first = (condition: string, order: string) =>
     `(SELECT since FROM pending_deliveries WHERE webhook_id = w.id AND due_at ${condition} ORDER BY ${order} LIMIT 1)`

@@ -175,7 +175,7 @@ function countPending(read: Tx): number {
 /** A time after all others, where a webhook has no such delivery. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Returns when the oldest pending delivery of some webhooks was scheduled: of the untried ones and of the next retries. */
+/** Returns since when the oldest pending delivery of some webhooks is pending: of the untried and the next retries. */
 function oldestPending(read: Tx, webhookIds: readonly number[]): number | undefined {
   const fresh = `SELECT since AS at FROM deliveries INDEXED BY deliveries_fresh
     WHERE webhook_id = w.value AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`
