@@ -3,7 +3,7 @@ import { type NowUs, SECOND } from '../../lib/time.ts'
 import type { FlowStore } from '../../store/operations/flows.ts'
 import { type AttemptRow, type AttemptStep, NO_STEP } from '../../store/operations/log.ts'
 import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
-import { secretMask } from '../../webhooks/flows/flow-secrets.ts'
+import { secretMask, secretsOfHeaders } from '../../webhooks/flows/flow-secrets.ts'
 import {
   begins,
   type Judgement,
@@ -268,7 +268,8 @@ async function sendOnce(
   const { nowUs, send, openRecording, newBoundary = randomBoundary } = options
   const { uuid, callId, accountId } = delivery
   const { recording } = turn.facts
-  const mask = secretMask(webhook.secrets)
+  const own = authorization === undefined ? made.headers : { ...made.headers, authorization }
+  const mask = secretMask([...webhook.secrets, ...secretsOfHeaders(own)])
   const shown: AttemptStep = { name: step.name, method: step.method, url: mask(urlForLog(url)), kept: [] }
   const unsendable = (reason: string): Sent => {
     turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: reason, step: shown })
@@ -317,14 +318,16 @@ async function sendOnce(
       // A request that was not sent is made again: there is nothing to log.
       if (failure.kind === 'unreachable') {
         turn.noteRequest()
-        turn.log({ ...NOTHING_SENT, atUs, durationMs, address, error: failure.reason, step: shown })
+        turn.log({ ...NOTHING_SENT, atUs, durationMs, address, error: mask(failure.reason), step: shown })
       }
       return { outcome: failure, durationMs, address, logged: null }
     }
     turn.noteRequest()
+    // A system may repeat what it was sent.
+    const logged = answer.logged === null ? null : mask(answer.logged)
     const log = ({ status, error, kept }: { status: number; error: string | null; kept: readonly string[] }) =>
-      turn.log({ atUs, status, durationMs, error, address, response: answer.logged, step: { ...shown, kept } })
-    return { answer, log }
+      turn.log({ atUs, status, durationMs, error, address, response: logged, step: { ...shown, kept } })
+    return { answer: { ...answer, logged }, log }
   } finally {
     await file?.close()
   }

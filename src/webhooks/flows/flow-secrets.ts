@@ -127,6 +127,15 @@ function inParameters(
 /** Shorter secrets are not masked, since they occur in every text. */
 const LEAST_CHARACTERS = 4
 
+/** The headers whose values say who asks. */
+const CREDENTIALS = /authorization|token|secret|api-?key/i
+
+/** Returns the secrets in headers as they are sent: there one may be encoded, as in Basic authorization. */
+export const secretsOfHeaders = (headers: Readonly<Record<string, string>>): string[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    CREDENTIALS.test(name) ? [value, ...value.split(' ').slice(1)] : [],
+  )
+
 /** Makes the function that replaces secrets by `***`, also encoded ones. */
 export function secretMask(secrets: Iterable<string>): (text: string) => string {
   const spellings = [...secrets]
@@ -134,5 +143,17 @@ export function secretMask(secrets: Iterable<string>): (text: string) => string 
     .flatMap((one) => [one, encodeURIComponent(one), JSON.stringify(one).slice(1, -1)])
   // The longest first, since one may be part of another.
   const found = [...new Set(spellings)].toSorted((one, other) => other.length - one.length)
-  return (text) => found.reduce((rest, one) => rest.replaceAll(one, '***'), text)
+  return (text) =>
+    withoutCutSecret(
+      found.reduce((rest, one) => rest.replaceAll(one, '***'), text),
+      found,
+    )
+}
+
+/** A long text is cut somewhere: its end may be the first part of a secret. */
+function withoutCutSecret(text: string, secrets: readonly string[]): string {
+  for (const secret of secrets)
+    for (let length = secret.length - 1; length >= LEAST_CHARACTERS; length -= 1)
+      if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`
+  return text
 }

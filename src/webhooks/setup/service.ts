@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts'
 import type { TrialAuthorizer } from '../flows/authorizer.ts'
 import type { Exchange, Exchanged } from '../flows/exchange.ts'
 import { type PreviewedEvent, previewFlow } from '../flows/flow-preview.ts'
-import { joinSecrets, secretMask, separateSecrets } from '../flows/flow-secrets.ts'
+import { joinSecrets, secretMask, secretsOfHeaders, separateSecrets } from '../flows/flow-secrets.ts'
 import { judge } from '../flows/machine.ts'
 import { type Flow, flowOfSteps, MAX_ANSWER_BYTES, type NewFlow, STEP_DEFAULTS } from '../flows/model.ts'
 import type { Preset, PresetDirectoryRequest, PresetRequest } from '../flows/preset.ts'
@@ -104,7 +104,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     const joined = joinStepUrl(url, rendered.request.url, flow.origins)
     if ('problem' in joined) return failed(joined.problem)
     const headers: Record<string, string> = { accept: 'application/json', ...rendered.request.headers }
-    hidden.push(...Object.values(rendered.request.headers).flatMap(secretsOfHeader))
+    hidden.push(...secretsOfHeaders(rendered.request.headers))
     if (rendered.request.body !== null) headers['content-type'] = whole.content_type
     const { authorization, origins, parameters } = flow
     const send = (authorized: string | undefined) =>
@@ -123,12 +123,12 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
       const authorized = await authorizer.authorizeTrial(webhook, null)
       if (!('header' in authorized))
         return failed(`${authorized.reason}. Compare the client and its secrets with those that the CRM shows`)
-      hidden.push(...secretsOfHeader(authorized.header))
+      hidden.push(...secretsOfHeaders({ authorization: authorized.header }))
       exchanged = await send(authorized.header)
       if (exchanged.status === UNAUTHORIZED) {
         const renewed = await authorizer.authorizeTrial(webhook, authorized.header)
         if ('header' in renewed) {
-          hidden.push(...secretsOfHeader(renewed.header))
+          hidden.push(...secretsOfHeaders({ authorization: renewed.header }))
           exchanged = await send(renewed.header)
         }
       }
@@ -234,9 +234,6 @@ type Trial = {
   readonly secrets: readonly string[]
 }
 type Asked = PresetCheck & { readonly json: unknown }
-
-/** A header may have a scheme before the secret, or an encoded secret. */
-const secretsOfHeader = (value: string): string[] => [value, ...value.split(' ')]
 
 /** The body for requests that belong to no event. */
 const NO_EVENT = '{"time":null,"data":{}}'
