@@ -35,6 +35,8 @@ export type SnapshotChannel = {
   /** Its party has put the other one on hold; absent if the snapshot does not report it. */
   readonly onHold?: boolean
   readonly bridge: string | null
+  /** The extension of the dialplan at which a caller is now, if the snapshot reports it. */
+  readonly place?: string
   /** What the dialplan does with a caller, if the snapshot reports it. */
   readonly activity?: Activity
   /** When the channel was created; `null` if the snapshot does not report it. */

@@ -1,7 +1,13 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { partyFor } from '../rules/dial-origin.ts'
-import { addStage, openQueue } from '../rules/dial-stages.ts'
-import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
+import { addStage, findParent, openQueue } from '../rules/dial-stages.ts'
+import {
+  beginClickToCall,
+  decideDirectionByCaller,
+  decideDirectionByDial,
+  destination,
+  setDirection,
+} from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue } from '../rules/queues.ts'
 import { noteAnswer } from '../rules/stages.ts'
@@ -62,6 +68,8 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   call.startedUs = startOf(row, at)
   decideDirectionByCaller(call, channel)
   if (row.up && !row.callee) call.pbxAnswered = true
+  // Who was called is known: groups are named after the place that rings them.
+  channel.dialledNumber = destination(row.place ?? null) ?? row.dialledNumber
   noteActivity(state, at, channel, row)
 }
 
@@ -162,7 +170,10 @@ export function addUnseenStage(
   channel.dial = newDial(sourceId, null, state.nowUs)
   channel.dial.stageId = stage.id
   const party = channelOf(state, sourceId) ?? null
-  stage.parentId = (row.callee && party !== null ? openQueue(call, party) : undefined)?.id ?? null
+  if (row.callee && party !== null) {
+    if (row.up) stage.parentId = openQueue(call, party)?.id ?? null
+    else findParent(state, call, stage, party)
+  }
   if (call.root === null && party === null) beginUnseen(call, channel)
   decideDirectionByDial(state, call, channel, party)
   if (row.up && (row.bridge !== null || !row.callee)) {

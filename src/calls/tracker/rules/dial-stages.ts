@@ -121,7 +121,7 @@ export function closeStage(stage: Stage, atUs: number | null, result: StageResul
 }
 
 /** Returns the queue that rings this party, or the group that the same caller rings at the same time. */
-function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel | null): void {
+export function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel | null): void {
   const diallers = diallersOf(state, stage)
   const queue = openQueue(call, party, diallers)
   if (queue !== undefined && diallers.some(({ byQueue }) => byQueue !== false)) {

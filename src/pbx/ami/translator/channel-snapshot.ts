@@ -3,7 +3,7 @@ import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, addChannel, displayName, isHelper, tenantIn } from './channels.ts'
+import { type AmiContext, addChannel, displayName, isDialable, isHelper, tenantIn } from './channels.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
 
@@ -112,6 +112,7 @@ function snapshotChannel(
     callee,
     source: null,
     originated,
+    ...(isDialable(get('Exten'), get('Context')) ? { place: get('Exten') } : {}),
     ...(callee || local ? {} : activityOf(get('Application'), get('Data', 'ApplicationData'))),
     up: state === '6',
     ringing: state === '5',

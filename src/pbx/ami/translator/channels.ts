@@ -127,7 +127,7 @@ function variable(context: AmiContext, id: string, name: string, value: string):
 const SUBROUTINES = /^(?:macro|sub)-/
 
 /** Returns whether a step of the dialplan is at an extension that somebody can dial. */
-function isDialable(exten: string, context: string): boolean {
+export function isDialable(exten: string, context: string): boolean {
   return exten !== 's' && !exten.startsWith('s-') && !SUBROUTINES.test(context)
 }
 
