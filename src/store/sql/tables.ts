@@ -292,17 +292,22 @@ export const eventHistories = sqliteTable('event_histories', {
   run: text('run').notNull(),
 })
 
+/** The columns of a token that was got with the settings of a webhook. */
+const token = () => ({
+  accountId: integer('account_id').notNull(),
+  url: text('url').notNull(),
+  settings: text('settings').notNull(),
+  header: text('header'),
+  expiresSteadyUs: integer('expires_at'),
+  renewSteadyUs: integer('renew_at'),
+  refreshToken: text('refresh_token'),
+})
+
 /** Tokens with which requests are authorized. */
 export const authorizations = sqliteTable(
   'authorizations',
   {
-    accountId: integer('account_id').notNull(),
-    url: text('url').notNull(),
-    settings: text('settings').notNull(),
-    header: text('header'),
-    expiresSteadyUs: integer('expires_at'),
-    renewSteadyUs: integer('renew_at'),
-    refreshToken: text('refresh_token'),
+    ...token(),
     problem: text('problem'),
     problemSinceUs: integer('problem_since'),
     claim: text('claim'),
@@ -315,13 +320,7 @@ export const authorizations = sqliteTable(
 export const authorizationDrafts = sqliteTable(
   'authorization_drafts',
   {
-    accountId: integer('account_id').notNull(),
-    url: text('url').notNull(),
-    settings: text('settings').notNull(),
-    header: text('header'),
-    expiresSteadyUs: integer('expires_at'),
-    renewSteadyUs: integer('renew_at'),
-    refreshToken: text('refresh_token'),
+    ...token(),
     keptUntilSteadyUs: integer('kept_until').notNull(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.url, table.settings] })],

@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Logo } from '../../components/icon.tsx'
 import { InlineText } from '../../components/inline-text.tsx'
-import { ThemeSwitch } from '../../components/theme-switch.tsx'
+import { ReadingPage } from '../../components/reading-page.tsx'
 import { type ApiDocument, type ApiOperation, endpointsByTag } from '../../lib/api-document.ts'
 import { DocsLogin } from './docs-login.tsx'
 import { EndpointSection } from './endpoint-section.tsx'
@@ -18,68 +17,46 @@ export function DocsView({ document: api }: { document: ApiDocument }) {
     document.getElementById(location.hash.slice(1))?.scrollIntoView()
   }, [])
   return (
-    <div class="docs">
-      <a class="skip" href="#content">
-        Skip to the content
-      </a>
-      <header class="docs-nav">
-        <a class="brand" href="/" aria-label="Hookswitch API, back to the page">
-          <Logo />
-          <span>Hookswitch API</span>
-        </a>
-        <label class="visually-hidden" for="docs-search">
-          Search
-        </label>
-        <input
-          id="docs-search"
-          type="search"
-          placeholder="Search"
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
-        />
-        <nav aria-label="Contents">
-          <Contents api={api} groups={groups} search={search} isOpen={isWide} />
-        </nav>
-        <ThemeSwitch />
-      </header>
-      <main id="content" tabIndex={-1}>
-        <About api={api} />
-        {groups.map(([tag, endpoints]) => (
-          <section class="docs-group" key={tag} aria-label={tag}>
-            <h2>{tag}</h2>
-            {endpoints.map((endpoint) => (
-              <EndpointSection key={endpoint.operationId} endpoint={endpoint} document={api} />
-            ))}
+    <ReadingPage
+      name="API"
+      contentHref="#content"
+      search={search}
+      searchLabel="Search"
+      onSearch={setSearch}
+      contentsLabel="Contents"
+      contents={<Contents api={api} groups={groups} search={search} isOpen={isWide} />}
+    >
+      <About api={api} />
+      {groups.map(([tag, endpoints]) => (
+        <section class="docs-group" key={tag} aria-label={tag}>
+          <h2>{tag}</h2>
+          {endpoints.map((endpoint) => (
+            <EndpointSection key={endpoint.operationId} endpoint={endpoint} document={api} />
+          ))}
+        </section>
+      ))}
+      <section class="docs-group" aria-label="Call events">
+        <h2>Call events</h2>
+        <p class="docs-lead">
+          POST requests that your receivers get. <a href="/docs/events">The event catalog</a> has a whole body of each
+          kind on one page; <a href="/docs/bodies">the catalog of request bodies</a> has an example of each preset.
+        </p>
+        {Object.entries(api.webhooks).map(([name, { post }]) => (
+          <EventSection key={name} name={name} operation={post} document={api} />
+        ))}
+      </section>
+      <section class="docs-group" aria-label="Schemas">
+        <h2>Schemas</h2>
+        {Object.entries(api.components.schemas).map(([name, schema]) => (
+          <section class="card doc-endpoint" key={name} id={`schema-${name}`} aria-labelledby={`schema-${name}-title`}>
+            <h3 id={`schema-${name}-title`}>
+              <code>{name}</code>
+            </h3>
+            <SchemaFields schema={schema} />
           </section>
         ))}
-        <section class="docs-group" aria-label="Call events">
-          <h2>Call events</h2>
-          <p class="docs-lead">
-            POST requests that your receivers get. <a href="/docs/events">The event catalog</a> has a whole body of each
-            kind on one page; <a href="/docs/bodies">the catalog of request bodies</a> has an example of each preset.
-          </p>
-          {Object.entries(api.webhooks).map(([name, { post }]) => (
-            <EventSection key={name} name={name} operation={post} document={api} />
-          ))}
-        </section>
-        <section class="docs-group" aria-label="Schemas">
-          <h2>Schemas</h2>
-          {Object.entries(api.components.schemas).map(([name, schema]) => (
-            <section
-              class="card doc-endpoint"
-              key={name}
-              id={`schema-${name}`}
-              aria-labelledby={`schema-${name}-title`}
-            >
-              <h3 id={`schema-${name}-title`}>
-                <code>{name}</code>
-              </h3>
-              <SchemaFields schema={schema} />
-            </section>
-          ))}
-        </section>
-      </main>
-    </div>
+      </section>
+    </ReadingPage>
   )
 }
 

@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { version } from '../../../../../package.json'
 import { GUIDES, type Guide } from '../../../../docs/guides.ts'
-import { Logo } from '../../components/icon.tsx'
 import { Markdown } from '../../components/markdown.tsx'
-import { ThemeSwitch } from '../../components/theme-switch.tsx'
+import { ReadingPage } from '../../components/reading-page.tsx'
 import { type GuideSection, searchGuides, sectionsOf } from '../../lib/guide-search.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { currentRoute, routeHref } from '../../lib/router.ts'
@@ -22,37 +21,22 @@ export function HelpView() {
     if (target !== null) target.scrollIntoView()
   }, [guide, route.id])
   return (
-    <div class="docs">
-      <a class="skip" href={routeHref(guide?.name ?? '')}>
-        Skip to the content
-      </a>
-      <header class="docs-nav help-nav">
-        <a class="brand" href="/" aria-label="Hookswitch Help, back to the page">
-          <Logo />
-          <span>Hookswitch Help</span>
-        </a>
-        <label class="visually-hidden" for="help-search">
-          Search the guides
-        </label>
-        <input
-          id="help-search"
-          type="search"
-          placeholder="Search the guides"
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
-        />
-        <nav aria-label="Guides">{search.trim() === '' ? <Contents open={guide} /> : <Found search={search} />}</nav>
-        <small class="muted">Version {version}</small>
-        <ThemeSwitch />
-      </header>
-      <main id="content" tabIndex={-1}>
-        {guide === undefined ? null : (
-          <article class="guide" key={guide.name}>
-            <Markdown text={guide.text} hrefOf={hrefOf} />
-          </article>
-        )}
-      </main>
-    </div>
+    <ReadingPage
+      name="Help"
+      contentHref={routeHref(guide?.name ?? '')}
+      search={search}
+      searchLabel="Search the guides"
+      onSearch={setSearch}
+      contentsLabel="Guides"
+      contents={search.trim() === '' ? <Contents open={guide} /> : <Found search={search} />}
+      foot={<small class="muted">Version {version}</small>}
+    >
+      {guide === undefined ? null : (
+        <article class="guide" key={guide.name}>
+          <Markdown text={guide.text} hrefOf={hrefOf} />
+        </article>
+      )}
+    </ReadingPage>
   )
 }
 

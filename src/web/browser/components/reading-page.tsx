@@ -1,0 +1,52 @@
+import type { ComponentChildren } from 'preact'
+import { Logo } from './icon.tsx'
+import { ThemeSwitch } from './theme-switch.tsx'
+
+type ReadingPageProps = {
+  /** What the page is, behind the name of the product: `API`, `Help`. */
+  name: string
+  /** Where the link to the content goes. */
+  contentHref: string
+  search: string
+  searchLabel: string
+  onSearch: (search: string) => void
+  contentsLabel: string
+  contents: ComponentChildren
+  /** Shown below the contents. */
+  foot?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** Shows a page to read, with its contents and a search beside it. */
+export function ReadingPage(props: ReadingPageProps) {
+  const { name, contentHref, search, searchLabel, onSearch, contentsLabel, contents, foot, children } = props
+  return (
+    <div class="docs">
+      <a class="skip" href={contentHref}>
+        Skip to the content
+      </a>
+      <header class="docs-nav">
+        <a class="brand" href="/" aria-label={`Hookswitch ${name}, back to the page`}>
+          <Logo />
+          <span>Hookswitch {name}</span>
+        </a>
+        <label class="visually-hidden" for="search">
+          {searchLabel}
+        </label>
+        <input
+          id="search"
+          type="search"
+          placeholder={searchLabel}
+          value={search}
+          onInput={(event) => onSearch(event.currentTarget.value)}
+        />
+        <nav aria-label={contentsLabel}>{contents}</nav>
+        {foot}
+        <ThemeSwitch />
+      </header>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  )
+}
