@@ -21,6 +21,28 @@ dial_answered user 1001`
 
 const cases: SceneCase<Scene>[] = [
   [
+    'a caller gives up in a queue where nobody is free; that it hung up is shown after the end of its leg',
+    (pbx) => {
+      const of = { 'Event-Subclass': 'callcenter::info', 'CC-Queue': 'sales@default', 'CC-Member-UUID': 'M' }
+      const queue = { ...of, 'CC-Member-Session-UUID': 'A' }
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.answer('A')
+      pbx.emit('CUSTOM', 'A', { ...queue, 'CC-Action': 'member-queue-start' })
+      pbx.later(3_000)
+      pbx.emit('CHANNEL_HANGUP', 'A', { 'Hangup-Cause': 'NORMAL_CLEARING' })
+      const left = { 'CC-Action': 'member-queue-end', 'CC-Cause': 'Cancel', 'CC-Cancel-Reason': 'BREAK_OUT' }
+      pbx.emit('CUSTOM', 'A', { ...queue, ...left })
+      pbx.later(20)
+      const itself = { 'Hangup-Cause': 'NORMAL_CLEARING', variable_sip_hangup_disposition: 'recv_bye' }
+      pbx.emit('CHANNEL_HANGUP_COMPLETE', 'A', itself)
+      pbx.emit('CHANNEL_DESTROY', 'A', itself)
+    },
+    `call_started inbound 79161234567 74950001001
+dial_ended queue sales@default abandoned
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
     'a user with two phones rings once',
     (pbx) => {
       pbx.inbound('A', '79161234567', '74950001001')

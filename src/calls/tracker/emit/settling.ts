@@ -11,7 +11,9 @@ export function isSettling(state: TrackerState, call: Call): boolean {
   if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
   if (
     call.queues.some(
-      (queue) => queue.leftArrivedUs !== null && call.stages.some((s) => s.id === queue.stageId && !s.ended),
+      (queue) =>
+        (queue.leftArrivedUs !== null || call.endDueUs !== null) &&
+        call.stages.some((s) => s.id === queue.stageId && !s.ended),
     )
   )
     return true

@@ -3,7 +3,7 @@ import { channelOf, stageOf } from '../state/registry.ts'
 import type { Call, QueueState, Stage, TrackerState } from '../state/state.ts'
 import { isUp } from '../state/state.ts'
 import { closeStage } from './dial-stages.ts'
-import { bestOf, EXPLANATION_US } from './stage-results.ts'
+import { bestOf, EXPLANATION_US, HANGUP_US } from './stage-results.ts'
 
 /**
  * Groups and queues, the parents of their members' stages. A group ends with its last member; a queue when the caller
@@ -122,10 +122,12 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   }
   if (!callerGone && queue.leftUs === null) return
   if (!members.every((member) => member.ended)) return
-  const isClear = queue.leftByKey || (queue.final && queue.result !== null)
-  const isExplained = callerGone || isClear || queue.result === 'timeout' || queue.result === 'other'
-  if (!isExplained && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLING_US) return
   const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
+  const isClear = queue.leftByKey || (!callerGone && queue.final && queue.result !== null)
+  const isExplained = isClear || gaveUp || call.lost !== null || queue.result === 'timeout' || queue.result === 'other'
+  const settlingUs = state.nowUs - ((callerGone ? caller?.goneArrivedUs : queue.leftArrivedUs) ?? state.nowUs)
+  // That the caller hung up may be reported a moment after the end of its channel.
+  if (!isExplained && settlingUs < (callerGone ? HANGUP_US : QUEUE_SETTLING_US)) return
   const result =
     call.lost !== null && queue.leftUs === null
       ? 'other'
