@@ -7,6 +7,7 @@ import { rfc3339 } from '../../../lib/time.ts'
 import { syncToDisk } from './backup.ts'
 import { makeFolder } from './data-folder.ts'
 import { holderOf, lockFolder } from './folder-lock.ts'
+import { prepareStore } from './open.ts'
 import { refusalOf } from './store-fault.ts'
 
 type Restored = {
@@ -33,6 +34,8 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
   try {
     copyFileSync(backup, part)
     const newestEventUs = readBackup(part, backup)
+    // What cannot be opened as a store never takes the place of one.
+    prepareStore(part)
     syncToDisk(part)
     const movedTo = moveAway(dataPath, join(dataPath, `before-restore-${stamp}`))
     renameSync(part, join(dataPath, 'hookswitch.db'))
@@ -40,7 +43,7 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
     return { newestEventAt: newestEventUs === null ? null : rfc3339(newestEventUs), movedTo }
   } catch (cause) {
     for (const suffix of ['', '-wal', '-shm']) rmSync(part + suffix, { force: true })
-    if (cause instanceof Fault) throw cause
+    if (cause instanceof Fault) throw new Fault(cause.code, cause.message.replaceAll(part, backup), { cause })
     throw new Fault('unavailable', `cannot restore ${backup}: ${refusalOf(cause, dataPath)}`, { cause })
   } finally {
     lock.release()

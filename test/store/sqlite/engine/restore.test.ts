@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,6 +23,29 @@ test('a backup can be restored again and again: nothing is left beside it', () =
     expect(readdirSync(join(folder.path, 'backups'))).toEqual(['2026-11-20.db'])
   }
 })
+
+test('the store stays as it is where the backup is of a newer version, or not of this program', () => {
+  using folder = emptyFolder()
+  const data = join(folder.path, 'data')
+  const backup = newBackup(folder.path)
+  restoreStore(backup, data, 'one')
+  const before = readdirSync(data)
+  const newer = join(folder.path, 'newer.db')
+  copyFileSync(backup, newer)
+  change(newer, 'PRAGMA user_version = 9999')
+  expect(() => restoreStore(newer, data, 'two')).toThrow(`${newer} was written by a newer hookswitch (store 9999)`)
+  const foreign = join(folder.path, 'foreign.db')
+  change(foreign, 'CREATE TABLE events (id INTEGER, at INTEGER)')
+  expect(() => restoreStore(foreign, data, 'two')).toThrow(foreign)
+  expect(readdirSync(data)).toEqual(before)
+  prepareStore(join(data, 'hookswitch.db'))
+})
+
+function change(path: string, sql: string): void {
+  const sqlite = new Database(path)
+  sqlite.run(sql)
+  sqlite.close()
+}
 
 test('the store stays as it is, and no part is left, where the file is no backup', () => {
   using folder = emptyFolder()
