@@ -17,7 +17,7 @@ type Options = {
   readonly everyMs?: number
 }
 
-/** Starts deleting what was in the audit trail long enough. */
+/** Starts deleting entries of the audit trail at the end of their retention. */
 export function startAuditRetention(options: Options): { stop(): Promise<void> } {
   const { trail, log, mayPrune, nowUs = wallUs, everyMs = EVERY_MS } = options
   return startPeriodic(everyMs, async (stopped) => {

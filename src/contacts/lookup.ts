@@ -15,7 +15,7 @@ export type Spelling = (typeof SPELLINGS)[number]
 export type ContactPlace = {
   readonly item: string
   readonly fault?: string
-  /** Of several pointers the values are joined by spaces, as a first and a last name. */
+  /** The values of several pointers are joined by spaces, like a first and a last name. */
   readonly fields: Readonly<Partial<Record<keyof Contact, string | readonly string[]>>>
 }
 

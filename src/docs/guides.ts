@@ -15,7 +15,7 @@ import recordings from './recordings.md' with { type: 'text' }
 import settings from './settings.md' with { type: 'text' }
 import webhooks from './webhooks.md' with { type: 'text' }
 
-/** A guide of this folder: its name is that of its file, its title that of its first line. */
+/** A guide of this folder: its file has its name, and its first line its title. */
 export type Guide = { readonly name: string; readonly title: string; readonly text: string }
 
 /** All guides, in the order in which a new user needs them. They are part of the executable. */

@@ -11,7 +11,7 @@ type PbxFacts = {
   readonly defaultSecret?: string
   /** Its channels have a domain, which can be the customer. */
   readonly hasDomains: boolean
-  /** Its lists of states name its phones and trunks; those of others take them from the list of endpoints. */
+  /** Its lists of states name its phones and trunks; other kinds take the names from the list of endpoints. */
   readonly statesNameEndpoints: boolean
   /** How recordings of its connections are recognized: a text in the first bytes, the end of the file's name. */
   readonly recording: { readonly mark: string; readonly suffix: string }

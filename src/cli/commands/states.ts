@@ -10,7 +10,7 @@ import { printTable } from '../table.ts'
 
 type Flags = StoreFlags & { json?: boolean; account?: string; pbx?: string }
 
-/** The commands that list what is now, each with what it lists. */
+/** The commands that list present states, each with its subject. */
 const COMMANDS = { phone: 'phones', trunk: 'trunks', agent: 'agents', queue: 'queues' } as const satisfies Record<
   StateSubject,
   string

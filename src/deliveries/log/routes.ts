@@ -34,7 +34,7 @@ const Query = t.Composite([
 
 const Params = t.Object({ id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }) })
 
-/** A test waits for its turn, then takes up to 10 s, that of a flow up to a minute and a request; with a margin. */
+/** A test waits for its turn, then takes up to 10 s, or a minute and a request with a flow; with a margin. */
 const TEST_WITHIN_S = 100
 
 /** Test requests per account and minute: each may be a request to anybody. */

@@ -24,7 +24,7 @@ type TestRequestOptions = {
   /** Returns whether this process sends the deliveries of an account; without it another one does. */
   readonly isOwner?: (accountId: number) => boolean
   readonly nowUs?: NowUs
-  /** For webhooks with a flow. */
+  /** Present for a webhook with a flow. */
   readonly flow?: FlowTestOptions
 }
 

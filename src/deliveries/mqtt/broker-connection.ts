@@ -11,7 +11,7 @@ export type BrokerConnection = {
   publish(message: Message): Promise<Published>
   /** Returns whether messages can be sent. */
   isOpen(): boolean
-  /** Takes no further message, and closes when all have their answers: for one that has become silent. */
+  /** Accepts no further messages, and closes when all have their answers: for a connection that has become silent. */
   retire(): void
   /** Sends a ping if nothing was sent for a while; closes a connection that is idle, or whose pings have no answer. */
   check(nowMs: number): void
@@ -39,7 +39,7 @@ export const KEPT_MS = 60_000
 const KEEP_ALIVE_S = 60
 /** The broker must answer a ping within this time. */
 const PING_MS = 10_000
-/** The messages on a connection that has become silent have no longer than this. */
+/** The time limit for messages on a connection that has become silent. */
 const RETIRED_MS = 10_000
 /** Letters and digits, 22 of them: what each broker of MQTT 3.1.1 must accept. */
 const newClientId = (): string => `hookswitch${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`
@@ -92,7 +92,7 @@ function connect(options: ConnectOptions): Promise<BrokerConnection> {
       finish(error instanceof ClosedByBroker ? new Error(reason) : error)
     },
   })
-  /** Describes why the connection has ended; what came before it tells the most likely mistake. */
+  /** Describes why the connection has ended; its state so far shows the most likely mistake. */
   function reasonOfEnd(error: Error): string {
     if (!(error instanceof ClosedByBroker)) return `the connection to the broker broke: ${error.message}`
     if (session === undefined) return 'the TLS handshake failed: does the broker speak TLS on this port?'

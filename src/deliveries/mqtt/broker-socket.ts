@@ -82,7 +82,7 @@ export function openBrokerSocket(options: BrokerSocketOptions): BrokerSocket {
     close() {
       if (isClosed) return
       isClosed = true
-      // Sends what is written before it closes.
+      // Sends the written data before it closes.
       socket?.end()
     },
   }

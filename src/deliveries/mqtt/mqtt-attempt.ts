@@ -31,7 +31,7 @@ export type MqttAttempts = {
   stop(): void
 }
 
-/** What is known of the broker of one webhook. */
+/** The connection to the broker of one webhook, and the facts about it. */
 type Known = {
   connection: BrokerConnection | undefined
   opening: Promise<BrokerConnection> | undefined
@@ -179,7 +179,7 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
       const address = used?.address ?? null
       if (group?.isAborted) return failed({ kind: 'aborted' }, address, startedMs)
       if (isOutOfFiles(error)) return failed({ kind: 'unsent', reason: OUT_OF_FILES }, address, startedMs)
-      // Later messages are not to wait for a broker that has become silent.
+      // Later messages must not wait for a broker that has become silent.
       if (deadline.signal.aborted) used?.retire()
       return failed({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) }, address, startedMs)
     } finally {

@@ -1,4 +1,4 @@
-// What a broker says with a number: MQTT 5.0, 2.4, and MQTT 3.1.1, 3.2.2.3.
+// The reason codes of brokers: MQTT 5.0, 2.4, and MQTT 3.1.1, 3.2.2.3.
 
 const REASONS: Readonly<Record<number, string>> = {
   128: 'an unspecified error',
@@ -32,10 +32,10 @@ const REASONS: Readonly<Record<number, string>> = {
   160: 'the connection has lasted for the longest time allowed',
 }
 
-/** The codes with which MQTT 3.1.1 refuses a connection, as MQTT 5 has them. */
+/** The codes with which MQTT 3.1.1 refuses a connection, as MQTT 5 codes. */
 const RETURN_CODES: Readonly<Record<number, number>> = { 1: 132, 2: 133, 3: 136, 4: 134, 5: 135 }
 
-/** The first code that is a failure. */
+/** The first code for a failure. */
 const FIRST_FAILURE = 128
 const CODES = 256
 export const ALL_FAILURES: readonly number[] = Array.from(

@@ -16,13 +16,13 @@ export type MqttSession = {
   read(chunk: Uint8Array): void
   /** Sends a message with QoS 1; resolves with the answer. Never rejects. */
   publish(message: Message): Promise<Published>
-  /** Asks the broker for a sign of life. */
+  /** Sends a ping. */
   ping(): void
   /** Returns whether a ping has no answer yet. */
   isPinging(): boolean
   /** Ends the session: unanswered messages are `lost` for this reason. */
   end(reason: string): void
-  /** Says goodbye and ends the session. */
+  /** Sends a DISCONNECT packet and ends the session. */
   disconnect(): void
 }
 
@@ -60,11 +60,11 @@ type SessionOptions = {
   readonly onEnd: (reason: string, isVersion: boolean) => void
 }
 
-/** A publisher gets some bytes for each packet; a broker that sends more than this without an end of it is none. */
+/** A publisher receives a few bytes per packet: a server that sends a longer one is no broker. */
 const MAX_PACKET_BYTES = 16_384
-/** Read at a time: what comes after the end of a session costs nothing. */
+/** The bytes read at a time, so that bytes after the end of a session cost nothing. */
 const SLICE_BYTES = 4_096
-/** Answers to nothing: a broker that goes on with them takes the time of all other webhooks. */
+/** The most unexpected answers: a broker that continues with them takes the time of all other webhooks. */
 const MAX_UNASKED = 64
 /** The characters of a broker's reason that are kept. */
 const MAX_REASON_CHARACTERS = 500
@@ -74,8 +74,8 @@ const DEFAULT_RECEIVE_MAXIMUM = 65_535
 
 // The library would keep a buffer for each of 65,536 numbers: 10 MB.
 mqtt.writeToStream.cacheNumbers = false
-// The library takes a code for malformed where the standard does not list it: Mosquitto answers a message that is too
-// large with 149 in a PUBACK.
+// The library rejects codes that the standard does not list: Mosquitto answers a message that is too large with 149 in
+// a PUBACK.
 for (const codes of [MQTT5_PUBACK_PUBREC_CODES, MQTT5_DISCONNECT_CODES])
   for (const code of ALL_FAILURES) codes[code] ??= `reason code ${code}`
 
@@ -231,7 +231,7 @@ export function openSession(options: SessionOptions): MqttSession {
   }
 }
 
-/** Returns the words of a broker, which may be anything, as far as they are kept. */
+/** Returns the text of a broker, which may be anything, up to the limit. */
 function textOf(properties: { readonly reasonString?: string } | undefined): string | undefined {
   const text = properties?.reasonString
   return text === undefined ? undefined : harmless(text.slice(0, MAX_REASON_CHARACTERS).toWellFormed())
@@ -262,7 +262,7 @@ function packetOf({ topic, body, contentType, userProperties, retain }: Message,
   const packet = { cmd: 'publish', qos: 1, dup: false, retain, topic, payload: body } as const
   if (version !== 5) return packet
   const properties = { payloadFormatIndicator: true, contentType }
-  // The library writes nothing where there are none.
+  // The library writes nothing if there are none.
   if (Object.keys(userProperties).length === 0) return { ...packet, properties }
   return { ...packet, properties: { ...properties, userProperties: { ...userProperties } } }
 }

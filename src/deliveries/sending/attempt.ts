@@ -36,7 +36,7 @@ export type Attempted = {
   readonly durationMs: number
   readonly address: string | null
   readonly response: string | null
-  /** Of a flow: what its turn has come to. */
+  /** The result of a flow's turn. */
   readonly turn?: TurnRecord
 }
 

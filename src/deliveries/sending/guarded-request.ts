@@ -11,7 +11,7 @@ import { type Destination, portOf, type Target } from './target.ts'
 type GuardedRequest = {
   readonly target: Target
   readonly method: string
-  /** All headers, those of `addDestination` included. */
+  /** All headers, with the ones of `addDestination`. */
   readonly headers: Readonly<Record<string, string>>
   /** A text, or an upload: its headers have its length. */
   readonly body?: string | UploadBody | undefined
@@ -42,7 +42,7 @@ type AnswerFacts = { readonly durationMs: number; readonly address: string | nul
 export type Reading<Body, Result> = {
   /** Reads the body of an answer to its end, or cancels it. */
   read(response: Response, leftMs: number): Promise<Body>
-  /** Returns the result of an answer and what was read of it; `undefined` if its body broke off. */
+  /** Returns the result of an answer and the part of it that was read; `undefined` if its body broke off. */
   answered(response: Response, body: Body | undefined, facts: AnswerFacts): Result
   failed(failure: RequestFailure): Result
 }

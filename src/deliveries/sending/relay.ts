@@ -36,7 +36,7 @@ export async function openRelay(hostname: string, port: number, given: AbortSign
     near?.destroy()
   }
   const server = createServer((client) => {
-    // One connection: another would be that of another program.
+    // A second connection would come from another program.
     server.close()
     near = client
     client.on('close', close).on('error', close)
@@ -128,7 +128,7 @@ export function newRelayedOrigins() {
         return
       }
       const { periodMs, untilMs } = known ?? { periodMs: RELAYED_MS.first / 2, untilMs: 0 }
-      // What was relayed, or began before the first slow one ended, makes it no longer.
+      // An attempt that was relayed, or began before the first slow one ended, does not extend the period.
       const nextMs = startedMs < untilMs ? periodMs : Math.min(2 * periodMs, RELAYED_MS.max)
       set(origin, nextMs, startedMs + tookMs + nextMs)
     },

@@ -24,7 +24,7 @@ export type StepRequest = {
 export type StepAnswer = {
   readonly status: number
   readonly retryAfterMs: number | undefined
-  /** Its whole body as JSON; `undefined` if it is none, is longer than can be read, or was not wanted. */
+  /** The whole body as JSON; `undefined` if it is not JSON, too long, or not needed. */
   readonly json: unknown
   /** Its first 4 KiB, for the log. */
   readonly logged: string | null

@@ -10,7 +10,7 @@ export type RecordingFile = {
   close(): Promise<void>
 }
 
-/** Opens the file of a recording. @throws Fault when there is none that can be sent now. */
+/** Opens the file of a recording. @throws Fault when no file can be sent now. */
 export type OpenRecording = (
   accountId: number,
   recording: { readonly callId: string; readonly recordingId: string },

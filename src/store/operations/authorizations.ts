@@ -1,13 +1,13 @@
 // The tokens with which an account's requests are authorized: of a webhook's flow, and of the look-up of contacts.
 
-/** Whose token it is. `url`: that of the webhook; empty: the look-up of contacts. */
+/** The owner of a token. `url`: the webhook's; empty: the look-up of contacts. */
 export type AuthorizationOwner = { readonly accountId: number; readonly url: string }
 
 /** A token as it is stored. */
 export type AuthorizationRecord = AuthorizationOwner & {
   /** A digest of the settings that the token was obtained with: other settings make it worthless. */
   readonly settings: string
-  /** The value of the header `authorization`; `null`: there is none. */
+  /** The value of the `authorization` header; `null` without a token. */
   readonly header: string | null
   /** `null`: valid until a server refuses it. */
   readonly expiresSteadyUs: number | null
@@ -26,7 +26,7 @@ export type AuthorizationRecord = AuthorizationOwner & {
 export type RenewalClaim = {
   readonly owner: AuthorizationOwner
   readonly settings: string
-  /** A header that a server has refused: this one is no token any more. */
+  /** A header that a server has refused: it counts as no token. */
   readonly refusedHeader: string | null
   /** The name of this renewal, random. */
   readonly claim: string
@@ -66,8 +66,8 @@ export type RenewalFailed = {
 export type AuthorizationProblemRecord = { readonly url: string; readonly message: string; readonly sinceUs: number }
 
 /**
- * A token of settings that are not saved, or no longer. It becomes that of its owner when they are saved: a refresh
- * token that a server has replaced meanwhile is not lost.
+ * A token of settings that are not saved, or no longer. Saving them makes it the owner's token, so that a rotated
+ * refresh token is not lost.
  */
 type AuthorizationDraft = AuthorizationOwner &
   Pick<AuthorizationRecord, 'settings' | 'header' | 'expiresSteadyUs' | 'renewSteadyUs' | 'refreshToken'>

@@ -11,7 +11,7 @@ type NewNode = {
   readonly version: string
   /** The PBXs of its settings. */
   readonly pbxs: readonly string[]
-  /** Those of its settings that commands need: JSON without secrets, which the store does not read. */
+  /** The settings that commands need: JSON without secrets, which the store does not read. */
   readonly settings?: string | null
 }
 

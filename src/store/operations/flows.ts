@@ -3,7 +3,7 @@ import type { AttemptRow } from './log.ts'
 
 // Flows: how far the steps of deliveries are, and the values that are kept for calls.
 
-/** What is kept for a call, by name. */
+/** The kept values of a call, by name. */
 export type KeptValues = Readonly<Record<string, string | number | boolean>>
 
 /** How far the steps of a delivery are, by their names: `done`, `skipped`, or how many elements of a list are made. */
@@ -24,7 +24,7 @@ export type FlowTurn = {
   readonly attemptsMade: number
   readonly dueSteadyUs: number | null
   readonly endedUs: number | null
-  /** In the order of their times, which differ. */
+  /** In the order of their times, which are all different. */
   readonly attempts: readonly AttemptRow[]
   readonly progress: FlowProgress
   /** The values that this turn has kept; others of the call stay. */

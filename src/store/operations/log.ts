@@ -40,7 +40,7 @@ export type AttemptRow = {
   readonly error: string | null
   readonly address: string | null
   readonly response: string | null
-  /** Of a flow: the step that it was. */
+  /** The step of the flow. */
   readonly step?: AttemptStep
 }
 

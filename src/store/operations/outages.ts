@@ -1,6 +1,6 @@
 /**
- * A webhook, PBX or trunk that was reported as down. `key`: the id of the webhook, the name of the PBX, or that of the
- * PBX with the trunk's; `name`: as it was reported.
+ * A webhook, PBX or trunk that was reported as down. `key`: the webhook's id, the PBX's name, or the names of the PBX
+ * and its trunk; `name`: the reported name.
  */
 export type Outage = { readonly what: 'webhook' | 'pbx' | 'trunk'; readonly key: string; readonly name: string }
 

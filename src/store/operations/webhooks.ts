@@ -71,7 +71,7 @@ export type OptionsReplacement = {
     readonly headers: Readonly<Record<string, string | null>>
     readonly flowSecrets: Readonly<Record<string, string | null>>
   }
-  /** Secrets that may be `null` without a stored value: then there is none. */
+  /** Secrets whose `null` needs no stored value. */
   readonly optionalSecrets?: readonly string[]
   /** Switches that are turned on for every webhook of the URL: its flow needs their events. */
   readonly switchOn?: readonly EventSwitch[]

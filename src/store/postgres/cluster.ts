@@ -47,7 +47,7 @@ export function createClusterStore(
       return row?.now ?? 0
     },
     historyGet: () =>
-      // There are databases without it.
+      // Some databases lack it.
       query<{ timeline: string }>(`SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline`).then(
         ([row]) => row?.timeline ?? null,
         (error) => (isBroken(error) ? Promise.reject(error) : null),
@@ -109,7 +109,7 @@ export function createClusterStore(
   }
 }
 
-/** Counts a change of leases, if there was one. Locked after them, by all: none waits for another in turn. */
+/** Counts a change of leases, if there was one. All writers lock this row after the leases, so that none deadlock. */
 const COUNTED = `counted AS (
     UPDATE lease_changes SET version = version + 1 WHERE EXISTS (SELECT FROM changed))`
 
@@ -134,9 +134,9 @@ type BeatRow = {
 }
 
 /**
- * One statement, so that everything is read at one moment: leases only if their version is not the one that was seen,
- * so that a heartbeat costs the same with any number of them. For a dead node nothing is changed and no row \`beat\` is
- * returned: its row is read again after the transaction that declared it dead has committed.
+ * One statement, so that everything is read at one moment. Leases are read only if their version has changed, so that a
+ * heartbeat costs the same with any number of them. For a dead node nothing is changed and no row \`beat\` is returned:
+ * its row is read again after the transaction that declared it dead has committed.
  */
 const BEAT = `
   WITH beat AS (
@@ -183,10 +183,7 @@ const GIVE = `
   ), ${COUNTED}
   SELECT name FROM changed`
 
-/**
- * Rows are locked in the order of their names, as those who write as owners lock them: neither waits for the other in
- * turn.
- */
+/** Rows are locked in the order of their names, like by writers that are owners, so that the two never deadlock. */
 const CLAIM = `
   WITH wanted AS (
     SELECT name, seen_term, new_term FROM unnest($2::text[], $3::text[], $4::text[]) AS wanted (name, seen_term, new_term)

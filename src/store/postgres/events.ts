@@ -12,8 +12,8 @@ import { openTurns, TURN } from './engine/turn.ts'
 import { newListCache } from './list-cache.ts'
 
 /**
- * Returns the part of a statement that stores recordings as they are now, by the numbers of its parameters: for each
- * its job (int[]) and its JSON (text[]). A recording that is not pending stays as it is.
+ * Returns the part of a statement that stores recordings, by the numbers of its parameters: for each its job (int[])
+ * and its JSON (text[]). A recording that is not pending is not changed.
  */
 const RECORDED = (jobs: number, rows: number, condition: string): string => `
 recorded AS (
@@ -50,16 +50,16 @@ const HISTORY_ENDED = 'another history begins'
 const NO_PARTITION = '23514'
 
 /**
- * Stores batches with one statement. Ids are drawn once all rows of accounts are locked, in the order of their ids. A
- * list that was changed since it was read, for whom the events are, has another version: then the statement is refused,
- * and sent again with the new one. In a run of the database that has no history yet it is refused, too: the next event
- * may get an id that a lost one had before a restore or a failover.
+ * Stores batches with one statement. Ids are drawn after all rows of accounts are locked, in the order of their ids.
+ * The statement is refused, and sent again, if a webhook list has changed since it was read. It is also refused in a
+ * run of the database that has no history yet: the next event might get an id that a lost event had before a restore or
+ * a failover.
  */
 const statementOf = (isFenced: boolean, hasSubjects: boolean): string => {
   const notLost = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
-  // Most commits have no such rows: those need not pay for them.
+  // Most commits have no such rows and need not pay for them.
   const subjects = hasSubjects ? SUBJECTS(isFenced ? 30 : 27, notLost('s.job').replace('WHERE', 'AND')) : ''
-  // Leases are locked before accounts: those are locked for all, and for as short a time as can be.
+  // Leases are locked before accounts, which everybody locks, so that accounts are locked as briefly as possible.
   const first = isFenced ? 'AND (SELECT count(*) FROM lost) >= 0' : ''
   return `
 WITH turn AS (${TURN}),
@@ -119,16 +119,16 @@ type Stored = {
   readonly webhookIds: readonly (readonly number[])[]
 }
 
-/** Opens the group commit of events and of what else a PBX's batch holds. */
+/** Opens the group commit of events and of everything else in a PBX's batch. */
 export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEvent[]> {
   const { events: client, writer } = db
   const lists = newListCache(client.read)
-  // Versions of one history say nothing about another.
+  // Versions of one history mean nothing in another.
   db.onReplaced(lists.forgetAll)
   const turns = openTurns(client.query, writer)
-  /** Given without an answer, until it is known whether they were stored. */
+  /** Events without an answer, until it is known whether they were stored. */
   let unanswered: readonly EventJob[] = []
-  /** Stored, though no answer came: when one of them is given again, it gets its places. */
+  /** Events that were stored although no answer came: if one is given again, it gets its places. */
   const made = new WeakSet<CallBatch>()
 
   async function resolveDoubt(): Promise<void> {
@@ -341,7 +341,7 @@ async function readPlaces(read: Query, jobs: readonly EventJob[]): Promise<Map<n
   )
 }
 
-/** Begins the history of this run of the database, unless another node did. Until then no node can store events. */
+/** Begins the history of this run of the database, unless another node has. Until then no node can store events. */
 async function beginHistory(client: Client): Promise<void> {
   await client.transaction(async (query) => {
     await query('LOCK TABLE event_histories IN SHARE ROW EXCLUSIVE MODE')
@@ -355,7 +355,7 @@ async function beginHistory(client: Client): Promise<void> {
   })
 }
 
-/** More than was foreseen has been stored since partitions were made last. */
+/** More events were stored than the last partitions were created for. */
 async function addPartitions(client: Client): Promise<void> {
   await client.transaction(async (query) => {
     const [row] = await query<{ last: number }>('SELECT last_value AS last FROM event_ids')

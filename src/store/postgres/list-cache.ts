@@ -35,16 +35,13 @@ export function newListCache(read: Query) {
     return list
   }
   return {
-    /** Reads the lists that are not known. Returns the version of each. */
+    /** Reads the lists that are not cached. Returns the version of each. */
     async load(accountIds: readonly number[]): Promise<number[]> {
       const unknown = accountIds.filter((id) => !lists.has(id))
       if (unknown.length > 0) await readLists(unknown)
       return accountIds.map((id) => listOf(id).version)
     },
-    /**
-     * Returns the webhooks of a list that was loaded that want an event, in its order; `null`: the event is not to be
-     * stored.
-     */
+    /** Returns the webhooks of a loaded list that want an event, in list order; `null`: the event is not stored. */
     webhookIdsFor({ accountId, name, facts = NO_FACTS }: NewEvent & { accountId: number }): readonly number[] | null {
       const { rows, byKind } = listOf(accountId)
       const { obeys } = EVENT_KINDS[name]

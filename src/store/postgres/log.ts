@@ -18,7 +18,7 @@ import type { Database } from './engine/database.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
 
-/** Turns steady time into the wall clock's. */
+/** Converts steady time to wall-clock time. */
 const STEPPED = '(SELECT stepped FROM clock)'
 
 const COLUMNS = `d.id, e.account_id AS "accountId", e.uuid, e.name AS event, e.call_id AS "callId", w.url,
@@ -31,7 +31,7 @@ const rowOf = ({ state, ...row }: Row): DeliveryRow => ({ ...row, state: DELIVER
 
 /** The number of events or deliveries that one part reads: some milliseconds, regardless of the filter. */
 const SPAN = 1_000
-/** After the clock was set back, times do not grow with the ids: so this much more is read at both ends. */
+/** After the clock was set back, times do not grow with the ids: read this much more at both ends. */
 const CLOCK_SLACK_US = 3_600 * SECOND
 const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
 
@@ -51,9 +51,8 @@ function newValues() {
 type Add = ReturnType<typeof newValues>['add']
 
 /**
- * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from
- * it on and the oldest first. A part is what lies nearest of what an index finds: it is read by that alone, and then
- * filtered.
+ * Reads the matching deliveries in a part of the log, at most `limit`: below `fromId`, the newest first, or from it on,
+ * the oldest first. A part is the range of rows that one index read finds; it is filtered afterwards.
  */
 export async function readLog(query: Query, { filter, fromId, limit, order }: LogQuery): Promise<DeliveryPart> {
   const sinceId = filter.sinceUs === undefined ? 0 : await firstFrom(query, filter.sinceUs - CLOCK_SLACK_US)
@@ -72,7 +71,7 @@ export async function readLog(query: Query, { filter, fromId, limit, order }: Lo
   const found = rows.filter(({ id }) => id !== null).map(({ checked: _checked, last: _last, ...row }) => rowOf(row))
   found.sort((one, other) => (order === 'newest' ? other.id - one.id : one.id - other.id))
   const { checked = 0, last = 0 } = rows[0] ?? {}
-  // If it was cut off at the limit, the rest begins where it ends; else where the part does.
+  // If the part was cut off at the limit, the rest begins at its last row; else where the part ends.
   const end = found.length === limit ? (found.at(-1)?.id ?? last) : last
   const isAll = found.length < limit && checked < SPAN
   return { rows: found, nextId: isAll ? null : order === 'newest' ? end : end + 1 }
@@ -98,7 +97,7 @@ function partOf(filter: DeliveryFilter, range: string, order: LogOrder, add: Add
     CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE ${OF_EVENT} AND ${range}) AS d`
 }
 
-/** The events whose deliveries may be in a range of these. */
+/** Returns the range of events whose deliveries may be in a range of deliveries. */
 const eventRange = (range: string): string =>
   range.replace(
     /d\.id (>=|<) (\$\d+)::bigint/g,
@@ -124,7 +123,7 @@ function conditionsOf(filter: DeliveryFilter, add: Add): string {
   return conditions.join(' AND ')
 }
 
-/** Returns the first delivery of that time or later: ids grow with time, so halving finds it without an index. */
+/** Returns the first delivery at or after a time: ids grow with time, so a binary search finds it without an index. */
 async function firstFrom(query: Query, atUs: number): Promise<number> {
   const [row] = await query<{ last: number }>('SELECT last_value AS last FROM event_ids')
   let low = 0

@@ -12,7 +12,7 @@ export function createMaintenanceStore(
   return {
     async writeProbe() {
       await transaction((query) => query('UPDATE clock SET probed = probed + 1'))
-      // This needs no room on the disk, and another table: it succeeds where nothing else does.
+      // Needs no disk space and uses another table, so it succeeds when other writes do not.
       if (db.eventCommits.isFailing() || db.outcomeCommits.isFailing())
         throw new Fault('unavailable', `the last commit to the database ${db.name} failed: it is tried again`)
     },
@@ -21,10 +21,7 @@ export function createMaintenanceStore(
   }
 }
 
-/**
- * Returns the damages that the server found in the files of this database; it checks them if their pages have
- * checksums.
- */
+/** Returns the damage that the server found in the database's files; it checks them if their pages have checksums. */
 async function fileFaults(read: Query): Promise<string[]> {
   const [row] = await read<{ count: number }>(
     'SELECT coalesce(checksum_failures, 0) AS count FROM pg_stat_database WHERE datname = current_database()',

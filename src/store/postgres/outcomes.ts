@@ -5,7 +5,7 @@ import type { Database } from './engine/database.ts'
 import { fenceValues, LOST } from './engine/fence.ts'
 import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
 
-/** Probes that are kept for a delivery: a receiver that is down for a week would fill the log. */
+/** The most probes that are kept for a delivery: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20
 
 export type OutcomeJob = { readonly batch: OutcomeBatch; readonly fence?: Fence | undefined }
@@ -131,7 +131,7 @@ async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise
        SELECT 1 AS one FROM p UNION ALL SELECT 1 FROM e`,
       [id, made],
     )
-    // It was cancelled, and pruned, where nothing is kept for long.
+    // The delivery was cancelled and pruned, as retention is short.
     if (counted.length === 0) return false
   }
   await query(
@@ -170,8 +170,8 @@ const ENDED = `INSERT INTO ended_deliveries
 type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit: number }
 
 /**
- * Cancels a step of the deliveries of a webhook that has left its list. With the last one the removal is complete:
- * later retries are sent.
+ * Cancels a batch of deliveries of a webhook that has left its list. With the last one the removal is complete: later
+ * retries are sent.
  */
 export async function cancelUnlisted(query: Query, { webhookId, nowUs, limit }: Step): Promise<number[]> {
   const rows = await query<{ id: number }>(
@@ -184,7 +184,7 @@ export async function cancelUnlisted(query: Query, { webhookId, nowUs, limit }: 
   return rows.map(({ id }) => id).toSorted((one, other) => one - other)
 }
 
-/** Fails a step of the expired deliveries of a webhook. Returns their ids. */
+/** Fails a batch of expired deliveries of a webhook. Returns their ids. */
 export async function failExpired(
   query: Query,
   { webhookId, nowUs, limit, beforeSteadyUs }: Step & { readonly beforeSteadyUs: number },

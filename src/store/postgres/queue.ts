@@ -15,9 +15,9 @@ const SENDING = `SELECT d.id, d.account_id AS "accountId", d.webhook_id AS "webh
 const EVENT = `JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}`
 
 /**
- * The delivery of an event `b` to a webhook, if it is pending on its first schedule. `LIMIT`, as `OFFSET` where events
- * are read, fixes the order of reading: a statement that was planned while nothing was pending would else go through
- * all that is pending for each call.
+ * The delivery of an event `b` to a webhook, if it is pending on its first schedule. `LIMIT`, like `OFFSET` where
+ * events are read, fixes the order of reading: a statement that was planned while nothing was pending would otherwise
+ * read all pending deliveries for each call.
  */
 const pendingOfEvent = (webhook: string): string => `LATERAL (SELECT p.* FROM pending_deliveries p
   WHERE p.id BETWEEN b.id * ${DELIVERIES_PER_EVENT} AND b.id * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1}
@@ -102,7 +102,7 @@ export function createQueueStore(
         dueSteadyUs: dueSteadyUs ?? undefined,
       }))
     },
-    // Another node could not read what this one keeps.
+    // Another node cannot read this node's memory.
     outcomeKeep: () => false,
     async deliveryRecordOutcomes(batch, fence) {
       const superseded: number[] = []
@@ -129,7 +129,7 @@ async function countPending(read: Database['read']): Promise<number> {
   return row?.pending ?? 0
 }
 
-/** Returns since when the oldest pending delivery of some webhooks is pending: of the untried and the next retries. */
+/** Returns when the oldest pending delivery of a webhook was scheduled, among untried ones and the next retry. */
 async function oldestPending(read: Database['read'], webhookIds: readonly number[]): Promise<number | undefined> {
   const first = (condition: string, order: string) =>
     `(SELECT since FROM pending_deliveries WHERE webhook_id = w.id AND due_at ${condition} ORDER BY ${order} LIMIT 1)`

@@ -23,7 +23,7 @@ export async function pruneDeliveries(client: Client, step: Step): Promise<Prune
 
 const latestOf = ({ deliveredBeforeUs, failedBeforeUs }: Step): number => Math.max(deliveredBeforeUs, failedBeforeUs)
 
-/** Goes on in the next range when one has nothing more that is old. */
+/** Continues in the next range when one has no old rows left. */
 async function deleteStep(query: Query, step: Step): Promise<Pruned> {
   for (const { firstId, endId } of await rangesToDelete(query)) {
     if (endId <= step.afterId + 1) continue
@@ -34,8 +34,8 @@ async function deleteStep(query: Query, step: Step): Promise<Pruned> {
 }
 
 /**
- * Deletes a step of old deliveries; returns `undefined` if none is old. The newest event stays, because it has the time
- * of the last write.
+ * Deletes a batch of old deliveries; returns `undefined` if none is old. The newest event stays, because it has the
+ * time of the last write.
  */
 async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned | undefined> {
   const { afterId, deliveredBeforeUs, failedBeforeUs, nowUs, limit } = step
@@ -75,7 +75,7 @@ async function nextRange(query: Query, endId: number): Promise<number | null> {
   return (await rangesToDelete(query)).some(({ firstId }) => firstId >= endId) ? endId - 1 : null
 }
 
-/** `verify` has to know from which time on nothing was pruned. */
+/** `verify` needs the time from which on nothing was pruned. */
 async function notePruned(query: Query, toUs: number): Promise<void> {
   await query('UPDATE clock SET pruned_to = greatest(pruned_to, $1)', [toUs])
 }

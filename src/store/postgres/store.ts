@@ -21,7 +21,7 @@ export type PostgresOptions = PrepareOptions & {
   readonly node?: string | undefined
 }
 
-/** Puts the operations of a store over its database. */
+/** Combines the operations of a store over its database. */
 function storeOver(db: Database): Store {
   const events = openEventCommits(db)
   const outcomes = openOutcomeCommits(db)
@@ -59,14 +59,14 @@ export async function openPostgresStore(source: DatabaseSource, options: Postgre
   return storeOver(openDatabase(source, { node: options.node ?? '' }))
 }
 
-/** All that a node of several has in a database, over connections that are never to different servers. */
+/** The parts of a cluster node in a database, over connections that always lead to the same server. */
 export type NodeStores = {
   readonly store: Store
   readonly cluster: ClusterStore
   readonly statuses: StatusStore
-  /** Calls back when all connections were replaced by others to another server. */
+  /** Calls back when all connections were replaced by connections to another server. */
   readonly onReplaced: History['onReplaced']
-  /** Stops all but the store, which stops last. */
+  /** Stops everything but the store, which stops last. */
   stop(): Promise<void>
 }
 
@@ -83,7 +83,7 @@ export async function openNodeStores(source: DatabaseSource, options: PostgresOp
   return {
     store: storeOver(db),
     cluster,
-    // A status is soon replaced by the next: as outcomes, it does not wait for the disk.
+    // A status is soon replaced by the next, so like outcomes it does not wait for the disk.
     statuses: createStatusStore(db.outcomes, hints),
     onReplaced: history.onReplaced,
     async stop() {

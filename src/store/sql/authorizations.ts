@@ -48,8 +48,8 @@ const NO_TOKEN: Token = {
 }
 
 /**
- * Returns the token of the settings, which is that of a check if one obtained it. Nothing that was obtained with other
- * settings counts, not even a renewal with them that is under way. A problem goes on until a renewal succeeds.
+ * Returns the token of the settings; a check may have obtained it. Tokens that other settings obtained do not count,
+ * nor does a renewal in progress with them. A problem lasts until a renewal succeeds.
  */
 function* savedToken(
   { owner, settings, nowSteadyUs }: RenewalClaim,
@@ -112,7 +112,7 @@ function* failRenewal({ owner, claim, problem, nowUs }: RenewalFailed): Work<boo
 /** The operations on tokens with which requests are authorized. */
 export const AUTHORIZATIONS: Declarations<AuthorizationStore> = {
   authorizationGet: read((owner) => selectFirst(authorizations, sql`WHERE ${of(owner)}`)),
-  // Quiet: nobody caches what they change but its owner, who asks again when a token is refused.
+  // Quiet: only the owner caches these rows, and reads them again when a token is refused.
   renewalClaim: write(claimRenewal, { isQuiet: true }),
   renewalStore: write(storeRenewed, { isQuiet: true }),
   renewalFail: write(failRenewal, { isQuiet: true }),

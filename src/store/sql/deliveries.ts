@@ -3,17 +3,17 @@ import { ERASED_START } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import { either } from './statement.ts'
 
-// The tables of events and deliveries, which each engine keeps in its own way: Postgres has pending and ended
-// deliveries apart. In both, `deliveries` can be read as one.
+// The tables of events and deliveries, which each engine stores in its own way: Postgres separates pending and ended
+// deliveries. In both, `deliveries` can be read as one.
 
-/** The table of pending deliveries. In SQLite it has the others too: a statement adds `state = 0`. */
+/** The table of pending deliveries. SQLite has all deliveries in it, so a statement adds `state = 0`. */
 export const PENDING_TABLE: SQL = either({ sqlite: sql`deliveries`, postgres: sql`pending_deliveries` })
 /** The pending deliveries, to read them. */
 export const PENDING: SQL = either({
   sqlite: sql`(SELECT * FROM deliveries WHERE state = 0)`,
   postgres: sql`pending_deliveries`,
 })
-/** The table of ended deliveries. In SQLite it has the others too: a statement adds `state > 0`. */
+/** The table of ended deliveries. SQLite has all deliveries in it, so a statement adds `state > 0`. */
 export const ENDED_TABLE: SQL = either({ sqlite: sql`deliveries`, postgres: sql`ended_deliveries` })
 
 /** The number of deliveries for which an event has ids, as a part of statements: a constant, not a value. */

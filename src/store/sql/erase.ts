@@ -18,8 +18,8 @@ import {
 } from './statement.ts'
 
 /**
- * Erasing a number affects every call that contains it. The record is deleted. Of its events remains what the log needs
- * (which event, when, delivered or not). A live call continues with an unknown party.
+ * Erases a number from every call that contains it. The record is deleted. Its events keep only the facts that the log
+ * needs (event, time, delivered or not). A live call continues with an unknown party.
  */
 
 /** A number as JSON contains it: a whole string, so that longer numbers do not match. */

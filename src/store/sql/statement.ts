@@ -32,7 +32,7 @@ export const onPostgres = (text: SQL): SQL => either({ sqlite: sql``, postgres: 
 /** Returns text for SQLite alone. */
 export const onSqlite = (text: SQL): SQL => either({ sqlite: text, postgres: sql`` })
 
-// Locks on the rows found, until the transaction ends. In SQLite a transaction that writes is the only one.
+// Locks the found rows until the transaction ends. SQLite has only one writing transaction at a time.
 export const forUpdate: SQL = onPostgres(sql`FOR UPDATE`)
 export const forShare: SQL = onPostgres(sql`FOR SHARE`)
 /** Locks the rows of one table of a join, by its name in the statement. */

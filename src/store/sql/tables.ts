@@ -180,7 +180,7 @@ export const liveCalls = sqliteTable(
   (table) => [primaryKey({ columns: [table.pbx, table.id] })],
 )
 
-/** Present states of phones, trunks, agents and queues, with what was told of them. */
+/** Present states of phones, trunks, agents and queues, with the last emitted ones. */
 export const subjectStates = sqliteTable(
   'subject_states',
   {

@@ -23,7 +23,7 @@ export type KeptOutcomes = {
   readonly areKept: boolean
   /** Keeps the last outcome of a batch. Returns whether it survives the end of this process. */
   keep(batch: OutcomeBatch): boolean
-  /** Records a batch with `commit`; what was kept of it is needed no longer then. */
+  /** Records a batch with `commit`; the kept outcomes of the batch are not needed after it. */
   record(batch: OutcomeBatch, commit: (bytes: Uint8Array) => Promise<number[]>): Promise<number[]>
   stop(): void
 }

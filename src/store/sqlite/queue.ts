@@ -30,9 +30,9 @@ const MAX_EVENTS = 2_048
 const MAX_BODY_CHARS = 4 * 1_024 * 1_024
 
 /**
- * Makes the function that completes the rows of deliveries. The events that were read last are kept: a backlog is read
- * webhook by webhook, and a body for each of fifty webhooks would be most of the memory. What is pending is not erased,
- * so an event does not change as long as it is read here.
+ * Makes the function that completes the rows of deliveries. The latest events are cached: a backlog is read webhook by
+ * webhook, and a copy of the body for each of fifty webhooks would take most of the memory. Pending events are not
+ * erased, so an event does not change while it is in use here.
  */
 function newCompletion(read: Tx): (row: Row) => PendingDelivery | undefined {
   const events = new Map<number, EventPart>()

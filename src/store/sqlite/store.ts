@@ -45,9 +45,8 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
 }
 
 /**
- * Opens the store in a SQLite file, and creates a missing file. With a thread it is that of a service, which has locked
- * its folder.
- * @throws Fault when the file is damaged or of a newer version: it is left as it is.
+ * Opens the store in a SQLite file, and creates a missing file. With a thread, the store belongs to a service, which
+ * has locked its folder. @throws Fault when the file is damaged or has a newer version: it is left as it is.
  */
 export function openSqliteStore(path: string, options: DatabaseOptions = {}): Store {
   prepareStore(path)

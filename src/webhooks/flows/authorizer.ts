@@ -28,8 +28,8 @@ export type Authorizer = {
 /** Obtains tokens for settings that may not be saved. Never rejects. */
 export type TrialAuthorizer = {
   /**
-   * Returns a value for settings that are tried. Its token is kept apart, so that the saved one stays, and becomes that
-   * of the webhook when these settings are saved. `refusedHeader`: the value that a 401 has refused.
+   * Returns a value for trial settings. Its token is stored apart from the saved one, and becomes the webhook's when
+   * these settings are saved. `refusedHeader`: the value that a 401 has refused.
    */
   authorizeTrial(webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized>
 }

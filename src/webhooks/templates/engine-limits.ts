@@ -59,7 +59,7 @@ export class LimitedContext extends Context {
   }
 }
 
-/** Makes text of what is written. */
+/** Converts output to text. */
 export type Writing = {
   /** Called with text of the template itself. */
   pass(text: string): void

@@ -29,21 +29,21 @@ export type Client = {
   /** Runs a statement that changes nothing: tried again once when its connection was lost. */
   readonly read: Query
   /**
-   * Runs several statements as one, and again after a conflict with another transaction. Only for rare work: it costs a
-   * round trip more at each end.
+   * Runs several statements in one transaction, and again after a conflict with another one. Only for rare work: it
+   * costs an extra round trip at each end.
    */
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   stop(): Promise<void>
 }
 
 export type ClientOptions = SessionOptions & {
-  /** At most; they are opened as they are needed. */
+  /** The most connections; they are opened on demand. */
   readonly connections: number
   /** The history that all clients of a process share. Without it this client may be connected to any server. */
   readonly history?: History | undefined
   /** Closes each connection after its use. */
   readonly isBrief?: boolean
-  /** Called after each connection that is not the first: the server may have been away meanwhile. */
+  /** Called after each connection but the first: the server may have been away meanwhile. */
   readonly onReconnected?: (() => void) | undefined
 }
 
@@ -179,7 +179,7 @@ function newPool(source: DatabaseSource, options: ClientOptions) {
         // A connection that arrives now must not be given to it: nobody would release it.
         waiter.isOver = true
         reject(new NoConnectionError(`no connection within ${withinMs} ms`))
-        // The way to the server may be another by now.
+        // The route to the server may have changed.
         for (const opening of openings) opening.abandon()
       }, withinMs)
       try {

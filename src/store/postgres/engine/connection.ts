@@ -7,7 +7,7 @@ export type Value = string | number | bigint | boolean | null | SQLArrayParamete
 export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
 
 export type SessionOptions = {
-  /** The name of our connections in the server's list. */
+  /** The name of Hookswitch's connections in the server's list. */
   readonly role: string
   /** How long the server may take for one statement. */
   readonly statementMs: number
@@ -19,7 +19,7 @@ export type SessionOptions = {
 export type Connection = {
   readonly query: Query
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
-  /** The system identifier and timeline of the server, `null` if it does not say. */
+  /** The system identifier and timeline of the server, `null` if it does not report them. */
   readonly history: string | null
   readonly isStandby: boolean
   readonly isClosed: () => boolean
@@ -33,7 +33,7 @@ export type Opening = {
 }
 
 const CONNECT_WITHIN_S = 5
-/** A server that has accepted a connection answers the first statements at once, or is stuck. */
+/** A server that has accepted a connection answers the first statements at once, or hangs. */
 const SET_UP_WITHIN_MS = 5_000
 
 /** Begins to open a connection. `onClosed`: called once when it is closed, by whichever side. */
@@ -95,13 +95,13 @@ export function connect(source: DatabaseSource, role: string, onClosed = () => {
   })
 }
 
-/** Returns the settings that a session of ours has. */
+/** Returns the settings of every session. */
 export function sessionSettings({ role, statementMs, session }: SessionOptions): Readonly<Record<string, string>> {
   return {
     application_name: `hookswitch ${role}`,
     statement_timeout: String(statementMs),
     search_path: 'public',
-    // Statements that meet others wait for them: where the database's default is stricter they would fail instead.
+    // Conflicting statements wait for each other: under a stricter default of the database they would fail instead.
     default_transaction_isolation: 'read committed',
     // A transaction that a session leaves open by mistake would block all others.
     idle_in_transaction_session_timeout: '30000',
@@ -122,7 +122,7 @@ async function setUp(query: Query, options: SessionOptions): Promise<Pick<Connec
 }
 
 const TIMELINE = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)'
-/** There are databases without these functions, and users who may not call the first. */
+/** Some databases lack these functions, and some users may not call the first. */
 const HISTORIES = [
   `(SELECT system_identifier::text FROM pg_control_system()) || '/' || ${TIMELINE}`,
   `'/' || ${TIMELINE}`,

@@ -11,7 +11,7 @@ import { type History, newHistory } from './history.ts'
 
 /** The store's connections, each kind for one purpose, so that slow work does not delay fast work. */
 export type Database = {
-  /** How messages name it. */
+  /** The name of the database in messages. */
   readonly name: string
   /** This process, as the tables know it. */
   readonly writer: string
@@ -29,7 +29,7 @@ export type Database = {
   /** Runs a transaction whose changes other processes may have cached: they are notified within a second. */
   change<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   onForeignChange(listener: () => void): void
-  /** Calls back when another history of the database is in force: nothing that was read before is worth anything. */
+  /** Calls back when another history of the database is in use: everything that was read before is out of date. */
   onReplaced(listener: () => void): void
   readonly commits: CommitCounts
   readonly eventCommits: CommitWatch
@@ -52,7 +52,7 @@ const OF_NODES = { idle_in_transaction_session_timeout: '2000' }
 
 const STATEMENT_MS = 5_000
 const MAINTENANCE_MS = 600_000
-/** How often a node looks whether a new connection leads to another server. */
+/** How often a node checks whether a new connection leads to another server. */
 const PROBE_EVERY_MS = 2_000
 
 type DatabaseOptions = {
@@ -91,7 +91,7 @@ export function openDatabase(source: DatabaseSource, options: DatabaseOptions): 
   const maintenance = open('maintenance', { statementMs: MAINTENANCE_MS, isBrief: true })
   const changes = startChangeWatch({ read: outcomes.read, writer })
   const unlisten = history.onReplaced(() => changes.notify())
-  // A connection of its own each time, which is all that it asks.
+  // Each time over a new connection, its only statement.
   const probe =
     options.history &&
     startPeriodic(PROBE_EVERY_MS, async () => {

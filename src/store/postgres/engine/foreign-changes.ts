@@ -1,6 +1,6 @@
 import type { Query } from './client.ts'
 
-/** How often it is seen whether another process changed the store: contract 2.8 promises a second. */
+/** How often changes by other processes are checked: contract 2.8 promises a second. */
 const POLL_MS = 250
 
 /** Rows of ended processes are ignored. */

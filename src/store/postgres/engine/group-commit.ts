@@ -22,7 +22,9 @@ export type GroupCommit<Job, Result> = {
 export type CommitWatch = {
   /** Notes that a commit begins. Returns a function that notes its end. */
   begin(): (isUnavailable: boolean) => void
-  /** Returns whether the last commit failed for want of the database, or one has had no answer for seconds. */
+  /**
+   * Returns whether the last commit failed because the database was unavailable, or one has had no answer for seconds.
+   */
   isFailing(): boolean
 }
 
@@ -112,7 +114,7 @@ export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): Gr
     for (const one of group) await runGroup([one])
   }
   async function run(): Promise<void> {
-    // All that one turn of the event loop writes shares a statement.
+    // All writes of one turn of the event loop share a statement.
     await new Promise<void>((resolve) => void setImmediate(resolve))
     while (waiting.size > 0) await runGroup(nextGroup())
     running = undefined

@@ -4,8 +4,8 @@ import { connect } from './connection.ts'
 import type { History } from './history.ts'
 
 /**
- * Hints from process to process (`pg_notify`). They may be lost, and there are databases and poolers without them:
- * polling finds the same, later.
+ * Hints from process to process (`pg_notify`). They may be lost, and some databases and poolers lack them: polling
+ * finds the same, later.
  */
 export type Hints = {
   /** Calls back when any process has sent a hint on a channel. Returns a function that ends it. */
@@ -13,9 +13,9 @@ export type Hints = {
   stop(): Promise<void>
 }
 
-/** How soon a connection is tried again that could not be made. */
+/** How soon opening a connection is retried. */
 const AGAIN_MS = 2_000
-/** How soon a lost connection is made anew. */
+/** How soon a lost connection is opened again. */
 const SOON_MS = 50
 
 type Listener = { readonly channel: string; onHint(text: string): void }

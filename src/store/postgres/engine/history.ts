@@ -14,7 +14,7 @@ export type History = {
   arrived(found: string | null): void
   /** Notes that a connection answered. */
   answered(): void
-  /** Calls back when another history is in force. Returns a function that removes the listener. */
+  /** Calls back when another history is in use. Returns a function that removes the listener. */
   onReplaced(listener: () => void): () => void
 }
 
@@ -28,7 +28,7 @@ export function newHistory(name: string, nowMs: () => number = () => performance
   let answeredMs = Number.NEGATIVE_INFINITY
   return {
     arrived(found) {
-      // There are databases that do not say.
+      // Some databases do not report it.
       if (found === null) return
       if (current !== undefined && isEarlier(found, current) && nowMs() - answeredMs < BINDS_MS)
         throw databaseFault('left', name)

@@ -88,7 +88,7 @@ async function copyTable(query: Query, { name, columns, batches }: TableToCopy):
   }
 }
 
-/** The tables in which the rows of one are here, each with which of its rows. */
+/** Returns the tables that get the rows of a table, each with the condition that selects them. */
 function targetsOf(name: string): readonly (readonly [table: string, condition: string, join: string])[] {
   if (name !== 'deliveries') return [[name, 'TRUE', '']]
   const join = `JOIN events e ON e.id = r.id::bigint / ${DELIVERIES_PER_EVENT}`

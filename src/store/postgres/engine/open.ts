@@ -54,19 +54,19 @@ const MIGRATION_MS = 600_000
 const AGAIN_MS = 500
 /** A heartbeat may take a second, and is trusted for three. */
 const LOCKED_AT_MOST_MS = 500
-/** The SQLSTATE of a lock that was not got in time. */
+/** The SQLSTATE of a lock timeout. */
 const LOCKED = '55P03'
-/** A wait that is longer is reported. */
+/** A longer wait is reported. */
 const REPORT_AFTER_MS = 2_000
-/** Longer than a server that is there takes to answer; a person who waits wants to know for what. */
+/** Longer than a live server takes to answer: then the person who waits should know the reason. */
 const ANSWERS_WITHIN_MS = 800
-/** A copy may take hours: who starts beside it should not seem to hang. */
+/** A copy may take hours: a service that starts meanwhile should not seem to hang. */
 const COPY_WITHIN_MS = 60_000
 
 export type PrepareOptions = {
-  /** How long a server that does not answer is tried. */
+  /** How long connecting to a server that does not answer is retried. */
   readonly withinMs?: number | undefined
-  /** How long a copy into the database is waited for. */
+  /** How long to wait for a copy into the database to end. */
   readonly copyWithinMs?: number | undefined
   /** The process keeps its connections for long: a pooler that shares them is refused. */
   readonly isService?: boolean
@@ -158,7 +158,7 @@ async function prepare(client: Client, preparing: Preparing): Promise<void> {
   await migrateWhenFree(client, preparing)
 }
 
-/** Two that make it at the same moment are in each other's way: the later one finds it made. */
+/** If two processes create it at the same moment, the later one finds it created. */
 async function makeVersionRow(client: Client, name: string): Promise<void> {
   for (let isMade = false; !isMade; ) {
     try {
@@ -186,8 +186,8 @@ async function makeVersionRow(client: Client, name: string): Promise<void> {
 }
 
 /**
- * Other nodes run on while this one migrates. A change of a table waits for the statements that use it, and lets no
- * others in meanwhile: so it gives up soon, and all is tried again.
+ * Other nodes keep running during a migration. A change of a table waits for the statements that use it, and blocks new
+ * ones meanwhile: so it gives up soon, and the migration is tried again.
  */
 async function migrateWhenFree(
   client: Client,
@@ -221,7 +221,7 @@ const WAITS_FOR = {
   start: (name: string) => `another process is making or upgrading the tables of the database ${name}`,
 } as const
 
-/** Returns what another process is doing that has the tables to itself, as far as this user may see it. */
+/** Returns what another process with an exclusive lock on the tables is doing, as far as this user may see it. */
 async function findOther(query: Query): Promise<keyof typeof WAITS_FOR | undefined> {
   const rows = await query<{ name: string }>(
     `SELECT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()

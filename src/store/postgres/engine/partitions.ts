@@ -16,13 +16,13 @@ const TABLES = [
 ] as const
 
 const DAY_US = 86_400 * SECOND
-/** A partition that spans more is not one of a day: its rows are deleted one by one. */
+/** A larger partition does not hold one day: its rows are deleted one by one. */
 const MAX_SPAN_US = 2 * DAY_US
 /** A wall clock that was set back may have given later events earlier times. */
 const MARGIN_US = 3_600 * SECOND
 /** With more rows left, rewriting them would cost more than deleting the others. */
 const MAX_LEFT = 0.25
-/** Nobody waits longer for a partition to be replaced: it is tried again in the next round. */
+/** A longer wait would delay other statements: replacing the partition is tried again in the next round. */
 const LOCK_MS = 500
 const LOCK_NOT_AVAILABLE = '55P03'
 
@@ -30,11 +30,11 @@ const boundsOf = (number: number, perEvent: number): string =>
   `FROM (${number * EVENTS_PER_PARTITION * perEvent}) TO (${(number + 1) * EVENTS_PER_PARTITION * perEvent})`
 
 /**
- * Creates the partitions that are missing, from the first number to the last. Attaching a table lets everybody else go
- * on, while a partition that is created in place waits for them, and all others for it.
+ * Creates the missing partitions, from the first number to the last. Attaching a table blocks nobody, while creating a
+ * partition in place waits for all other statements, and they for it.
  */
 export async function createPartitions(query: Query, first: number, last: number): Promise<void> {
-  // Two that create the same at once would be in each other's way.
+  // Two processes that create the same partition at once would conflict.
   await query('SELECT 1 FROM clock FOR UPDATE')
   for (let number = first; number <= last; number += 1)
     for (const { table, perEvent } of TABLES) {
@@ -110,9 +110,8 @@ export async function rangesToDelete(query: Query): Promise<{ readonly firstId: 
 type Ages = { readonly deliveredBeforeUs: number; readonly failedBeforeUs: number; readonly nowUs: number }
 
 /**
- * Drops the partitions of days that are older than the retention. Of a day on which something failed, or is pending,
- * only that is kept: it is written to a new partition, which takes the place of the old one.
- * Returns how many rows are gone.
+ * Drops the partitions of days that are older than the retention. If deliveries of a day failed or are pending, they
+ * are moved to a new partition, which replaces the old one. Returns the number of deleted rows.
  */
 export async function dropPartitions(client: Client, ages: Ages): Promise<number> {
   const beforeUs = Math.min(ages.deliveredBeforeUs, ages.nowUs) - MARGIN_US
@@ -175,7 +174,7 @@ async function replacePartition(query: Query, number: number, ages: Ages): Promi
   return all - left
 }
 
-/** Clients that read events back have to know which may have been pruned. */
+/** Readers of events have to know which ones may have been pruned. */
 async function noteGone(query: Query, number: number): Promise<void> {
   await query(
     `UPDATE accounts a SET events_pruned_to = greatest(a.events_pruned_to, e.id) FROM

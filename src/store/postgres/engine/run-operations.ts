@@ -69,6 +69,6 @@ export function runOperations<Group extends object>(db: RunDatabase, declaration
       return await run(declaration, args)
     }
   const entries = Object.entries<Declaration>(declarations).map(([name, one]) => [name, start(one)])
-  // fromEntries forgets the names, but they are the names of the group's declarations.
+  // fromEntries loses the names, which are the names of the group's declarations.
   return Object.fromEntries(entries) as Group
 }

@@ -19,7 +19,7 @@ export type ServerFacts = {
   readonly unknownStandbys: number
   /** A pooler gives each transaction another session. */
   readonly hasSharedSessions: boolean
-  /** Settings of a session that are not in force. */
+  /** Session settings that have no effect. */
   readonly ignoredSettings: readonly string[]
   /** The server's clock minus this machine's clock. */
   readonly clockAheadMs: number

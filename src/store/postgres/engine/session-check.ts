@@ -3,20 +3,20 @@ import { texts } from './client.ts'
 import { type Connection, openConnection, type SessionOptions, sessionSettings } from './connection.ts'
 import { asDatabaseFault } from './store-fault.ts'
 
-/** How the sessions of our connections are: a pooler between may give them away, or set other values. */
+/** The properties of Hookswitch's sessions: a pooler in between may share them, or set other values. */
 type SessionFacts = {
   /** A session serves other connections too, between transactions. */
   readonly isShared: boolean
-  /** The settings that are not in force although they were set. */
+  /** The settings that have no effect although they were set. */
   readonly ignored: readonly string[]
 }
 
-/** Nobody else's setting has this name. */
+/** No other program's setting has this name. */
 const MARK = 'hookswitch.connection'
 
 /**
- * Opens two connections and checks that their sessions have the settings that were asked for.
- * @throws Fault `unavailable` when the database cannot be used.
+ * Opens two connections and checks that their sessions have the requested settings. @throws Fault `unavailable` when
+ * the database cannot be used.
  */
 export async function checkSessions(source: DatabaseSource, options: SessionOptions): Promise<SessionFacts> {
   const openings = [1, 2].map(() => openConnection(source, options, () => undefined))
@@ -31,12 +31,12 @@ export async function checkSessions(source: DatabaseSource, options: SessionOpti
   }
 }
 
-/** Times that a connection is asked for its mark: a pooler that gives sessions out in turn has had all by then. */
+/** How often a connection is asked for its mark: a pooler that uses sessions in turn has used all of them by then. */
 const ASKED_AGAIN = 4
 
 /**
- * The second connection keeps a session in a transaction: if it is the one that the first has marked, or the first has
- * another one then or later, sessions are given away.
+ * The second connection keeps a session in a transaction. If that is the session that the first has marked, or the
+ * first has another session now or later, sessions are shared.
  */
 async function isShared(one: Connection, other: Connection): Promise<boolean> {
   const mark = crypto.randomUUID()

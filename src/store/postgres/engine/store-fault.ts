@@ -64,18 +64,18 @@ const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
   'shared-session': 'set pool_mode = session for it (PgBouncer), or give the address of the server itself',
 }
 
-/** The codes with which a statement is tried again: it met another, and nothing of it was kept. */
+/** The codes after which a statement is retried: it conflicted with another one and changed nothing. */
 const AGAIN = /^(40001|40P01)/
 /** Errors of the connection, not of the statement, which may have been executed. */
 const BROKEN =
   /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|UNEXPECTED_MESSAGE|EXPECTED|INVALID|UNKNOWN)|ERR_DEADLINE|08|57P0|25P03|ECONN|EPIPE|ETIMEDOUT)/
 
-/** The server had not answered when the time was over. */
+/** The server did not answer in time. */
 export class DeadlineError extends Error {
   readonly code = 'ERR_DEADLINE'
 }
 
-/** There was no connection in time: nothing was sent. */
+/** No connection was available in time: nothing was sent. */
 export class NoConnectionError extends Error {
   readonly code = 'ERR_NO_CONNECTION'
 }

@@ -54,7 +54,7 @@ export function openTurns(query: Query, writer: string): Turns {
     async resolveDoubt() {
       if (!doubt) return undefined
       const before = count ?? 0
-      // If it is still on its way, it finds the door closed; if it holds the row, this waits for it.
+      // If the statement is still in flight, the odd count invalidates it; if it holds the row, this waits for it.
       await query('UPDATE writers SET commits = $2 + 1 WHERE writer = $1 AND commits = $2', [writer, before])
       count = await read()
       doubt = false

@@ -1,4 +1,4 @@
--- Tokens with which an account's requests are authorized: of the flow of a webhook, or of the look-up of contacts.
+-- Tokens that authorize an account's requests: for the flow of a webhook, or for the look-up of contacts.
 CREATE TABLE authorizations (
   account_id    bigint NOT NULL,
   url           text NOT NULL, -- of the webhook; empty: the look-up of contacts

@@ -1,4 +1,4 @@
--- The present state of a phone, trunk, agent or queue of a PBX, and what was told of it (JSON).
+-- The present state of a phone, trunk, agent or queue of a PBX, and its last emitted one (JSON).
 CREATE TABLE subject_states (
   pbx   text NOT NULL,
   id    text COLLATE "C" NOT NULL,

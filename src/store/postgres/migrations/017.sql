@@ -1,4 +1,4 @@
--- How often cached contacts had to be forgotten, since a number was erased: services forget theirs when it changes.
+-- Counts erased numbers: a service drops its cached contacts when it changes.
 CREATE TABLE contact_erasures (
   id    bigint PRIMARY KEY CHECK (id = 1),
   count bigint NOT NULL

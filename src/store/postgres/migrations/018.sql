@@ -1,4 +1,4 @@
--- Tokens of settings that are not saved yet, or no longer: that of a check, until the settings are saved.
+-- Tokens of settings that are not saved: a check obtained them, or the settings were replaced.
 CREATE TABLE authorization_drafts (
   account_id    bigint NOT NULL,
   url           text NOT NULL, -- of the webhook; empty: the look-up of contacts

@@ -7,7 +7,7 @@ export function contactHref({ contact }: Pick<Party, 'contact'>): string | null 
   return parsed?.protocol === 'https:' ? parsed.href : null
 }
 
-/** Returns what is shown of a party: a name in bold, and what stands beside it. */
+/** Returns the display of a party: a bold name and the text beside it. */
 export function partyTexts({ number, name, extension, contact }: Party): { main: string; beside: string[] } {
   const shown = extension ?? number
   const main = contact?.name ?? contact?.company ?? name ?? shown ?? 'anonymous'

@@ -42,7 +42,7 @@ function initialValue({ type, default: byDefault }: Parameter, given: unknown): 
   return typeof value === 'string' ? value : ''
 }
 
-/** Returns the text of a parameter; empty if it is none. */
+/** Returns the text of a parameter; empty without one. */
 export function fieldText({ values }: CrmForm, name: string): string {
   const value = values[name]
   return typeof value === 'string' ? value : ''
@@ -75,7 +75,7 @@ function sentValue(form: CrmForm, { name, type }: Parameter): unknown {
   return type === 'secret' && form.stored.includes(name) ? null : undefined
 }
 
-/** Returns what is missing or stands twice, as errors of `/url` and `/parameters/…`. */
+/** Returns missing and repeated values, as errors of `/url` and `/parameters/…`. */
 export function findCrmErrors(form: CrmForm): FieldError[] {
   const url = /^https?:\/\/./i.test(form.url.trim())
     ? []

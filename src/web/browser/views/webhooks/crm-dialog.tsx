@@ -216,7 +216,7 @@ function PresetForm({ loaded, onSaved, onClose }: Omit<CrmDialogProps, 'url'> & 
     setBusy(null)
     const stored = crmFormOf(given.preset, given.url.trim(), result.flow?.parameters)
     setForm(stored)
-    // A key that nobody has checked is checked now, with what is stored.
+    // A key that was not checked yet is checked now, with the stored secrets.
     const isChecked = tried?.isGood === true && tried.key === keyOf(given)
     if (!isChecked && isCrm(given.preset) && !(await check(stored)))
       return showToast('bad', 'Saved, but the CRM does not accept it yet.')
@@ -318,7 +318,7 @@ function keyOf({ url, preset, values }: CrmForm): string {
   return JSON.stringify([preset.name, url.trim(), access])
 }
 
-/** Whether a preset can check a key and list users: those of a CRM can, which look contacts up too. */
+/** Whether a preset can check a key and list users: CRM presets can, and they look contacts up too. */
 const isCrm = ({ lookup }: FlowPreset): boolean => lookup
 
 const crmsFirst = (presets: readonly FlowPreset[]): FlowPreset[] => [

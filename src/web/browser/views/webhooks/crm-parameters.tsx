@@ -14,7 +14,7 @@ type CrmParametersProps = {
   onChange: (form: CrmForm) => void
 }
 
-/** Shows the fields of some parameters of a preset. `users`: those of the CRM, once they were read. */
+/** Shows the fields of some parameters of a preset. `users`: the CRM's users, once they were read. */
 export function CrmParameters({
   parameters,
   users,

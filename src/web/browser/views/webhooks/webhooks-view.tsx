@@ -144,7 +144,7 @@ function useWebhookDraft() {
     const response = await request<WebhookOptions[]>('GET', '/integration/webhook/options')
     if (response.ok) setOptions(response.result)
   }
-  /** Takes over what a dialog has changed in the list; what is not saved here is kept. */
+  /** Applies the changes that a dialog made to the list; unsaved changes here are kept. */
   const takeOwnChange = async () => {
     saves.current += 1
     const token = accessToken.get()
