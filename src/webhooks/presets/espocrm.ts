@@ -2,6 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * EspoCRM: the contact by number, then a call with its description and recordings. EspoCRM has no field for
@@ -55,7 +56,12 @@ export const ESPOCRM: Preset = {
       keep: { contact: '/id' },
       // EspoCRM refuses duplicate names: this name has the number, so the existing contact is the one of a repeated
       // request.
-      when: [...LIMITS, { status: [409], then: 'done', keep: { contact: '/0/id' } }, FINAL],
+      when: [
+        ...LIMITS,
+        { status: [409], then: 'done', keep: { contact: '/0/id' } },
+        CONTACT_REFUSED,
+        CONTACT_FORBIDDEN,
+      ],
       source: `${DOCS}/crud/#create`,
       answer: { status: 200, body: { id: '5564764442a6d024c', lastName: '+4930123456' } },
     },

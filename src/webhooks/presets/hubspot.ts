@@ -2,6 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * HubSpot: the contact by number, then the call as an upsert by a unique property with Hookswitch's id of it, so that a
@@ -71,7 +72,7 @@ export const HUBSPOT: Preset = {
       headers: HEADERS,
       body: `${NUMBER}${OWNER}{"properties":{"phone":{{ number }},"lastname":{{ outside.name | default: number }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}`,
       keep: { contact: '/id' },
-      when: [...LIMITS, FINAL],
+      when: [...LIMITS, CONTACT_REFUSED, CONTACT_FORBIDDEN],
       source: `${DOCS}/guides/api/crm/objects/contacts`,
       answer: { status: 201, body: { id: '104901', properties: { phone: '+4930123456' } } },
     },

@@ -2,6 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { CONTACT_REFUSED } from './rules.ts'
 
 /**
  * Pipedrive: the person by number, then a call log, to which the recording is uploaded. A call log has no field for
@@ -62,7 +63,7 @@ export const PIPEDRIVE: Preset = {
       headers: HEADERS,
       body: `${NUMBER}${OWNER}{"name":{{ outside.name | default: number }},{% if user %}"owner_id":{{ user | plus: 0 }},{% endif %}"phones":[{"value":{{ number }},"primary":true,"label":"work"}]}`,
       keep: { person: '/data/id' },
-      when: [...LIMITS, FINAL],
+      when: [...LIMITS, CONTACT_REFUSED],
       source: `${DOCS}/Persons#addPerson`,
       answer: { status: 201, body: { success: true, data: { id: 15, name: '+4930123456' } } },
     },

@@ -2,6 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * Vtiger: the contact by number, then an event of the type Call, found again by Hookswitch's id of the call in its
@@ -71,7 +72,7 @@ export const VTIGER: Preset = {
       content_type: FORM,
       body: `${NUMBER}${OWNER}{%- capture element -%}{"lastname":{{ outside.name | default: number | json }},"phone":{{ number | json }},"assigned_user_id":{{ user | json }}}{%- endcapture -%}elementType=Contacts&element={{ element }}`,
       keep: { contact: '/result/id' },
-      when: [...LIMITS, REFUSED, FINAL],
+      when: [...LIMITS, { pointer: '/error/code', then: 'done' }, CONTACT_REFUSED, CONTACT_FORBIDDEN],
       source: DOCS,
       answer: { status: 200, body: { success: true, result: { id: '12x3', lastname: '+4930123456' } } },
     },

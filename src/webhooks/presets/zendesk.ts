@@ -2,6 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * Zendesk: the caller's profile opens on the agent's screen while the phone rings; after the call a ticket with a voice
@@ -79,7 +80,7 @@ export const ZENDESK: Preset = {
       // The external id prevents duplicate users when the request is repeated.
       body: `${NUMBER}{"user":{"name":{{ outside.name | default: number }},"phone":{{ number }},"role":"end-user","external_id":"hookswitch:{{ number | digits }}"}}`,
       keep: { caller: '/user/id' },
-      when: [...LIMITS, FINAL],
+      when: [...LIMITS, CONTACT_REFUSED, CONTACT_FORBIDDEN],
       source: `${USERS_API}#create-or-update-user`,
       answer: { status: 201, body: { user: { id: 35_436, name: '+4930123456' } } },
     },

@@ -2,6 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * Zoho CRM: the contact by number, then a record of the module Calls with the URLs of its recordings. Tokens last an
@@ -88,7 +89,12 @@ export const ZOHO: Preset = {
       url: '/crm/v8/Contacts',
       body: `${NUMBER}${OWNER}{"data":[{"Last_Name":{{ outside.name | default: number }},"Phone":{{ number }}{% if user %},"Owner":{"id":{{ user }}}{% endif %}}]}`,
       keep: { contact: '/data/0/details/id' },
-      when: [...LIMITS, REFUSED, FINAL],
+      when: [
+        ...LIMITS,
+        { pointer: '/data/0/status', values: ['error'], then: 'done' },
+        CONTACT_REFUSED,
+        CONTACT_FORBIDDEN,
+      ],
       source: `${DOCS}/insert-records.html`,
       answer: {
         status: 201,

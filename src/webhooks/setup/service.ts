@@ -139,7 +139,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     return {
       status: exchanged.status,
       duration_ms: Math.round(exchanged.durationMs),
-      error: isDone ? null : masked(reasonOf(exchanged, json)),
+      error: isDone ? null : reasonOf(exchanged, json, masked),
       json,
       response: exchanged.text === null ? null : masked(exchanged.text.slice(0, MAX_RESPONSE_CHARACTERS)),
     }
@@ -277,10 +277,10 @@ const WORDS = [
   '/data/0/message',
 ]
 
-function reasonOf({ status, failure, text }: Exchanged, json: unknown): string {
+function reasonOf({ status, failure, text }: Exchanged, json: unknown, masked: (text: string) => string): string {
   if (status === null) return `${failure ?? 'no answer'}: is the URL right, and reachable from here?`
   const words = WORDS.map((pointer) => valueAt(json, pointer)).find((one) => typeof one === 'string' && one !== '')
-  const said = String(words ?? text ?? '').slice(0, MAX_REASON_CHARACTERS)
+  const said = masked(String(words ?? text ?? '').slice(0, MAX_REASON_CHARACTERS))
   const advice = ADVICE[status]
   return [
     `the CRM answered ${status}${said === '' ? '' : `: ${said}`}`,

@@ -48,6 +48,9 @@ async function play({ stub, name, situation: { events }, killedAfter, users = us
 const OF_TABLE = new Set(TABLE.map(({ recording }) => recording))
 const PLAYED = scaled(4) < 4 ? [] : SITUATIONS.filter((name) => !OF_TABLE.has(name))
 
+/** The requests that create a contact, where it is known by their path. */
+const CONTACTS = /\/(Contacts?|contacts|persons|create_or_update\.json)$/
+
 /** Names that callers can have themselves shown with. */
 const HOSTILE = [
   '","status":"Held","x":"',
@@ -88,6 +91,28 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
       expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
       expectCalls(stub, situation(recording))
       expectCards(stub, situation(recording))
+    } finally {
+      stub.stop()
+    }
+  })
+
+  test('a contact that the CRM refuses does not cost the call', async () => {
+    const stub = start()
+    const recorded = situation('asterisk/ast13-freepbx-recorded')
+    let refusals = 0
+    stub.failWith(({ method, path }) => {
+      if (method !== 'POST' || !CONTACTS.test(path)) return undefined
+      refusals += 1
+      return { status: 400, body: { message: 'the number is not valid' } }
+    })
+    try {
+      const end = await play({ stub, name, situation: recorded })
+      if (refusals === 0) return
+      expect({ failures: end.failures, refusals: stub.refusals, calls: stub.calls().length }).toEqual({
+        failures: [],
+        refusals: [],
+        calls: 1,
+      })
     } finally {
       stub.stop()
     }
