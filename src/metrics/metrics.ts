@@ -234,12 +234,12 @@ async function unlessUnavailable<Value>(reading: Promise<Value>): Promise<Value 
   }
 }
 
-function backlogOf({ queue, webhooks }: Store, steadyUs: NowUs) {
+function backlogOf({ queue }: Store, steadyUs: NowUs) {
   let askedUs = Number.NEGATIVE_INFINITY
   let last: Promise<{ pending: number; oldestS: number }> = Promise.resolve({ pending: 0, oldestS: 0 })
 
   async function read(nowSteadyUs: number) {
-    const oldestUs = await queue.pendingGetOldest(await webhooks.webhookListActive())
+    const oldestUs = await queue.pendingGetOldest()
     const oldestS = oldestUs === undefined ? 0 : Math.max(0, nowSteadyUs - oldestUs) / SECOND
     return { pending: await queue.pendingCount(), oldestS }
   }

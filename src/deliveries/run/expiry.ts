@@ -88,7 +88,7 @@ export async function expireDeliveries(expiry: Omit<Expiry, 'backlogs'>): Promis
     const fence = ownership.fenceOf(accountLease(webhook.accountId))
     const beforeSteadyUs = steadyUs() - maxAgeUs
     if (webhooks.resumedUs(webhookId) >= beforeSteadyUs) continue
-    const oldestUs = await queue.pendingGetOldest([webhookId])
+    const oldestUs = await queue.pendingGetOldest(webhookId)
     if (oldestUs === undefined || oldestUs >= beforeSteadyUs) continue
     for (;;) {
       const ids = await queue.deliveryFailExpired({ webhookId, nowUs: nowUs(), beforeSteadyUs, limit: STEP }, fence)

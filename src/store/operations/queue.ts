@@ -163,8 +163,8 @@ export type QueueStore = {
   /** Returns how many deliveries are pending, counted up to MAX_COUNTED of each kind. */
   pendingCount(): Promise<number>
   /**
-   * Returns the time since which the oldest pending delivery of some webhooks is pending; `undefined` without pending
-   * deliveries.
+   * Returns the time since which the oldest pending delivery of a webhook, or of all webhooks, is pending; `undefined`
+   * without pending deliveries.
    */
-  pendingGetOldest(webhookIds: readonly number[]): Promise<number | undefined>
+  pendingGetOldest(webhookId?: number): Promise<number | undefined>
 }

@@ -1,4 +1,5 @@
 import { DELIVERIES_PER_EVENT, MAX_COUNTED, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
+import { oldestPendingSql } from '../sql/oldest-pending.ts'
 import { type RETRIES, retryFound } from '../sql/retries.ts'
 import { bigints, texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
@@ -118,7 +119,7 @@ export function createQueueStore(
         return runWork(db, query, retryFound(found, nowSteadyUs))
       }),
     pendingCount: () => countPending(read),
-    pendingGetOldest: (webhookIds) => oldestPending(read, webhookIds),
+    pendingGetOldest: (webhookId) => oldestPending(read, webhookId),
   }
 }
 
@@ -129,14 +130,13 @@ async function countPending(read: Database['read']): Promise<number> {
   return row?.pending ?? 0
 }
 
-/** Returns when the oldest pending delivery of a webhook was scheduled, among untried ones and the next retry. */
-async function oldestPending(read: Database['read'], webhookIds: readonly number[]): Promise<number | undefined> {
-  const first = (condition: string, order: string) =>
-    `(SELECT since FROM pending_deliveries WHERE webhook_id = w.id AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
-  const [row] = await read<{ oldest: number | null }>(
-    `SELECT min(least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')})) AS oldest
-     FROM unnest($1::bigint[]) AS w (id)`,
-    [bigints(webhookIds)],
-  )
+const UNTRIED = { from: 'pending_deliveries WHERE due_at IS NULL', order: 'id' }
+const RETRIED = { from: 'pending_deliveries WHERE due_at IS NOT NULL', order: 'due_at' }
+
+async function oldestPending(read: Database['read'], webhookId: number | undefined): Promise<number | undefined> {
+  const [row] =
+    webhookId === undefined
+      ? await read<{ oldest: number | null }>(oldestPendingSql(UNTRIED, RETRIED, undefined))
+      : await read<{ oldest: number | null }>(oldestPendingSql(UNTRIED, RETRIED, '$1::bigint'), [webhookId])
   return row?.oldest ?? undefined
 }

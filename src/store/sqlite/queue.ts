@@ -5,6 +5,7 @@ import {
   type PendingDelivery,
   type QueueStore,
 } from '../operations/queue.ts'
+import { oldestPendingSql } from '../sql/oldest-pending.ts'
 import type { RETRIES } from '../sql/retries.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
@@ -172,19 +173,16 @@ function countPending(read: Tx): number {
   return row?.pending ?? 0
 }
 
-/** A time after all others, where a webhook has no such delivery. */
-const NEVER = Number.MAX_SAFE_INTEGER
+const UNTRIED = { from: 'deliveries INDEXED BY deliveries_fresh WHERE state = 0 AND due_at IS NULL', order: 'id' }
+const RETRIED = {
+  from: 'deliveries INDEXED BY deliveries_retry WHERE state = 0 AND due_at IS NOT NULL',
+  order: 'due_at',
+}
 
-/** Returns since when the oldest pending delivery of some webhooks is pending: of the untried and the next retries. */
-function oldestPending(read: Tx, webhookIds: readonly number[]): number | undefined {
-  const fresh = `SELECT since AS at FROM deliveries INDEXED BY deliveries_fresh
-    WHERE webhook_id = w.value AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`
-  const retry = `SELECT since AS at FROM deliveries INDEXED BY deliveries_retry
-    WHERE webhook_id = w.value AND state = 0 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
-  const row = prepared<{ oldest: number | null }, [string]>(
-    read,
-    `SELECT min(min(ifnull((${fresh}), ${NEVER}), ifnull((${retry}), ${NEVER}))) AS oldest FROM json_each(?) w`,
-  ).get(JSON.stringify(webhookIds))
-  const { oldest = null } = row ?? {}
-  return oldest === null || oldest === NEVER ? undefined : oldest
+function oldestPending(read: Tx, webhookId: number | undefined): number | undefined {
+  const row =
+    webhookId === undefined
+      ? prepared<{ oldest: number | null }, []>(read, oldestPendingSql(UNTRIED, RETRIED, undefined)).get()
+      : prepared<{ oldest: number | null }, [number]>(read, oldestPendingSql(UNTRIED, RETRIED, '?1')).get(webhookId)
+  return row?.oldest ?? undefined
 }
