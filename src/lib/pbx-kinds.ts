@@ -11,6 +11,8 @@ type PbxFacts = {
   readonly defaultSecret?: string
   /** Its channels have a domain, which can be the customer. */
   readonly hasDomains: boolean
+  /** Its trunks are gateways, whose ids in events need not be their names for people. */
+  readonly hasGateways: boolean
   /** Its lists of states name its phones and trunks; other kinds take the names from the list of endpoints. */
   readonly statesNameEndpoints: boolean
   /** How recordings of its connections are recognized: a text in the first bytes, the end of the file's name. */
@@ -24,6 +26,7 @@ export const PBX_FACTS = {
     hasUser: true,
     secretTitle: 'Secret',
     hasDomains: false,
+    hasGateways: false,
     statesNameEndpoints: false,
     recording: { mark: 'Asterisk Call Manager', suffix: '.ami' },
   },
@@ -34,6 +37,7 @@ export const PBX_FACTS = {
     secretTitle: 'Password',
     defaultSecret: 'ClueCon',
     hasDomains: true,
+    hasGateways: true,
     statesNameEndpoints: true,
     recording: { mark: 'Content-Type: ', suffix: '.esl' },
   },

@@ -154,7 +154,7 @@ export function tenantsOf(text: string | undefined, kind?: PbxKind): TenantRule 
 function gatewaysOf(text: string | undefined, kind: PbxKind): Record<string, string> | string | undefined {
   const items = list(text)
   if (items.length === 0) return undefined
-  if (kind !== 'freeswitch') return 'has gateways=, which only FreeSWITCH has: remove it'
+  if (!PBX_FACTS[kind].hasGateways) return 'has gateways=, which only FreeSWITCH has: remove it'
   const pairs = items.map((item) => /^([^:]+):(.+)$/.exec(item)?.slice(1) ?? [item])
   const bad = pairs.find(({ length }) => length !== 2)
   if (bad !== undefined)

@@ -14,7 +14,7 @@ export function addTo(counts: Map<string, number>, label: string, count = 1): vo
 const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600]
 
 /** A histogram of durations without labels. */
-export type Latency = {
+type Latency = {
   observe(seconds: number): void
   /** Returns it in the text format of Prometheus. */
   text(): string
