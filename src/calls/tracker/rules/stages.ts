@@ -130,12 +130,11 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   }
   if (!legs.every((leg) => !isUp(leg) || leg.dial?.endedUs !== null)) return
   const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
-  const arrivedUs = Math.max(...legs.map((leg) => leg.goneArrivedUs ?? 0))
   stage.settlingSinceUs ??= state.nowUs
   stage.overUs = endedUs
   const waitedUs = state.nowUs - stage.settlingSinceUs
-  // The hang-up is more precise than the end of the dial, so wait for it.
-  if (arrivedUs === 0 && waitedUs < HANGUP_US) return
+  // The hang-up is more precise than the end of the dial, so wait for it, on each device.
+  if (legs.some(({ goneUs }) => goneUs === null) && waitedUs < HANGUP_US) return
   const result = resultOfStage(state, call, stage, legs)
   if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
   stage.forwardedTo =
