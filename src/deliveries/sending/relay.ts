@@ -95,8 +95,8 @@ function connected(host: string, port: number, signal: AbortSignal): Promise<Soc
 }
 
 /** A request that takes this long is slow: its server may be sending interim answers. */
-const SLOW_MS = 1_000
-/** How long requests to a slow server are relayed; twice as long each time that a direct one was slow again. */
+const SLOW_MS = 2_000
+/** How long requests to a slow server are relayed; twice as long each time that a direct one is slow again soon. */
 const RELAYED_MS = { first: 10_000, max: 600_000 }
 const MAX_ORIGINS = 4_096
 
@@ -129,7 +129,9 @@ export function newRelayedOrigins() {
       }
       const { periodMs, untilMs } = known ?? { periodMs: RELAYED_MS.first / 2, untilMs: 0 }
       // An attempt that was relayed, or began before the first slow one ended, does not extend the period.
-      const nextMs = startedMs < untilMs ? periodMs : Math.min(2 * periodMs, RELAYED_MS.max)
+      const wasLongAgo = startedMs - untilMs > RELAYED_MS.max
+      const directMs = wasLongAgo ? RELAYED_MS.first : Math.min(2 * periodMs, RELAYED_MS.max)
+      const nextMs = startedMs < untilMs ? periodMs : directMs
       set(origin, nextMs, startedMs + tookMs + nextMs)
     },
   }

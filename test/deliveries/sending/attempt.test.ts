@@ -205,7 +205,7 @@ test('interim answers without end are not read on, neither at the first request 
   let written = 0
   const { promise: muchWritten, resolve } = Promise.withResolvers<void>()
   const receiver = await rawReceiver((socket) => {
-    if (!isHostile) return void setTimeout(() => socket.write(OK), 1_100)
+    if (!isHostile) return void setTimeout(() => socket.write(OK), 2_100)
     const more = () => {
       while (!socket.destroyed && written < MAX_BYTES) {
         written += piece.length
