@@ -79,7 +79,7 @@ export function judgeRecordings(): Truth {
   const rows = FAMILIES.map(([family]) => family)
     .filter((family) => families.has(family))
     .map((family) => [family, ...columns.map((version) => textOf(cells.get(`${family} ${version}`)))])
-  return { wrong, exact, rows: [['Calls told exactly, of all recorded', ...columns], ...rows] }
+  return { wrong, exact, rows: [['Calls reported exactly, of all recorded', ...columns], ...rows] }
 }
 
 const textOf = (cell: Cell | undefined): string => (cell === undefined ? '' : `${cell.exact} of ${cell.all}`)
@@ -96,7 +96,7 @@ export function markdownTable(rows: readonly (readonly string[])[]): string {
 /** The guide that shows the table. */
 export const GUIDE = join(FIXTURES, '../../src/docs/connect.md')
 /** The table in the guide. */
-export const TABLE = /^\| Calls told exactly(?:.*\n)(?:\|.*\n)*/m
+export const TABLE = /^\| Calls reported exactly(?:.*\n)(?:\|.*\n)*/m
 
 if (import.meta.main) {
   const { wrong, exact, rows } = judgeRecordings()
@@ -106,7 +106,7 @@ if (import.meta.main) {
       GUIDE,
       readFileSync(GUIDE, 'utf8').replace(TABLE, () => `${markdownTable(rows)}\n`),
     )
-  console.log(`\n${exact} of ${exact + wrong.length} recordings are told exactly.`)
+  console.log(`\n${exact} of ${exact + wrong.length} recordings are reported exactly.`)
   for (const name of wrong) console.log(`not exact: ${name}`)
   process.exitCode = wrong.length > 0 ? 1 : 0
 }
