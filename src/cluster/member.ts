@@ -24,10 +24,10 @@ type MemberOptions = LeaseKeeperOptions & {
 type Self = {
   id: string
   address: string
-  /** What commands need of its settings; `null`: nothing is known. */
+  /** The settings that commands need; `null` if they are unknown. */
   settings: string | null
   leases: Leases
-  /** The node is in the database. */
+  /** The database has this node. */
   isAdded: boolean
   isLeaving: boolean
   /** The database does not answer, and that was logged. */
@@ -256,7 +256,7 @@ type HandOversOptions = {
 
 /** Creates the list of leases that this node is handing over, each as soon as its work has ended. */
 function newHandOvers({ cluster, onReady }: HandOversOptions) {
-  /** By term. `to`: the next owner; `null`: chosen when the lease is handed over. */
+  /** By term. `to`: the next owner; `null` if it is chosen at the hand-over. */
   const handing = new Map<string, { readonly to: string | null; isReady: boolean }>()
   return {
     /** Hands a lease over when the work for it has ended, or its time is over. */

@@ -16,12 +16,12 @@ export type FlowTestOptions = {
   readonly templates: TemplateRenderer
   readonly send: SendStep
   readonly authorizer: Authorizer
-  /** The body of the event that is played. */
+  /** The body of the sample event. */
   readonly sample: { readonly event: 'call_ended'; readonly body: string }
   readonly nowUs?: NowUs
 }
 
-/** Who tests waits for the answer: a step that is left then is not sent. */
+/** The tester waits for the answer, so steps that are left after this time are not sent. */
 const MAX_MS = 60_000
 const MAX_TURNS = 200
 
@@ -93,7 +93,7 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
     for (const { url, body } of sent) characters += url.length + (typeof body === 'string' ? body.length : 0)
     if (outcome.kind === 'advanced') continue
     const { reason } = { reason: undefined, ...outcome }
-    // What failed before a request is in no attempt.
+    // Failures before a request are in no attempt.
     if (outcome.kind === 'deferred') steps.push({ ...NO_REQUEST, step: '', method: 'POST', error: reason ?? null })
     return { steps }
   }

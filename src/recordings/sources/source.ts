@@ -13,7 +13,7 @@ export type OpenFile = {
    */
   read(start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>>
   close(): Promise<void>
-  /** For files of this machine only. */
+  /** Only for files on this machine. */
   readonly local?: {
     /** A path that opens this very file again while it is open. */
     readonly path: string

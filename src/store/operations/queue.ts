@@ -67,7 +67,7 @@ export type OutcomeBatch = {
  */
 export type RetryResult = 'unknown' | 'unlisted' | 'erased' | 'queued' | number
 
-/** `accountId` `null`: whosever it is. */
+/** `accountId` `null`: of any account. */
 export type RetryRequest = { readonly accountId: number | null; readonly id: number; readonly nowSteadyUs: number }
 
 /** A part of the log, from an id on, whose matching deliveries are retried. */
@@ -78,7 +78,7 @@ export type MatchingRetry = {
   readonly limit: number
 }
 
-/** How many deliveries were made due, and the id from which the next step reads (`null`: nothing follows). */
+/** The number of retried deliveries, and the id from which the next step reads (`null`: nothing follows). */
 export type RetryStep = { readonly queued: number; readonly nextId: number | null }
 
 /** Pending deliveries are not counted beyond this: counting more would hold up everything else. */
@@ -86,7 +86,7 @@ export const MAX_COUNTED = 1_000_000
 /** The same, where they are counted webhook by webhook, or for `doctor`. */
 export const MAX_COUNTED_BRIEFLY = 10_000
 
-/** Only the owner of a webhook can do it, and any process may ask for it. */
+/** Requests that any process may make, but only the owner of a webhook can carry out. */
 export type OwnerRequest = {
   readonly webhookId: number
   /** The pending delivery to send next, also while the webhook is down; `null`: its receiver has answered a test. */

@@ -102,7 +102,7 @@ export const ZOHO: Preset = {
       },
     },
     {
-      // Not again when its delivery is sent once more.
+      // Skipped when the delivery is sent again.
       name: 'call',
       on: ['call_saved'],
       if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
@@ -118,7 +118,7 @@ export const ZOHO: Preset = {
       },
     },
     {
-      // A call with the same start and contact is there twice after a kill between request and answer.
+      // After a kill between request and answer there are two calls with the same start and contact.
       name: 'twins',
       on: ['call_saved'],
       if: when(CALL),
@@ -126,13 +126,13 @@ export const ZOHO: Preset = {
       url: '/crm/v8/coql',
       body: `{"select_query":"select id from Calls where (Who_Id = '{{ kept.contact }}' and Call_Start_Time = '{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }}') order by id asc limit 2"}`,
       keep: { twin: '/data/1/id' },
-      // The record is there: without the right to search it stays as it is.
+      // The record exists: without permission to search it stays as it is.
       when: [...LIMITS_OF_QUERY, { status: '4xx', then: 'done' }],
       source: `${DOCS}/Get-Records-through-COQL-Query.html`,
       answer: { status: 200, body: { data: [{ id: '554023000000527111' }], info: { count: 1, more_records: false } } },
     },
     {
-      // Only the record that was just made: the first of the two may be somebody else's.
+      // Deletes only the record that was just created: the other one may belong to somebody else.
       name: 'delete_twin',
       on: ['call_saved'],
       if: '{% if kept.twin == kept.call %}yes{% endif %}',

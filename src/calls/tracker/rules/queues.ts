@@ -31,7 +31,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
   const earlier = call.queues.filter((queue) => queue.name === queuing.queue && isIn(call, queue))
   const known = earlier.find(({ entry }) => entry === queuing.entry || entry === null)
   if (known !== undefined) {
-    // A list had shown it first.
+    // The list of the PBX had shown this visit first.
     known.position ??= queuing.position
     return
   }
