@@ -416,6 +416,7 @@ async function createRoot(
   metrics.watch({
     store,
     dispatcher,
+    contacts: contacts.directory,
     disk,
     node: persistence.cluster?.keeper,
     pbxs: watch.status,

@@ -25,6 +25,10 @@ export type ContactDirectory = {
   configure(settings: ReadonlyMap<number, DirectorySettings>): void
   /** Drops all contacts. */
   forget(): void
+  /** Returns how many numbers had each outcome: `cached`, `found`, `not_found`, `failed`, `late`. */
+  outcomes(): ReadonlyMap<string, number>
+  /** Returns how many accounts have an open circuit breaker. */
+  openBreakers(): number
 }
 
 /** The part of an account's settings that the directory needs. */
@@ -61,13 +65,18 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
   const cache = createContactCache(maxNumbers)
   let accounts = new Map<number, Account>()
   let loggedUs = Number.NEGATIVE_INFINITY
+  const outcomes = new Map<string, number>()
+  const ended = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
 
   function begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact {
     const account = accounts.get(accountId)
     if (account === undefined) return null
     const key = keyOf(phone)
     const known = cache.get(accountId, key, steadyUs())
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      ended('cached')
+      return known
+    }
     const { breaker, running, settings } = account
     const waitMs = breaker.open === undefined ? settings.budgetMs : 0
     const present = running.get(key)
@@ -88,6 +97,7 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
     const { accountId, settings } = account
     const { budgetMs, cacheMs } = settings
     let isCounted = false
+    let isLate = false
     const count = (problem: string | undefined): void => {
       if (isCounted) return
       isCounted = true
@@ -97,10 +107,17 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
           : ({ kind: 'unreachable', reason: problem } as const)
       note(account, recordOutcome(account.breaker, outcome, { probe: isProbe, nowUs: steadyUs() }), problem)
     }
-    const late = budgetMs === 0 ? undefined : setTimeout(() => count(`no answer within ${budgetMs} ms`), budgetMs)
+    const late =
+      budgetMs === 0
+        ? undefined
+        : setTimeout(() => {
+            isLate = true
+            count(`no answer within ${budgetMs} ms`)
+          }, budgetMs)
     const answer = await settings.lookUp(phone)
     clearTimeout(late)
     count(answer.kind === 'failed' ? answer.reason : undefined)
+    ended(isLate ? 'late' : answer.kind.replace(' ', '_'))
     if (answer.kind === 'failed') return null
     const contact = answer.kind === 'found' ? answer.contact : null
     const untilUs =
@@ -144,6 +161,8 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
       for (const accountId of before.keys()) if (!accounts.has(accountId)) cache.forget(accountId)
     },
     forget: cache.clear,
+    outcomes: () => outcomes,
+    openBreakers: () => [...accounts.values()].filter(({ breaker }) => breaker.open !== undefined).length,
   }
 }
 

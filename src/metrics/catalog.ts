@@ -57,6 +57,17 @@ export const METRICS = {
     help: 'Age of the oldest pending delivery',
   },
   inFlight: { name: 'hookswitch_attempts_in_flight', type: 'gauge', help: 'Delivery attempts in flight' },
+  contactLookUps: {
+    name: 'hookswitch_contact_lookups_total',
+    type: 'counter',
+    help: 'Numbers that were looked up, by outcome: cached, found, not_found, failed, late (the answer came after the budget)',
+    labels: ['outcome'],
+  },
+  contactBreakers: {
+    name: 'hookswitch_contact_lookups_down',
+    type: 'gauge',
+    help: 'Accounts whose look-up of contacts is down (circuit breaker open)',
+  },
   webhooksDown: {
     name: 'hookswitch_webhooks_down',
     type: 'gauge',

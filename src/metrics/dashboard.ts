@@ -125,6 +125,11 @@ const ROWS: readonly Row[] = [
         unit: 'short',
         targets: [sum(METRICS.webhooksDown, 'down'), sum(METRICS.webhooksDownLong, 'for at least 5 minutes')],
       },
+      {
+        title: 'Look-ups of contacts per second',
+        unit: 'short',
+        targets: [rate(METRICS.contactLookUps, 'outcome'), sum(METRICS.contactBreakers, 'accounts that are down')],
+      },
     ],
   },
   {

@@ -20,6 +20,7 @@ import { addTo, newLatency } from './counts.ts'
 type Watched = {
   readonly store: Store
   readonly dispatcher: Dispatcher
+  readonly contacts: { outcomes(): ReadonlyMap<string, number>; openBreakers(): number }
   readonly disk: DiskWatch
   /** The node, where several share a database. */
   readonly node?: { counts(): { readonly accounts: number; readonly pbxs: number }; isTrusted(): boolean } | undefined
@@ -94,7 +95,7 @@ function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Reg
 
 function addGauges(
   registry: Registry,
-  { store, dispatcher, disk, node, pbxs, states, unstored, steadyUs }: Watched,
+  { store, dispatcher, contacts, disk, node, pbxs, states, unstored, steadyUs }: Watched,
 ): void {
   /** An unknown value has no sample: 0 would be a value. */
   const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number | undefined>) =>
@@ -114,6 +115,10 @@ function addGauges(
   gauge(METRICS.pending, async () => (await unlessUnavailable(backlog()))?.pending)
   gauge(METRICS.oldestPending, async () => (await unlessUnavailable(backlog()))?.oldestS)
   gauge(METRICS.inFlight, () => dispatcher.inFlight)
+  counter(METRICS.contactLookUps, registry, (add) => {
+    for (const [outcome, count] of contacts.outcomes()) add({ outcome }, count)
+  })
+  gauge(METRICS.contactBreakers, contacts.openBreakers)
   gauge(METRICS.webhooksDown, () => dispatcher.down().now)
   gauge(METRICS.webhooksDownLong, () => dispatcher.down().long)
   gauge(METRICS.unstored, unstored)

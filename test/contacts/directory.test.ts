@@ -76,6 +76,22 @@ test('a look-up that fails is not remembered', async () => {
   expect(await lookUp('12345', FOUND)).toEqual(contact)
 })
 
+test('each outcome is counted once, and so are open circuit breakers', async () => {
+  const { directory, lookUp } = rig()
+  await lookUp('1', FOUND)
+  await lookUp('1', FOUND)
+  await lookUp('2', NOT_FOUND)
+  for (const number of ['3', '4', '5', '6', '7']) await lookUp(number, FAILED)
+  expect(Object.fromEntries(directory.outcomes())).toEqual({ found: 1, cached: 1, not_found: 1, failed: 5 })
+  expect(directory.openBreakers()).toBe(1)
+
+  const late = rig({ budgetMs: 1 })
+  const begun = late.directory.find(1, phone('1'))
+  expect(await begun).toBeNull()
+  late.asked[0]?.answer(FOUND)
+  await until('it is counted', () => late.directory.outcomes().get('late') === 1)
+})
+
 test('an account without settings looks up nothing', () => {
   const { directory } = rig()
   expect(directory.looksUp(1)).toBe(true)

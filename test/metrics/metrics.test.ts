@@ -84,6 +84,7 @@ async function measured(options: Parameters<typeof newRig>[0] = {}, disk: DiskWa
   metrics.watch({
     store,
     dispatcher,
+    contacts: { outcomes: () => new Map([['found', 2]]), openBreakers: () => 0 },
     disk,
     pbxs: () => [PBX],
     states: () => STATES,
@@ -205,6 +206,7 @@ test('while the store cannot be read, all that does not need it is measured', as
   const metrics = createMetrics()
   metrics.watch({
     dispatcher,
+    contacts: { outcomes: () => new Map([['found', 2]]), openBreakers: () => 0 },
     store: {
       ...store,
       queue: { ...store.queue, pendingCount: () => (isAvailable ? store.queue.pendingCount() : unavailable()) },
