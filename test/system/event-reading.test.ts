@@ -9,14 +9,14 @@ import { openStore } from '../help/store.ts'
 
 const random = seededRandom(20_261_123)
 
-/** A client that reads events from a service that is killed again and again, while events are stored without a pause, misses none. */
+/** A client that reads events from a service that is killed again and again, while events are stored all the time, misses none. */
 
 test('kill -9 at 8 random moments: a reader that goes on from its cursor gets each event once, in its order', async () => {
   using folder = emptyFolder()
   let app = await startServe({ cwd: folder.path, args: SERVE })
   const token = await newToken(app, 'reader@example.com')
   const store = openStore(join(folder.path, 'data/hookswitch.db'))
-  const load = startLoad(store, 0)
+  const load = startLoad(store)
   const read: string[] = []
   let cursor = 'now'
   let isReading = true
