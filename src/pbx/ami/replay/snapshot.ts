@@ -185,8 +185,9 @@ function newRow(frame: AmiFrame, prefix: string, atMs: number): Row {
   const agoMs = 1_000 * (Number(frame.get('Seconds')) || hours * 3_600 + minutes * 60 + secs)
   return {
     fields: new Map(),
-    did: frame.get('DNID') || frame.get(`${prefix}Exten`),
-    bridge: frame.get('BridgeId') || frame.get('BridgeUniqueid'),
+    // A list has it for each channel: none for one that the PBX made itself.
+    did: frame.has('DNID') ? frame.get('DNID') : frame.get(`${prefix}Exten`),
+    bridge: frame.get('BridgeID') || frame.get('BridgeId') || frame.get('BridgeUniqueid'),
     application: frame.get('Application'),
     data: frame.get('ApplicationData') || frame.get('Data'),
     sinceMs: atMs - agoMs,
