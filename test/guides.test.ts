@@ -64,16 +64,21 @@ describe('README.md and the guides', () => {
     new Map(command.commands.map((one) => [one.name(), one]))
   const first = [...used].map((words) => words.split(' ')).filter(([name = '']) => commandsOf(program).has(name))
 
-  test.each(first)('name a command that there is: %s %s', (name = '', next = '') => {
-    const command = commandsOf(program).get(name)
-    const below = command === undefined ? new Map() : commandsOf(command)
-    if (below.size > 0) expect([...below.keys()]).toContain(next)
+  test('name commands that there are', () => {
+    const missing = first.filter(([name = '', next = '']) => {
+      const command = commandsOf(program).get(name)
+      const below = command === undefined ? new Map() : commandsOf(command)
+      return below.size > 0 && !below.has(next)
+    })
+    expect(first.length).toBeGreaterThan(10)
+    expect(missing).toEqual([])
   })
 
-  test.each([...GUIDE_TEXT.matchAll(/\bbun(?:@1\.4\.5)? run ([a-z]+)/g)].map(([, script = '']) => script))(
-    'name a script that there is: %s',
-    (script) => expect(Object.keys(manifest.scripts)).toContain(script),
-  )
+  test('name scripts that there are', () => {
+    const named = [...GUIDE_TEXT.matchAll(/\bbun(?:@1\.4\.5)? run ([a-z]+)/g)].map(([, script = '']) => script)
+    expect(named).toContain('test')
+    expect(named.filter((script) => !Object.hasOwn(manifest.scripts, script))).toEqual([])
+  })
 
   test('plan nodes and cores of the database by what a delivery costs', () => {
     const costs = /([\d,]+) µs of processor time of a\s+node and ([\d,]+) µs of Postgres/.exec(GUIDE_TEXT)

@@ -661,7 +661,7 @@ describe('the test of a flow', () => {
     expect(got).toEqual([])
   })
 
-  test.each([false, true])('ends when its bodies are a million characters; sent: %s', async (send) => {
+  test.each([false, true])('ends when its bodies are a million characters; sent: %p', async (send) => {
     const body = `{% for i in (1..4000) %}${'x'.repeat(100)}{% endfor %}`
     const huge = step('huge', { body, content_type: 'text/plain', each: JSON.stringify(Array(50).fill(1)) })
     const { steps } = await tested({ send }, { steps: [huge] })

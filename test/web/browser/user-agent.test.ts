@@ -13,4 +13,4 @@ test.each([
   ['Bun/1.4.5 (test)', 'Bun/1.4.5'],
   ['', 'unknown program'],
   [null, 'unknown program'],
-])('%s is %s', (userAgent, expected) => expect(describeUserAgent(userAgent)).toBe(expected))
+])('the program of %p is %s', (userAgent, expected) => expect(describeUserAgent(userAgent)).toBe(expected))

@@ -103,7 +103,7 @@ test.each([
   [[5], 5, 5],
   [[1, 1, 1, 1, 1, 1, 1, 1, 1, 10_000], 1, 10_000],
   [Array.from({ length: 1_000 }, (_, at) => at), 500, 990],
-])('p50 and p99 are right within a fifth', (latenciesMs, p50, p99) => {
+])('%#: p50 and p99 are right within a fifth', (latenciesMs, p50, p99) => {
   const hour = createLastHour()
   for (const ms of latenciesMs) hour.addDelivered(A, ms * 1_000, NOW)
   const last = hour.ofAccount(1, NOW).at(-1)
