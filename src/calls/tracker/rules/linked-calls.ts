@@ -73,7 +73,7 @@ export function joinDueLinks(state: TrackerState): void {
     if (channel === undefined || own === undefined || other === undefined || own === other) continue
     if (isOver(own) || isOver(other)) continue
     if (link.unseen) for (const call of [own, other]) call.partial = true
-    joinLinkedCalls(state, channel, { own, other, atUs: link.atUs })
+    joinLinkedCalls(state, channel, { own, other, atUs: link.atUs, unseen: link.unseen })
   }
 }
 
@@ -100,7 +100,7 @@ function joinNow(state: TrackerState, links: readonly PendingLink[]): void {
 function joinLinkedCalls(
   state: TrackerState,
   channel: Channel,
-  { own, other, atUs }: { own: Call; other: Call; atUs: number },
+  { own, other, atUs, unseen }: { own: Call; other: Call; atUs: number; unseen: boolean },
 ): void {
   const at = { atUs, arrivedUs: state.nowUs }
   const into = channelOf(state, other.root)
@@ -110,7 +110,9 @@ function joinLinkedCalls(
     takeOverCall(state, at, channel, into)
     return
   }
-  const [first, second] = isOlder(own, other) ? [own, other] : [other, own]
+  // The PBX counts a channel to the older call, regardless of which was reported first.
+  const isOwnFirst = unseen || own.emitted !== other.emitted ? isOlder(own, other) : false
+  const [first, second] = isOwnFirst ? [own, other] : [other, own]
   merge(state, second, first, atUs)
   const stage = stageOf(first, channel.dial?.stageId ?? null)
   if (stage?.answered === true) stage.enteredUs = at.atUs
