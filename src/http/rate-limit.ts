@@ -14,8 +14,8 @@ type AllowanceOptions = { readonly atOnce: number; readonly perSecond: number; r
 type Left = { readonly amount: number; readonly atUs: number }
 
 /**
- * Creates a token bucket for each account: an amount that is spent and grows back. In memory: two numbers for each
- * account.
+ * Creates a token bucket for each account: an amount that is spent and grows back. Keeps two numbers for each account
+ * in memory.
  */
 export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): Allowance {
   const left = new Map<number, Left>()
@@ -52,8 +52,8 @@ type QuotaOptions = {
 }
 
 /**
- * Creates a quota for each account or user: at most `limit` uses in any window of `windowUs`. In memory: the times of
- * those uses.
+ * Creates a quota for each account or user: at most `limit` uses in any window of `windowUs`. Keeps the times of those
+ * uses in memory.
  */
 export function createQuota({ limit, windowUs, now, what = 'changes' }: QuotaOptions): Quota {
   const usedUs = new Map<number, number[]>()

@@ -93,7 +93,7 @@ type Wanted = {
   readonly gateways?: string | undefined
 }
 
-/** Returns the plan for a PBX, or the reason why there is none. */
+/** Returns the plan for a PBX, or the reason why none is possible. */
 export const planFor = (machine: Machine, found: FoundPbx, wanted: Wanted): SetupPlan | Refusal =>
   found.distribution === 'FreeSWITCH' || found.distribution === 'FusionPBX'
     ? planFreeSwitch(machine, found, wanted)
@@ -228,7 +228,7 @@ function passwordNotes({ password, path, fusion }: { password: string; path: str
   return notes
 }
 
-/** Returns the value of a `<param>`, `undefined` if there is none outside comments. */
+/** Returns the value of a `<param>`, `undefined` if no line outside comments has it. */
 function paramOf(xml: string, name: string): string | undefined {
   const text = xml.replaceAll(/<!--.*?-->/gs, '')
   for (const [, attributes = ''] of text.matchAll(/<param\s([^>]*)>/g)) {

@@ -47,12 +47,12 @@ type AuthorizerOptions = {
 
 /** Renders the templates of a log-in. */
 export type LoginRenderer = {
-  /** Returns the request of a log-in with its full URL, or the reason why there is none. */
+  /** Returns the request of a log-in with its full URL, or the reason why none is possible. */
   request(
     webhook: AuthorizedWebhook,
     login: LoginAuthorization,
   ): Promise<{ readonly request: ExchangeRequest } | { readonly problem: string }>
-  /** Returns the value of the `authorization` header for a token, or the reason why there is none. */
+  /** Returns the value of the `authorization` header for a token, or the reason why none is possible. */
   header(
     webhook: AuthorizedWebhook,
     login: LoginAuthorization,

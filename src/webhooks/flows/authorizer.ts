@@ -12,14 +12,14 @@ export type AuthorizedWebhook = Pick<Flow, 'origins' | 'parameters'> & {
 }
 
 /**
- * The value of the `authorization` header, or the reason why there is none now, and when to ask again. `reason` is a
- * sentence for the owner, without secrets.
+ * The value of the `authorization` header, or the reason why none is available now, and when to ask again. `reason` is
+ * a sentence for the owner, without secrets.
  */
 export type Authorized = { readonly header: string } | { readonly reason: string; readonly retryAfterMs: number }
 
 /** Obtains and renews tokens. Never rejects; a webhook has one renewal at a time, over all nodes. */
 export type Authorizer = {
-  /** Returns the present value; obtains a token first if there is none or it expires within a minute. */
+  /** Returns the present value; obtains a token first if it is missing or expires within a minute. */
   authorize(webhook: AuthorizedWebhook): Promise<Authorized>
   /** Renews the token after a 401 to `header`; returns the present one at once if it is another one by now. */
   renew(webhook: AuthorizedWebhook, header: string): Promise<Authorized>

@@ -18,7 +18,7 @@ type PreviewedStep = {
   /** Why the request is skipped; `null` if it is sent. */
   readonly skipped: string | null
   readonly error: string | null
-  /** The answer in the vendor's documentation; `null` if there is none, so that no value is kept from it. */
+  /** The answer in the vendor's documentation; `null` without one, so that no value is kept from it. */
   readonly answer: { readonly status: number; readonly body: unknown } | null
 }
 

@@ -16,7 +16,7 @@ export type Separated = {
   readonly pointers: Readonly<Record<string, string>>
 }
 
-/** One secret of a flow. `isOptional`: `null` without a stored value means that there is none. */
+/** One secret of a flow. `isOptional`: `null` without a stored value means no secret. */
 type Place = { readonly key: string; readonly pointer: string; readonly isOptional: boolean }
 type Replace = (value: string | null, place: Place) => string | null
 

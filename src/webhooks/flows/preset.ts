@@ -12,7 +12,7 @@ export type PresetParameter = {
   readonly required: boolean
   /** `null`: no default. */
   readonly default: string | boolean | Readonly<Record<string, string>> | null
-  /** For a `choice` only. */
+  /** Only present for a `choice`. */
   readonly choices?: readonly { readonly value: string; readonly title: string }[]
 }
 

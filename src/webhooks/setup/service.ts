@@ -52,7 +52,7 @@ export const shownPresets = (): FlowPreset[] =>
 
 /** Creates the service. */
 export function createSetupService({ webhooks, events, templates, exchange, authorizer }: Dependencies) {
-  /** Replaces each `null` by its stored secret. @throws Fault 422 when there is none. */
+  /** Replaces each `null` by its stored secret. @throws Fault 422 when it is missing. */
   async function withStoredSecrets(accountId: number, url: string, given: NewFlow): Promise<NewFlow> {
     const secretParameters = secretParametersOf(given)
     const { secrets, optional, pointers, flow } = separateSecrets(given, secretParameters)
