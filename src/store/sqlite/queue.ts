@@ -159,7 +159,7 @@ export function createQueueStore(
     deliveryFailExpired: (step) => commit(failExpired, step),
     deliveryRetryMatching: (step) => commit(retryMatching, step),
     pendingCount: async () => countPending(read),
-    pendingGetOldest: async (webhookIds) => oldestPending(read, webhookIds),
+    pendingGetOldest: async (webhookId) => oldestPending(read, webhookId),
   }
 }
 
