@@ -99,6 +99,8 @@ const SLOW_MS = 2_000
 /** How long requests to a slow server are relayed; twice as long each time that a direct one is slow again soon. */
 const RELAYED_MS = { first: 10_000, max: 600_000 }
 const MAX_ORIGINS = 4_096
+/** Linux alone has names of sockets that are no files. */
+const CAN_RELAY = process.platform === 'linux'
 
 /**
  * Decides which requests are relayed: those to an origin that has not answered yet, or was slow lately. A relayed
@@ -116,6 +118,7 @@ export function newRelayedOrigins() {
   return {
     /** Returns whether a request has to be relayed. @param nowMs by `performance.now()` */
     has(origin: string, nowMs: number): boolean {
+      if (!CAN_RELAY) return false
       const known = origins.get(origin)
       return known === undefined || nowMs < known.untilMs
     },
