@@ -25,7 +25,9 @@ test.skipIf(CHROMIUM === undefined)('the audit trail is on the page of an admini
     await page.getByLabel('E-mail').fill(email)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await page.getByRole('link', { name: 'Account', exact: true }).waitFor()
+    // The link may still move while the page is drawn for the first time.
+    await page.goto(`${app.url}/#/account`)
     await page.getByRole('heading', { name: 'Profile' }).waitFor()
   }
   await enter(ADMIN)
