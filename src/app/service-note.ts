@@ -138,7 +138,7 @@ function removeIfPossible(path: string): void {
   }
 }
 
-/** Returns settings that a service wrote as JSON; `undefined` if there are none, or another version wrote them. */
+/** Returns settings that a service wrote as JSON; `undefined` if it wrote none that this version can read. */
 export function readNotedSettings(json: string | null): SettingsInForce | undefined {
   try {
     const settings: unknown = JSON.parse(json ?? 'null')

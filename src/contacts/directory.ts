@@ -17,7 +17,7 @@ type PendingContact = { readonly contact: Promise<Contact | null>; readonly wait
 export type ContactDirectory = {
   /** Returns whether an account looks up contacts. */
   looksUp(accountId: number): boolean
-  /** Returns a known contact; `null` if there is none, or none can be looked up now; else a look-up in progress. */
+  /** Returns a known contact; `null` if the number has none or is not looked up now; else a look-up in progress. */
   begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact
   /** Returns a contact within the account's budget; `null` if none was found by then. */
   find(accountId: number, phone: PhoneNumber): Promise<Contact | null>

@@ -58,7 +58,7 @@ async function lookUpOnce(lookUp: LookUp, number: string, parts: LookUpParts): P
   }
 }
 
-/** Returns the request for a number, or the reason why there is none. */
+/** Returns the request for a number, or the reason why the number is not looked up. */
 export async function requestOf(
   { url, origins, parameters, request }: Pick<LookUp, 'url' | 'origins' | 'parameters' | 'request'>,
   number: string,

@@ -7,7 +7,7 @@ export type EventFacts = {
   readonly direction: string | null
   readonly pbx: string | null
   readonly queue: string | null
-  /** The called outside number, also as E.164; empty if there is none. */
+  /** The called outside number, also as E.164; empty if no outside number was called. */
   readonly did: readonly string[]
   /** The caller's, the called number, and outside numbers that were dialled, also as E.164. */
   readonly number: readonly string[]

@@ -1,4 +1,4 @@
-/** Returns the value at a JSON pointer (RFC 6901) in parsed JSON, `undefined` if there is none. */
+/** Returns the value at a JSON pointer (RFC 6901) in parsed JSON, `undefined` if the pointer leads nowhere. */
 export function valueAt(json: unknown, pointer: string): unknown {
   if (pointer === '') return json
   let value = json

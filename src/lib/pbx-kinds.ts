@@ -67,7 +67,7 @@ export type PbxProtocol = keyof typeof PBX_PROTOCOLS
 
 export const PROTOCOL_NAMES = Object.keys(PBX_PROTOCOLS) as unknown as readonly [PbxProtocol, ...PbxProtocol[]]
 
-/** Returns the protocol with this name, `undefined` if there is none. */
+/** Returns the protocol with this name, `undefined` if no protocol has it. */
 export const protocolOf = (name: string): PbxProtocol | undefined => PROTOCOL_NAMES.find((one) => one === name)
 
 /** Returns the kind of the PBX at a URL, whose other parts may be wrong. */

@@ -86,7 +86,7 @@ export function createWebhookService({
         })
       }),
 
-    /** Removes every entry of a URL from the list. @throws Fault 404 when there is none. */
+    /** Removes every entry of a URL from the list. @throws Fault 404 when the list has no such entry. */
     remove: (accountId: number, url: string): Promise<EditedList> =>
       edit(accountId, (before) => {
         const list = before.filter((one) => one.url !== url)

@@ -31,7 +31,7 @@ type EventRequest = {
   /** Only events behind this cursor are read. Absent: from the oldest kept event; `now`: from now on. */
   readonly after?: string | undefined
   readonly limit: number
-  /** How long to wait for an event when there is none yet. */
+  /** How long to wait for the next event. */
   readonly waitMs: number
   readonly names?: readonly string[] | undefined
   readonly callId?: string | undefined
@@ -148,7 +148,7 @@ function createWaiters() {
 
 type Part = { readonly items: readonly EventItem[]; readonly lastId: number; readonly isEnd: boolean }
 
-/** Reads events until the page is full or there are none left. */
+/** Reads events until the page is full or no event is left. */
 async function readPage(
   log: Store['log'],
   { accountId, afterId, limit, names, callId }: EventRequest & { accountId: number; afterId: number },

@@ -32,7 +32,7 @@ type SetupRecord = typeof SetupRecord.static
 const recordPath = (folder: string) => `${folder}/hookswitch-setup.json`
 
 /**
- * Returns the record of a PBX's setup in a folder, `undefined` if there is none. The folder may belong to the user of
+ * Returns the record of a PBX's setup in a folder; `undefined`: it has no record. The folder may belong to the user of
  * the PBX while this process is root, so only content that this program could have written is accepted. @throws Fault
  * for any other content.
  */

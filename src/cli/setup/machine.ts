@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 
 /** The facts of a machine that a setup needs. Paths are absolute. */
 export type Machine = {
-  /** Returns a file's text, `undefined` if there is none. @throws Error if it cannot be read. */
+  /** Returns a file's text, `undefined` if the file does not exist. @throws Error if it cannot be read. */
   read(path: string): string | undefined
   exists(path: string): boolean
   /** Returns the name of the group that owns a path. */

@@ -262,7 +262,7 @@ function packetOf({ topic, body, contentType, userProperties, retain }: Message,
   const packet = { cmd: 'publish', qos: 1, dup: false, retain, topic, payload: body } as const
   if (version !== 5) return packet
   const properties = { payloadFormatIndicator: true, contentType }
-  // The library writes nothing if there are none.
+  // The library writes nothing for a message without properties.
   if (Object.keys(userProperties).length === 0) return { ...packet, properties }
   return { ...packet, properties: { ...properties, userProperties: { ...userProperties } } }
 }

@@ -5,7 +5,7 @@ import type { LoadedDelivery } from './delivery.ts'
  *
  * Invariants: every untried delivery with an id up to `cursor` is in memory or has ended. Above `cursor` the store may
  * have more if `hasMore`, else it has none (apart from unnoticed events of other nodes). Retries that are only in the
- * store are due at `retryUs` or later; `undefined`: there are none.
+ * store are due at `retryUs` or later; `undefined`: the store has no such delivery.
  */
 export type Backlog = {
   readonly webhookId: number
@@ -165,7 +165,7 @@ export function noteUntriedRead(backlog: Backlog, { lastId, hasMore }: { lastId:
   state.hasMore = hasMore
 }
 
-/** Notes the earliest due time of the retries that are only in the store; `undefined`: there are none. */
+/** Notes the earliest due time of the retries that are only in the store; `undefined`: no retry is. */
 export function noteRetriesRead(backlog: Backlog, retryUs: number | undefined): void {
   const state: State = backlog
   state.retryUs = retryUs

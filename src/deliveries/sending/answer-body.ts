@@ -1,4 +1,4 @@
-/** The body of an answer as far as it was read; `text` is `null` if there is none. */
+/** The body of an answer as far as it was read; `text` is `null` if the answer has no body. */
 export type AnswerBody = { readonly text: string | null } & (
   | { readonly end: 'whole' | 'longer' }
   | { readonly end: 'broken'; readonly why: string }

@@ -28,7 +28,7 @@ const WHY: Readonly<Record<Reason, string>> = {
 /** A PBX may have thousands of phones. */
 const MAX_SHOWN = 100
 
-/** Returns the endpoints of a kind in one line, grouped by reason, at most 100; `null` if there are none. */
+/** Returns the endpoints of a kind in one line, grouped by reason, at most 100; `null` without endpoints. */
 export function lineOf(endpoints: readonly KnownEndpoint[], kind: EndpointKind | null): string | null {
   const all = endpoints.filter((endpoint) => endpoint.kind === kind)
   if (all.length === 0) return null

@@ -11,7 +11,7 @@ export type Commands = {
   send(command: string, began?: () => void): Promise<EslFrame | undefined>
   /**
    * Runs an API command in the background, so that events arrive meanwhile; resolves with its output, `undefined` if
-   * there is none.
+   * no output came.
    */
   runJob(command: string): Promise<string | undefined>
   /** Takes a frame that greets, replies or ends a job; returns `false` for any other, or if nothing awaits it. */

@@ -129,7 +129,7 @@ const BRACE_END = 0x7d
 
 /**
  * Returns the offset after the last occurrence (of a repeated key, such as `Hangup-Cause`, the last one counts); -1 if
- * there is none.
+ * the key does not occur.
  */
 function endOf(bytes: Buffer, needle: Buffer, isOnce: boolean): number {
   // Searching forward from hit to hit is much faster than lastIndexOf.

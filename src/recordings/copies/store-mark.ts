@@ -16,7 +16,7 @@ export type MarkPlace = {
   readonly advice: string
   /** Returns the command that marks it with an id. */
   commandFor(id: string): string
-  /** Returns the mark and when it was written; `undefined`: there is none. */
+  /** Returns the mark and when it was written; `undefined`: the place has no mark. */
   readMark(): Promise<{ readonly text: string; readonly writtenMs: number } | undefined>
   writeMark(text: string): Promise<void>
   /** Returns whether a copy is there. */
@@ -42,7 +42,7 @@ export const storeIdOf = (key: string): string => newHasher().update(`copies ${k
 /**
  * Checks that a place is the place of a store's copies. Marks an empty place if the store has no copies yet, and one
  * that has the newest copies of an earlier version, unless `mayMark` is false. Returns the problem and what to do;
- * `undefined` if there is none.
+ * `undefined` if the place has no mark.
  */
 export async function problemOfMark(
   { place, storeKey, newestCopies }: MarkOptions,

@@ -48,7 +48,7 @@ export type Board = {
 export type BoardOptions = {
   /** The account of trunks: the account in the URL of the PBX. */
   readonly account: string | null
-  /** Returns the account of a tenant value, `null` if there is none. */
+  /** Returns the account of a tenant value, `null` if no account has it. */
   readonly accountOf: (tenant: string | null) => string | null
   /** Returns the account of a queue, by the accounts of its agents. */
   readonly accountOfQueue: (queue: string, accounts: ReadonlySet<string | null>) => string | null

@@ -6,7 +6,7 @@ import { OF_EVENT, PENDING } from './deliveries.ts'
 import { type Declarations, fencedWrite, read, write } from './operation.ts'
 import { all, among, count, either, exists, first, forUpdate, onPostgres, run, texts, type Work } from './statement.ts'
 
-/** Replaces the values of an erased call, so that its pending deliveries keep no more values. */
+/** Replaces the values of an erased call, so that its pending deliveries keep no further value. */
 const ERASED = 'null'
 
 function* getFlow({

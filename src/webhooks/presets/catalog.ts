@@ -26,5 +26,5 @@ export const FLOW_PRESETS: readonly Preset[] = [
 
 const byName = new Map(FLOW_PRESETS.map((preset) => [preset.name, preset]))
 
-/** Returns a preset by its name, `undefined` if there is none. */
+/** Returns a preset by its name, `undefined` for an unknown name. */
 export const presetByName = (name: string): Preset | undefined => byName.get(name)

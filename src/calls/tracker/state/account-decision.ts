@@ -8,7 +8,7 @@
 
 /** How the tenant values of a PBX name accounts. */
 export type Tenants = {
-  /** Returns the exact name of the account with this name in any case; `undefined` if there is none. */
+  /** Returns the exact name of the account with this name in any case; `undefined` if no account has it. */
   readonly accountOf: (value: string) => string | undefined
   /** Every channel has a tenant value (a context), even a trunk's: a value that names no account means nothing. */
   readonly isOnEveryChannel: boolean

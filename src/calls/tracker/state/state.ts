@@ -303,7 +303,7 @@ export type TrackerState = {
   nowUs: number
   atUs: number
   newId: NewId
-  /** Returns the E.164 form of an outside number, `null` if there is none. */
+  /** Returns the E.164 form of an outside number, `null` if the number has no such form. */
   readonly toE164: ToE164
 }
 

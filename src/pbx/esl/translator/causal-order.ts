@@ -64,7 +64,7 @@ export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>):
   }
 
   /**
-   * Processes free events in the order of arrival until there are none left. If `handle` fails at an event, only that
+   * Processes free events in the order of arrival until no event is free. If `handle` fails at an event, only that
    * one is lost.
    */
   function handleFree(nowUs: number): Result[] {

@@ -178,7 +178,7 @@ function createPosition({ recordings, persona, holds }: PlayerOptions, released:
       const nextMs = steps[at]?.atMs ?? 0
       return [...pendingHolds].some((hold) => (hold.file ?? 0) === recording && nextMs >= hold.atMs)
     },
-    /** Begins the next recording; returns `false` if there is none. */
+    /** Begins the next recording; returns `false` after the last recording. */
     nextRecording: () => load(recording + 1),
     restart: () => void load(0),
   }

@@ -1,6 +1,6 @@
 import { EmptyState } from '../../components/empty-state.tsx'
 
-/** Tells a user who may not manage PBXs to ask an administrator. */
+/** Asks a user who may not manage PBXs to turn to an administrator. */
 export function AskAdmin() {
   return (
     <EmptyState icon="pbx" title="No PBX is connected to your account">
