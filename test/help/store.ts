@@ -1,5 +1,7 @@
 import { nowUs } from '../../src/lib/time.ts'
 import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../src/store/operations/calls.ts'
+import { stateNumber } from '../../src/store/operations/delivery-state.ts'
+import type { OutcomeBatch } from '../../src/store/operations/queue.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { storeOver } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -30,3 +32,24 @@ export async function storeEvents(
 
 /** For pruners in tests without flows. */
 export const NO_FLOW_RECORDS = { keptPrune: async () => 0, flowProgressPrune: async () => 0 }
+
+/** Returns the outcomes of deliveries that a receiver accepted at their first attempt. */
+export function deliveredOutcomes(nowUs: number, ids: readonly number[]): OutcomeBatch {
+  const each = <Value>(value: Value): Value[] => ids.map(() => value)
+  return {
+    deliveryIds: ids,
+    generations: each(1),
+    states: each(stateNumber('delivered')),
+    tries: each(1),
+    attemptsMade: each(1),
+    dueSteadyUs: each(null),
+    endedUs: each(nowUs),
+    attemptUs: each(nowUs),
+    probes: each(false),
+    statuses: each(200),
+    durationsMs: each(1),
+    errors: each(null),
+    addresses: each(null),
+    responses: each('ok'),
+  }
+}

@@ -3,15 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { forSwitches } from '../../../src/lib/event-kinds.ts'
 import type { CallBatch, NewEvent, PlacedEvent } from '../../../src/store/operations/calls.ts'
 import { type Fence, LeaseLost } from '../../../src/store/operations/cluster.ts'
-import { stateNumber } from '../../../src/store/operations/delivery-state.ts'
-import type { OutcomeBatch } from '../../../src/store/operations/queue.ts'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
 import { openDatabase } from '../../../src/store/postgres/engine/database.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
-import { batch } from '../../help/store.ts'
+import { batch, deliveredOutcomes } from '../../help/store.ts'
 
 /** What only the Postgres engine promises: fences, the order of ids with several writers, and commits whose answer was lost. */
 
@@ -22,26 +20,6 @@ let events = 0
 const event = (callId = 'call'): NewEvent => {
   events += 1
   return { uuid: `event ${events}`, callId, name: 'call_started', sequence: 1, atUs: NOW, body: '{"data":{}}' }
-}
-
-function delivered(ids: readonly number[]): OutcomeBatch {
-  const each = <Value>(value: Value): Value[] => ids.map(() => value)
-  return {
-    deliveryIds: ids,
-    generations: each(1),
-    states: each(stateNumber('delivered')),
-    tries: each(1),
-    attemptsMade: each(1),
-    dueSteadyUs: each(null),
-    endedUs: each(NOW),
-    attemptUs: each(NOW),
-    probes: each(false),
-    statuses: each(200),
-    durationsMs: each(1),
-    errors: each(null),
-    addresses: each(null),
-    responses: each('ok'),
-  }
 }
 
 /** A store with a webhook and a lease, and a connection beside it. */
@@ -95,7 +73,7 @@ const idsOf = (placed: readonly PlacedEvent[]) =>
 describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
   const writes: readonly [string, (store: Store, fence: Fence, ids: readonly number[]) => Promise<unknown>][] = [
     ['events', (store, fence) => store.calls.batchStore(batch({ events: [event()] }), fence)],
-    ['outcomes', (store, fence, ids) => store.queue.deliveryRecordOutcomes(delivered(ids), fence)],
+    ['outcomes', (store, fence, ids) => store.queue.deliveryRecordOutcomes(deliveredOutcomes(NOW, ids), fence)],
     [
       'expiry',
       (store, fence) =>

@@ -2,13 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 import { forSwitches } from '../../../src/lib/event-kinds.ts'
 import type { Fence } from '../../../src/store/operations/cluster.ts'
-import { stateNumber } from '../../../src/store/operations/delivery-state.ts'
-import type { OutcomeBatch } from '../../../src/store/operations/queue.ts'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
-import { batch } from '../../help/store.ts'
+import { batch, deliveredOutcomes } from '../../help/store.ts'
 
 /** A group commit is one round trip, however much is in it: between a node and its database that is what time goes into. */
 
@@ -78,25 +76,6 @@ async function open() {
       },
       { live: [{ id: `live ${uuid}`, state: '{}' }], removed: ['gone'] },
     )
-  const outcomes = (ids: readonly number[]): OutcomeBatch => {
-    const each = <Value>(value: Value): Value[] => ids.map(() => value)
-    return {
-      deliveryIds: ids,
-      generations: each(1),
-      states: each(stateNumber('delivered')),
-      tries: each(1),
-      attemptsMade: each(1),
-      dueSteadyUs: each(null),
-      endedUs: each(NOW),
-      attemptUs: each(NOW),
-      probes: each(false),
-      statuses: each(200),
-      durationsMs: each(1),
-      errors: each(null),
-      addresses: each(null),
-      responses: each('ok'),
-    }
-  }
   /** Returns how many round trips something takes. */
   const tripsOf = async (work: () => Promise<unknown>) => {
     const before = counter.counted.roundTrips
@@ -121,7 +100,7 @@ async function open() {
     store,
     direct,
     events,
-    outcomes,
+    outcomes: (ids: readonly number[]) => deliveredOutcomes(NOW, ids),
     tripsOf,
     untried,
     connected,

@@ -4,6 +4,7 @@ import { allowListOf } from '../../../src/app/settings.ts'
 import { newExchange } from '../../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
 import { nowUs } from '../../../src/lib/time.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { createAuthorizer } from '../../../src/webhooks/authorization/authorizer.ts'
 import { createLoginRenderer } from '../../../src/webhooks/authorization/login-renderer.ts'
 import type { Exchange } from '../../../src/webhooks/flows/exchange.ts'
@@ -127,6 +128,26 @@ const WITH_AUTHORIZATION = [
   },
 ]
 
+function servicesOf(store: Pick<Store, 'authorizations'>, exchange: Exchange) {
+  const authorizer = createAuthorizer({
+    store: store.authorizations,
+    exchange,
+    login: createLoginRenderer(TEMPLATES),
+    nowUs,
+    steadyUs: nowUs,
+    log: SILENT,
+    onProblem: () => {},
+  })
+  const setup = createSetupService({
+    authorizer,
+    webhooks: { optionsList: async () => [] },
+    events: { eventListOfCall: async () => [] },
+    templates: TEMPLATES,
+    exchange,
+  })
+  return { authorizer, setup }
+}
+
 describe.each(WITH_AUTHORIZATION)('$title, before it is saved', ({ start, preset, tokenUrl, rotates, more }) => {
   test('is checked and filled in with one token, which it has when it is saved', async () => {
     using folder = emptyFolder()
@@ -143,22 +164,7 @@ describe.each(WITH_AUTHORIZATION)('$title, before it is saved', ({ start, preset
       }
       return { status: 200, failure: null, text: JSON.stringify(token), retryAfterMs: null, durationMs: 1 }
     }
-    const authorizer = createAuthorizer({
-      store: store.authorizations,
-      exchange: ofVendor,
-      login: createLoginRenderer(TEMPLATES),
-      nowUs,
-      steadyUs: nowUs,
-      log: SILENT,
-      onProblem: () => {},
-    })
-    const setup = createSetupService({
-      authorizer,
-      webhooks: { optionsList: async () => [] },
-      events: { eventListOfCall: async () => [] },
-      templates: TEMPLATES,
-      exchange: ofVendor,
-    })
+    const { authorizer, setup } = servicesOf(store, ofVendor)
     const trial = { url: stub.url, preset, parameters: { ...stub.parameters, ...more } }
     try {
       const checked = await setup.check(1, trial)
@@ -197,22 +203,7 @@ describe.each(WITH_AUTHORIZATION)('$title, before it is saved', ({ start, preset
       retryAfterMs: null,
       durationMs: 1,
     })
-    const authorizer = createAuthorizer({
-      store: store.authorizations,
-      exchange: refusing,
-      login: createLoginRenderer(TEMPLATES),
-      nowUs,
-      steadyUs: nowUs,
-      log: SILENT,
-      onProblem: () => {},
-    })
-    const setup = createSetupService({
-      authorizer,
-      webhooks: { optionsList: async () => [] },
-      events: { eventListOfCall: async () => [] },
-      templates: TEMPLATES,
-      exchange: refusing,
-    })
+    const { authorizer, setup } = servicesOf(store, refusing)
     const parameters = { ...stub.parameters, ...more }
     const checked = await setup.check(1, { url: stub.url, preset, parameters })
     expect(checked.error).toContain('the token cannot be obtained: status 400: invalid_code')
