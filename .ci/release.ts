@@ -86,7 +86,7 @@ async function build(target: string, outfile: string): Promise<void> {
   chmodSync(outfile, 0o755)
 }
 
-/** In an empty folder with an empty environment: it says its version, and does the main job. */
+/** Runs the executable in an empty folder with an empty environment: `version`, then the demo. */
 async function tryOut(file: string): Promise<void> {
   const cwd = mkdtempSync(join(tmpdir(), 'hookswitch-release-'))
   try {

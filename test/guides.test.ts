@@ -21,7 +21,7 @@ const blocks = (language: string) =>
     .filter((block) => block[1] === language)
     .map((block) => block[2] ?? '')
 
-/** GUIDE_TEXT is read to its end; what is longer belongs in a guide. */
+/** People read the README to its end; longer texts belong in a guide. */
 const README_BYTES = 10_240
 
 describe('README.md and the guides', () => {
@@ -100,7 +100,7 @@ describe('README.md and the guides', () => {
 
   test('link to files and titles that exist', () => {
     const broken = GUIDE_FILES.flatMap(({ path, text }) =>
-      // What is in a block of code is no link.
+      // Blocks of code contain no links.
       [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/\]\(([^)\s]+)\)/g)]
         .map(([, target = '']) => target)
         .filter((target) => !target.includes('://'))

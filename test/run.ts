@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// What `bun run test` runs: the checks, the build, all tests, in a temporary folder in which nothing may be left. What failed is printed
-// once more at the end, for who sees the end of a log alone. Its very last line is `N passed, N failed`, with what was skipped behind it.
-// Arguments go to `bun test`, without the checks: `bun run test test/e2e`. Unlike `bun test` alone, which is the fast lane, it ignores no folder
-// and has Postgres.
+// `bun run test`: the checks, the build and all tests, in a temporary folder that must be empty afterwards. Failures
+// are printed once more at the end, for readers of the log's end alone. The last line is `N passed, N failed`, then the
+// number of skipped tests. Arguments go to `bun test`, and the checks are left out: `bun run test test/e2e`. Plain `bun
+// test` is the fast lane; this one ignores no folder and has Postgres.
 
 const CHECKS = [
   ['the code is clean', ['bun', 'run', 'check']],
@@ -30,7 +30,10 @@ const PARTS = [
   /^test\/system\/cluster\/(?!faults)/,
 ]
 
-/** So many parts run at a time. Tests wait for a browser, for leases or for processes twice as long as they compute, so two cores are busy. */
+/**
+ * The number of parts that run at a time. Tests wait for browsers, leases and processes twice as long as they compute,
+ * so that six keep two cores busy.
+ */
 const AT_A_TIME = 6
 
 /** Lines of a failure that are printed once more: its error and where it was thrown come last. */
@@ -95,7 +98,10 @@ async function runTests(folder: string): Promise<void> {
 
 type Printer = { print(line: string): void; end(): void }
 
-/** Returns printers of which the first that has not ended prints at once, and those after it when their turn comes. */
+/**
+ * Returns printers that print in their order: the first unfinished one prints at once, the later ones when their turn
+ * comes.
+ */
 function inOrder(count: number): Printer[] {
   const outputs = Array.from({ length: count }, () => ({ lines: [] as string[], hasEnded: false }))
   const flush = (): void => {
@@ -135,7 +141,7 @@ async function runBunTest(folder: string, some: readonly string[], print: (line:
     }
     const [, count, what] = /^ *(\d+) (pass|fail|skip|errors?)$/.exec(line) ?? []
     if (what === 'pass' || what === 'skip') counts[what] += Number(count)
-    // Errors are what was thrown outside of a test.
+    // An error here is one that was thrown outside of a test.
     else if (what !== undefined) failed += Number(count)
     // Bun's count and ours, which has the checks, would be two that differ.
     else if (!/^ *\d+ expect\(\) calls$|^Ran \d+ tests? across /.test(line)) print(line)

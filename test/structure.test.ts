@@ -144,7 +144,7 @@ describe('every file', () => {
   })
 })
 
-/** Returns the files on the first import cycle that is reachable from a file, `undefined` if there is none. */
+/** Returns the files on the first import cycle that is reachable from a file, or `undefined`. */
 function cycleFrom(path: string, trail: readonly string[], done: Set<string>): readonly string[] | undefined {
   if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
   if (done.has(path)) return undefined
@@ -188,7 +188,7 @@ test('the files and folders that a README.md names exist', () => {
     readFileSync(join(root, readme), 'utf8')
       .split('\n')
       .flatMap((line) => {
-        // A row of a table about a folder names what is in it.
+        // A table row about a folder names files of that folder.
         const [, row = ''] = /^\| `([\w-]+)\/`/.exec(line) ?? []
         const bases = [dirname(readme), 'src', '.', join(dirname(readme), row)]
         const names = [...line.matchAll(/`([\w.-]+(?:\/[\w.-]*)+|[\w-]+\.(?:ts|tsx|html))`/g)].map(

@@ -16,7 +16,7 @@ export type PackageSource = {
   readonly releasedMs: number
 }
 
-/** The newest symbols that Bun is linked with are those of glibc 2.17. */
+/** The newest symbols that Bun is linked with come from glibc 2.17. */
 const LIBC = 'libc6 (>= 2.17)'
 
 /** On GitHub these are known; a package that is built elsewhere names nobody. */

@@ -13,7 +13,7 @@ const trunk = (name: string, state: TrunkState, reason: string | null = null): P
   kind: 'trunk',
   state: { trunk: name, state, since: '2026-11-20T21:50:00.104118Z', reason },
 })
-/** Of a PBX that the store has, the name counts alone. */
+/** A PBX as the store has it; the alerts read only its name. */
 const record = (name: string) => ({ name, url: 'ami://…' }) as PbxRecord
 
 /** Alerts of a PBX whose trunks a test sets, on a clock that a test sets. */

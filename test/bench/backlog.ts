@@ -20,7 +20,7 @@ import { atMost, figure, perSecond, type Row } from './table.ts'
 
 const CLOSED = 'http://127.0.0.1:9/hook'
 
-/** Makes a store with so many waiting deliveries: events, each for some webhooks, an hour old. */
+/** Makes a store with `events` events that are an hour old, each with a pending delivery to some of the webhooks. */
 export function makeBacklog(path: string, events: number, urls: readonly string[], body: string): void {
   const sqlite = prepare(path)
   sqlite.run('PRAGMA synchronous = OFF')

@@ -6,7 +6,7 @@ const ROOT = resolve(import.meta.dir, '../..')
 /** A build to measure: its sources and its executable. */
 export type Build = { readonly name: string; readonly root: string; readonly executable: string }
 
-/** Returns the build of this folder, and those of the commits, each checked out into a temporary folder. */
+/** Returns a build of this folder and one of each commit; each commit is checked out into a temporary folder. */
 export async function buildsOf(commits: readonly string[]): Promise<Build[]> {
   await buildOnce()
   const builds = [{ name: 'now', root: ROOT, executable: EXECUTABLE }]

@@ -109,7 +109,9 @@ export async function startBusyCluster(options: {
     ...bench,
     receivers,
     replays,
-    /** Ends the calls, and returns how many requests were made twice, once all is delivered, and what is missing. */
+    /**
+     * Ends the calls and waits until all is delivered. Returns the counts of events, lost events and repeated requests.
+     */
     async finish(): Promise<{ events: number; lost: number; repeated: number }> {
       for (const replay of replays) await replay.stop()
       await until('all is delivered', async () => (await bench.sql.pending()) === 0)

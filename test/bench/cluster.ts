@@ -3,9 +3,9 @@ import { until } from '../help/receiver.ts'
 import { type BenchNode, type BusyCluster, startBusyCluster } from './cluster-rig.ts'
 import { atMost, figure, type Row } from './table.ts'
 
-/** `CLUSTER_ROUNDS=30 bun run bench cluster`: more rounds show more of what is rare. */
+/** Rare delays show only in more rounds: `CLUSTER_ROUNDS=30 bun run bench cluster`. */
 const ROUNDS = Number(process.env.CLUSTER_ROUNDS ?? 6)
-/** A node that died may have sent for so long: what was in its sockets. */
+/** Bytes in the sockets of a killed node may arrive for this long after its death. */
 const LAST_WORDS_MS = 1_000
 const SETTLING_S = 25
 const OUTAGE_MS = 5_000

@@ -25,7 +25,7 @@ const addAccount = mutation('bench.addAccount', (tx: Tx, id: number): void => {
   )
 })
 
-/** A body of about so many bytes, with the quotes and short strings of a real one. */
+/** Returns a body of about `bytes` bytes, with as many quotes and short strings as a real one. */
 export function bodyOf(bytes: number): string {
   const party = { number: '+4930123456', name: 'Anna Beispiel', extension: null, e164: null, contact: null }
   const data: Record<string, unknown> = {
@@ -126,7 +126,7 @@ async function fill(db: Store, accounts: readonly (readonly string[])[]): Promis
   return { db, dispose: () => undefined }
 }
 
-/** Delivered per second, stored and signed and logged, with no more than 2,048 under way between store and receiver. */
+/** Returns how many deliveries per second are stored, signed, sent and logged, with at most 2,048 pending at a time. */
 export async function deliveredRate(
   accounts: readonly (readonly string[])[],
   body: string,

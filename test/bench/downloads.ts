@@ -1,9 +1,9 @@
 /**
- * Clients that download one URL, in a process of its own: so many at once, each as fast as a link of so many bytes a
- * second takes it. When a download ends, another begins on a new connection. The first ones begin somewhere in the
- * file, so that not all end together. Arguments: URL, token, connections, bytes a second. Each line of the standard
- * input is answered with a line: `{ bytes, ended, refused }` of the time since the last. `on`: they begin one after the
- * other within a second or two; `at once`: in one moment; `off`: they are cut off.
+ * Clients that download one URL, in their own process. Arguments: URL, token, number of connections, bytes a second per
+ * connection. When a download ends, another begins on a new connection; the first ones begin at random places of the
+ * file, so that they do not all end together.
+ * Commands on standard input: `on` starts the clients within a second or two, `at once` all together, `off` cuts them
+ * off. Each command is answered with a line: the counts `{ bytes, ended, refused }` since the previous command.
  */
 import { createInterface } from 'node:readline'
 

@@ -7,7 +7,7 @@ import { bareRate, startReceiverProcess } from './receiver-process.ts'
 
 /** From the bytes of an Asterisk to all webhooks of an account, through a compiled file: rate, processor time, memory. */
 
-/** Calls that compile what is hot, before the measured ones. */
+/** Deliveries before the measured ones, so that the hot code is compiled. */
 const WARM_UP_DELIVERIES = 20_000
 const POLL_MS = 10
 const EVENTS_PER_CALL = new Set(acts(0).flatMap(({ emits }) => (emits === '' ? [] : [emits]))).size + 2

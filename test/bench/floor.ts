@@ -11,7 +11,9 @@ import { newStore } from './delivery.ts'
 const HOW = { method: 'POST', redirect: 'manual', proxy: false } as const
 const AT_A_TIME = 64
 const EVENTS_A_COMMIT = 32
-/** So many that wait are always on disk, and so many outcomes go into a commit at least while there is more to do. */
+/**
+ * While there is more to do, at least this many pending deliveries are on disk and this many outcomes share a commit.
+ */
 const READY = 256
 const OUTCOMES_A_COMMIT = 64
 

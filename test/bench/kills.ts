@@ -54,7 +54,10 @@ async function repeatedOfBacklog(webhooks: number): Promise<number> {
   return requests - distinct
 }
 
-/** Calls as fast as they are taken, from a PBX that is there to the end: what is stored, emitted and sent competes. */
+/**
+ * Kills the service under calls at full speed, from a PBX that stays: storing, emitting and sending compete. @returns
+ * the number of repeated requests.
+ */
 async function repeatedOfCalls(): Promise<number> {
   using folder = emptyFolder()
   using receivers = await startReceiverProcess(1, 'count')

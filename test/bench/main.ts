@@ -46,7 +46,7 @@ const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
 })
 
-/** By name, so that one can be run alone: `bun run bench throughput --against COMMIT`. */
+/** The names for the command line: `bun run bench throughput --against COMMIT` runs one alone. */
 const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   throughput: () => benchThroughput(values.against),
   latency,

@@ -21,7 +21,7 @@ const DELIVERIES = 50_000
 export async function benchMqtt(): Promise<Row[]> {
   if (MOSQUITTO === undefined) return [figure('by MQTT', Number.NaN, '', 'Mosquitto is not installed')]
   using folder = emptyFolder()
-  // A log of every message would be what is measured.
+  // A log line per message would cost more than the message.
   await using broker = await startMosquitto({ logs: 'error' })
   const path = join(folder.path, 'hookswitch.db')
   makeBacklog(path, DELIVERIES, [`mqtt://127.0.0.1:${broker.port}/calls/{event}/{extension}`], bodyOf(1_024))

@@ -6,7 +6,10 @@ import { bodyOf, startBenchService } from './delivery.ts'
  */
 const PACED_MS = 4_000
 const EVERY_MS = 5
-/** To those that hang goes an event so often, of other calls, so not in step: 2,100 deliveries a second to 100 of them. */
+/**
+ * The interval of events for receivers that hang, out of step with EVERY_MS: 2,100 deliveries a second to 100
+ * receivers.
+ */
 const DEAD_EVERY_MS = 47
 
 const [well = '', ...dead] = process.argv.slice(2)

@@ -27,7 +27,7 @@ type Receiving = { readonly receiver: Pick<Receiver, 'received'> }
 /** An event that arrived: when its bytes were sent, and how long it took from then on. */
 export type Taken = { readonly sentMs: number; readonly tookMs: number }
 
-/** Starts calls at a steady rate on PBXs in turns, until so many seconds are over or they are stopped. */
+/** Starts calls at a steady rate, on the PBXs in turns, until `rate.seconds` are over or `stop` is called. */
 export function startCalls(pbxs: readonly Pbx[], { receiver }: Receiving, rate: Rate) {
   const { callsPerSecond, seconds } = rate
   const sentMs = new Map<string, number>()
@@ -52,7 +52,7 @@ export function startCalls(pbxs: readonly Pbx[], { receiver }: Receiving, rate: 
   }
   const ended = play()
   return {
-    /** When what was sent counts: not before the process is warm. */
+    /** Requests count from this moment: the process is warm then. */
     warmMs: beginMs + WARM_UP_MS,
     /** Resolves when all calls were made. */
     ended,

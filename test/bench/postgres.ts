@@ -41,7 +41,7 @@ export async function benchPostgres(): Promise<Row[]> {
     const serverUs = processorUs(server.pid() ?? 0)
     const rate = await deliveredRate(accounts, body, DELIVERIES, () => openPostgresStore(databaseSource(database.url)))
     const { user, system } = process.cpuUsage(ownUs)
-    // The warm-up is half of what is measured.
+    // The warm-up adds half of the measured deliveries.
     const count = DELIVERIES * 1.5
     return { rate, ownUs: (user + system) / count, serverUs: (processorUs(server.pid() ?? 0) - serverUs) / count }
   }

@@ -30,7 +30,7 @@ async function readAll(app: RunningApp, token: string): Promise<number> {
   return (read / (performance.now() - startedMs)) * 1_000
 }
 
-/** Returns how many MB more the service has while so many wait. */
+/** Returns how many MB more memory the service takes while READERS requests wait for events. */
 async function memoryOfWaiting(app: RunningApp, token: string): Promise<number> {
   await ask(app, 'GET', '/event?after=now', { token })
   Bun.gc(true)

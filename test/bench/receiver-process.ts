@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 
-/** Receivers in a process of their own, so that what they cost is nobody's. */
+/** Starts receivers in their own process, so that their processor time is not counted as the service's. */
 export async function startReceiverProcess(ports: number, kind: 'ok' | 'hang' | 'count' = 'ok') {
   const script = resolve(import.meta.dir, 'receiver.ts')
   const child = Bun.spawn([process.execPath, script, String(ports), kind], { stdout: 'pipe' })

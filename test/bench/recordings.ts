@@ -155,7 +155,7 @@ async function measureTurns(urls: Readonly<Record<'control' | 'service', string>
   return { turns, moments, received: { control: clients.control.received, service: clients.service.received } }
 }
 
-/** Waits until nothing arrives any more. */
+/** Waits until no further event arrives for QUIET_MS. */
 async function allArrived({ receiver }: Watched): Promise<void> {
   for (let before = -1; receiver.received.length > before; await Bun.sleep(QUIET_MS)) before = receiver.received.length
 }

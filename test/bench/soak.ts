@@ -9,10 +9,10 @@ import { atMost, type Row } from './table.ts'
 
 const CALLS = 100_000
 const STEP = 20_000
-/** So many calls are under way at most: the soak is of memory, not of pace. */
+/** The most calls at a time: the soak measures memory, not pace. */
 const CALLS_AT_ONCE = 40
 const EVENTS_PER_CALL = new Set(acts(0).flatMap(({ emits }) => (emits === '' ? [] : [emits]))).size + 2
-/** What is counted when nothing happens: the collector has run, and what was lent is back. */
+/** A pause before memory is measured: the garbage collector has run, and buffers are returned. */
 const REST_MS = 10_000
 
 const megabytesOf = (pid: number) =>

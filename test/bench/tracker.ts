@@ -17,7 +17,7 @@ const OPTIONS = { trunks: [], extensions: [], variables: [] }
 const START_US = 1_795_213_000_000_000
 const CHUNK = 65_536
 
-/** Customers on one PBX, of whom each round of a recording is another's. */
+/** Customers on one PBX: each round of a recording belongs to another customer. */
 const CUSTOMERS = Array.from({ length: 500 }, (_, index) => `customer${index}.example`)
 const customerOf = (round: number): string => CUSTOMERS[round % CUSTOMERS.length] ?? ''
 
@@ -110,7 +110,10 @@ function rate(
 
 export type Weight = { calls: number; bytesPerCall: number; megabytes: number; eventsPerSecond: number }
 
-/** So many calls at a time, each of a caller and the phone that answered: what they weigh, and how fast more come and go among them. */
+/**
+ * Measures `calls` simultaneous calls, each between a caller and the phone that answered: their memory, and how fast
+ * further calls begin and end among them.
+ */
 export function benchManyCalls(calls = 10_000): Weight {
   const state = newTracker('bench', 'default', newUuid)
   Bun.gc(true)

@@ -5,8 +5,9 @@ import type { Random } from '../help/random.ts'
 import { reorder } from '../help/reorder.ts'
 import { playCase, seedsOf } from '../help/seed.ts'
 
-// Groups of a FreeSWITCH that nobody drew: phones, phones behind loopback channels and groups behind those, in every way that they can end, and
-// with the events of each leg overtaking those of others, as they do on a busy machine. The truth is known, since it is made here.
+// Random groups on a FreeSWITCH: phones, phones behind loopback channels and groups behind those, with every possible
+// end. The events of each leg overtake other legs' events, as on a busy machine. The truth is known, since the test
+// makes it.
 
 const SEEDS = seedsOf(20_261_123, 400)
 /** Events of legs overtake each other by less than this. */

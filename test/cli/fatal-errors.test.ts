@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const LOG_FATAL_ERRORS = join(import.meta.dir, '../help/log-fatal-errors.ts')
 
-/** Runs a program that logs its fatal errors as `serve` does, and then does what is given. */
+/** Runs a program that logs its fatal errors as `serve` does; `fails` is the code that fails. */
 async function run(fails: string) {
   const program = `
     import ${JSON.stringify(LOG_FATAL_ERRORS)}

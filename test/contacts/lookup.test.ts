@@ -47,7 +47,7 @@ describe('an answer to a look-up', () => {
       kind: 'found',
       contact: { id: '797', name: 'Maria Bern', company: 'Bern AG', url: 'https://x/797', owner: '101' },
     })
-    // As Odoo writes what is empty.
+    // Odoo writes `false` for an empty field.
     expect(read({ result: [{ ID: 1, NAME: false, owner: '' }] })).toEqual({
       kind: 'found',
       contact: { ...contact, id: '1' },

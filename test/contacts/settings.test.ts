@@ -124,7 +124,7 @@ test('a preset without a URL is that of the webhook which has it', () => {
   const merged = stored({ preset: 'bitrix24', cache_minutes: 1 })
   expect(lookUpOf(1, merged, undefined)).toBeUndefined()
   const lookUp = lookUpOf(1, merged, { url: 'https://x.bitrix24.com/rest/1/key/', parameters: {} })
-  // Its tokens are those of the webhook.
+  // The look-up uses the webhook's tokens.
   expect(lookUp).toMatchObject({ url: 'https://x.bitrix24.com/rest/1/key/', item: '/result/0', isOfWebhook: true })
   expect(shownSettings(merged)).toEqual({ preset: 'bitrix24', budget_ms: 300, cache_minutes: 1 })
 })

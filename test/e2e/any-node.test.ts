@@ -28,7 +28,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
   const bad = startReceiver(() => new Response('no', { status: 500 }))
   const followed = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
-  /** By then a phone has answered. */
+  /** A phone has answered before this moment of the recording. */
   const HOLD_AT_MS = 6_500
   let owner: RunningApp
   let other: RunningApp

@@ -82,7 +82,7 @@ for (const engine of ENGINES)
     const hasGot = (account: string, pbx: string, name: string) =>
       until(`${account} has got ${name} of ${pbx}`, () => events(account, pbx).some((event) => event.name === name))
 
-    /** A PBX with a call that is up until the test goes on; then it plays what is next. */
+    /** A PBX whose call stays up until the test calls `goOn`; then the rest of the recordings is played. */
     function startPbx(...more: string[]) {
       const { promise, resolve: goOn } = Promise.withResolvers<void>()
       const files = [ANSWERED.file, ...more].map(fixture)

@@ -32,7 +32,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('PBXs of two nodes on one Postgr
     }
 
     for (const [at, name] of NAMES.entries()) {
-      // One of many customers: those of one account would all go to its node.
+      // With many customers: the calls of one account alone would all go to its owner.
       const url = `ami://u:s@127.0.0.1:${replays[at]?.port}?tenants=accountcode`
       const node = nodes[at % 2] ?? nodes[0]
       expect((await ask(node, 'PUT', `/pbx/${name}`, { token, body: { url } })).status).toBe(200)

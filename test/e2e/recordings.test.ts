@@ -42,7 +42,7 @@ const SAVED = new Map(
   }),
 )
 
-/** Of each of the PBXs as many calls are over as are expected. */
+/** Returns whether each PBX has ended as many calls as its recordings have. */
 function isOver(some: readonly Case[], bodies: readonly Body[]): boolean {
   const saved = new Map<string, Set<string>>()
   for (const { data } of bodies)
@@ -50,7 +50,7 @@ function isOver(some: readonly Case[], bodies: readonly Body[]): boolean {
   return some.map(pbxOf).every((pbx) => (saved.get(pbx)?.size ?? 0) >= (SAVED.get(pbx) ?? 0))
 }
 
-/** So long nothing came: what is missing does not come either. */
+/** After this long without an event, missing ones do not come either. */
 const QUIET_MS = 20_000
 
 type Played = { readonly bodies: readonly Body[]; readonly faults: readonly string[] }

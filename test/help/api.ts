@@ -19,7 +19,7 @@ export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (a
   const server = startServer(root, { host: '127.0.0.1', port: 0 })
   return {
     url: server.url,
-    /** A user of an account, which is made if there is none of this name. @returns a token. */
+    /** Logs in a user of an account, and creates both if the account is new. @returns a token. */
     async logIn(account: string, type: UserType = 'USER'): Promise<string> {
       const email = `${type === 'USER' ? '' : 'admin.'}${account}@example.com`
       const number = USER_TYPES[type]

@@ -33,7 +33,7 @@ export function emptyFolder(): { path: string; [Symbol.dispose](): void } {
 
 export type Ran = { code: number; stdout: string; stderr: string }
 
-/** Runs one command of the compiled file to its end, in `cwd`, with nothing in its environment but what is given. */
+/** Runs one command of the executable to its end, in `cwd`, with only the given environment. */
 export async function run(
   args: readonly string[],
   options: { cwd: string; env?: Record<string, string>; stdin?: string; executable?: string },

@@ -4,9 +4,9 @@ import { targetOf } from '../../src/deliveries/sending/target.ts'
 import { parseAllowList } from '../../src/lib/address-guard.ts'
 
 /**
- * A process of its own that makes attempts: which authorities are trusted is read when a process starts. Every name is at 127.0.0.1.
- * In: rounds of URLs as JSON on standard input, those of a round at the same time, and how long each may take as argument. Out: what came
- * of each, in the same shape.
+ * Makes attempts in its own process, since trusted certificate authorities are read only when a process starts. Every
+ * name resolves to 127.0.0.1. Argument: the timeout in milliseconds. Standard input: rounds of URLs as JSON; the URLs
+ * of a round are called at the same time. Standard output: the outcomes, in the same shape.
  */
 async function main(): Promise<void> {
   const rounds: string[][] = JSON.parse(await Bun.stdin.text())

@@ -70,7 +70,7 @@ export async function overflowOf(page: Page): Promise<number> {
 
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
-/** What the accessibility check finds in what is shown, or in parts of it (CSS selectors), one line each. */
+/** Returns the accessibility faults of the page, or of parts of it (CSS selectors), one line each. */
 export async function accessibilityFaults(page: Page, parts: readonly string[] = ['html']): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
   // What only fades in has no contrast yet.

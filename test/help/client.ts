@@ -52,7 +52,7 @@ export async function logIn(app: { url: string }, email: string, password = PASS
   return String(result.access_token)
 }
 
-/** A webhook with every switch on, but for what is given. */
+/** A webhook with every switch on, except for `switches`. */
 export const webhook = (url: string, switches: Partial<Record<string, boolean>> = {}) => ({
   url,
   call_started: true,

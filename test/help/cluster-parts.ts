@@ -7,11 +7,11 @@ import { ask, logIn, PASSWORD, webhook } from './client.ts'
 type Calls = {
   /** The number of the first one. */
   readonly firstCall: number
-  /** One of so many goes on for longer, by so much. */
+  /** One of every `each` calls lasts `ms` longer. */
   readonly long?: { readonly each: number; readonly ms: number }
 }
 
-/** The bytes of a PBX with so many calls a second, for so long. */
+/** Returns the bytes of a PBX that has `callsPerSecond` new calls for `seconds`. */
 export function callsOf(callsPerSecond: number, seconds: number, { firstCall, long }: Calls) {
   const pieces = Array.from({ length: Math.floor(callsPerSecond * seconds) }, (_, index) => {
     const longerMs = long !== undefined && index % long.each === 0 ? long.ms : 0
@@ -109,14 +109,14 @@ export function lastingSql(url: string) {
       list(
         `SELECT l.name || ' ' || l.term AS what FROM leases l JOIN nodes n ON n.id = l.node WHERE n.dead_us IS NULL`,
       ),
-    /** How many heartbeats the node has had that has some of these leases and lives; 0 if there is none. */
+    /** Returns the number of heartbeats of the living node that owns one of these leases, or 0 without such a node. */
     beatsOf: (leases: readonly string[]) =>
       count(`SELECT coalesce(max(n.beat), 0)::int AS count FROM leases l JOIN nodes n ON n.id = l.node
         WHERE n.dead_us IS NULL AND l.name || ' ' || l.term IN ('${leases.join("', '")}')`),
     liveCalls: () => count('SELECT count(*)::int AS count FROM live_calls'),
     unfinished: () =>
       count(`SELECT ((SELECT count(*) FROM pending_deliveries) + (SELECT count(*) FROM live_calls))::int AS count`),
-    /** What is left of it, for people. */
+    /** Lists the unfinished work, for people. */
     unfinishedParts: () =>
       ask(`SELECT 'delivery' AS what, webhook_id::text AS of, count(*)::int AS count, max(tries)::int AS tries,
           ((min(due_at) - extract(epoch FROM clock_timestamp()) * 1e6) / 1e6)::int AS due_in_s FROM pending_deliveries GROUP BY 2

@@ -1,4 +1,7 @@
-/** Recordings of a second connection, by those of the first: they are played behind them, and have one `.expected` between them. */
+/**
+ * The recording of a second connection for the recording of a first one: it is played afterwards, and both share one
+ * `.expected`.
+ */
 export const CONTINUES: Readonly<Record<string, string>> = {
   't-reconnect': 't2-reconnect-resync',
   't4-reconnect-end-in-gap': 't4b-reconnect-end-in-gap',

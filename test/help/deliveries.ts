@@ -21,7 +21,7 @@ export const deliveryOf = (given: Partial<PendingDelivery> = {}): LoadedDelivery
     ...given,
   })
 
-/** For tests in which no webhook has a flow. */
+/** Fails the test if a delivery of a webhook with a flow is sent. */
 export const NO_FLOWS: MakeTurn = () => {
   throw new Error('no webhook of this test has a flow')
 }

@@ -17,7 +17,7 @@ export type Tape = {
   /** A new connection: its translator knows nothing yet. */
   connect(): {
     signals(step: number, arrivedUs: number): Signal[]
-    /** What is up when so many steps have happened. */
+    /** The PBX's channels after `step` steps. */
     snapshot(step: number, arrivedUs: number): Signal[]
   }
 }

@@ -86,8 +86,8 @@ function canonical(lines: readonly string[], runs: readonly string[][]): string[
 const ON_REQUEST = /^(~ *)?(?:call_missed|call_held|call_resumed) /
 
 /**
- * Pairs what came with what is expected, call by call; both as text, alike when all is right. Events that only some webhooks ask for count
- * where `all` is asked for.
+ * Pairs the received events with the expected ones, call by call, as two texts that are equal if all is right. Kinds
+ * that only `events` asks for count only with `all`.
  */
 export function compare(
   bodies: readonly Body[],

@@ -10,7 +10,7 @@ const DEADLINE_US = 1.5 * SECOND
 type Row = { node: string | null; term: string }
 type Tables = { nodes: Map<string, { beat: number; dead: boolean; isLeaving: boolean }>; leases: Map<string, Row> }
 
-/** The two tables, each statement of which takes effect at one moment. */
+/** The two tables; each statement takes effect at one moment. */
 type FakeDatabase = { readonly tables: Tables; isUp: boolean; connections: number }
 
 type FakeNode = {
@@ -92,7 +92,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
     else action()
   }
 
-  /** Sends a statement. It may take effect and not be heard of, or take effect when nobody waits for it any more. */
+  /** Sends a statement. It may take effect without an answer, or after its sender gave up. */
   function send<T>(node: FakeNode, statement: () => T, then: (answer: { value: T } | undefined) => void): void {
     const { id } = node
     let isOver = false

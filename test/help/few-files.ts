@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   try {
     for (;;) files.push(openSync('/dev/null', 'r'))
   } catch {
-    // There is none left.
+    // All descriptors are taken.
   }
   const without = await Promise.all(urls.map(post))
   for (const file of files) closeSync(file)

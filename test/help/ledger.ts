@@ -131,7 +131,7 @@ export function createLedger(): Ledger {
     Object.assign(account, { time, id: event.id })
     account.direction ??= data.call.direction
     if (data.call.direction !== account.direction) {
-      // That of an originated call is known when it dials.
+      // The direction of an originated call is known only when it dials.
       if (account.turned || account.direction === 'inbound' || data.call.direction === 'inbound')
         return `a direction that turned from ${account.direction} to ${data.call.direction}`
       Object.assign(account, { direction: data.call.direction, turned: true })
@@ -202,7 +202,7 @@ export function createLedger(): Ledger {
   }
 }
 
-/** What is left of a tracker's memory, in words; `undefined` if nothing is. */
+/** Describes the memory that a tracker still uses; `undefined` if it is empty. */
 export function leftover(state: TrackerState): string | undefined {
   const {
     calls,

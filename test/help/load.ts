@@ -58,9 +58,9 @@ export function startLoad(store: Pick<Store, 'calls'>, pauseMs = 4) {
 type Verdict = { stored: number; lost: number; duplicated: number; reordered: number }
 
 /**
- * What became of what was committed.
- * @param taken the ids that a receiver answered with 2xx, in their order
- * @param tried those of all requests, also what it refused: the first attempts of a call come in order
+ * Compares the committed events with the events that a receiver got.
+ * @param taken the ids that the receiver answered with 2xx, in their order
+ * @param tried the ids of all requests, refused ones too: the first attempts of a call come in order
  */
 export function judge(committed: readonly EmittedEvent[], taken: readonly string[], tried = taken): Verdict {
   const times = new Map<string, number>()

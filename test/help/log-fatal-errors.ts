@@ -1,6 +1,6 @@
 import { logFatalErrors } from '../../src/cli/commands/serve.ts'
 import { createLog } from '../../src/lib/log.ts'
 
-// The first import of a program of a test: its fatal errors are logged as those of `serve`.
+// A test's program imports this file first: its fatal errors are then logged as `serve` logs them.
 
 logFatalErrors(createLog('info', { readable: false }), process.exit)

@@ -4,7 +4,7 @@ import { emptyFolder } from './app.ts'
 import type { Certified } from './certificate.ts'
 import { untilListening } from './mqtt-broker.ts'
 
-/** The broker as Debian installs it, beside the paths of an ordinary user; `undefined` where there is none. */
+/** The path of the broker: on the user's PATH, or where Debian installs it; `undefined` if it is missing. */
 export const MOSQUITTO: string | undefined =
   Bun.which('mosquitto') ?? ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto'].find((path) => existsSync(path))
 

@@ -3,7 +3,7 @@ import type { CallEvent } from '../../src/calls/event.ts'
 import { lineOf } from './expected.ts'
 import { createLedger } from './ledger.ts'
 
-// What is emitted when a PBX sends the same in another order.
+// Compares the events that follow when a PBX sends the same facts in another order.
 
 /** An event of a call: its line, which of the same lines of the call it is, and when it happened. */
 export type Line = { readonly text: string; readonly atMs: number }

@@ -1,6 +1,6 @@
 import type { Outage, OutageStore } from '../../src/store/operations/outages.ts'
 
-/** What is reported as down, in memory: it stays when the part that reports it is started again. */
+/** Keeps outages in memory: they survive a restart of the part that reports them. */
 export function memoryOutages(): OutageStore {
   const all = new Map<string, Outage>()
   const keyOf = ({ what, key }: Pick<Outage, 'what' | 'key'>) => `${what} ${key}`

@@ -21,7 +21,7 @@ export function changingOwnership() {
     void (await Promise.all([...listeners].flatMap((listener) => [...(listener()?.values() ?? [])])))
   return {
     ownership,
-    /** Resolves when all who listen have ended what they had to end. */
+    /** Resolves when every listener has stopped its work for lost PBXs. */
     setPbxs(state: ReturnType<Ownership['pbxOwnership']>): Promise<void> {
       pbxs = state
       return changed()

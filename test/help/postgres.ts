@@ -29,12 +29,12 @@ export type PostgresServer = {
   resume(): Promise<void>
   /** Starts a hot standby that follows this server, which is restarted for that. */
   standby(): Promise<PostgresServer>
-  /** The main process, of which the others are children; undefined of a server that is not ours. */
+  /** The id of the server's main process; `undefined` if the tests did not start the server. */
   readonly pid: () => number | undefined
   stop(): Promise<void>
 }
 
-/** Why there is no Postgres for tests here, if there is none: tests that need it are skipped by this name. */
+/** The reason why Postgres is missing here; tests that need it are skipped under this name. */
 export const POSTGRES_MISSING: string | undefined = missing()
 
 function missing(): string | undefined {
@@ -201,7 +201,7 @@ async function untilReady(url: string, child: Bun.Subprocess): Promise<void> {
   }
 }
 
-/** The run's server: modules are loaded again for each file of tests, what is on the global object is not. */
+/** The run's server is on the global object, since modules are loaded again for each test file. */
 const RUN = Symbol.for('hookswitch.test.postgres')
 const holder: { [RUN]?: Promise<PostgresServer> } & object = Object(globalThis)
 

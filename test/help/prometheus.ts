@@ -5,7 +5,7 @@ export type Sample = {
   readonly value: number
 }
 
-/** Reads the text format 0.0.4. @throws for a line that is none of it, and for a sample that was not announced. */
+/** Reads the text format 0.0.4. @throws for a line outside the format, and for a sample that was not announced. */
 export function readScrape(text: string): Sample[] {
   const types = new Map<string, string>()
   const samples: Sample[] = []
@@ -24,7 +24,7 @@ export function readScrape(text: string): Sample[] {
   return samples
 }
 
-/** The sum of the samples of a name that have these labels; `undefined` if there is none. */
+/** Returns the sum of the samples with this name and these labels, or `undefined` without such a sample. */
 export function sumOf(
   samples: readonly Sample[],
   name: string,

@@ -39,7 +39,7 @@ export function startReceiver(answer: Answer = () => new Response('ok'), port = 
     answerWith(next: Answer): void {
       state.answer = next
     },
-    /** What was wrong with the signatures of what came, when it came. */
+    /** Returns the faults of all signatures, judged at the time when each request arrived. */
     faults: (secret: string): string[] =>
       received.flatMap(({ headers, body, atMs }) => {
         const atS = (performance.timeOrigin + atMs) / 1_000
@@ -82,8 +82,8 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
 }
 
 /**
- * For what is given up after a time while the rest is not: how much time the rest needs is not known of a machine, so that it is tried
- * with little, and with more when that was not enough.
+ * Runs a check with a short timeout, and with longer ones if it fails: how much time its other parts need differs from
+ * machine to machine.
  */
 export async function withEnoughTime(check: (timeoutMs: number) => Promise<void>): Promise<void> {
   for (const timeoutMs of [400, 4_000])

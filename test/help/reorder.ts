@@ -4,11 +4,17 @@ import type { Random } from './random.ts'
 
 export type TimedFrame = { readonly frame: EslFrame; readonly atUs: number }
 
-/** What sends an event: FreeSWITCH sends those of a leg, a queue member or a conference in their order, regardless of the others. */
+/**
+ * Returns the sender of an event: FreeSWITCH keeps the order of events of a leg, a queue member or a conference, but
+ * not between them.
+ */
 const senderOf = (event: EslEvent): string =>
   event.get('Unique-ID') || event.get('CC-Member-Session-UUID') || event.get('Conference-Name') || event.name
 
-/** Returns the frames as they could have arrived too: each up to `maxDelayUs` later, those of one sender still in their order. */
+/**
+ * Returns the frames in another order that could have happened: each up to `maxDelayUs` later, and the frames of one
+ * sender still in order.
+ */
 export function reorder(frames: readonly TimedFrame[], random: Random, maxDelayUs: number): TimedFrame[] {
   const lastOf = new Map<string, number>()
   const delayed = frames.map(({ frame, atUs }) => {

@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net'
 
 /**
- * How connections end: not at all, when half of a request has come, or when half of its answer has gone out; then with a RST, as that
- * of a process which is gone.
+ * When a connection is reset (RST, as by a killed process): never, after half of a request, or after half of its
+ * answer.
  */
 type Reset = 'never' | 'request' | 'answer'
 

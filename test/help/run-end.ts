@@ -1,6 +1,6 @@
 import { afterAll } from 'bun:test'
 
-/** Modules are loaded again for each file of tests; what is on the global object is not. */
+/** Stops are on the global object, since modules are loaded again for each test file. */
 const STOPS = Symbol.for('hookswitch.test.stops')
 const holder: { [STOPS]?: (() => unknown)[] } & object = Object(globalThis)
 

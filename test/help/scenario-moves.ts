@@ -121,7 +121,7 @@ export function joinTo(pbx: ScenarioPbx, talk: Talk, own: Leg, target: string): 
   pbx.hangup(own.id)
 }
 
-/** Hangs up what is left of a talk; `by` hung up by itself. */
+/** Hangs up all channels of a talk; `by` hung up by itself. */
 export function finish(pbx: ScenarioPbx, talk: Talk, by: Leg | null): void {
   if (by !== null) pbx.emit({ kind: 'hangup_requested', id: by.id })
   const order = by?.id === talk.far.id ? [talk.far, talk.near] : [talk.near, talk.far]

@@ -1,12 +1,12 @@
 import type { ChannelSignal, End, Endpoint, Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import type { Random } from './random.ts'
 
-/** A PBX as scenarios need it: what happens on it comes out as signals in the order in which Asterisk sends it, and it knows what is up. */
+/** A PBX for scenarios: it emits its changes as signals in Asterisk's order, and knows which channels are up. */
 
 export type Leg = { readonly id: string; readonly number: string; readonly kind: 'extension' | 'external' }
 /** Two virtual halves between two parties: `near` is on the side of the one who is named first. */
 export type Pair = { readonly near: string; readonly far: string }
-/** How a phone is dialled: through so many pairs of halves, which stay or are optimised away at the answer. */
+/** How a phone is dialled: through `pairs` pairs of halves, which stay or are optimised away at the answer. */
 export type Path = { readonly pairs: number; readonly stays: boolean }
 
 export type ScenarioPbx = ReturnType<typeof scenarioPbx>
@@ -24,7 +24,7 @@ export const ENDS = {
 
 const endpointOf = ({ kind, number }: Leg): Endpoint => ({ kind, number, name: null })
 
-/** Keeps what is up as a list would show it. */
+/** Keeps the channels that are up, as the PBX's list would show them. */
 export function createUp() {
   const up = new Map<string, SnapshotChannel>()
   function change(channelId: string, changes: Partial<SnapshotChannel>): void {
@@ -149,7 +149,7 @@ export function scenarioPbx(random: Random, prefix: string, startUs: number) {
     dialed(source: string | null, dest: string, result: Extract<ChannelSignal, { kind: 'dial_end' }>['result']): void {
       pbx.emit({ kind: 'dial_end', source, dest, result, forwardedTo: null })
     },
-    /** Puts channels into a bridge, new or that of the first one which is in one; in either order. */
+    /** Puts channels into one new bridge, in random order. */
     bridge(...ids: string[]): void {
       const bridge = id()
       const order = random.chance(0.5) ? ids : ids.toReversed()

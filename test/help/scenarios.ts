@@ -201,7 +201,7 @@ function older(beginning: Beginning): Begun {
   return { plot, talk: { near, far: asked.far, chain: [...talk.chain, ...asked.chain] } }
 }
 
-/** What is emitted of a leg's stage, while its call goes on. */
+/** Notes the events of a leg's stage while its call goes on. */
 function note(plot: Plot, block: Block, leg: Leg, ...what: ('started' | 'answered')[]): void {
   for (const one of what) block.lines.push(`dial_${one} ${stageOf(leg)}`)
   if (what.includes('answered') && block === plot.main) plot.staged.set(leg.id, stageOf(leg))

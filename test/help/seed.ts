@@ -1,8 +1,8 @@
 import { createRandom, type Random } from './random.ts'
 
-// Where every property test has its seed from. `TEST_SEED` plays another one, `TEST_SCALE` that many times the usual number of cases;
-// `TEST_SCALE=0` is one case, that of the seed, printed in full where a test can: so a failure is played again.
-// The fast lane plays a tenth.
+// The seed of every property test. `TEST_SEED` sets another one; `TEST_SCALE` multiplies the usual number of cases, and
+// `TEST_SCALE=0` plays only the seed's own case, printed in full where a test can, so that a failure can be repeated.
+// The fast lane plays a tenth of the cases.
 
 const GIVEN = process.env.TEST_SEED
 const SCALE = Number(process.env.TEST_SCALE ?? (process.env.HOOKSWITCH_TEST_LANE === 'fast' ? 0.1 : 1))

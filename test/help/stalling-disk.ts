@@ -22,7 +22,7 @@ export function stallableDisk() {
   }
 }
 
-/** In the writer's thread, when the module is loaded before the writer: every message of work is one commit. */
+/** Runs in the writer's thread, and is loaded before the writer: every message with jobs is one commit. */
 if (!Bun.isMainThread) {
   let shared = new Int32Array(2)
   const listen = self.addEventListener.bind(self)

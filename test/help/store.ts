@@ -14,7 +14,7 @@ export function openStore(path: string, options: DatabaseOptions = {}): OpenStor
   return { ...storeOver(db), db }
 }
 
-/** A batch with nothing in it but what is given. */
+/** An empty batch with the given parts. */
 export function batch(part: Partial<CallBatch['parts'][number]>, rest: Partial<CallBatch> = {}): CallBatch {
   const parts = [{ accountId: 1, events: [], saved: [], ...part }]
   return { pbx: 'office', parts, live: [], removed: [], nowSteadyUs: nowUs(), ...rest }
@@ -30,7 +30,7 @@ export async function storeEvents(
   return storedEventsOf(stored, await calls.batchStore(stored))
 }
 
-/** For pruners in tests without flows. */
+/** Pruners need these in tests without flows. */
 export const NO_FLOW_RECORDS = { keptPrune: async () => 0, flowProgressPrune: async () => 0 }
 
 /** Returns the outcomes of deliveries that a receiver accepted at their first attempt. */

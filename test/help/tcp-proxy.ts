@@ -75,7 +75,7 @@ export function startTcpProxy(first: { hostname: string; port: number }, onChunk
       isStalled = false
       for (const side of sides) flush(side)
     },
-    /** Breaks all connections, and so many of the next ones. */
+    /** Breaks all connections, and the next `andNext` new ones. */
     breakAll(andNext: number): void {
       refusing = andNext
       for (const { socket } of [...sides]) socket.terminate()

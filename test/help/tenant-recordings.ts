@@ -5,14 +5,20 @@ import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
 import { type PbxRecording, recordingOf } from '../../src/pbx/recorded/recording.ts'
 import { FIXTURES, readExpectedFile, readRecording } from './recording.ts'
 
-/** Recordings of real PBXs as those of many customers on one PBX: with ids of their own, and the customer's name in each channel. */
+/**
+ * Makes recordings of real PBXs into recordings of one PBX with many customers: with new ids, and the customer's name
+ * in each channel.
+ */
 
 export type Kind = 'asterisk' | 'freeswitch'
 
-/** What one customer's recordings are, and what is expected of them. */
+/** A customer with its recordings and their expected events. */
 type Customer = { readonly name: string; readonly fixtures: readonly string[]; readonly expected: string }
 
-/** Of several connections, of no connection, of a PBX that stops, of stamps, or of a load that is no call of a customer. */
+/**
+ * Recordings that cannot be used: with several connections or none, with a PBX that stops, about timestamps, or with
+ * load.
+ */
 const UNFIT =
   /reconnect|gap-|^unseen-|^mid-|restart|killed|stopped|bad-auth|login-refused|s-load|timestampevents|resync|ami-redirect|concurrent|sequential/
 
@@ -21,7 +27,7 @@ const namesOf = (kind: Kind): string[] =>
     .filter((file) => file.endsWith('.expected') && !UNFIT.test(file))
     .map((file) => file.replace('.expected', ''))
 
-/** Gives each recording to two of so many customers. */
+/** Makes `count` customers and gives each recording to two of them. */
 export function customersOf(kind: Kind, count: number): Customer[] {
   const names = namesOf(kind)
   const half = Math.floor(count / 2)
@@ -37,7 +43,7 @@ type Frame = { readonly bytes: Buffer; readonly atMs: number }
 
 /** Between the beginnings of two recordings: so that all are up at the same time, and none begins with another. */
 const APART_MS = 37
-/** Of recordings of one customer: parties and parking slots are the same in all of them. */
+/** Between two recordings of one customer, which use the same parties and parking slots. */
 const OF_ONE_APART_MS = 90_000
 
 type CustomerFrame = Frame & { readonly customer: string }

@@ -35,7 +35,7 @@ export function areOver(events: readonly ReceivedEvent[]): boolean {
   return bodies.every(({ data }) => over.has(data.call.id))
 }
 
-/** Returns which events reached another webhook than that of their customer; `customerOf` takes the PBX's id of a call. */
+/** Returns the events that reached another customer's webhook; `customerOf` takes the PBX's id of a call. */
 export function strays(events: readonly ReceivedEvent[], customerOf: (pbxId: string) => string): string[] {
   const wrong = events.filter(
     ({ to, body: { data } }) => data.account !== to || customerOf(data.call.pbx_id ?? '') !== to,

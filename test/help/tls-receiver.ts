@@ -8,7 +8,10 @@ type Secured = {
   readonly host: string | undefined
 }
 
-/** A receiver that speaks HTTPS and shows each name its own certificate; to none, and to an unknown one, that of `''`. */
+/**
+ * A receiver that speaks HTTPS and shows each server name its own certificate; clients without a known name get the one
+ * under `''`.
+ */
 export async function startTlsReceiver(certificates: Readonly<Record<string, Certified>>) {
   const requests: Secured[] = []
   const sockets = new Set<TLSSocket>()

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { bodyInSlices, collectInSlices, takeSlice } from '../../src/lib/slices.ts'
 
-/** Numbers, each of which takes a millisecond of a clock of its own to make. */
+/** Numbers that take a millisecond each, on a clock of their own. */
 function slowNumbers(count: number) {
   let nowMs = 0
   let made = 0

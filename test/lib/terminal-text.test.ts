@@ -3,7 +3,7 @@ import { harmless, newPaint, printable, printableJson } from '../../src/lib/term
 
 /** What a caller may have put into a name: a title, a hidden text, a line that is written over, a turn of direction. */
 const NASTY = 'Eve\x1b]0;owned\x07\x1b[8mhidden\x1b[2K\r\u009b31m\x7f\u202egnp.exe'
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is searched for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for these characters
 const MOVES = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/
 
 test('what others have written moves no terminal, regardless of what contains it', () => {

@@ -45,7 +45,7 @@ const behind = (name: string): MetricDefinition | undefined =>
       : name === one.name,
   )
 
-/** Labels that Prometheus adds, and those of a histogram's buckets. */
+/** Labels that Prometheus adds, and the label of a histogram's buckets. */
 const OWN = ['job', 'instance', 'le']
 
 function expectKnown(expr: string): void {

@@ -11,7 +11,7 @@ import { until } from '../help/receiver.ts'
 const LIMIT = 1024 * 1024
 let closed = 0
 
-/** A file from elsewhere of so many bytes; its source ends at `endsAt`, and begins when `begins` resolves. */
+/** A remote file of `size` bytes; its source ends at `endsAt`, and begins when `begins` resolves. */
 function remote(size: number, { endsAt = size, begins = Promise.resolve() } = {}): OpenFile {
   const read = (start: number, end: number) => {
     let at = start
@@ -98,7 +98,7 @@ describe('a file of this machine', () => {
   writeFileSync(path, 'sound')
   afterAll(() => folder[Symbol.dispose]())
 
-  /** Resolves once what was begun has gone as far as it can without others, turns of the event loop later. */
+  /** Lets the reads that have begun proceed for `count` turns of the event loop. */
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => void setImmediate(resolve))
   }

@@ -401,7 +401,7 @@ describe('with copies in a folder a recording', () => {
 })
 
 describe('the pending recording of a PBX that', () => {
-  /** What is logged of recordings that are given up. */
+  /** Saves a recording until its first attempt has failed. */
   async function giveUp(pbxs: readonly RecordingsPlace[]) {
     await add(recording('a'))
     start({ pbxs: () => pbxs })

@@ -17,8 +17,8 @@ import { until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
 import { storedPbxs } from '../help/stored-pbxs.ts'
 
-// An Asterisk with given answers: from the bytes of its lists and events to what the API shows, what the store
-// keeps, and what is stored for a webhook that asks for it.
+// An Asterisk with given answers: from the bytes of its lists and events to the answers of the API, the rows in the
+// store and the deliveries for a webhook.
 
 const pbx = startListedAsterisk()
 const folder = emptyFolder()

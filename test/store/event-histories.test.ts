@@ -12,8 +12,8 @@ import { databaseSource, POSTGRES_MISSING, startPostgres } from '../help/postgre
 import { storeEvents } from '../help/store.ts'
 
 /**
- * Cursors of `GET /event` when the store goes back to an earlier state. What they have seen and the store has lost is
- * never taken for something else, however many events are stored afterwards.
+ * Cursors of `GET /event` when the store returns to an earlier state. An event that a cursor has seen and the store has
+ * lost is never taken for another event, however many events are stored afterwards.
  */
 
 const ACCOUNT = 1

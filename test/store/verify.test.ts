@@ -29,7 +29,10 @@ async function newStore() {
   return {
     run: (sql: string) => db.commit(run, sql),
     wrong: () => store.maintenance.verify(),
-    /** Stores a call that began so many days ago; its first events may be older than the others. @returns the ids of its events. */
+    /**
+     * Stores a call that began `daysAgo` days ago; its first `older` events are `olderDays` older. @returns the ids of
+     * its events.
+     */
     async emit(callId: string, daysAgo: number, { older = 0, olderDays = 0 } = {}): Promise<number[]> {
       const startedUs = NOW_US - (daysAgo + olderDays) * DAY_US
       const events = NAMES.map((name, index) => {

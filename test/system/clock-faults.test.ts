@@ -12,10 +12,10 @@ const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S
 /** From the true time, one after the other: hours and days, forward and back. */
 const SET_TO_S = [5 * HOUR_S, -3 * HOUR_S, 3 * DAY_S, 2 * DAY_S, -10 * DAY_S, 0]
-/** What is refused once is due again after 500 ms, less or more a tenth. */
+/** A refused delivery is due again after 500 ms ± 10 %, so never earlier than this. */
 const EARLY_MS = 440
 
-/** Takes what is sent to it, but one in so many only the second time. */
+/** A receiver that accepts requests, but one of every `oneIn` only at the second attempt. */
 function startPicky(oneIn: number) {
   const refusedMs = new Map<string, number>()
   const waitedMs: number[] = []

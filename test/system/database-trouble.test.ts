@@ -165,7 +165,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined || !canMount)('a disk of the serv
     const app = await startServe({ cwd: folder.path, args: ['--database-url', url.href] })
     cleaning.defer(async () => void (await app.stop()))
     const token = await logIn(app, 'a@example.com')
-    // Larger than what is left of any page: it takes a new one.
+    // The list is larger than the free space of any page, so it needs a new page.
     const list = Array.from({ length: 100 }, (_, n) => webhook(`https://${n}.example/${'x'.repeat(2_000)}`))
     const put = () => ask(app, 'PUT', '/integration/webhook', { token, body: list })
     Bun.spawnSync(['dd', 'if=/dev/zero', `of=${place.path}/filler`, 'bs=4096'])

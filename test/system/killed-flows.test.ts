@@ -24,7 +24,10 @@ const KILLS = 6
 type Asked = { at: number; call: string; event: string; step: string; kept: string; status: number; id: string }
 const asked: Asked[] = []
 const kills: number[] = []
-/** So many requests are taken before the next kill, however long the next node takes to start. */
+/**
+ * The CRM answers until it has taken this many requests; then the node is killed, however long the next one takes to
+ * start.
+ */
 let taken = Number.POSITIVE_INFINITY
 let clock = 0
 let ids = 0
@@ -37,7 +40,7 @@ const crm = Bun.serve({
     const step = new URL(request.url).pathname.split('/').at(-1) ?? ''
     const { call, event, kept } = (await request.json()) as { call: string; event: string; kept: string }
     while (asked.length >= taken) await Bun.sleep(5)
-    // Nobody waits for it any more: it was not made.
+    // Its sender was killed: the request does not count.
     if (request.signal.aborted) return new Response()
     const status = random.chance(0.15) ? random.pick([404, 409, 422]) : 200
     ids += 1
@@ -126,7 +129,7 @@ function check(steps: readonly NewStep[]): void {
       const isRepeated = before?.step === one.step && before.event === one.event && before.status === 200
       // A step that the CRM has done is asked for again only if a kill lies between: it was in flight then.
       if (isRepeated) expect(kills.some((kill) => kill > before.at && kill < one.at)).toBe(true)
-      // Every later step has what `find` has given; before it there is none.
+      // Every step after `find` has the id that `find` kept; no step before it has one.
       const found = ofCall.slice(0, at).filter(({ step: name, status }) => name === 'find' && status === 200)
       if (one.step !== 'find') expect(found.map(({ id }) => id)).toContain(one.kept)
       if (one.kept !== '') expect(one.kept.startsWith(`${one.call} `)).toBe(true)

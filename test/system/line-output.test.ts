@@ -24,7 +24,6 @@ function newPipe(flags = 0) {
   return {
     writer,
     text: () => text,
-    /** Reads what is there. */
     read() {
       try {
         for (let bytes = readSync(reader, buffer); bytes > 0; bytes = readSync(reader, buffer))
@@ -79,7 +78,7 @@ describe.each([
       },
     })
     writeLines(output, 2_000)
-    // Both use Bun's pool of threads, of which a small machine has two.
+    // Both use Bun's thread pool, which has two threads on a small machine.
     await readFile(import.meta.path)
     expect(await Bun.password.verify('password', await Bun.password.hash('password', 'bcrypt'))).toBe(true)
     await output.flush(10)

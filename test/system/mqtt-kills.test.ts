@@ -15,14 +15,14 @@ import { until } from '../help/receiver.ts'
 import { scaled, seededRandom } from '../help/seed.ts'
 import { openStore, storeEvents } from '../help/store.ts'
 
-// A broker or the service is killed again and again in the middle of deliveries by MQTT: the broker has got every message, and
-// with strict order those of a call in their order, each at least once.
+// A broker or the service is killed again and again during deliveries by MQTT: the broker gets every message at least
+// once, and with strict order the messages of each call in order.
 
 const KILLS = scaled(100)
 /** The service needs a second to start. */
 const SERVICE_KILLS = scaled(12)
 const CALLS = 20
-/** So many messages at most between two kills. */
+/** The most messages between two kills. */
 const BETWEEN = 20
 
 /** The broker of a test: the topics of all messages that it has got, in their order. */
@@ -64,7 +64,7 @@ async function listWebhook({ webhooks }: Pick<Store, 'webhooks'>, broker: string
   await webhooks.optionsReplace({ accountId: 1, url, options, nowUs: nowUs() })
 }
 
-/** The events of so many calls, in turn. The PBX of each is named by its place in the call. */
+/** Returns `eachCall` events of each call, the calls in turn. The PBX of an event is its place in the call. */
 const eventsOf = (eachCall: number) =>
   Array.from({ length: eachCall }, (_, at) => at + 1).flatMap((sequence) =>
     Array.from({ length: CALLS }, (_, call) => {

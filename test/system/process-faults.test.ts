@@ -13,7 +13,7 @@ import { scaled, seededRandom } from '../help/seed.ts'
 const random = seededRandom(20_261_123)
 const KILLS = scaled(10)
 
-/** The compiled service under load is killed, stopped, and starved of disk: what was committed is what must arrive. */
+/** The executable is killed, stopped and starved of disk space under load: every committed event must arrive. */
 
 describe('a store under load', () => {
   const folder = emptyFolder()

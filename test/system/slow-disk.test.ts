@@ -87,7 +87,8 @@ test('a commit holds all that was emitted, and all that came of attempts, while 
   })
   const list = async () => (await rig.deliveries.list(ACCOUNT, { state: 'delivered' }, 200)).items
   await until('what came of them is on disk', async () => (await list()).length === 50)
-  // Two for what was emitted, one for the first answers, one for those that came meanwhile, and two for the event emitted last.
+  // Two commits for the emitted events, one for the first answers, one for the answers meanwhile, two for the last
+  // event.
   expect(disk.commits() - before).toBeLessThanOrEqual(6)
   await receiver.stop()
 })
@@ -142,7 +143,7 @@ test("a PBX's socket is read, and its calls are tracked, while a commit goes on"
       await Bun.sleep(0)
     }
     await until('all is read', () => read() >= sent)
-    // Those that have nothing to wait for but what was read.
+    // Events that need no further fact than those already read.
     expect(emitted).toBeGreaterThanOrEqual(200 * 3)
   })
   expect(sent).toBe(200 * 12)

@@ -208,7 +208,7 @@ describe('GET /event', () => {
       cursors.add((await page('?after=now')).next_cursor)
     }
     expect(cursors.size).toBe(3)
-    // Blocks of a cipher: no byte of one is that of the next more often than by chance.
+    // Cursors are cipher blocks: two of them share a byte only by chance.
     const bytes = [...cursors].map((cursor) => Buffer.from(cursor, 'base64url'))
     expect(bytes.map(({ length }) => length)).toEqual([16, 16, 16])
     const same = Array.from({ length: 16 }, (_, at) => new Set(bytes.map((one) => one[at])).size === 1)

@@ -129,7 +129,7 @@ test.each<[sentence: string, filter: { number?: string; direction?: Direction },
   ['the last page of a number', { number: '101' }, CALLS - 100],
   ['the last page of all', {}, CALLS - 100],
 ])('%s is found without going through the other calls', async (_, filter, place = 0) => {
-  // What is in SQLite's memory is not read again.
+  // Without its cache SQLite reads every page again.
   store.db.read.run('PRAGMA cache_size = 0')
   const list = () => store.calls.callList({ accountId: MINE, filter, limit: 50, after: newestFirst[place] })
   const bytes = await bytesRead(list)

@@ -214,7 +214,7 @@ for (const seed of seedsOf(1_501, 12))
         if (random.chance(0.5)) await Bun.sleep(random.int(3))
       }
       isDead = diesAt < steps.length
-      // What was given to the store before is stored.
+      // All signals that were fed before are stored.
       await last
       if (!isDead) {
         for (const number of asked.keys()) find(number)
@@ -222,7 +222,7 @@ for (const seed of seedsOf(1_501, 12))
         expect(first.stored).toHaveLength(all.length * ALL.length)
         await first.stop()
       }
-      // The next process asks the PBX, which has no call any more.
+      // The next process asks the PBX, which has no calls now.
       const next = await start(store)
       undo.push(next.stop)
       const now = { atUs: Date.now() * 1_000, arrivedUs: 0 }

@@ -58,7 +58,7 @@ const FINISH: readonly ChannelSignal[] = [
 ]
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
-/** Starts an ingest; `stored` is what was reported to be on disk, in order. */
+/** Starts an ingest; `stored` collects the events that it reports as stored, in order. */
 async function start(store: Pick<Store, 'calls' | 'maintenance' | 'log'>, options: Partial<IngestOptions> = {}) {
   const stored: StoredEvent[] = []
   const waiting: { count: number; resolve: () => void }[] = []

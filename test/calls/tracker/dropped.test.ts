@@ -6,7 +6,8 @@ import { createLedger, leftover } from '../../help/ledger.ts'
 import { type LiveCalls, player, saveChanges } from '../../help/play.ts'
 import { readExpectedFile } from '../../help/recording.ts'
 
-// The connection is lost behind every event of a recording; what comes until it is back is missed, and the PBX is asked what is up.
+// The connection is lost after each event of a recording in turn. Events are missed until it is back; then the PBX is
+// asked for its channels.
 
 const START_US = 1_795_213_000_000_000
 const RELIST_US = 2_000_000
@@ -100,7 +101,10 @@ test.each(NAMES)('%s: the ledger holds regardless of what is missed, which parti
       }
 })
 
-/** For each step: the calls (the PBX's ids) whose beginning, answer or end it shows; the latter two where there is but one call. */
+/**
+ * Returns for each step the calls (the PBX's ids) whose beginning, answer or end it shows; answers and ends only if the
+ * tape has a single call.
+ */
 function shownBy(tape: Tape): string[][] {
   const connection = tape.connect()
   const all = Array.from({ length: tape.steps }, (_, step) => connection.signals(step, START_US + tape.atUs(step)))

@@ -9,7 +9,7 @@ import { signedPath } from '../../../src/recordings/link-signature.ts'
 import { createLedger, leftover } from '../../help/ledger.ts'
 import { player } from '../../help/play.ts'
 
-// Calls end exactly once, regardless of what was missed, and for the account that got their start.
+// Calls end exactly once, whichever events were missed, and for the account that got their start.
 
 const START_US = 1_795_213_000_000_000
 const SECOND = 1_000_000
@@ -61,7 +61,7 @@ const TALK = [
   ...at(2, ...answers('a', 'b', 'bridge')),
 ]
 
-/** What is emitted of each call: its names in order, and its last body. */
+/** Returns the emitted names of each call in order, and its last body. */
 function checked(events: readonly CallEvent[]) {
   const ledger = createLedger()
   ledger.take(events)

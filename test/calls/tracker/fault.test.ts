@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Signal } from '../../../src/calls/signal.ts'
 import { newTracker, track } from '../../../src/calls/tracker/tracker.ts'
 
-// A fault in one signal costs that signal, or what is emitted of one call at that moment, and nothing else.
+// A fault costs at most the signal that caused it, or the events of one call at that moment.
 
 const START_US = 1_795_213_000_000_000
 const phone = { kind: 'external', number: '15551230001', name: null } as const

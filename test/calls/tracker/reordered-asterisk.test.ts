@@ -8,12 +8,12 @@ import type { Random } from '../../help/random.ts'
 import { FIXTURES } from '../../help/recording.ts'
 import { playCase, seedsOf } from '../../help/seed.ts'
 
-// Asterisk sends its events in the order in which its threads publish them: those of channels that have nothing to do
-// with each other overtake each other on a busy machine.
+// Asterisk sends its events in the order in which its threads publish them: on a busy machine, events of unrelated
+// channels overtake each other.
 
 const SEEDS = seedsOf(20_261_123, 5)
 
-/** By how much events of different channels may overtake each other. */
+/** The longest time by which events of different channels overtake each other. */
 const MAX_DELAY_MS = 20
 
 const CHANNEL_ID = /^\w*Uniqueid: (\S+)/gm

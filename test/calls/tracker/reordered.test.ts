@@ -12,14 +12,14 @@ import { FIXTURES, readRecording } from '../../help/recording.ts'
 import { reorder, type TimedFrame } from '../../help/reorder.ts'
 import { playCase, seedsOf } from '../../help/seed.ts'
 
-// FreeSWITCH sends the events of each leg from a thread of its own: on a busy machine they overtake those of other legs.
+// FreeSWITCH sends the events of each leg from its own thread: on a busy machine they overtake other legs' events.
 
 const SEEDS = seedsOf(20_261_122, 20)
 
 const START_US = 1_795_213_000_000_000
 const MILLISECOND = 1_000
 const SECOND = 1_000_000
-/** By how much events of different legs may overtake each other. */
+/** The longest time by which events of different legs overtake each other. */
 const MAX_DELAY_US = 100 * MILLISECOND
 
 function framesOf(name: string): TimedFrame[] {

@@ -10,7 +10,8 @@ import { createUp } from '../../help/scenario-pbx.ts'
 import { scenario } from '../../help/scenarios.ts'
 import { isOneCase, playCase, seedsOf } from '../../help/seed.ts'
 
-// What is emitted of made-up scenarios is what happened in them, call by call and line by line; and it keeps the promises.
+// The events of random scenarios are exactly what happened in them, line by line for each call, and keep the promises
+// of the guide.
 
 const SEEDS = seedsOf(20_261_121, 1_000)
 
@@ -34,7 +35,7 @@ function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEv
     },
   })
   const { feed, tickUntil: wait } = played
-  /** What is not emitted yet is not stored: only between calls that all were may a process end. */
+  /** Restarts the process, if every live call is stored: a call is stored with its first event. */
   const restart = (): void => {
     const { calls, pendingLinks } = played.state
     if (store.size === calls.size && pendingLinks.length === 0) played.restart(store)
@@ -106,7 +107,9 @@ test(`${SEEDS.length} made-up scenarios give the events of what happened`, () =>
   for (const seed of SEEDS) playCase(seed, playScenarios)
 }, 3_600_000)
 
-/** Plays a scenario of which a part is not seen; returns who owns its calls and who should, if that is wrong. */
+/**
+ * Plays a scenario and hides a part of it. Returns the owners of its calls if none of them is in the last conversation.
+ */
 function wrongOwners(random: Random): string[] {
   const { signals, last } = scenario(random, 0, START_US)
   const endUs = signals.at(-1)?.arrivedUs ?? START_US

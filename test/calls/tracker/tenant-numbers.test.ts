@@ -3,7 +3,7 @@ import type { ChannelSignal, Endpoint, Signal } from '../../../src/calls/signal.
 import { newTracker } from '../../../src/calls/tracker/tracker.ts'
 import { countingIds, player } from '../../help/play.ts'
 
-// Customers of one PBX have the same numbers: a call is never counted to that of another customer by one.
+// Customers of one PBX have the same numbers: a number never joins a call to another customer's call.
 
 const START_US = 1_795_213_000_000_000
 const SECOND = 1_000_000
@@ -43,7 +43,7 @@ const isRungBack = (id: string, number: string, tenant: string | null): ChannelS
   { kind: 'dial_begin', source: null, dest: id, endpoint: phone(number), shown: null },
 ]
 
-/** Returns what each account gets of which calls, as `name` of the first channel of the call and its parent. */
+/** Returns the events of each account, each with the first channel of its call and of the parent call. */
 function eventsOf(signals: readonly Signal[], isOnEveryChannel = false): Record<string, string[]> {
   const accountOf = (value: string) => ['acme', 'beta', 'rest'].find((name) => name === value)
   const state = { ...newTracker('pbx', 'rest', countingIds()), tenants: { accountOf, isOnEveryChannel } }

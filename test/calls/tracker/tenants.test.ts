@@ -15,7 +15,7 @@ const SEED = 20_261_122
 const START_US = 1_795_213_000_000_000
 const SECOND = 1_000_000
 
-/** 500 customers, of whom every tenth has no account. */
+/** 500 customers; every tenth has no account. */
 const TENANTS = Array.from({ length: 500 }, (_, index) => `tenant${index}.example`)
 const ACCOUNTS = new Set(TENANTS.filter((_, index) => index % 10 !== 9))
 const accountOf = (value: string) => (ACCOUNTS.has(value.toLowerCase()) ? value.toLowerCase() : undefined)
@@ -186,14 +186,14 @@ function lateSignals(random: Random, tenant: string): Signal[] {
   })
 }
 
-/** Plays a stream at given times; what is another customer's only lets the time pass. Returns the events by account. */
+/** Plays the signals that `isPlayed` accepts; the others only let time pass. Returns the events of each account. */
 function play(
   signals: readonly Signal[],
   isOnEveryChannel: boolean,
   isPlayed: (signal: Signal) => boolean,
 ): Map<string, CallEvent[]> {
   let ids = 0
-  // Of calls that began at the same moment the lower id is the earlier one, as of real ids.
+  // If two calls begin at the same moment, the earlier one has the lower id, as with real ids.
   const state = tracker(() => `id-${String(++ids).padStart(9, '0')}`, isOnEveryChannel)
   const events: CallEvent[] = []
   let wakeAtUs: number | null = null

@@ -6,7 +6,7 @@ import { emptyFolder, run } from '../../help/app.ts'
 
 const ROOT = resolve(import.meta.dir, '../../..')
 
-/** The packages of which something is in the executable. */
+/** Returns the packages whose code is in the executable. */
 async function bundled(): Promise<Set<string>> {
   const { scripts } = manifest
   const entrypoints = [...scripts.build.matchAll(/src\/\S+\.ts/g)].map(([path]) => resolve(ROOT, path))

@@ -62,7 +62,7 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
     'Content-Type: application/json\n{"time":"2026-11-20T21:51:42.104118Z","event":"dial_answered",',
   )
 
-  // What is not named stays; an empty text takes a field back to its default.
+  // Fields without a flag keep their values; an empty text resets a field to its default.
   await webhook('set', URL, '--no-paused', '--filter', '', '--events', 'all', '--default-body')
   const [after] = await listed()
   expect(after).toMatchObject({

@@ -59,7 +59,7 @@ beforeAll(async () => {
   ids = await openOpaqueIds(store.log)()
   await createWebhookService({ webhooks: store.webhooks }).replace(ACCOUNT, URLS.map(listed), null)
   rows = Array.from({ length: EVENTS }, (_, index) => index + 1)
-    // A time of which hardly anything is left.
+    // From this span of time only a few events remain.
     .filter((id) => id > 4_000 || id < 1_500 || id % 400 === 0)
     .flatMap((id) => {
       const atUs = START_US + id * SECOND

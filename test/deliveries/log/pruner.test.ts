@@ -54,7 +54,7 @@ function newStore() {
     store,
     setUrls: (...urls: string[]) => webhooks.replace(ACCOUNT, urls.map(listed), null),
     secrets: () => webhooks.secrets(ACCOUNT),
-    /** Stores events of calls that are over, so many days ago. @returns the id of each. */
+    /** Stores events of calls that ended `daysAgo` days ago. @returns the id of each. */
     async emit(daysAgo: number, count = 1): Promise<number[]> {
       const atUs = NOW_US - daysAgo * DAY_US
       const events = Array.from({ length: count }, () => {

@@ -15,8 +15,9 @@ import { TEMPLATES } from '../../help/templates.ts'
 import { ACCOUNT, allowing, listed, newRig } from '../run/rig.ts'
 
 /**
- * The log of deliveries over HTTP. The receiver answers by path, so that there are deliveries of every state:
- * /ok delivered · /gone failed (410) · /later waits for its retry (400) · /left cancelled, its URL is in the list no more.
+ * The log of deliveries over HTTP. The receiver answers by path, so that there are deliveries in every state:
+ * /ok delivered · /gone failed (410) · /later waits for its retry (400) · /left cancelled, since its URL has left the
+ * list.
  */
 const STATUS: Readonly<Record<string, number>> = { '/ok': 200, '/gone': 410, '/later': 400, '/left': 400 }
 const OTHER = 2

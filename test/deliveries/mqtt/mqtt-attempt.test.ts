@@ -317,7 +317,7 @@ describe('addresses', () => {
 
   test('one that accepts no connection gives way to the next', async () => {
     const broker = await brokerOf({ host: '127.0.0.3' })
-    // On 127.0.0.1 the port may be that of another process.
+    // On 127.0.0.1 another process may have this port.
     const silent = await listenSilently('127.0.0.9', broker.port)
     ended.push(silent.stop)
     const resolve = async () => ['127.0.0.9', '127.0.0.3']

@@ -102,7 +102,7 @@ function takeTimes(receiver: Receiver, world: { leapUs: number }): readonly numb
   return elapsedUs
 }
 
-/** Lets minutes pass, and an event come that is sent then: what is due is sent too. */
+/** Lets minutes pass, then emits an event: its delivery wakes the loop, which then sends all due deliveries. */
 async function letPass(rig: Awaited<ReturnType<typeof newRig>>, world: { leapUs: number }, minutes: number) {
   world.leapUs += minutes * 60 * SECOND
   await rig.emit(ANOTHER)

@@ -74,7 +74,7 @@ export async function newFlowRig(options: FlowRigOptions = {}) {
       const atUs = nowUs()
       const uuid = newUuid(atUs)
       const example = EXAMPLES.find((one) => one.data.name === name)
-      // The tests change what they need: a copy of it is open.
+      // Tests change fields of the body, so they get a copy without read-only types.
       const body = structuredClone(example) as unknown as { time: string; data: Data }
       body.data.id = uuid
       body.data.call.id = callId
@@ -101,5 +101,5 @@ export async function newFlowRig(options: FlowRigOptions = {}) {
   }
 }
 
-/** The data of a body, of which tests change what they need. */
+/** The data of a body; tests change its fields. */
 type Data = { id: string; call: Record<string, unknown> } & Record<string, unknown>

@@ -40,7 +40,7 @@ async function downRig() {
 test('one delivery of a webhook that is down is sent at once when it is retried, and no other', async () => {
   await using rig = await downRig()
   const { items } = await rig.deliveries.list(ACCOUNT, { state: 'pending' }, 200)
-  // The newest: far behind what is in memory.
+  // The newest delivery: the queue in memory does not reach that far.
   const [asked] = items
   await rig.deliveries.retry(ACCOUNT, asked?.id ?? '')
   await until('it was tried', () => rig.receiver.received.length > 0)

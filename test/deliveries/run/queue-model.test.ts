@@ -102,7 +102,7 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
   [1, (model, random) => model.elsewhere(({ maintenance }) => maintenance.callErase(calls(random, 1, 10)))],
   [1, async ({ world }, random) => (world.setUs += random.pick([-HOUR, HOUR, -100 * HOUR, 100 * HOUR]))],
   [3, async ({ world }, random) => (world.leapUs += random.int(4 * SECOND))],
-  // Time for what is under way.
+  // Gives attempts in flight some time.
   [10, (_, random) => Bun.sleep(random.int(60))],
   [1, (model) => model.kill(), 'kills'],
   [1, (model) => model.restart(), 'kills'],
@@ -156,10 +156,11 @@ async function finish({ modes, process, world }: Model): Promise<void> {
 
 const keyOf = ({ event_id, url }: Delivery): string => event_id + new URL(url).pathname
 
-/** What is wrong with the store, and with what the receiver got. */
+/** Returns the faults of the store and of the deliveries that the receiver got. */
 async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
   const { process, taken, emitted, byHand, left, wrong } = model
-  // The calls here have no end, and no sequences of their own; what is young and deleted is no fault of the store.
+  // Calls in this model have no end and no sequences, and their young events may be deleted: the store has no fault
+  // there.
   const store = runWork(process.db.read, findWrong()).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
   const deliveries = await model.deliveries()
   const counts = Map.groupBy(deliveries, keyOf)
@@ -178,7 +179,7 @@ async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
   return [...wrong, ...store, ...single, ...double, ...order]
 }
 
-/** In a strict order no event is tried again once a later one of its call was tried. */
+/** Returns the events in strict order that were tried after a later event of their call. */
 function overtaken({ launched, emitted, byHand }: Model): string[] {
   const last = new Map<string, number>()
   return launched.flatMap(({ uuid, path }) => {

@@ -20,10 +20,10 @@ import { type OpenStore, openStore, storeEvents } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 import { ACCOUNT, allowing, LOG, listed } from './rig.ts'
 
-/** So many times as fast as ours goes the time of the schedule, of probes and of ages. */
+/** The schedule, probes and ages run this many times faster than real time. */
 const SPEED = 20
 const SCHEDULE_MS = [1_000, 2_000, 4_000, 8_000]
-/** For what hangs, and for what is answered: of that none is given up, however slow the machine is. */
+/** Attempts that hang end after HANG_MS. Attempts that get an answer never time out, however slow the machine is. */
 const HANG_MS = 80
 const NEVER_MS = 3_600_000
 
@@ -47,7 +47,7 @@ export function newWorld() {
 }
 export type World = ReturnType<typeof newWorld>
 
-/** An attempt at a receiver of which it is known whether it hangs. */
+/** Makes an attempt; the model knows whether its receiver hangs. */
 type Send = (request: Parameters<Attempt>[0], hangs: boolean) => ReturnType<Attempt>
 
 type ProcessOptions = { readonly world: World; readonly ownership: Ownership; readonly watch: (send: Send) => Attempt }
@@ -102,7 +102,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
     dispatcher,
     /** The options of a webhook were changed. */
     refresh: () => emitter.emit('webhooks'),
-    /** Stores events as another node does, of which nothing notifies this one. */
+    /** Stores events as another node does: without a notification to this one. */
     async storeOnly(events: readonly NewEvent[]): Promise<void> {
       await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() })
     },
@@ -123,8 +123,8 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
 }
 
 /**
- * A service that a test does anything to, and a record of all that it should do. `wrong` is what was seen to be wrong at
- * once: a signature that does not hold, an attempt for a URL that has left the list.
+ * A service with random actions, and a record of the deliveries that must follow. `wrong` collects faults that show at
+ * once: a wrong signature, or an attempt for a URL that has left the list.
  */
 export async function startModel(
   path: string,
@@ -234,7 +234,7 @@ export async function startModel(
     emitElsewhere: (calls: readonly string[]): Promise<void> => process.storeOnly(newEvents(calls)),
     async kill(): Promise<void> {
       await process.kill()
-      // Of a new process: what comes of the attempts before is nobody's business.
+      // Outcomes of the killed process's attempts do not count for the new one.
       underWay = new Set()
       process = await startProcess(path, { world, ownership, watch })
     },

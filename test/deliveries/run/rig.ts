@@ -50,7 +50,7 @@ export async function newRig(options: RigOptions = {}) {
   store.onForeignChange(() => emitter.emit('foreign'))
   const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
   const { nowUs = wallUs, templates = TEMPLATES } = options
-  // What is given up after a time is given up by tests that set a time: a receiver may take as long as the machine does.
+  // Only tests that set a timeout see one: elsewhere a receiver may take as long as the machine needs.
   const patient = { allow: allowing('loopback'), timeoutMs: 3_600_000 }
   const attempt = options.attempt ?? newAttempt({ ...patient, ...options.attemptOptions })
   const clock = await openClock({ log: LOG, ...options, maintenance: store.maintenance })

@@ -14,8 +14,8 @@ import { TEMPLATES } from '../../help/templates.ts'
 import { ACCOUNT, listed, newRig } from './rig.ts'
 
 /**
- * A URL that leaves the list, comes back, and what is retried then: an attempt of another call is under way all the time, so that
- * the leaving has not come to its end when the retry is asked for.
+ * A URL leaves the list and comes back, and its deliveries are retried. An attempt of another call is in flight all the
+ * time, so that the removal of the URL has not ended when the retry is requested.
  */
 
 type Rig = Awaited<ReturnType<typeof newRig>>

@@ -79,7 +79,7 @@ async function play(random: Random): Promise<void> {
 /** The CRM, the store and the tokens. */
 function newWorld(random: Random) {
   const requests: (Asked & { authorization: string | undefined; processed: boolean; id: string | undefined })[] = []
-  /** What the CRM has made, by what was asked for: it recognizes repeats, for most steps. */
+  /** The objects that the CRM has created, by the request's identity: for most steps it recognizes repeats. */
   const made = new Map<string, string>()
   const store = { progress: new Map<number, FlowProgress>(), kept: new Map<string, KeptValues>() }
   let token = 1
@@ -179,7 +179,7 @@ async function run(world: World, webhook: FlowWebhook, steps: readonly Step[], r
     send: async (request) => {
       const { event, item } = JSON.parse(String(request.body))
       const key = `${event.number} ${request.url.split('/').at(-1)} ${item}`
-      // The first promise: what is done, and committed, is never made again.
+      // The first promise: a step that is done and committed is never made again.
       expect(committed.has(key)).toBe(false)
       return await send(request)
     },

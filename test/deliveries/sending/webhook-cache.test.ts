@@ -17,7 +17,7 @@ const record = (id: number, more: Partial<WebhookRecord> = {}): WebhookRecord =>
   ...more,
 })
 
-/** A cache over webhooks of the accounts 1, 2 and 3 whose versions a test sets; `read` notes what was read. */
+/** Returns a cache of the webhooks of accounts 1, 2 and 3, whose versions a test sets; `read` lists its reads. */
 function newCache() {
   const versions = new Map([1, 2, 3].map((accountId) => [accountId, 1]))
   const records = new Map([101, 102, 201, 301].map((id) => [id, record(id)]))

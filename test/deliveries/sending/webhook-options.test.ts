@@ -28,7 +28,7 @@ async function setOptions(rig: Rig, url: string, options: Partial<WebhookOptions
   rig.emitter.emit('webhooks')
 }
 
-/** Fails what is too old of a webhook that is down, as the service does every few seconds. */
+/** Fails expired deliveries of a webhook that is down, as the service does every few seconds. */
 async function sweep({ store, clock: { steadyUs } }: Rig, nowUs: () => number): Promise<void> {
   const scheduler = createScheduler()
   const webhooks = createWebhookCache({

@@ -6,7 +6,7 @@ export type CrmRequest = {
   readonly query: URLSearchParams
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; `undefined` if it is none. */
+  /** The body as JSON; `undefined` if the body is not JSON. */
   readonly json: unknown
   readonly form: FormData | undefined
 }
@@ -77,7 +77,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Returns the value at a path of a JSON value, `undefined` if there is none. */
+/** Returns the value at a path of a JSON value, or `undefined`. */
 export function at(json: unknown, ...path: readonly (string | number)[]): unknown {
   let value = json
   for (const key of path) {

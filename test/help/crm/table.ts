@@ -25,7 +25,7 @@ export type Row = {
   /** As for `situationOf`. */
   readonly recording: string
   readonly calls: readonly WantedCall[]
-  /** How the events differ from those of the recording. */
+  /** How the events differ from the recording's events. */
   readonly change?: 'recording late' | 'each event twice' | 'without addresses of recordings'
   /** Which extensions have a user in the CRM: all but the last of the recording unless it says so. */
   readonly users?: 'all' | 'none'

@@ -3,7 +3,7 @@ export type Arrival = {
   /** The header `webhook-id`: which event it is. */
   readonly id: string
   readonly atMs: number
-  /** What was answered; `undefined` if nobody waited for an answer any more. */
+  /** The status of the answer; `undefined` if the sender had given up before it. */
   readonly status: number | undefined
   readonly bodyHash: number | bigint
 }
@@ -17,7 +17,7 @@ export type Deliveries = {
   /** What one receiver got, in its order. */
   readonly arrivals: readonly Arrival[]
   readonly events: readonly SentEvent[]
-  /** Of the webhook of this receiver. */
+  /** Failed attempts of this receiver's webhook. */
   readonly failed: readonly FailedAttempt[]
   /** An event is not tried before the one before it is delivered; else not before that was tried. */
   readonly isStrict: boolean
@@ -31,12 +31,12 @@ const CLOCKS_MS = 2
 const isSuccess = ({ status }: Arrival): boolean => status !== undefined && status >= 200 && status <= 299
 
 /**
- * Returns what a receiver's own record shows to be wrong: events that are missing, repeated without a reason, changed,
- * never stored, or not in the order of their call.
+ * Returns the faults in a receiver's own record: events that are missing, repeated without a reason, changed, never
+ * stored, or in a wrong order within their call.
  *
- * The order, of an event and each later one of its call: in a strict order nothing of the later one comes before the
- * earlier one was accepted, without any exception. In the usual order the later one comes after the earlier one came,
- * or after an attempt of it which failed, of which the log has the end: such an attempt may not have come here at all.
+ * The order of two events of a call: in strict order the later one never arrives before the earlier one was accepted.
+ * In the usual order it arrives after the earlier one arrived, or after a failed attempt of the earlier one that the
+ * log shows: such an attempt may not have reached the receiver.
  */
 export function wrongDeliveries(deliveries: Deliveries): string[] {
   const { arrivals, events } = deliveries

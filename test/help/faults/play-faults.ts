@@ -9,7 +9,7 @@ import type { Disturbance, Takeover } from './takeover-times.ts'
 const KINDS = ['kill', 'freeze', 'stop', 'partition', 'terminate', 'fast restart', 'immediate restart'] as const
 export type Kind = (typeof KINDS)[number]
 const OF_A_NODE: readonly Kind[] = ['kill', 'freeze', 'stop', 'partition']
-/** Of those that come alone, what is promised a time. */
+/** Faults that come alone: they show whether takeovers keep the promised time. */
 const ALONE: readonly Kind[] = ['kill', 'kill', 'freeze', 'stop']
 /** As long a node must have had heartbeats without a failure to judge others, and some more. */
 const CALM_MS = 6_000
@@ -29,7 +29,7 @@ export type FaultPlan = {
   readonly faults: number
   /** Between two faults, at least and at most. */
   readonly pauseMs: readonly [number, number]
-  /** The last of each so many faults comes when all is well, and the next comes when its effects are over. */
+  /** One fault of every `aloneEach` comes when all is well, and the next one only after its effects are over. */
   readonly aloneEach: number
   readonly random: Random
 }
@@ -183,8 +183,8 @@ export async function playFaults({ plan, nodes, server, sql, startNode, onFault 
 }
 
 /**
- * Returns when nodes themselves had no answer from the database for so long that they trusted their leases no more: on
- * a machine that is busy enough that happens without our doing, and also after the last fault.
+ * Returns the times when a node had no answer from the database for so long that it stopped trusting its leases. On a
+ * busy machine that happens without a fault of ours, and also after the last one.
  */
 export function outagesOf(nodes: readonly FaultyNode[], sinceMs: number): Disturbance[] {
   return nodes.flatMap(({ app, printed }, node) => {

@@ -26,9 +26,9 @@ const RECEIVERS_EACH = 3
 const NODES = 3
 /** Many short pauses: what hangs or refuses is tried until the end of a round. */
 const SCHEDULE = `${'500ms,'.repeat(200)}1h`
-/** After so many faults all must be delivered, and is checked. */
+/** After this many faults the run waits until all is delivered, and checks it. */
 const FAULTS_IN_A_ROUND = 50
-/** Of so many calls one goes on for so long that a takeover is in the middle of it. */
+/** One of every `each` calls is so long that a takeover falls into it. */
 const LONG_CALL = { each: 4, ms: 8_000 }
 
 type FaultRun = FaultPlan & {
@@ -54,7 +54,7 @@ export type FaultReport = {
   readonly handOverMs: readonly number[]
   /** Nodes that came back before another could find them dead. */
   readonly returned: number
-  /** What was promised and is not so. */
+  /** The promises that were broken. */
   readonly wrong: readonly string[]
 }
 
@@ -181,7 +181,7 @@ async function playRound(rig: Rig, round: number, faults: number): Promise<Fault
   const { callsPerSecond } = options
   const before = await sql.lastEvent()
   const beganMs = Date.now()
-  // In turns: one that hangs and one that refuses, of each order.
+  // Rounds alternate between the two orders: one receiver that hangs and one that refuses.
   const [hangs, refuses] = round % 2 === 0 ? ([1, 4] as const) : ([4, 1] as const)
   recorders[hangs]?.become('hangs')
   recorders[refuses]?.become('refuses')

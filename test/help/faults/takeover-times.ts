@@ -8,7 +8,7 @@ export type Takeover = { readonly node: number; readonly fromMs: number; readonl
 const BACK_WITHIN_MS = 3_000
 /** The promise: a node is found dead by one that has itself had heartbeats for 4 s, and what it had is taken over. */
 const PROMISED_MS = 6_500
-/** What was done so long before may still have an effect. */
+/** Actions up to this long before a takeover may still affect it. */
 const BEFORE_MS = 6_000
 
 /** Returns whether nothing else was done at the time of a takeover, nor shortly before. */

@@ -21,7 +21,7 @@ const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
 const OPTIONS = { trunks: ['trunk'], extensions: ['1??', '*'], variables: ['CustomerId'] }
 const MAX_BYTES = 79
 
-/** What is printed as it came from the wire: numbers, extensions, and what a dialplan makes of them. */
+/** Headers whose values come from the wire: numbers, extensions, and the dialplan's texts about them. */
 const WRITABLE =
   /(CallerIDNum|ConnectedLineNum|Exten|^Extension|^AppData|^DialString|^Forward|^Source|^Destination|^CallerID|^LastData|^DNID|^ApplicationData|^Data)$/
 
@@ -46,7 +46,7 @@ function piecesOf(name: string): Piece[] {
     })
 }
 
-/** The ids of other calls, and what is in the answers of those that a caller does not see. */
+/** Headers that an attacker would add, with ids of other calls and answers that the caller never sees. */
 const HEADERS = [
   'Timestamp: x',
   'Timestamp: 1000000000.000000',
@@ -88,7 +88,10 @@ const skip = (name: string, peek: (key: string) => string): boolean => !isWanted
 /** What has an effect: the events that are read, and those that the connection itself reads. */
 const matters = ({ tainted, type, name }: AmiFrame): boolean => !tainted && type === 'event' && hasShape(name)
 
-/** All that matters as anybody can read it; the host with no more and no other headers than it had is the caller's own matter. */
+/**
+ * Returns the frames that have an effect, without the host frame if its header names are unchanged: its values are the
+ * caller's own.
+ */
 function bytesOf(input: Buffer, frames: readonly AmiFrame[], host = ''): string[] {
   return frames.flatMap((frame) => {
     const text = input.toString('latin1', frame.offset, input.indexOf('\r\n\r\n', frame.offset))
@@ -142,7 +145,7 @@ describe('what a caller writes', () => {
         )
       const input = around(forged)
       const decoder = new AmiDecoder({ skip })
-      // Events and what is written into them need not come together.
+      // A forged text may arrive split over two reads.
       const cut = random.chance(0.5) ? random.int(input.length) : input.length
       const frames = [...decoder.push(input.subarray(0, cut)), ...decoder.push(input.subarray(cut))]
       const without = around('')

@@ -15,7 +15,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close()
 })
 
-/** Asks an Asterisk that answers as given; what is not given is no command of its. */
+/** Asks an Asterisk with the given answers; every other command is unknown to it. */
 async function ask(
   answers: Answers,
   globals: Readonly<Record<string, string>> = {},

@@ -21,7 +21,7 @@ const peer = (kind: string, status: string) =>
 /** MD5 of the URI, with which Asterisk names the contact too. */
 const KEY = '07544c50df6b64ec9a274a2c5c00f744'
 
-/** In short: the fields without the time. */
+/** A short form of a signal: its fields without the time. */
 const textOf = (signal: StateSignal): string =>
   Object.entries(signal)
     .filter(([key]) => key !== 'atUs')

@@ -13,7 +13,7 @@ const protocol = {
   statesOf: () => [],
 } as unknown as Protocol<string>
 
-/** A reader of chunks whose inbox has place for so many bytes, and the snapshots that it requests. */
+/** Returns a reader whose inbox has room for `maxBytes`, and counts the snapshots that it requests. */
 function readerOf(maxBytes: number) {
   const counts = { events: 0, taints: 0, overruns: 0, faults: 0 }
   const inbox = createInbox<InboxEntry<string>>({ maxBytes, isSheddable: () => false, defer: () => {} })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createInbox } from '../../../src/pbx/connection/inbox.ts'
 
-/** An inbox of numbers of which the odd ones are sheddable, whose turns run when the test lets them, and which a session pumps. */
+/** An inbox of numbers, pumped by a session: odd ones are sheddable, and its turns run only when the test lets them. */
 function inboxOf(capacity: number) {
   const handled: number[] = []
   const turns: (() => void)[] = []

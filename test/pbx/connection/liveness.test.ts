@@ -7,7 +7,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-/** Watches a connection of which the test decides how long it has been silent, and whether it answers. */
+/** Watches a connection; the test decides how long it has been silent and whether it answers. */
 function watch({ silentMs, answers }: { silentMs: () => number; answers: readonly boolean[] }) {
   const seen = { checks: 0, probes: 0, deaths: 0 }
   const liveness = watchLiveness({

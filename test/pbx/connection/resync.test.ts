@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createResync } from '../../../src/pbx/connection/resync.ts'
 import { until } from '../../help/receiver.ts'
 
-/** A PBX that is asked what is up; `missing` answers whether something that was up was not listed. */
+/** A PBX that is asked for its channels; `missing` says whether a known channel was missing from the list. */
 function start(missing: (lists: number) => boolean) {
   let lists = 0
   const list = async (): Promise<boolean> => {

@@ -54,7 +54,7 @@ const LISTS = {
   tiers: [row({ queue: 'support@default', agent: '1004@default' })],
 }
 
-/** In short: `contact 1004@pbx.example unchecked`. */
+/** A short form of a signal: `contact 1004@pbx.example unchecked`. */
 const textOf = (signal: StateSignal): string => {
   switch (signal.kind) {
     case 'contact':

@@ -14,7 +14,7 @@ const names = ['asterisk', 'freeswitch'].flatMap((folder) =>
     .map((file) => `${folder}/${file.replace('.expected', '')}`),
 )
 const pathOf = (name: string) => join(FIXTURES, `${name}.${name.startsWith('asterisk') ? 'ami' : 'esl'}`)
-/** A recording, and that of the second connection. */
+/** The files of a recording: its own, and the recording of its second connection, if it has one. */
 function pathsOf(name: string): string[] {
   const [folder = '', file = ''] = name.split('/')
   const second = CONTINUES[file]

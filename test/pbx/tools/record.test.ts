@@ -21,7 +21,7 @@ test.skipIf(!canMount)('a full disk ends a recording, and is the reason (needs t
   const path = join(folder.path, 'office.esl')
   const recorder = recordConnection(parsed.pbx, path)
   expect(await recorder.ended).toStartWith(`cannot write ${path}: the disk is full`)
-  // What was recorded before is whole.
+  // The bytes before the fault are complete.
   expect(recorder.bytes()).toBeGreaterThan(0)
   expect(recorder.bytes()).toBe(statSync(path).size)
   expect(readFileSync(path).subarray(0, 13).toString()).toBe('Content-Type:')

@@ -98,7 +98,7 @@ describe('the PBXs of the settings, at the start of a service', () => {
     ])
     expect(remove('branch b')).rejects.toThrow('--pbx')
     await cluster.nodeEnd('other')
-    // The settings of no node have it any more: it may be removed by hand, and is at the next start.
+    // No living node has the PBX in its settings, so it can be removed by hand, and at the next start.
     await remove('branch b')
     await start(store)
     expect(await listed(store)).toEqual([

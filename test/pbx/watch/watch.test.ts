@@ -41,7 +41,7 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   before.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
   await until('the call is stored', () => stored.length === 1)
   await before.stop()
-  // Of a version that stored no PBXs.
+  // The call is from a version that did not store PBXs.
   await storePbxSettings({ store, pbxs: [], log })
   const pbxs = await storedPbxs(store)
   const watch = await startWatch({ store, clock, ownership: OWNS_EVERYTHING, pbxs, onStored, log })

@@ -92,7 +92,7 @@ test.skipIf(REAL === undefined)('the same at the server that HOOKSWITCH_TEST_S3 
   await copyTo(REAL ?? '', [{ secretAccessKey: 'wrong' }, ...wrongBucketOrKey, { region: 'x' }])
 })
 
-/** Copies, reads and removes at a server, and does it with `wrongs` in place of what is right. */
+/** Copies, reads and removes files on a server, first with the right credentials, then with each of `wrongs`. */
 async function copyTo(url: string, wrongs: readonly object[]): Promise<void> {
   const { origin, username, password, pathname, searchParams } = new URL(url)
   const region = searchParams.get('region') ?? 'us-east-1'

@@ -42,7 +42,7 @@ test('no file of the folder of a store is opened from a wider folder; those of a
   if (opened.kind === 'file') await opened.file.close()
 })
 
-/** Returns what is at a path as the PBX reports it; `undefined` if nothing was opened. */
+/** Returns the content of a reported path; `undefined` if no file was opened. */
 async function contentOf(reported: string, root: string | null): Promise<string | undefined> {
   const mapped = mapRecordingPath(reported, { root, folderName: 'monitor' })
   return 'refused' in mapped ? undefined : contentBelow(mapped.segments)

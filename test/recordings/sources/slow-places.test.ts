@@ -17,7 +17,7 @@ afterAll(() => {
   folder[Symbol.dispose]()
 })
 
-/** Limits of a test: all others are those of the service. */
+/** The service's limits, with the short ones of a test. */
 const limits = (short: Partial<ReadLimits>): ReadLimits => ({ ...READ_LIMITS, ...short })
 
 /** Sends the headers of a file, and a byte of it now and then, without end. */

@@ -4,8 +4,8 @@ import type { Random } from '../../help/random.ts'
 import { playCase, seedsOf } from '../../help/seed.ts'
 import { createRig, OWN, phone, type Step, textOf, trunk } from './rig.ts'
 
-// A PBX that changes at random, with a connection that is lost and made again: what is shown equals the PBX's own lists
-// whenever it is connected, the last emitted state is the present one, and nothing is emitted twice.
+// A PBX changes at random, and its connection is lost and made again. While it is connected, the board shows the same
+// as the PBX's own lists. The last emitted state is the present one, and no state is emitted twice.
 
 const ENDPOINTS = ['101', '102', '103', '104-desk', '104-mobile', 'carrier', 'backup']
 const DIRECTORY = ENDPOINTS.map((name) =>
@@ -164,7 +164,7 @@ function createPbx(random: Random) {
   }
 }
 
-/** What is compared: how long somebody has waited is not. */
+/** Waiting times are not compared. */
 const withoutWait = (text: string): string => text.replace(/waiting for \d+/, 'waiting')
 
 test.each(seedsOf(431, 40))('2,500 random changes are shown and emitted as they are (%d)', (seed) => {

@@ -37,7 +37,7 @@ export type Rig = {
   readonly board: Board
   readonly emitted: { at: number; resync: boolean; text: string; id: string; account: string }[]
   nowUs(): number
-  /** Applies signals at this moment, and takes what is due. */
+  /** Applies signals at this moment, and emits all due changes. */
   feed(...steps: Step[]): void
   /** Lets time pass, and takes what falls due. */
   pass(seconds: number): void

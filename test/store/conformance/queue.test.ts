@@ -125,7 +125,7 @@ onEngines('queue', ({ open }) => {
     await queue.deliveryRecordOutcomes(outcomes([b1], { state: 'delivered' }))
     expect(await strict()).toEqual([[a2, c1, b2], null])
     expect(await first('a', 'b', 'c')).toEqual([a2, c1, b2])
-    // What is retried by hand holds nothing back.
+    // A retry by hand holds back no other delivery.
     await queue.deliveryRetry({ accountId: ACCOUNT, id: a1, nowSteadyUs: NOW })
     expect(await first('a')).toEqual([a2])
     expect(await strict()).toEqual([[a2, c1, b2], null])

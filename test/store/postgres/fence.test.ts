@@ -218,7 +218,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () 
     const other = await openPostgresStore(at.source)
     await other.webhooks.listReplace({ accountId: 1, list: [], ifMatch: null, nowUs: NOW, secrets: [] })
     expect((await put(event())).map(({ webhookIds }) => webhookIds.length)).toEqual([0])
-    // Many changes beside many commits: what is for a list that was replaced would never be cancelled.
+    // Many changes beside many commits: a delivery for a replaced list would never be cancelled.
     const one = { url: URL_ONE, ...forSwitches(() => true) }
     const changing = (async () => {
       for (let n = 0; n < 30; n += 1)

@@ -48,7 +48,8 @@ test('each job is written once and in its order, with as many others as a statem
     if (group.length > 1) expect(group.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThanOrEqual(MAX_ROWS)
   }
   expect(groups.some((group) => group.length > 1)).toBe(true)
-  // Of the first half all that is in no group yet, and what was given while the groups before were written.
+  // Before each group: the jobs of the first half without a group, and the jobs given while earlier groups were
+  // written.
   let written = 0
   for (const [at, group] of groups.entries()) {
     written += group.length

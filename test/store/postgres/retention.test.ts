@@ -56,7 +56,7 @@ async function open() {
         "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'events'::regclass ORDER BY 1",
       )
     ).map(({ name }) => name)
-  /** Stores events of a day, the first of which fails, the second stays pending, and all others are delivered. */
+  /** Stores the events of a day: the first fails, the second stays pending, the others are delivered. */
   const day = async (atUs: number, count = 12) => {
     const events = Array.from({ length: count }, (_, n) => ({
       uuid: `${atUs} ${n}`,
@@ -99,7 +99,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('retention on Postgres', () => {
     const third = await at.day(NOW + 2 * DAY)
     expect((await at.partitions()).length).toBeGreaterThan(3)
 
-    // Of the first day 10 deliveries and their events are past 30 days.
+    // 10 deliveries of the first day and their events are past 30 days.
     expect(await at.prune(NOW + 30.5 * DAY)).toBe(20)
     const left = (await store.log.deliveryGetMany([...first, ...second, ...third])).map(({ id }) => id)
     expect(left).toEqual([...first.slice(0, 2), ...second, ...third])
@@ -116,7 +116,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('retention on Postgres', () => {
     expect(bounds.oldestId).toBe(Math.floor((first.at(-1) ?? 0) / 128))
     expect(await at.prune(NOW + 30.5 * DAY)).toBe(0)
 
-    // What was kept is retried, ends and goes as all else.
+    // A delivery that was kept is retried, ends, and is pruned like any other.
     expect(await store.queue.deliveryRetry({ accountId: 1, id: first[0] ?? 0, nowSteadyUs: NOW })).toBe('queued')
     const again = { ...outcome(first.slice(0, 2), 'delivered', NOW + 31 * DAY), generations: [2, 1] }
     expect(await store.queue.deliveryRecordOutcomes(again)).toEqual([])

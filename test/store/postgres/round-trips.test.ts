@@ -137,7 +137,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a group commit on Postgres take
     await calls.batchStore(at.events(1))
     const trips = await at.tripsOf(async () => {
       const first = calls.batchStore(at.events(1))
-      // By then the first group was begun.
+      // The first group has begun by now.
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
       await Promise.all([first, ...Array.from({ length: 30 }, () => calls.batchStore(at.events(2)))])
     })

@@ -6,7 +6,7 @@ import { clusterDatabase } from '../../help/cluster-stores.ts'
 import { databaseSource, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { storeEvents } from '../../help/store.ts'
 
-/** How owners report to other nodes what they know, on a real server. */
+/** Owners report their statuses to other nodes, on a real server. */
 
 const NOW = 1_795_213_000_000_000
 const URLS = ['https://one.example/', 'https://two.example/']

@@ -8,7 +8,7 @@ import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { storeEvents } from '../../help/store.ts'
 
-/** In a strict order the next deliveries of calls are found among many that are pending, without reading those. */
+/** With strict order, the next deliveries of calls are found among many pending ones without reading them all. */
 
 const NOW = 1_795_213_000 * SECOND
 const CALLS = 500
@@ -24,7 +24,7 @@ async function open() {
   const list = [{ url: 'https://one.example/', ...forSwitches(() => true) }]
   await store.webhooks.listReplace({ accountId: 1, list, ifMatch: null, nowUs: NOW, secrets: ['whsec_x'] })
   const [webhookId = 0] = await store.webhooks.webhookListActive()
-  // One connection, so that the server's figures are those of its statements.
+  // With one connection, the server's figures are about its statements alone.
   const client = newClient(source, { role: 'test', connections: 1, statementMs: 600_000, session: BY_INDEX })
   cleaning.defer(() => client.stop())
   const { read } = client

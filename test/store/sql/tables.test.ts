@@ -10,7 +10,7 @@ import { emptyFolder } from '../../help/app.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { ENGINES } from '../engines.ts'
 
-/** Tables are declared once, for both engines: what their migrations make has to be what is declared. */
+/** Tables are declared once, for both engines: the migrations must make the tables as declared. */
 
 /** A column of a table. `type`: of the declaration, `integer`, `boolean` or `text`. */
 type Made = { readonly name: string; readonly type: string; readonly nullable: boolean; readonly key: boolean }

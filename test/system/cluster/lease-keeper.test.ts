@@ -67,7 +67,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on one database', () => {
     stores[0].cut(true)
     const before = one.nodeId()
     await checkedUntil('the other has all', () => owned(two).length === ACCOUNTS.length)
-    // Nothing that it holds is trusted any more; its PBXs it keeps for some seconds yet.
+    // The node trusts none of its leases now, but keeps its PBXs for some seconds.
     expect([owned(one), one.ownsMaintenance(), two.ownsMaintenance()]).toEqual([[], false, true])
     stores[0].cut(false)
     await checkedUntil('it is back under another id, with its half', () => sharedOut(both) && one.nodeId() !== before)
@@ -84,7 +84,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on one database', () => {
     await using database = await clusterDatabase()
     const one = join(cuttableStore(database.client))
     await until('it has all', () => ownedPbxs(one).length === 2 && one.ownsMaintenance() && one.ownsAccount(1))
-    // By a clock that stands still it never becomes old enough to take anything by itself.
+    // Its clock stands still, so it never becomes old enough to take a lease by itself.
     const cluster = cuttableStore(database.client)
     const nowUs = steadyUs()
     const two = createLeaseKeeper({
@@ -114,7 +114,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on one database', () => {
     })
     const two = join(cuttableStore(client))
     await until('one begins to hand over', () => lost)
-    // What was read before is stored under the term that is still its own. On a slow machine trust may lapse for a moment.
+    // Signals that were read before are stored under the term that it still owns. On a slow machine trust may lapse for
+    // a moment.
     const terms = () => [termOf(one, 'pbx:office'), termOf(one, 'pbx:shop')]
     await until('it has both terms', () => terms().every((term) => term !== undefined))
     expect(ownedPbxs(two)).toEqual([])

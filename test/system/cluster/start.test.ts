@@ -15,7 +15,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a node', () => {
     await using database = await migratedDatabase()
     const { hostname, port } = new URL(database.url)
 
-    /** Breaks all connections once, after so many pieces of what the node sends. */
+    /** Breaks all connections once, after the node has sent `after` chunks. */
     async function startAndBreak(after: number): Promise<number | string> {
       let chunks = 0
       const proxy = startTcpProxy({ hostname, port: Number(port) }, () => {

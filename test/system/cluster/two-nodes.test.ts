@@ -5,7 +5,7 @@ import { ask, logIn, newToken, webhook } from '../../help/client.ts'
 import { migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
 
-/** Two nodes of the compiled file on one database: what is asked of one has its effect at the other, which sends. */
+/** Two nodes of the executable on one database: a request to one takes effect at the other, which sends. */
 
 const EMAIL = 'a@example.com'
 const EVENTS_A_CALL = 6
@@ -68,7 +68,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('with two nodes', () => {
     expect(status).toBe(200)
     return { other, token }
   }
-  /** Calls until the receiver has refused so often that it is down; leaves events that were never tried. */
+  /** Makes calls until the receiver has refused five times and is down; leaves events that were never tried. */
   const breakDown = async () => {
     receiver.answerWith(DOWN)
     const before = receiver.received.length

@@ -9,7 +9,7 @@ import { startReceiver, until } from '../../help/receiver.ts'
 const CALLS_PER_SECOND = 5
 const SECONDS = 15
 
-/** What a later version may do to every table: a column more, of which this version knows nothing. */
+/** A change that a later version may make to every table: one more column, which this version does not know. */
 const LATER = `DO $$ DECLARE one record; BEGIN
   FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('hookswitch_store')
     AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = format('%I', tablename)::regclass)

@@ -49,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     ((await ask(app, 'GET', '/integration/webhook/options', { token })).body.result as Options[]).find(
       (one) => one.url === url,
     )
-  /** Checks what is shown at the width of a screen and of a phone, in both themes. */
+  /** Checks the page at the width of a screen and of a phone, in both themes. */
   const examine = async (name: string) => {
     const { page } = seen
     for (const colorScheme of ['light', 'dark'] as const)

@@ -16,7 +16,7 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-/** Opens "Try it" of an operation, fills in what is given, sends, and returns the text of the response. */
+/** Opens "Try it" of an operation, fills in the fields, sends, and returns the text of the response. */
 async function tried(page: Page, operation: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
   const section = page.locator(`section[id="${operation}"]`)
   const form = section.locator('form.doc-try')

@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await dialog.getByLabel('Format').selectOption('default')
     await dialog.getByText('Only some events').click()
     await dialog.getByLabel('direction').fill('incoming')
-    // Saved without scrolling: what is wrong comes into sight, with the focus in it.
+    // Saving needs no scrolling: the wrong field comes into sight and gets the focus.
     await dialog.getByRole('button', { name: 'Save options' }).click()
     await dialog.getByText('incoming matches no event').waitFor()
     expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('filter/direction')
@@ -339,7 +339,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     const { page } = seen
     await open('#/deliveries')
     await page.getByLabel('Number').waitFor()
-    // The search for what is typed begins after a pause, within which the state is chosen.
+    // The search for typed text begins after a pause; the state is chosen within it.
     await page.evaluate(`new Promise((resolve) => {
       const labelled = (text) => [...document.querySelectorAll('label')].find((one) => one.textContent === text)
       labelled('Number').control.value = '15551230001'
@@ -409,7 +409,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await open(`#/deliveries/${probed?.id}`)
     await page.getByText('probe', { exact: true }).first().waitFor()
     await page.getByText(/\d made, and \d+ probes?/).waitFor()
-    // A test that succeeds brings it back up, and what is pending follows.
+    // A successful test brings the webhook back up, and its pending deliveries follow.
     bad.answerWith(() => new Response('ok'))
     await open('#/webhooks')
     await page.getByRole('button', { name: `Send a test to ${bad.url}/bot` }).click()

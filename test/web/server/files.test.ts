@@ -3,7 +3,7 @@ import { gzipSync } from 'bun'
 import { loadAssets } from '../../../src/web/server/assets.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
 
-/** Of all scripts as they travel. The issue of a page that grows is that nobody notices. */
+/** The bytes of all scripts on the wire: nobody notices a page that grows. */
 const MAX_SCRIPT_BYTES = 90_000
 const MAX_STYLE_BYTES = 12_000
 

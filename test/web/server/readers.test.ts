@@ -24,7 +24,7 @@ import { openStore, storeEvents } from '../../help/store.ts'
 
 const MANY = 10_000
 
-/** So many calls that are up, each with a stage. */
+/** Yields `count` calls that are up, each with a stage. */
 function* calls(count: number): Generator<LiveCall> {
   const data = EXAMPLES[2]?.data
   if (data?.name !== 'dial_answered') throw new Error('the third example is that of dial_answered')
@@ -32,7 +32,7 @@ function* calls(count: number): Generator<LiveCall> {
     yield { pbx: 'office', call: { ...data.call, id: `call ${n}` }, stages: [data.stage] }
 }
 
-/** A real server with what readers ask for; its accounts have so many calls. */
+/** Starts a real server with all that readers request; each account has `count` calls. */
 async function startReaders(count = 0, heartbeatMs = 60_000) {
   const folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))

@@ -28,7 +28,7 @@ for (const engine of ENGINES)
     stops.unshift(() => receiver.stop())
     const [begin, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const recording = recordingOfAll('asterisk', customers)
-    // All have a call up then, and time stops until the test has checked what they see.
+    // All customers have a call up at this moment, and the recordings stop until the test has checked the pages.
     const stopsAtMs = firstHangupMs(recording, customers)
     const replay = startReplay({
       files: [recording],

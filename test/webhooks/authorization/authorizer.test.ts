@@ -277,7 +277,7 @@ function createProcess(die: () => boolean) {
   return { state, step }
 }
 
-/** Lets what is under way go on for a while. */
+/** Lets pending work proceed for a while. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Bun.sleep(0)
 }

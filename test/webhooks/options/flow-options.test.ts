@@ -55,7 +55,7 @@ type Shown = { steps: Record<string, unknown>[]; authorization: Record<string, u
 const put = (flow: unknown, more: object = {}): Promise<Answer> =>
   ask(api, 'PUT', PATH, { token, body: { url: ONE, flow, ...more } })
 const listed = async () => {
-  // The tests say what is in it.
+  // The tests check the content.
   const result = (await ask(api, 'GET', PATH, { token })).body.result as { flow: Shown }[]
   return result[0]?.flow ?? null
 }

@@ -23,7 +23,7 @@ describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the
     const authorization = hasRenewal
       ? { kind: 'oauth2' as const, token_url: 'https://crm.example.com/token', client_id: 'a', client_secret: 'b' }
       : null
-    // Its header is that of the authorization, or its own.
+    // Headers are left out: with an authorization, a step must not set that header itself.
     const bare = steps.map((step) => ({ ...step, headers: {} }))
     expect(flowErrors({ steps: bare, authorization }, { url: URL, body: null, withCredentials: false })).toEqual([])
     expect(flowErrors({ preset: preset.name, parameters }, { url: URL, body: null, withCredentials: false })).toEqual(

@@ -50,7 +50,7 @@ test('the engine itself stops each of them, so that hardly a thread has to be en
     if (typeof template === 'function') template(random.pick(EXAMPLES))
     const { user, system } = process.threadCpuUsage(before)
     longestMs = Math.max(longestMs, (user + system) / 1_000)
-    // Of this thread's processor, not of the clock: what grows without bounds takes minutes.
+    // Processor time of this thread, not of the clock: a template without bounds would take minutes.
     expect([SEED, text, longestMs < 10_000]).toEqual([SEED, text, true])
   }
   console.log(`seed ${SEED + 1}: the longest took ${longestMs.toFixed(1)} ms`)

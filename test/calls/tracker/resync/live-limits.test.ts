@@ -4,7 +4,7 @@ import type { Signal } from '../../../../src/calls/signal.ts'
 import { MAX_LIVE_CALLS, MAX_LIVE_CHANNELS } from '../../../../src/calls/tracker/resync/live-limits.ts'
 import { player } from '../../../help/play.ts'
 
-// A PBX that never ends a call, or makes channels of no call, takes no more than its part of the memory.
+// A PBX that never ends a call, or makes channels without calls, cannot take more than its share of the memory.
 
 const START_US = 1_795_213_000_000_000
 const MILLISECOND = 1_000

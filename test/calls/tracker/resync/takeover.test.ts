@@ -8,7 +8,7 @@ const AT = { atUs: START_US, arrivedUs: START_US }
 const CALLER = { kind: 'external', number: '15551230001', name: null } as const
 const PHONE = { kind: 'extension', number: '101', name: null } as const
 
-/** A call of which the phone rings, as it is stored. */
+/** Returns a stored call whose phone rings. */
 function storedCall(): string {
   const { play, state } = player()
   const channel = { kind: 'channel', linkedId: 'a', originated: false, shown: null } as const

@@ -9,7 +9,7 @@ import { playCase, seedsOf } from '../../../help/seed.ts'
 const SEEDS = seedsOf(20_261_123, 200)
 const CONFERENCE = { BridgeCreator: 'ConfBridge', BridgeType: 'base' }
 
-/** Plays a page of some phones, each of which answers or not, in an order of its own. */
+/** Plays a page to some phones: each answers or not, in random order. */
 function playPage(random: Random) {
   const pbx = asteriskScene()
   const phones = Array.from({ length: 1 + random.int(5) }, (_, index) => String(101 + index))

@@ -31,7 +31,7 @@ const BY_DOMAIN: readonly Case[] = [
   ['the phone that is dialled first has one that names no account', dials('gone', 'Acme'), [null, 'gone']],
 ]
 
-/** Every channel has a context, and that of a trunk need not be a customer's. */
+/** Every channel has a context, and a trunk's context need not be a customer's. */
 const BY_CONTEXT: readonly Case[] = [
   ['a phone of a customer calls', { caller: 'acme' }, ['Acme', 'acme']],
   ["a call from the trunk's context waits", { caller: 'from-trunk' }, null],

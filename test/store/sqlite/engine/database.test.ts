@@ -171,7 +171,7 @@ test('a store that another process does not let go is reported to be in use, not
 test('a store whose log holds all of it is ours: another process makes it at this moment', async () => {
   const maker = new Sqlite(path, { create: true })
   maker.run('PRAGMA journal_mode = WAL')
-  // A client that reads what was before keeps the log from being moved to the file.
+  // A client that reads an earlier state keeps the log from being moved into the file.
   maker.run('BEGIN')
   maker.query('SELECT count(*) FROM sqlite_schema').get()
   const made = openDatabase(path)

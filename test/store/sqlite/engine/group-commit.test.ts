@@ -4,7 +4,7 @@ import { type Backend, createGroupCommit, PACE_MS } from '../../../../src/store/
 import type { Durability } from '../../../../src/store/sqlite/engine/mutation.ts'
 import { until } from '../../../help/receiver.ts'
 
-/** A backend that commits when the test lets it, a clock that the test moves, and what was answered. */
+/** A backend that commits when the test lets it, a clock that the test moves, and the answers. */
 function play() {
   const begun: { names: string[]; durability: Durability; commit: (replies?: readonly Reply[]) => void }[] = []
   const answered: string[] = []
@@ -44,7 +44,7 @@ function play() {
     batch,
     event: (name: string) => push(name, 'power cut'),
     outcome: (name: string) => push(name, 'crash'),
-    /** Commits one batch and returns what was in it. */
+    /** Commits one batch and returns its durability and names. */
     async commit(at: number): Promise<readonly [Durability, string[]]> {
       const { durability, names, commit } = await batch(at)
       commit()
