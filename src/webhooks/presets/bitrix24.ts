@@ -269,6 +269,7 @@ export const BITRIX24: Preset = {
   directory: {
     url: 'user.get.json',
     body: '{"FILTER":{"ACTIVE":true,"USER_TYPE":"employee"}}',
+    when: [...ERRORS, FINAL],
     items: '/result',
     id: '/ID',
     name: ['/NAME', '/LAST_NAME'],
@@ -282,6 +283,7 @@ export const BITRIX24: Preset = {
   check: {
     url: 'user.current.json',
     body: '{}',
+    when: [...ERRORS, FINAL],
     source: `${DOCS}/user/user-current.html`,
     answer: { status: 200, body: { result: { ID: '1', NAME: 'Admin' }, time: TIME } },
   },

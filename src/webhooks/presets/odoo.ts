@@ -55,7 +55,7 @@ export const ODOO: Preset = {
     {
       name: 'version',
       title: 'Version',
-      help: 'The version of Odoo',
+      help: 'The version of Odoo: 17 and 18 also need the id of the user of the key',
       type: 'choice',
       required: false,
       default: 'json2',
@@ -203,6 +203,7 @@ export const ODOO: Preset = {
   },
   directory: {
     ...call('res.users', 'search_read', '{"domain":[["share","=",false]],"fields":["name"],"limit":500}'),
+    when: [...FAULTS],
     items: '',
     id: '/id',
     name: ['/name'],
@@ -211,6 +212,8 @@ export const ODOO: Preset = {
   },
   check: {
     ...call('res.users', 'context_get', '{}'),
+    // `/jsonrpc` answers a wrong key with 200.
+    when: [...FAULTS],
     source: API,
     answer: { status: 200, body: { lang: 'en_US', tz: 'Europe/Berlin', uid: 2 } },
   },

@@ -140,6 +140,7 @@ export const VTIGER: Preset = {
     method: 'GET',
     url: 'query?query=select%20id,first_name,last_name%20from%20Users;',
     headers: HEADERS,
+    when: [REFUSED],
     items: '/result',
     id: '/id',
     name: ['/first_name', '/last_name'],

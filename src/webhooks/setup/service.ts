@@ -135,7 +135,10 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     }
     const json = jsonOf(exchanged.text)
     const isDone =
-      exchanged.status !== null && judge(whole, { status: exchanged.status, json }, false).verdict === 'done'
+      exchanged.status !== null &&
+      judge(whole, { status: exchanged.status, json }, false).verdict === 'done' &&
+      // A page for people at a wrong URL is answered with 200, too.
+      json !== undefined
     return {
       status: exchanged.status,
       duration_ms: Math.round(exchanged.durationMs),
@@ -163,7 +166,11 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
       if (directory === null)
         throw invalid([{ path: '/preset', message: 'cannot list users: fill in the map by hand' }])
       const { json, response: _response, ...asked } = await ask(trial, directory)
-      return { ...asked, users: asked.error === null ? usersIn(json, directory) : [] }
+      if (asked.error !== null) return { ...asked, users: [] }
+      const users = usersIn(json, directory)
+      return users === undefined
+        ? { ...asked, users: [], error: `the answer of the CRM has no users: ${ADVICE_REFUSED}` }
+        : { ...asked, users }
     },
 
     /**
@@ -263,6 +270,9 @@ const ADVICE: Readonly<Record<number, string>> = {
   405: 'the URL is wrong: compare it with the guide',
   429: 'too many requests: wait a minute',
 }
+const ADVICE_REDIRECT = 'the URL leads to another one: compare it with the guide'
+const ADVICE_WRONG_URL = 'the URL is that of its web pages: compare it with the guide'
+const ADVICE_REFUSED = 'compare the key, its user and the URL with the guide'
 
 /** Where CRMs put the text of an error. */
 const WORDS = [
@@ -275,24 +285,39 @@ const WORDS = [
   '/error',
   '/errors/0/message',
   '/data/0/message',
+  '/error/code',
+  '/category',
+  '/code',
 ]
 
+/** Returns what the CRM says in its own words, and what to do about it. */
 function reasonOf({ status, failure, text }: Exchanged, json: unknown, masked: (text: string) => string): string {
   if (status === null) return `${failure ?? 'no answer'}: is the URL right, and reachable from here?`
+  const isSuccess = status >= 200 && status < 300
+  const isPage = json === undefined && /^\s*</.test(text ?? '')
   const words = WORDS.map((pointer) => valueAt(json, pointer)).find((one) => typeof one === 'string' && one !== '')
-  const said = masked(String(words ?? text ?? '').slice(0, MAX_REASON_CHARACTERS))
-  const advice = ADVICE[status]
-  return [
-    `the CRM answered ${status}${said === '' ? '' : `: ${said}`}`,
-    ...(advice === undefined ? [] : [advice]),
-  ].join('. ')
+  // The JSON of a success has no error to show.
+  const said = masked(String(words ?? (isPage || isSuccess ? '' : (text ?? ''))).slice(0, MAX_REASON_CHARACTERS))
+  const answer = `the CRM answered ${status}${isPage ? ' with a web page' : ''}`
+  const advice = isSuccess
+    ? json === undefined
+      ? ADVICE_WRONG_URL
+      : ADVICE_REFUSED
+    : status < 400
+      ? ADVICE_REDIRECT
+      : ADVICE[status]
+  const refusal = isSuccess && json !== undefined ? `${answer}, but refuses the key` : answer
+  return [`${refusal}${said === '' ? '' : `: ${said}`}`, ...(advice === undefined ? [] : [advice])].join('. ')
 }
 
-/** Returns the users in an answer. JSON-RPC puts the answer in an envelope. */
-function usersIn(json: unknown, { items, id, name, extension }: PresetDirectoryRequest): ShownDirectory['users'] {
+/** Returns the users in an answer; `undefined` without a list. JSON-RPC puts the answer in an envelope. */
+function usersIn(
+  json: unknown,
+  { items, id, name, extension }: PresetDirectoryRequest,
+): ShownDirectory['users'] | undefined {
   const body = valueAt(json, '/jsonrpc') === undefined ? json : valueAt(json, '/result')
   const list = valueAt(body, items)
-  if (!Array.isArray(list)) return []
+  if (!Array.isArray(list)) return undefined
   return list.slice(0, MAX_USERS).flatMap((user: unknown) => {
     const textAt = (pointer: string): string | null => {
       const value = valueAt(user, pointer)

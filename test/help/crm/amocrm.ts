@@ -136,6 +136,7 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
       { status: 429, body: '' },
       { status: 403, body: '' },
     ],
+    wrongKey: [{ status: 401, body: { title: 'Unauthorized', status: 401 } }],
     passing: [{ status: 504, body: 'Gateway Time-out' }],
   }
 }

@@ -166,6 +166,9 @@ export function startBitrix24(authorization?: string): CrmStub {
       status: 401,
       body: { error: 'expired_token', error_description: 'The access token provided has expired' },
     },
+    wrongKey: [
+      { status: 401, body: { error: 'INVALID_CREDENTIALS', error_description: 'Invalid request credentials' } },
+    ],
     passing: [
       { status: 200, body: { error: 'INTERNAL_SERVER_ERROR', error_description: 'Internal server error' } },
       { status: 503, body: { error: 'OVERLOAD_LIMIT' } },

@@ -97,6 +97,7 @@ export function startEspocrm(): CrmStub {
       })),
     recordingIs: 'address',
     limited: [{ status: 429, body: '' }],
+    wrongKey: [{ status: 401, body: '' }],
     passing: [
       { status: 500, body: '' },
       { status: 503, body: '' },

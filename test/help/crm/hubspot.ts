@@ -31,6 +31,12 @@ const OUTCOMES = [
   '73a0d17f-1163-4015-bdd5-ec830791da20',
 ]
 
+const WRONG_KEY = {
+  status: 'error',
+  message: 'Authentication credentials not found. This API supports OAuth 2.0 authentication.',
+  category: 'INVALID_AUTHENTICATION',
+}
+
 export function startHubspot(): CrmStub {
   type Call = Omit<LoggedCall, 'number' | 'recordings'> & {
     recording: string | undefined
@@ -42,8 +48,7 @@ export function startHubspot(): CrmStub {
   const contacts = new Map([['104901', '+4930123456']])
   let hasProperty = false
   const server = startCrmServer(({ method, path, json, headers }) => {
-    if (headers.get('authorization') !== 'Bearer pat-eu1')
-      return refused(401, { status: 'error', category: 'INVALID_AUTHENTICATION' })
+    if (headers.get('authorization') !== 'Bearer pat-eu1') return refused(401, WRONG_KEY)
     const route = `${method} ${path}`
     if (route === 'GET /account-info/v3/details') return { status: 200, body: { portalId: 1 } }
     if (route === 'GET /crm/v3/owners')
@@ -144,6 +149,7 @@ export function startHubspot(): CrmStub {
       })),
     recordingIs: 'address',
     limited: [{ status: 429, body: { status: 'error', errorType: 'RATE_LIMIT', policyName: 'TEN_SECONDLY_ROLLING' } }],
+    wrongKey: [{ status: 401, body: WRONG_KEY }],
     passing: [
       { status: 502, body: 'Bad Gateway' },
       { status: 423, body: { status: 'error', category: 'LOCKED' } },

@@ -33,6 +33,7 @@ export function startJournal(format: 'json' | 'form' = 'json'): CrmStub {
     calls: () => [...calls.values()],
     recordingIs: 'address',
     limited: [{ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }],
+    wrongKey: [{ status: 401, body: '' }],
     passing: [{ status: 500, body: 'error' }],
   }
 }

@@ -5,6 +5,11 @@ import { at, type CrmAnswer, type CrmRequest, type CrmStub, refused, startCrmSer
 const USERS = [7, 8, 9, 10, 11, 12, 13, 99]
 type Row = Readonly<Record<string, unknown>>
 
+const rpcFault = (name: string, message: string): CrmAnswer => ({
+  status: 200,
+  body: { jsonrpc: '2.0', id: 1, error: { code: 200, message: 'Odoo Server Error', data: { name, message } } },
+})
+
 export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
   /** Records by their external id. */
   const records = new Map<string, { model: string; id: number; row: Row }>()
@@ -34,9 +39,8 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
       return refused(400, {})
     const [database, uid, key, model, name, positional, named] = args as unknown[]
     const fault = (name: string, message: string): CrmAnswer => ({
-      status: 200,
+      ...rpcFault(name, message),
       headers: { 'x-stub': 'refused' },
-      body: { jsonrpc: '2.0', id: 1, error: { code: 200, message: 'Odoo Server Error', data: { name, message } } },
     })
     if (database !== 'acme' || uid !== 2 || key !== 'key-1')
       return fault('odoo.exceptions.AccessDenied', 'Access Denied')
@@ -143,6 +147,11 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
       }),
     recordingIs: 'address',
     limited: [{ status: 429, body: '' }],
+    wrongKey: [
+      version === 'json2'
+        ? { status: 401, body: { name: 'werkzeug.exceptions.Unauthorized', message: 'Invalid apikey' } }
+        : rpcFault('odoo.exceptions.AccessDenied', 'Access Denied'),
+    ],
     passing: [
       { status: 503, body: '' },
       ...(version === 'rpc'

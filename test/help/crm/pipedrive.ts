@@ -101,6 +101,7 @@ export function startPipedrive(): CrmStub {
       { status: 429, body: { success: false, error: 'request over limit' } },
       { status: 403, body: '<html>Cloudflare</html>' },
     ],
+    wrongKey: [{ status: 401, body: { success: false, error: 'unauthorized access' } }],
     passing: [{ status: 500, body: { success: false } }],
   }
 }

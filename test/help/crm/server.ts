@@ -133,6 +133,8 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   readonly limited: readonly CrmAnswer[]
   /** The answer with which it says that a token has expired; absent: its keys do not expire. */
   readonly expired?: CrmAnswer
+  /** The answers to a wrong key, some with status 200. */
+  readonly wrongKey: readonly CrmAnswer[]
   /** The answers of a passing fault, some with status 200. */
   readonly passing: readonly CrmAnswer[]
 }

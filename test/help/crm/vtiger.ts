@@ -5,6 +5,11 @@ import { at, type CrmAnswer, type CrmStub, refused, startCrmServer } from './ser
 const USERS = ['19x1', '19x2', '19x3', '19x4', '19x5', '19x6', '19x99']
 const fault = (code: string, message: string): CrmAnswer => refused(400, { success: false, error: { code, message } })
 
+const WRONG_KEY = {
+  status: 401,
+  body: { success: false, error: { code: 'AUTHENTICATION_FAILURE', message: 'Authentication failed' } },
+}
+
 export function startVtiger(): CrmStub {
   type Row = { id: string; element: unknown }
   let events: Row[] = []
@@ -13,8 +18,7 @@ export function startVtiger(): CrmStub {
   const base = '/restapi/v1/vtiger/default/'
   const basic = `Basic ${Buffer.from('admin:vt-key').toString('base64')}`
   const server = startCrmServer(({ method, path, text, headers, query }) => {
-    if (headers.get('authorization') !== basic)
-      return refused(401, { success: false, error: { code: 'AUTHENTICATION_FAILURE' } })
+    if (headers.get('authorization') !== basic) return refused(WRONG_KEY.status, WRONG_KEY.body)
     const operation = path.startsWith(base) ? `${method} ${path.slice(base.length)}` : ''
     const form = new URLSearchParams(text)
     if (method === 'POST' && headers.get('content-type') !== 'application/x-www-form-urlencoded')
@@ -100,6 +104,7 @@ export function startVtiger(): CrmStub {
       }),
     recordingIs: 'address',
     limited: [{ status: 429, body: '' }],
+    wrongKey: [WRONG_KEY, { ...WRONG_KEY, status: 200 }],
     passing: [{ status: 500, body: '' }],
   }
 }

@@ -4,6 +4,9 @@ import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmSer
 
 const AGENTS = [7, 8, 9, 10, 11, 12, 13, 99]
 
+/** A wrong token is that of nobody. */
+const ANONYMOUS: CrmAnswer = { status: 200, body: { user: { id: null, name: 'Anonymous user' } } }
+
 export function startZendesk(): CrmStub {
   const tickets = new Map<string, LoggedCall>()
   const byKey = new Map<string, string>()
@@ -12,9 +15,7 @@ export function startZendesk(): CrmStub {
   const basic = `Basic ${Buffer.from('anna@example.com/token:zd-token').toString('base64')}`
   const server = startCrmServer(({ method, path, json, headers, query }) => {
     if (headers.get('authorization') !== basic)
-      return path === '/api/v2/users/me.json'
-        ? { status: 200, body: { user: { id: null, name: 'Anonymous user' } } }
-        : refused(401, { error: "Couldn't authenticate you" })
+      return path === '/api/v2/users/me.json' ? ANONYMOUS : refused(401, { error: "Couldn't authenticate you" })
     const route = `${method} ${path}`
     if (route === 'GET /api/v2/users/me.json') return { status: 200, body: { user: { id: 7, name: 'Anna Smith' } } }
     if (route === 'GET /api/v2/users.json')
@@ -88,6 +89,7 @@ export function startZendesk(): CrmStub {
     showsBy: 'number',
     recordingIs: 'address',
     limited: [{ status: 429, headers: { 'retry-after': '36' }, body: { error: 'APIRateLimitExceeded' } }],
+    wrongKey: [ANONYMOUS, { status: 401, body: { error: "Couldn't authenticate you" } }],
     passing: [
       { status: 503, body: { error: 'DatabaseConflict' } },
       { status: 409, body: { error: 'Conflict' } },

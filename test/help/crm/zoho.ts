@@ -102,6 +102,7 @@ export function startZoho(): CrmStub {
     recordingIs: 'address',
     limited: [{ status: 429, body: { code: 'TOO_MANY_REQUESTS', status: 'error' } }],
     expired: { status: 401, body: { code: 'INVALID_TOKEN', status: 'error', message: 'invalid oauth token' } },
+    wrongKey: [{ status: 401, body: { code: 'INVALID_TOKEN', status: 'error', message: 'invalid oauth token' } }],
     passing: [{ status: 500, body: { code: 'INTERNAL_ERROR', status: 'error' } }],
   }
 }

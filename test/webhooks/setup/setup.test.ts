@@ -80,6 +80,25 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     for (const secret of secretsOf(preset, stub.parameters)) expect(JSON.stringify(checked)).not.toContain(secret)
   })
 
+  test('is never accepted by an answer that is an error, whatever its status', async () => {
+    if (check === null || directory === null) return
+    const stub = startStub(start)
+    const setup = service([], stub.authorization)
+    const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }
+    const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!DOCTYPE html><title>Log in</title>' }
+    for (const answer of [...stub.limited, ...stub.passing, ...stub.wrongKey, page]) {
+      stub.failWith(() => answer)
+      const [checked, listed] = [await setup.check(1, trial), await setup.directory(1, trial)]
+      expect([answer, checked.error, listed.error, listed.users]).toEqual([
+        answer,
+        expect.any(String),
+        expect.any(String),
+        [],
+      ])
+      expect(checked.error).not.toContain('<')
+    }
+  })
+
   test('lists its users for the map', async () => {
     const stub = startStub(start)
     const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }

@@ -52,6 +52,7 @@ export function CallPreview({ form }: { form: CrmForm }) {
 
 function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
   const made = steps.filter(({ skipped }) => skipped === null)
+  const others = steps.length - made.length
   return (
     <>
       <p class="hint">
@@ -60,12 +61,11 @@ function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
           : 'Nothing is sent. The answers are those of the CRM’s documentation.'}
       </p>
       <ol class="previewed-steps">
-        {steps.map(({ event, step, method, url, body, skipped, error, answer }, at) => (
+        {made.map(({ event, step, method, url, body, error, answer }, at) => (
           <li key={at}>
             <p>
               <b>{humanize(step)}</b> <span class="muted">of {humanize(event)}</span>
             </p>
-            {skipped === null ? null : <p class="muted">Not made: {skipped}</p>}
             {url === null ? null : (
               <p class="break">
                 <code>
@@ -77,10 +77,15 @@ function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
             {body === null || body === '' ? null : (
               <CodeBlock text={readable(body)} label={`the body of ${humanize(step)}`} />
             )}
-            {answer === null || skipped !== null ? null : <p class="muted">Answer: {answer.status}</p>}
+            {answer === null ? null : <p class="muted">Answer: {answer.status}</p>}
           </li>
         ))}
       </ol>
+      {others === 0 || made.length === 0 ? null : (
+        <p class="hint">
+          {others === 1 ? 'One more request is' : `${others} more requests are`} not needed for this call.
+        </p>
+      )}
     </>
   )
 }

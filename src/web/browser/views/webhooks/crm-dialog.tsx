@@ -131,6 +131,10 @@ function PresetForm({ loaded, onSaved, onClose }: Omit<CrmDialogProps, 'url'> & 
   useFirstError(element, errors)
 
   const isNew = options === null
+  const change = (next: CrmForm) => {
+    setForm(next)
+    setErrors((now) => now.filter(({ path }) => isSameAt(path, form, next)))
+  }
   const choose = (preset: FlowPreset) => {
     setForm(crmFormOf(preset, form?.url ?? ''))
     setLooksUp(contacts?.preset === preset.name)
@@ -220,7 +224,7 @@ function PresetForm({ loaded, onSaved, onClose }: Omit<CrmDialogProps, 'url'> & 
     const isChecked = tried?.isGood === true && tried.key === keyOf(given)
     if (!isChecked && isCrm(given.preset) && !(await check(stored)))
       return showToast('bad', 'Saved, but the CRM does not accept it yet.')
-    showToast('good', `Saved. Calls go to ${given.preset.title} from now on.`)
+    showToast('good', `Saved. Calls go to ${isCrm(given.preset) ? given.preset.title : 'this address'} from now on.`)
     onClose()
   }
 
@@ -246,7 +250,7 @@ function PresetForm({ loaded, onSaved, onClose }: Omit<CrmDialogProps, 'url'> & 
               text={`The CRM refuses its authorization: ${options.problem.message}. Deliveries wait. Enter the secrets anew, check and save.`}
             />
           )}
-          <Access form={form} errors={errors} users={users} isNew={isNew} onChange={setForm} />
+          <Access form={form} errors={errors} users={users} isNew={isNew} onChange={change} />
           {isCrm(form.preset) ? (
             <CheckLine
               busy={busy}
@@ -257,7 +261,7 @@ function PresetForm({ loaded, onSaved, onClose }: Omit<CrmDialogProps, 'url'> & 
           <CrmParameters
             form={form}
             errors={errors}
-            onChange={setForm}
+            onChange={change}
             users={users}
             parameters={userParametersOf(form.preset)}
             onFill={
@@ -275,7 +279,7 @@ function PresetForm({ loaded, onSaved, onClose }: Omit<CrmDialogProps, 'url'> & 
           <CrmParameters
             form={form}
             errors={errors}
-            onChange={setForm}
+            onChange={change}
             users={users}
             parameters={form.preset.parameters.filter((one) => groupOf(one) === 'switches')}
           />
@@ -349,6 +353,13 @@ const mapOf = ({ parameters }: FlowPreset): string => parameters.find(({ type })
 const isForCheck = ({ parameters }: FlowPreset, path: string): boolean =>
   path === '/url' || parameters.some((one) => path === `/parameters/${one.name}` && ACCESS.has(groupOf(one)))
 
+/** Returns whether a field has the same value in both forms. */
+function isSameAt(path: string, form: CrmForm | null, next: CrmForm): boolean {
+  if (path === '/url') return form?.url === next.url
+  const name = path.split('/')[2] ?? ''
+  return form?.values[name] === next.values[name]
+}
+
 /** Returns an error of the API at its field of the form, as a sentence. */
 function atField({ path, message }: FieldError, { parameters }: FlowPreset): FieldError {
   const place = path.replace(/^\/flow(?=\/)/, '')
@@ -414,8 +425,11 @@ function Access({ form, errors, users, isNew, onChange }: AccessProps) {
   return (
     <>
       <p class="hint">
-        Where the address and the key are found:{' '}
-        <GuideLink href={`/help#/crm/${anchorOf(section)}`}>{`the guide to ${form.preset.title}`}</GuideLink>.
+        {isCrm(form.preset) ? 'Where the address and the key are found' : 'What is sent'}:{' '}
+        <GuideLink href={`/help#/crm/${anchorOf(section)}`}>
+          {isCrm(form.preset) ? `the guide to ${form.preset.title}` : 'the guide'}
+        </GuideLink>
+        .
       </p>
       {isNew ? (
         <FormField
