@@ -98,8 +98,11 @@ describe('README.md and the guides', () => {
   const titlesOf = (path: string) =>
     [...readFileSync(path, 'utf8').matchAll(/^#{1,3} (.+)$/gm)].map(([, title = '']) => anchorOf(title))
 
-  test('link to files and titles that exist', () => {
-    const broken = GUIDE_FILES.flatMap(({ path, text }) =>
+  test('link to files and titles that exist, as all other documents do', () => {
+    const others = [...new Bun.Glob('{.github,.ci,src,test}/**/*.md').scanSync({ cwd: ROOT, dot: true })]
+      .filter((path) => !path.includes('node_modules') && !path.startsWith('src/docs/'))
+      .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+    const broken = [...GUIDE_FILES, ...others].flatMap(({ path, text }) =>
       // Blocks of code contain no links.
       [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/\]\(([^)\s]+)\)/g)]
         .map(([, target = '']) => target)

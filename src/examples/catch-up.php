@@ -5,6 +5,6 @@ while (true) {
     $answer = file_get_contents(getenv('HOOKSWITCH_BASE_URL') . "/event?wait=20$after", false, $context);
     if ($answer === false) throw new Exception('Hookswitch does not answer, or refuses: check the token and the cursor');
     $result = json_decode($answer, true)['result'];
-    foreach ($result['items'] as $item) echo "{$item['event']} {$item['id']} {$item['body']['data']['call']['id']}\n";
+    foreach ($result['items'] as $item) echo "{$item['event']} {$item['id']} {$item['call_id']}\n"; // ['body'] has the event
     file_put_contents('cursor', $result['next_cursor']); // once all of them are handled
 }

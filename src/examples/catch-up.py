@@ -8,5 +8,5 @@ while True:
     request.add_header("Authorization", f"Bearer {os.environ['HOOKSWITCH_TOKEN']}")
     result = json.load(urllib.request.urlopen(request))["result"]
     for item in result["items"]:
-        print(item["event"], item["id"], item["body"]["data"]["call"]["id"], flush=True)
+        print(item["event"], item["id"], item["call_id"], flush=True)  # item["body"] has the event
     cursor.write_text(result["next_cursor"])  # once all of them are handled

@@ -7,7 +7,7 @@ for (;;) {
   const response = await fetch(`${process.env.HOOKSWITCH_BASE_URL}/event?wait=20${after}`, { headers })
   const { message, result } = await response.json()
   if (!response.ok) throw new Error(message)
-  for (const { id, event, body } of result.items) console.log(event, id, body.data.call.id)
+  for (const { id, event, call_id } of result.items) console.log(event, id, call_id) // `body` has the event
   writeFileSync('cursor', result.next_cursor) // once all of them are handled
   after = `&after=${result.next_cursor}`
 }
