@@ -123,8 +123,10 @@ export type ChannelSignal =
       readonly forwardedTo: string | null
       /** It happened earlier, while there was no connection. */
       readonly unseen?: true
-      /** Corrects the reported end of a dial. */
+      /** Corrects or confirms the reported end of a dial. */
       readonly amends?: true
+      /** The PBX corrects or confirms it a moment later. */
+      readonly provisional?: boolean
     }
   /** A dial for which the PBX created no channel. */
   | { readonly kind: 'dial_failed'; readonly source: string; readonly endpoint: Endpoint; readonly result: StageResult }
@@ -175,6 +177,8 @@ export type ChannelSignal =
    * caller's channel but a virtual half behind which a member of a group was rung.
    */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
+  /** The channel's party listens in on another call. */
+  | { readonly kind: 'listens'; readonly id: string }
   /**
    * A party that takes over one call after the other (an agent who stays on the line) has left the last one and waits.
    */

@@ -4,7 +4,7 @@ import { resync } from './resync/resync.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
 import { noteDialledFrom, noteGroup } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
-import { decideDirectionByCaller, destination } from './rules/direction.ts'
+import { decideDirectionByCaller, decideDirectionByListening, destination } from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
 import {
   enterConference,
@@ -185,6 +185,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'parked':
       park(state, signal, channel)
       break
+    case 'listens':
+      if (call !== undefined) decideDirectionByListening(call, channel)
+      break
     case 'waits_again':
       waitAgain(state, signal, channel)
       break
@@ -236,12 +239,13 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
     call.partial = true
   }
   if (signal.amends === true) {
-    if (dest.dial?.result === 'no_answer') dest.dial.result = signal.result
+    if (dest.dial?.result === 'no_answer') Object.assign(dest.dial, { result: signal.result, provisional: false })
+    markChanged(state, callOf(state, dest))
     return
   }
   // Asterisk 13 ends the transferer's dial although the same phone rings on for the transferee.
   if (signal.result !== 'answered' && signal.source !== null && dest.dial?.handedOverBy === signal.source) return
-  if (dest.dial !== null) endDial(state, signal, dest, signal.result, signal.forwardedTo)
+  if (dest.dial !== null) endDial(state, signal, dest, signal)
   else if (signal.result === 'answered' && !isVirtual(dest)) {
     // Answered without being dialled: it took the call over.
     const source = channelOf(state, signal.source)

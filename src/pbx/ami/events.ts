@@ -105,6 +105,7 @@ export const CALL_EVENTS = {
     class: 'call',
     shape: { channels: ['Parkee', 'Retriever'], next: { ParkerDialString: 'Parkinglot' } },
   },
+  ChanSpyStart: { class: 'call', shape: { channels: ['Spyer', 'Spyee'] } },
   // Queues.
   QueueCallerJoin: { class: 'agent', shape: ONE },
   QueueCallerLeave: { class: 'agent', shape: ONE },

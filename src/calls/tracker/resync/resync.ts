@@ -2,6 +2,7 @@ import type { At, SnapshotChannel } from '../../signal.ts'
 import { compareHold } from '../rules/holds.ts'
 import { expectLink } from '../rules/linked-calls.ts'
 import { isOver } from '../rules/merges.ts'
+import { resyncRecordings } from '../rules/recordings.ts'
 import { noteAnswer } from '../rules/stages.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../state/registry.ts'
 import type { Channel, TrackerState } from '../state/state.ts'
@@ -20,7 +21,10 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
     channel.missingUs = null
     noteTenant(state, channel, row.tenant ?? null)
     if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
-    if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel)) enterListed(state, at, channel, row)
+    if (row.bridge !== channel.bridge && isUp(channel)) {
+      resyncRecordings(state, channel, row.bridge !== null)
+      if (row.bridge !== null) enterListed(state, at, channel, row)
+    }
     if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
     else catchUp(state, channel, row)
     if (isUp(channel)) noteActivity(state, at, channel, row)

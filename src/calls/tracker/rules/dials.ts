@@ -143,13 +143,13 @@ export function endDial(
   state: TrackerState,
   at: At,
   dest: Channel,
-  result: StageResult,
-  forwardedTo: string | null,
+  end: { readonly result: StageResult; readonly forwardedTo: string | null; readonly provisional?: boolean },
 ): void {
   const dial = dest.dial
   if (dial === null) return
+  const { result, forwardedTo, provisional = false } = end
   if (result === 'answered' && isGivenUp(channelOf(state, dial.source))) {
-    endDial(state, at, dest, 'cancelled', null)
+    endDial(state, at, dest, { result: 'cancelled', forwardedTo: null })
     return
   }
   if (result === 'answered') {
@@ -159,6 +159,7 @@ export function endDial(
     dial.endedUs = at.atUs
     dial.result = result
     dial.forwardedTo = forwardedTo
+    dial.provisional = provisional
   }
   markChanged(state, callOf(state, dest))
 }

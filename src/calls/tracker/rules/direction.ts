@@ -121,6 +121,13 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
   call.directionKnown = true
 }
 
+/** Decides the direction of a call that the PBX made to let its party listen in on another one: it calls nobody else. */
+export function decideDirectionByListening(call: Call, listener: Channel): void {
+  if (!call.clickToCall || call.customerFirst || call.root !== listener.id || call.directionKnown) return
+  setDirection(call, 'internal')
+  call.directionKnown = true
+}
+
 /** Returns whether a number is a feature code followed by that phone's number (an intercom): it calls that phone. */
 export function isByFeatureCode(dialled: string | null, { endpoint: { kind, number } }: Channel): boolean {
   return (

@@ -67,13 +67,13 @@ const newRecording = (state: TrackerState, path: string | null, atUs: number): R
 
 function record(call: Call, recording: RecordingState, atUs: number): void {
   call.recorded = true
-  recording.startedUs ??= atUs
+  if (recording.recordedUs !== null) recording.startedUs ??= atUs
   recording.sinceUs ??= atUs
 }
 
 function pause(recording: RecordingState, atUs: number): void {
   if (recording.sinceUs === null) return
-  recording.recordedUs += Math.max(0, atUs - recording.sinceUs)
+  if (recording.recordedUs !== null) recording.recordedUs += Math.max(0, atUs - recording.sinceUs)
   recording.sinceUs = null
 }
 
@@ -90,6 +90,21 @@ export function resumeRecordings(state: TrackerState, channel: Channel, atUs: nu
 /** Pauses the recordings of a channel that has left its bridge. */
 export function pauseRecordings(state: TrackerState, channel: Channel, atUs: number): void {
   for (const recording of runningOf(callOf(state, channel), channel)) if (recording.whileBridged) pause(recording, atUs)
+}
+
+/**
+ * Resumes or pauses the recordings of a channel that a snapshot shows in another bridge than before, or in none: when
+ * it moved is unknown, and so is the recorded length.
+ */
+export function resyncRecordings(state: TrackerState, channel: Channel, isBridged: boolean): void {
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  for (const recording of runningOf(call, channel)) {
+    if (!recording.whileBridged || (!isBridged && recording.sinceUs === null)) continue
+    call.recorded = true
+    recording.recordedUs = null
+    recording.sinceUs = isBridged ? (recording.sinceUs ?? state.atUs) : null
+  }
 }
 
 /** Ends the recordings of a channel that has ended. */

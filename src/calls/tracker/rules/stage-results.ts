@@ -1,5 +1,5 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
-import { channelOf, stageOf } from '../state/registry.ts'
+import { callOf, channelOf, channelsOf, stageOf } from '../state/registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
 import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
 
@@ -18,6 +18,24 @@ const WINNER_US = 5_000_000
 /** Returns how long the end of a stage may wait for its explanation, in microseconds. */
 export const explanationDelayUs = (state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): number =>
   isWinnerDue(state, call, stage, legs) ? WINNER_US : EXPLANATION_US
+
+/** Returns whether the PBX may still correct the result of a dial that it took down. */
+export const isProvisional = ({ dial, end }: Channel): boolean => dial?.provisional === true && end?.withdrawn === true
+
+/**
+ * Decides a dial that the PBX has not confirmed. If other phones of the same dial ring on, its time was not over: the
+ * phone was hung up by command.
+ */
+export function concludeDial(state: TrackerState, leg: Channel): void {
+  const { dial } = leg
+  if (dial === null) return
+  dial.provisional = false
+  const call = callOf(state, leg)
+  const others = call === undefined ? [] : channelsOf(state, call).filter((one) => one !== leg)
+  const isRinging = (one: Channel): boolean =>
+    isUp(one) && one.dial?.source === dial.source && one.dial.endedUs === null && one.dial.answeredUs === null
+  if (others.some(isRinging)) dial.result = 'other'
+}
 
 /** Returns the result of an unanswered stage that ended; `null` if it is not clear yet. */
 export function resultOfStage(

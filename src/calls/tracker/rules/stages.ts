@@ -8,7 +8,15 @@ import { nameAgent } from './direction.ts'
 import { updateParents } from './parent-stages.ts'
 import { transferByParking } from './parking.ts'
 import { placeQueue } from './queues.ts'
-import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from './stage-results.ts'
+import {
+  concludeDial,
+  EXPLANATION_US,
+  explanationDelayUs,
+  HANGUP_US,
+  isProvisional,
+  resultOfStage,
+  resultUnexplained,
+} from './stage-results.ts'
 import { awaitsTransfer } from './transfer-hold.ts'
 
 /**
@@ -135,6 +143,8 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const waitedUs = state.nowUs - stage.settlingSinceUs
   // The hang-up is more precise than the end of the dial, so wait for it, on each device.
   if (legs.some(({ goneUs }) => goneUs === null) && waitedUs < HANGUP_US) return
+  if (legs.some(isProvisional) && waitedUs < EXPLANATION_US) return
+  for (const leg of legs) if (isProvisional(leg)) concludeDial(state, leg)
   const result = resultOfStage(state, call, stage, legs)
   if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
   stage.forwardedTo =

@@ -118,6 +118,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     answeredUs: null,
     endedUs: null,
     result: null,
+    provisional: false,
     forwardedTo: null,
     stageId: null,
     leftUs: null,

@@ -124,7 +124,8 @@ export function transferPayload(state: TrackerState, call: Call, transfer: Trans
 /** Returns a recording for a body. */
 function recordingPayload(recording: RecordingState): Recording {
   const { startedUs, endedUs, sinceUs, recordedUs } = recording
-  const ownUs = startedUs === null || endedUs === null ? null : recordedUs + (sinceUs === null ? 0 : endedUs - sinceUs)
+  const isKnown = startedUs !== null && endedUs !== null && recordedUs !== null
+  const ownUs = isKnown ? recordedUs + (sinceUs === null ? 0 : endedUs - sinceUs) : null
   const durationMs = recording.durationMs ?? (ownUs === null ? null : ownUs / 1000)
   return {
     id: recording.id,
@@ -142,7 +143,8 @@ function formatOf(path: string | null): string | null {
 }
 
 /** Returns whether a recording has started and was kept by the PBX. */
-export const isKept = ({ kept, startedUs }: RecordingState): boolean => kept && startedUs !== null
+export const isKept = ({ kept, startedUs, recordedUs }: RecordingState): boolean =>
+  kept && (startedUs !== null || recordedUs === null)
 
 /** Returns the recordings of a call for a body, without those that the PBX discarded. */
 export const keptRecordings = (call: Call): Recording[] => call.recordings.filter(isKept).map(recordingPayload)

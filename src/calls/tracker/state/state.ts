@@ -37,6 +37,8 @@ export type Dial = {
   answeredUs: number | null
   endedUs: number | null
   result: StageResult | null
+  /** The PBX is about to confirm or correct this result. */
+  provisional: boolean
   forwardedTo: string | null
   /** The stage that shows it; `null` while its origin is unknown, and always for virtual channels. */
   stageId: string | null
@@ -154,7 +156,7 @@ export type RecordingState = {
   id: string
   channel: string
   path: string | null
-  /** `null` until it begins to record. */
+  /** `null` until it begins to record, and if that was not seen. */
   startedUs: number | null
   endedUs: number | null
   /** The length that the PBX reported. */
@@ -162,8 +164,8 @@ export type RecordingState = {
   kept: boolean
   /** It records only while its channel is in a bridge. */
   whileBridged: boolean
-  /** The recorded length before the last pause, and when it resumed. */
-  recordedUs: number
+  /** The recorded length before the last pause, `null` if a part was not seen; and when it resumed. */
+  recordedUs: number | null
   sinceUs: number | null
 }
 

@@ -28,6 +28,10 @@ export type KnownChannel = {
   unanswered: string[]
   /** The channel whose Dial or Queue rings it now. */
   rungBy: string | null
+  /** A queue rings it as an agent's phone. */
+  isAgent: boolean
+  /** How many times its dial was reported to be over. */
+  dialEnds: number
   /** Its Dial was answered, and has not returned yet. */
   dialAnswered: boolean
   /** The extension that FreePBX is about to dial; `null` once a Dial began, or once it turned out not to be dialled. */
@@ -70,6 +74,8 @@ export function addChannel(
     rung: new Set(),
     unanswered: [],
     rungBy: null,
+    isAgent: false,
+    dialEnds: 0,
     dialAnswered: false,
     aboutToDial: null,
     forwards: false,

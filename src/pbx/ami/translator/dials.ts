@@ -1,4 +1,5 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
@@ -55,10 +56,15 @@ export function ringing(context: AmiContext, id: string): ChannelSignal[] {
 /** Reads DialEnd: the result of dialling a channel. */
 export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const forward = frame.get('Forward')
-  if (frame.get('DialStatus') === 'NOANSWER') context.channels.get(source)?.unanswered.push(frame.get('DestUniqueid'))
   const dest = frame.get('DestUniqueid')
+  const caller = context.channels.get(source)
+  const isUnanswered = frame.get('DialStatus') === 'NOANSWER' && forward === ''
+  if (isUnanswered) caller?.unanswered.push(dest)
   const known = context.channels.get(dest)
-  if (known !== undefined) known.rungBy = null
+  if (known !== undefined) {
+    known.rungBy = null
+    known.dialEnds += 1
+  }
   const isDeclined = frame.get('DialStatus') === 'ABORT' && known?.declined === true
   const said = isDeclined ? 'rejected' : resultOfStatus(frame.get('DialStatus'))
   return [
@@ -68,9 +74,33 @@ export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): C
       dest,
       result: forward === '' ? said : 'forwarded',
       forwardedTo: forward === '' ? null : cleanText(forward.split('@')[0] ?? ''),
+      // A running Dial reports its own status a moment later.
+      ...(isUnanswered && caller !== undefined && caller.targets.length > 0 ? { provisional: true } : {}),
     },
   ]
 }
+
+/** The causes of a phone's channel that was hung up by command: by default none. */
+const BY_COMMAND: ReadonlySet<string> = new Set(['', '0', '16'])
+
+/**
+ * Returns the signals of an agent's phone that a command hung up. A queue that gives a phone up reports the end of its
+ * dial twice.
+ */
+export function agentHungUp(known: KnownChannel | undefined, id: string, cause: string): ChannelSignal[] {
+  const isGivenUp = known?.isAgent !== true || known.dialEnds !== 1 || !BY_COMMAND.has(cause)
+  return isGivenUp ? [] : [amended(id, 'other')]
+}
+
+/** Returns the correction of a dial that was reported as unanswered; others stay as they are. */
+const amended = (dest: string, result: StageResult): ChannelSignal => ({
+  kind: 'dial_end',
+  source: null,
+  dest,
+  result,
+  forwardedTo: null,
+  amends: true,
+})
 
 /** Returns the targets of a finished Dial that never got a channel: they were unreachable. */
 function unreachedTargets(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
@@ -96,13 +126,10 @@ export function dialStatus(context: AmiContext, known: KnownChannel, id: string,
   const unanswered = known.unanswered.splice(0)
   // Dial reports its answer twice: at once, and again when it returns.
   known.dialAnswered = status === 'ANSWER' && !known.dialAnswered
-  return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
-
   // If it had rung until the timeout, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's
   // channel.
-  function stopped(dest: string): ChannelSignal {
-    return { kind: 'dial_end', source: id, dest, result: 'other', forwardedTo: null, amends: true }
-  }
+  const result = status === 'CHANUNAVAIL' ? 'other' : 'no_answer'
+  return [...unreachedTargets(context, known, id, status), ...unanswered.map((dest) => amended(dest, result))]
 }
 
 /** Reads DEXTEN: the extension that FreePBX is about to dial, or with `#` the number to which it forwards. */

@@ -18,7 +18,16 @@ import {
   variableSet,
   variablesIn,
 } from './channels.ts'
-import { dialBegin, dialEnd, dialState, dialStatus, extensionToDial, notDialled, ringing } from './dials.ts'
+import {
+  agentHungUp,
+  dialBegin,
+  dialEnd,
+  dialState,
+  dialStatus,
+  extensionToDial,
+  notDialled,
+  ringing,
+} from './dials.ts'
 import { endOf } from './hangup-causes.ts'
 import { newChannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
@@ -261,6 +270,13 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   }
 }
 
+function agentCalled(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  const dest = frame.get('DestUniqueid')
+  const known = context.channels.get(dest)
+  if (known !== undefined) known.isAgent = true
+  return [{ kind: 'member', dest, name: cleanText(frame.get('MemberName')) }]
+}
+
 function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const creator = frame.get('BridgeCreator')
   return [
@@ -342,7 +358,11 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   context.channels.delete(id)
   context.lastTransfers.delete(id)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
-  return [{ kind: 'hangup', id, end: endOf(frame.get('Cause'), frame.get('TechCause'), known?.rang) }]
+  const cause = frame.get('Cause')
+  return [
+    ...agentHungUp(known, id, cause),
+    { kind: 'hangup', id, end: endOf(cause, frame.get('TechCause'), known?.rang) },
+  ]
 }
 
 /**
@@ -389,12 +409,11 @@ const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   UnParkedCall: (_context, frame) => [
     { kind: 'joined', id: frame.get('RetrieverUniqueid'), into: frame.get('ParkeeUniqueid') },
   ],
+  ChanSpyStart: (_context, frame) => [{ kind: 'listens', id: frame.get('SpyerUniqueid') }],
   QueueCallerJoin: queueCallerJoin,
   QueueCallerLeave: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: null }],
   QueueCallerAbandon: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: 'abandoned' }],
-  AgentCalled: (_context, frame) => [
-    { kind: 'member', dest: frame.get('DestUniqueid'), name: cleanText(frame.get('MemberName')) },
-  ],
+  AgentCalled: agentCalled,
   MixMonitorStart: mixMonitorStart,
   MixMonitorStop: recordingStopped,
   MonitorStart: monitorStart,
