@@ -121,7 +121,7 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
   call.directionKnown = true
 }
 
-/** Decides the direction of a call that the PBX made to let its party listen in on another one: it calls nobody else. */
+/** Decides the direction of a call that only lets the party that the PBX rang listen in on another one. */
 export function decideDirectionByListening(call: Call, listener: Channel): void {
   if (!call.clickToCall || call.customerFirst || call.root !== listener.id || call.directionKnown) return
   setDirection(call, 'internal')
