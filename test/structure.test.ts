@@ -109,6 +109,27 @@ const importsOf = (path: string) =>
     .filter((target) => !target.startsWith('..'))
 const imports = new Map(files.map((path) => [path, importsOf(path)]))
 
+/** Returns the names that a file exports. */
+const exportsOf = (path: string): string[] =>
+  [...source(path).matchAll(/^export (?:async )?(?:const|let|function\*?|class|type|enum) ([\w$]+)/gm)].map(
+    ([, name = '']) => name,
+  )
+
+const IMPORTED = /\b(?:import|export)\s([^'"]*?)\bfrom\s+'(\.[^']+)'|\bconst (\{[^}]*\}) = await import\('(\.[^']+)'\)/g
+
+/** Returns what a file imports, as `path name`; `path *` for a whole module. */
+const importedBy = (path: string): string[] =>
+  [...source(path).matchAll(IMPORTED)].flatMap(([, names, target, loadedNames, loaded]) => {
+    const file = relative(SRC, join(SRC, dirname(path), target ?? loaded ?? ''))
+    const [, braced = '*'] = /\{([^}]*)\}/.exec(names ?? loadedNames ?? '') ?? []
+    return braced.split(',').map((name) => `${file} ${name.trim().replace(/^type |(?: as |:).*$/g, '')}`)
+  })
+
+/** Exports that tests alone import, with the reason. */
+const EXPORTED_FOR_TESTS: Readonly<Record<string, string>> = {
+  'deliveries/run/expiry.ts expireDeliveries': 'one turn of a timer, which a test with a clock of its own takes itself',
+}
+
 const MAX_COLUMNS = 120
 
 /** Returns the files whose text matches, each with the first match. */
@@ -137,6 +158,20 @@ describe('every file', () => {
   test('exports by name and is no barrel', () => {
     expect(offenders(/^export default\b|^export \* from/m, (path) => !path.endsWith('.d.ts'))).toEqual([])
     expect(files.filter((path) => /(^|\/)(index|utils?|helpers?|manager)\.tsx?$/.test(path))).toEqual([])
+  })
+
+  test('exports only names that another file of src, or a script of the build, imports', () => {
+    const scripts = readdirSync(join(SRC, '../.ci'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.ts'),
+    )
+    const importing = [...files, ...scripts.map((path) => join('../.ci', path))]
+    const used = new Set(importing.flatMap(importedBy))
+    const unused = files.flatMap((path) =>
+      exportsOf(path)
+        .filter((name) => !used.has(`${path} ${name}`) && !used.has(`${path} *`))
+        .map((name) => `${path} ${name}`),
+    )
+    expect(unused.toSorted()).toEqual(Object.keys(EXPORTED_FOR_TESTS).toSorted())
   })
 
   test('casts away no type', () => {

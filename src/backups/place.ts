@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { S3Client } from 'bun'
-import { parseS3Url } from '../lib/s3-url.ts'
+import { parseS3Url, type S3Place } from '../lib/s3-url.ts'
 
 /** Where backups are kept. Each operation throws an error with the reason if the place cannot be used. */
 export type BackupPlace = {
@@ -18,13 +18,13 @@ export type BackupPlace = {
 const WORK_FOLDER = '.hookswitch-backup-'
 
 /** Returns the place that `--backup` names: a folder, or s3://bucket/prefix. */
-export function backupPlaceOf(backup: string, dataPath: string): BackupPlace {
+export function backupPlaceOf(backup: string, dataPath: string, s3?: S3Client): BackupPlace {
   const bucket = parseS3Url(backup)
-  return bucket === undefined ? createFolderPlace(backup) : createS3Place(bucket, dataPath)
+  return bucket === undefined ? createFolderPlace(backup) : createS3Place(bucket, dataPath, s3)
 }
 
 /** Creates the place of backups in a folder, which is made if it does not exist. */
-export function createFolderPlace(path: string): BackupPlace {
+function createFolderPlace(path: string): BackupPlace {
   const folder = resolve(path)
   return {
     async makeWorkFolder() {
@@ -63,11 +63,7 @@ const ANSWER_WITHIN_MS = 30_000
  * Creates a place for backups in an S3 bucket, below a prefix. The environment has the endpoint, region and keys. A
  * backup is written and verified in `workPath` first.
  */
-export function createS3Place(
-  { bucket, prefix }: { readonly bucket: string; readonly prefix: string },
-  workPath: string,
-  client = new S3Client({ bucket }),
-): BackupPlace {
+function createS3Place({ bucket, prefix }: S3Place, workPath: string, client = new S3Client({ bucket })): BackupPlace {
   const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
   return {
     async makeWorkFolder() {

@@ -235,7 +235,7 @@ export type ChannelSignal =
   | { readonly kind: 'hangup_requested'; readonly id: string }
   | { readonly kind: 'hangup'; readonly id: string; readonly end: End }
 
-export type ConnectionSignal =
+type ConnectionSignal =
   /** Logged in. `boot` identifies this run of the PBX; `first`: the first connection of this process. */
   | { readonly kind: 'connected'; readonly first: boolean; readonly boot: string | null }
   | { readonly kind: 'disconnected' }

@@ -26,7 +26,7 @@ export function readCallEventBody(json: string): CallEventBody {
 }
 
 /** Returns a value with all keys of its schema added. */
-export function completed(schema: TSchema, value: unknown): unknown {
+function completed(schema: TSchema, value: unknown): unknown {
   if (value === null || value === undefined) return value
   if (TypeGuard.IsUnion(schema)) {
     const [only, ...others] = schema.anyOf.filter((one) => !TypeGuard.IsNull(one))
@@ -44,7 +44,7 @@ export function completed(schema: TSchema, value: unknown): unknown {
 }
 
 /** Returns the value that means "unknown" in a schema. A key whose schema has none cannot be added later. */
-export function unknownOf(schema: TSchema): unknown {
+function unknownOf(schema: TSchema): unknown {
   if (TypeGuard.IsUnion(schema) && schema.anyOf.some((one) => TypeGuard.IsNull(one))) return null
   if (TypeGuard.IsArray(schema)) return []
   if (TypeGuard.IsRecord(schema)) return {}

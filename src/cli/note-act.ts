@@ -3,17 +3,24 @@ import { nowUs } from '../lib/time.ts'
 import type { OperatorAct } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 
+/** Where the name of the operator is found. */
+type Machine = {
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly readUsers?: () => string
+}
+
 /** Stores a note of an operator's change, for the log of the service: a command has no log of its own. */
 export async function noteAct(
-  { accounts }: Pick<Store, 'accounts'>,
+  { accounts }: { readonly accounts: Pick<Store['accounts'], 'operatorActAdd'> },
   act: Pick<OperatorAct, 'event' | 'email' | 'account' | 'facts'>,
+  { env = process.env, readUsers = readSystemUsers }: Machine = {},
 ): Promise<void> {
   // The change itself is done: it does not fail because the act cannot be stored.
-  await accounts.operatorActAdd({ ...act, by: operatorName(process.env), atUs: nowUs() }).catch(() => {})
+  await accounts.operatorActAdd({ ...act, by: operatorName({ env, readUsers }), atUs: nowUs() }).catch(() => {})
 }
 
 /** Returns the system user who runs this command, also behind sudo. */
-export function operatorName(env: Record<string, string | undefined>, readUsers = readSystemUsers): string {
+function operatorName({ env, readUsers }: Required<Machine>): string {
   if (env.SUDO_USER) return env.SUDO_USER
   const id = process.getuid?.()
   if (id === undefined) return 'unknown'

@@ -25,3 +25,28 @@ export const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text
 /** Returns the command that adds a first user. */
 export const addUserLine = (place: StorePlace): string =>
   `hookswitch user add --admin --email you@example.com --name You${dataFlag(place)}`
+
+type AddedUser = {
+  readonly email: string
+  readonly account: string
+  readonly isAdmin: boolean
+  readonly place: StorePlace
+  /** Whether a service is running on the store. */
+  readonly isServed: boolean
+}
+
+/** Returns the instructions that follow after a user was added at a terminal. */
+export function afterUser({ email, account, isAdmin, place, isServed }: AddedUser): string[] {
+  const query = account === 'default' ? '' : `?account=${encodeURIComponent(account)}`
+  const address = isServed ? 'to the running service' : 'at http://127.0.0.1:8080'
+  const logIn = `${isServed ? 'Next:' : 'Then'} log in as ${email} ${address}`
+  return [
+    ...(isServed ? [] : [`Next: hookswitch serve${dataFlag(place)}`]),
+    ...(isAdmin
+      ? [`${logIn}: the page shows how to connect a PBX.`]
+      : [
+          `${logIn}, and add a webhook.`,
+          `An administrator connects the PBX in the page, or: hookswitch pbx add${dataFlag(place)} 'ami://user:secret@host${query}'`,
+        ]),
+  ]
+}

@@ -39,7 +39,7 @@ type PbxOwnership = 'owned' | 'doubtful' | 'not owned'
  * Returns, for each lost lease, a promise that resolves when its work has ended, so that another node may begin;
  * `undefined`: none was lost.
  */
-export type OwnershipListener = () => ReadonlyMap<string, Promise<unknown>> | undefined
+type OwnershipListener = () => ReadonlyMap<string, Promise<unknown>> | undefined
 
 /** The ownership of a single node. */
 export const OWNS_EVERYTHING: Ownership = {

@@ -29,7 +29,7 @@ const LOW_BYTES = 6
 const HIGH = 2 ** 48
 
 /** Creates the ids of a store. */
-export function createOpaqueIds({ key, plainTo }: PublicIdKey): OpaqueIds {
+function createOpaqueIds({ key, plainTo }: PublicIdKey): OpaqueIds {
   const secret = Buffer.from(key, 'hex')
   // One block each, without padding: so both can be used again and again.
   const cipher = createCipheriv(ALGORITHM, secret, null).setAutoPadding(false)

@@ -34,7 +34,7 @@ const EXAMPLE_PARAMETERS: Readonly<Record<string, string>> = { chat_id: '-100123
 export const bodyCatalogPage = (): string => catalogHtml('Request bodies', BODIES_LEAD, PRESET_NAMES.map(presetPart))
 
 /** Returns the options that choose a preset, and the body that it makes of one event. */
-export function presetExample(name: PresetName): { body: object; contentType: string; text: string } {
+function presetExample(name: PresetName): { body: object; contentType: string; text: string } {
   const { contentType, parameters, render } = bodyPresetOf(name)
   const given = Object.fromEntries(Object.keys(parameters).map((key) => [key, EXAMPLE_PARAMETERS[key] ?? '']))
   const example = EXAMPLES.find(({ data }) => data.name === EVENT)

@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { S3Client } from 'bun'
-import { createFolderPlace, createS3Place } from '../../src/backups/place.ts'
+import { backupPlaceOf } from '../../src/backups/place.ts'
 import { emptyFolder } from '../help/app.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
 
 test('a folder is made, and what a killed process has left in it is removed', async () => {
   using folder = emptyFolder()
   const path = join(folder.path, 'deep', 'backups')
-  const place = createFolderPlace(path)
+  const place = backupPlaceOf(path, folder.path)
   expect(await place.list()).toEqual([])
   mkdirSync(join(path, '.hookswitch-backup-old'))
   const work = await place.makeWorkFolder()
@@ -25,7 +25,7 @@ test('a bucket holds backups below its prefix, with lists of several pages', asy
   using folder = emptyFolder()
   const server = startS3Server()
   const client = new S3Client({ ...S3_KEYS, endpoint: server.url, bucket: S3_BUCKET })
-  const place = createS3Place({ bucket: S3_BUCKET, prefix: 'store/daily' }, folder.path, client)
+  const place = backupPlaceOf(`s3://${S3_BUCKET}/store/daily`, folder.path, client)
   const work = await place.makeWorkFolder()
   const names = Array.from({ length: 5 }, (_, at) => `${at}.db`)
   for (const name of names) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { OwnershipListener } from '../../src/cluster/ownership.ts'
+import type { Ownership } from '../../src/cluster/ownership.ts'
 import { startStatusReporter, type WebhookReport } from '../../src/cluster/status-reporter.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { LeaseLost } from '../../src/store/operations/cluster.ts'
@@ -11,7 +11,7 @@ type Sent = Parameters<StatusStore['webhookStatusSet']>[0]
 /** A reporter whose node has the terms that a test gives, and what it sends; `first` is known at its start. */
 function start(terms: Record<string, string>, first: { fails?: boolean; all?: WebhookReport[] } = {}) {
   const sent: Sent[] = []
-  const listeners: OwnershipListener[] = []
+  const listeners: Parameters<Ownership['onChange']>[0][] = []
   const state = {
     fails: first.fails ?? false,
     failed: 0,

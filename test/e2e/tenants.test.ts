@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken } from '../help/client.ts'
 import { readScrape, sumOf } from '../help/prometheus.ts'
@@ -26,7 +26,7 @@ const SCRAPE = 'token-of-prometheus'
 
 const folder = emptyFolder()
 const receiver = startReceiver()
-const replays: Replay[] = []
+const replays: ReturnType<typeof startReplay>[] = []
 let app: RunningApp
 let first: { id: string; token: string; overview: Overview; scrape: string } | undefined
 let log = ''

@@ -1,4 +1,4 @@
-import { logFatalErrors } from '../../src/cli/commands/serve.ts'
+import { logFatalErrors } from '../../src/cli/fatal-errors.ts'
 import { createLog } from '../../src/lib/log.ts'
 
 // A test's program imports this file first: its fatal errors are then logged as `serve` logs them.

@@ -1,8 +1,8 @@
-import type { Ownership, OwnershipListener } from '../../src/cluster/ownership.ts'
+import type { Ownership } from '../../src/cluster/ownership.ts'
 
 /** An ownership that a test changes. At first everything is owned. */
 export function changingOwnership() {
-  const listeners = new Set<OwnershipListener>()
+  const listeners = new Set<Parameters<Ownership['onChange']>[0]>()
   const lostAccounts = new Set<number>()
   let pbxs: ReturnType<Ownership['pbxOwnership']> = 'owned'
   const ownership: Ownership = {

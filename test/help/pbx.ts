@@ -8,7 +8,7 @@ import { sessionsOf } from '../../src/pbx/connection/session.ts'
 import { createEndpoints, type Endpoints, type SavedEndpoints } from '../../src/pbx/endpoints/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { eslDialect } from '../../src/pbx/esl/protocol.ts'
-import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/watch/supervisor.ts'
+import { type Supervisor, startSupervisor } from '../../src/pbx/watch/supervisor.ts'
 import type { StateSignal } from '../../src/states/signal.ts'
 import { type PbxServer, startPbx } from './pbx-server.ts'
 
@@ -34,7 +34,7 @@ export type Watched = Supervisor & {
 /** Watches a PBX by a supervisor in a hurry, and notes what comes of it. */
 export function watchPbx(
   url: string,
-  timeouts: SupervisorOptions['timeouts'] = {},
+  timeouts: Parameters<typeof startSupervisor>[0]['timeouts'] = {},
   /** `failsAt`: makes the translator fail at events of this name. */
   { failsAt, saved }: { readonly failsAt?: string; readonly saved?: SavedEndpoints } = {},
 ): Watched {

@@ -2,7 +2,7 @@ import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
-import { newTracker, type Tracked, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
+import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import type { NewId } from '../../src/lib/id.ts'
 
 /** Ids that sort by their times and have a count, so that a failing test reads the same each time. */
@@ -27,7 +27,7 @@ export function saveChanges(state: TrackerState, stored: LiveCalls): void {
 type PlayerOptions = {
   readonly state?: TrackerState
   /** Called after each signal, ticks too. */
-  readonly onTracked?: (tracked: Tracked, signal: Signal, state: TrackerState) => void
+  readonly onTracked?: (tracked: ReturnType<typeof track>, signal: Signal, state: TrackerState) => void
 }
 
 /** No call takes as many: a tracker that asks for one more does so for ever. */

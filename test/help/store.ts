@@ -3,7 +3,7 @@ import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from 
 import { stateNumber } from '../../src/store/operations/delivery-state.ts'
 import type { OutcomeBatch } from '../../src/store/operations/queue.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/sqlite/engine/database.ts'
-import { storeOver } from '../../src/store/sqlite/store.ts'
+import { storeOver } from '../../src/store/sqlite/store-over.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** A SQLite store whose tables a test may read. */

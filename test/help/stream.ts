@@ -1,9 +1,9 @@
-import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/event-stream-decoder.ts'
+import { createEventStreamDecoder } from '../../src/web/browser/lib/event-stream-decoder.ts'
 
 /** Follows the stream of an account until it ends or is dropped. */
 export async function followStream(app: { readonly url: string }, token: string) {
   const over = new AbortController()
-  const messages: ServerMessage[] = []
+  const messages: Parameters<Parameters<typeof createEventStreamDecoder>[0]>[0][] = []
   let text = ''
   const response = await fetch(`${app.url}/stream`, {
     headers: { authorization: `Bearer ${token}` },

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { createOpaqueIds, deliveryIdText, readDeliveryId } from '../../src/http/opaque-ids.ts'
+import { deliveryIdText, openOpaqueIds, readDeliveryId } from '../../src/http/opaque-ids.ts'
 import { seededRandom } from '../help/seed.ts'
 
 const KEY = '00112233445566778899aabbccddeeff'
-const ids = createOpaqueIds({ key: KEY, plainTo: 7 })
+const idsUnder = (key: string) => openOpaqueIds({ publicIdKeyGet: async () => ({ key, plainTo: 7 }) })()
+const ids = await idsUnder(KEY)
 const KINDS = ['eventCursor', 'deliveryCursor', 'delivery'] as const
 
 describe('an id or cursor', () => {
@@ -25,8 +26,8 @@ describe('an id or cursor', () => {
         if (!written.has(changed)) expect(ids.read('eventCursor', changed)).toBeUndefined()
   })
 
-  test('of another store is not one of this account', () => {
-    const other = createOpaqueIds({ key: KEY.replace('0', '1'), plainTo: 7 })
+  test('of another store is not one of this account', async () => {
+    const other = await idsUnder(KEY.replace('0', '1'))
     for (let id = 0; id < 1_000; id += 1)
       expect(other.read('eventCursor', ids.write('eventCursor', { accountId: 1, id }))?.accountId).not.toBe(1)
   })

@@ -11,11 +11,10 @@ import {
   STAGE_RESULTS,
 } from '../../src/lib/call-enums.ts'
 import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
-import { presetExample } from '../../src/openapi/catalogs.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { DELIVERY_STATES } from '../../src/store/operations/delivery-state.ts'
 
-import { PRESET_NAMES, PRESETS, type PresetName } from '../../src/webhooks/options/body-presets.ts'
+import { bodyPresetOf, PRESET_NAMES, PRESETS, type PresetName } from '../../src/webhooks/options/body-presets.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 
 const folder = emptyFolder()
@@ -255,11 +254,17 @@ const textOf = (markup: string) =>
 
 test('the catalog of bodies has what each preset makes, its type, and where the receiver documents it', async () => {
   const page = await (await fetch(`${app.url}/docs/bodies`)).text()
-  const shown = [...page.matchAll(/<section id="(\w+)">[\s\S]*?<code>([^<]*)<\/code><\/pre><\/section>/g)]
+  const section = /<section id="(\w+)">[\s\S]*?"body": ([^<]*)<\/code>[\s\S]*?<code>([^<]*)<\/code><\/pre><\/section>/g
+  const shown = [...page.matchAll(section)]
   expect(shown.map(([, name]) => name)).toEqual([...PRESET_NAMES])
-  for (const [, name = '', text = ''] of shown) {
+  const answered = EXAMPLES.find(({ data }) => data.name === 'dial_answered')
+  if (answered === undefined) throw new Error('there is no example')
+  for (const [, name = '', option = '', text = ''] of shown) {
     const preset = PRESETS[name as PresetName]
-    const { contentType, text: expected } = presetExample(name as PresetName)
+    const { preset: chosen, parameters = {} } = JSON.parse(textOf(option))
+    expect(chosen).toBe(name)
+    const { contentType, render } = bodyPresetOf(name as PresetName)
+    const expected = render(answered, parameters)
     const body = textOf(text)
     if (contentType.includes('json')) expect(JSON.parse(body)).toEqual(JSON.parse(expected))
     else expect(body).toBe(expected)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { diagnoseRecordings } from '../../src/cli/doctor/store.ts'
+import { diagnoseRecordings } from '../../src/cli/doctor/recordings.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import type { Copies } from '../../src/recordings/copies/copies.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { newEvent, newRecordings, savedCall } from '../../src/calls/api/event-records.ts'
+import { callBatch, newEvent } from '../../src/calls/api/event-records.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 
 const urlOf = () => 'https://calls.example/x'
@@ -28,14 +28,21 @@ test.each(events)('$name has a link to each recording where they can, and to not
   if (data.name === 'call_saved') expect(data.recordings.map(({ url }: { url: string }) => url)).toEqual([urlOf()])
 })
 
+/** Returns the batch in which an event is stored. */
+const batchOf = (event: (typeof events)[number]) =>
+  callBatch(
+    [event],
+    { changed: [], removed: [], merged: [], withoutAccount: [] },
+    { pbx: 'office', accountIdOf: () => 7, urlOf, nowUs: 1, nowSteadyUs: 1 },
+  )
+
 test('the record of a call is kept without links, and its recordings with known paths are awaited', () => {
   const saved = events.find(({ name }) => name === 'call_saved')
   if (saved === undefined) throw new Error('there is no example')
-  const { recordings } = JSON.parse(savedCall(saved)[0]?.record ?? '')
+  const { parts, recordings: awaited } = batchOf(saved)
+  const { recordings } = JSON.parse(parts[0]?.saved[0]?.record ?? '')
   expect(recordings).toHaveLength(1)
   expect(recordings[0]).not.toHaveProperty('url')
-  expect(newRecordings(saved, 7)).toMatchObject([
-    { accountId: 7, state: 'pending', sequence: saved.sequence, pbx: 'office' },
-  ])
-  expect(events.filter(({ name }) => name !== 'call_saved').flatMap((event) => newRecordings(event, 7))).toEqual([])
+  expect(awaited).toMatchObject([{ accountId: 7, state: 'pending', sequence: saved.sequence, pbx: 'office' }])
+  expect(events.filter(({ name }) => name !== 'call_saved').flatMap((event) => batchOf(event).recordings)).toEqual([])
 })

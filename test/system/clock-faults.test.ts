@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
-import { storeOver } from '../../src/store/sqlite/store.ts'
+import { storeOver } from '../../src/store/sqlite/store-over.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { canFakeTime, wallClock } from '../help/faketime.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { diagnoseDatabaseClock, diagnoseServer } from '../../src/cli/doctor/database.ts'
+import { diagnoseDatabaseClock, diagnoseServer } from '../../src/cli/doctor/database-server.ts'
 import type { ServerFacts } from '../../src/store/postgres/engine/server-facts.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'

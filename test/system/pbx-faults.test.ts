@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { type Database, openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { emptyFolder } from '../help/app.ts'
@@ -22,7 +22,7 @@ const PLAYED = [
 const KILLS = 8
 
 /** Plays a recording in pieces, one for each kill and one for the rest: so there is something to play at every one of them. */
-function startInPieces(name: string, speed: number, kills: readonly Promise<void>[]): Replay {
+function startInPieces(name: string, speed: number, kills: readonly Promise<void>[]): ReturnType<typeof startReplay> {
   const chunks = readRecording(name)
   const holds = kills.map((until, kill) => {
     const chunk = chunks[Math.floor(((kill + 1) * chunks.length) / (kills.length + 1))]

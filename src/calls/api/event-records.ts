@@ -75,7 +75,7 @@ function withUrls(body: EventBody, urlOf: UrlOf): EventBody {
 }
 
 /** Returns the record of the call that an event saves, if it saves one. */
-export function savedCall(event: CallEvent): SavedCall[] {
+function savedCall(event: CallEvent): SavedCall[] {
   const { data } = event.body
   if (data.name !== 'call_saved') return []
   const { call, stages, recordings } = data
@@ -92,7 +92,7 @@ function savedRecord(record: CallRecord, savedUs: number): SavedCall {
  * Returns the recordings of the call that an event saves, if their paths are known: their files are awaited from now
  * on.
  */
-export function newRecordings({ body: { data }, atUs, sequence }: CallEvent, accountId: number): RecordingRecord[] {
+function newRecordings({ body: { data }, atUs, sequence }: CallEvent, accountId: number): RecordingRecord[] {
   if (data.name !== 'call_saved') return []
   return data.recordings.flatMap(({ id, path }) =>
     path === null

@@ -41,7 +41,7 @@ type Ingest = {
   stop(): Promise<void>
 }
 
-export type IngestOptions = CallOwners & {
+type IngestOptions = CallOwners & {
   readonly calls: Store['calls']
   /** The stored events of live calls, needed when the calls are taken over. */
   readonly history: Pick<Store['log'], 'eventListOfCall'>

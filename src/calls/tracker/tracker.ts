@@ -21,7 +21,7 @@ import { newTimers } from './state/timers.ts'
  * dial_ended once, as its last event.
  */
 
-export type Tracked = {
+type Tracked = {
   readonly events: readonly CallEvent[]
   /** Arrival time at which a tick is needed, `null` if nothing waits. */
   readonly tickAtUs: number | null

@@ -5,18 +5,16 @@ import type { Command } from 'commander'
 import { readConfig } from '../../app/config.ts'
 import type { GivenSettings } from '../../app/settings.ts'
 import { databaseName } from '../../lib/database-url.ts'
-import { createLog, isJournal, type Log } from '../../lib/log.ts'
-import { standardError, standardOutput } from '../../lib/standard-streams.ts'
+import { createLog, isJournal } from '../../lib/log.ts'
+import { standardOutput } from '../../lib/standard-streams.ts'
 import { VERSION } from '../../lib/version.ts'
+import { type EndProcess, logFatalErrors } from '../fatal-errors.ts'
 import { addSettingFlags } from '../options.ts'
 import { addUserLine } from '../suggested-commands.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 
 const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
-
-/** Ends the process with an exit code. */
-export type EndProcess = (code: number) => void
 
 /** Adds `hookswitch serve`, the service itself. */
 export function serveCommand(program: Command, stopped: () => Promise<void>, end: EndProcess): void {
@@ -57,24 +55,4 @@ function isOneStream(): boolean {
   } catch {
     return false
   }
-}
-
-/**
- * Logs an uncaught error of this program. The error ends the process: its memory may be wrong, and the next process
- * begins from the store.
- */
-export function logFatalErrors(log: Log, end: EndProcess): void {
-  process.on('uncaughtException', (err) => {
-    try {
-      const message =
-        'an internal error ends hookswitch: start it again, and it continues from the store; please report the error'
-      log.error({ err }, message)
-      standardError().flushNow()
-    } finally {
-      end(1)
-    }
-  })
-  process.on('unhandledRejection', (reason) => {
-    throw reason
-  })
 }

@@ -15,7 +15,7 @@ import { type StoreFlags, storePlaceOf, whereItExists, withExistingStore, withSt
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { print, printError, printJson } from '../print.ts'
-import { dataFlag, type StorePlace } from '../suggested-commands.ts'
+import { afterUser } from '../suggested-commands.ts'
 import { printTable } from '../table.ts'
 
 type Flags = StoreFlags & { json?: boolean; email: string }
@@ -286,29 +286,4 @@ async function hashed(password: string): Promise<string> {
   const problem = passwordProblem(password)
   if (problem !== undefined) throw wrongUsage(`the password ${problem}`)
   return createPasswords().hash(password)
-}
-
-type AddedUser = {
-  readonly email: string
-  readonly account: string
-  readonly isAdmin: boolean
-  readonly place: StorePlace
-  /** Whether a service is running on the store. */
-  readonly isServed: boolean
-}
-
-/** Returns the instructions that follow after a user was added at a terminal. */
-export function afterUser({ email, account, isAdmin, place, isServed }: AddedUser): string[] {
-  const query = account === 'default' ? '' : `?account=${encodeURIComponent(account)}`
-  const address = isServed ? 'to the running service' : 'at http://127.0.0.1:8080'
-  const logIn = `${isServed ? 'Next:' : 'Then'} log in as ${email} ${address}`
-  return [
-    ...(isServed ? [] : [`Next: hookswitch serve${dataFlag(place)}`]),
-    ...(isAdmin
-      ? [`${logIn}: the page shows how to connect a PBX.`]
-      : [
-          `${logIn}, and add a webhook.`,
-          `An administrator connects the PBX in the page, or: hookswitch pbx add${dataFlag(place)} 'ami://user:secret@host${query}'`,
-        ]),
-  ]
 }

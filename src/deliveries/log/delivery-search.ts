@@ -69,7 +69,7 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Depen
 }
 
 /** Returns the filter of the log for the filter of the API. */
-export function logFilterOf(accountId: AccountScope, filter: DeliveryFilter): LogFilter {
+function logFilterOf(accountId: AccountScope, filter: DeliveryFilter): LogFilter {
   const { state, event, url, call_id: callId, since, until } = filter
   const sinceUs = since === undefined ? undefined : parseTime(since)
   const untilUs = until === undefined ? undefined : parseTime(until)

@@ -18,7 +18,7 @@ export type BrokerConnection = {
   close(): void
 }
 
-export type ConnectOptions = {
+type ConnectOptions = {
   readonly broker: MqttUrl
   readonly address: string
   /** The name that the certificate must have. */
@@ -35,7 +35,7 @@ export type ConnectOptions = {
 }
 
 /** A connection is kept for this long after its last use. */
-export const KEPT_MS = 60_000
+const KEPT_MS = 60_000
 const KEEP_ALIVE_S = 60
 /** The broker must answer a ping within this time. */
 const PING_MS = 10_000
@@ -45,7 +45,7 @@ const RETIRED_MS = 10_000
 const newClientId = (): string => `hookswitch${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`
 
 /** The broker has answered, but not accepted the connection. `isVersion`: it may accept an older version. */
-export class ConnectionRefusal extends Error {
+class ConnectionRefusal extends Error {
   override readonly name = 'ConnectionRefusal'
   readonly isVersion: boolean
   constructor(message: string, isVersion: boolean) {

@@ -22,7 +22,7 @@ import type { NextStep } from '../policy/retry-policy.ts'
  * is no longer in memory then. `dueUs` is undefined until it has been tried in its present schedule; a failed probe is
  * no try.
  */
-export type Phase = 'queued' | 'in flight' | 'recording' | 'scheduled' | 'done' | 'evicted'
+type Phase = 'queued' | 'in flight' | 'recording' | 'scheduled' | 'done' | 'evicted'
 
 /**
  * After recording: schedule it; leave it to the store rather than schedule it, since its row may have changed; queue

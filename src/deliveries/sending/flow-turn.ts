@@ -43,7 +43,7 @@ export type FlowWebhook = {
   readonly signStream: StreamSigner
 }
 
-export type FlowTurnsOptions = {
+type FlowTurnsOptions = {
   readonly flows: Pick<FlowStore, 'flowGet'>
   readonly send: SendStep
   readonly authorizer: Authorizer

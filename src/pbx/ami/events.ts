@@ -52,8 +52,8 @@ const APPLICATIONS: ReadonlySet<string> = new Set([
 /** The first step of an extension with a number: it may lead to a Dial in a macro or subroutine. */
 const entersExtension = (peek: Peek): boolean => peek('Priority') === '1' && /^\d{1,20}$/.test(peek('Exten'))
 
-/** Events that become signals. */
-export const CALL_EVENTS = {
+/** Events that become signals. Each has text of callers, so each has a shape. */
+const CALL_EVENTS = {
   // Channels.
   Newchannel: { class: 'call', shape: ONE },
   Newstate: { class: 'call', shape: ONE },
@@ -132,7 +132,7 @@ export const CALL_EVENTS = {
       },
     },
   },
-} as const satisfies Readonly<Record<string, WantedEvent>>
+} as const satisfies Readonly<Record<string, WantedEvent & { readonly shape: Shape }>>
 
 /** Names of devices that make no calls: their states are the most frequent events of all. */
 const NO_DEVICE =

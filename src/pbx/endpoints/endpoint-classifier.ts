@@ -44,7 +44,7 @@ export type ContextUse = { readonly extensions: number; readonly trunks: number 
 export type EndpointSettings = { readonly trunks: readonly string[]; readonly extensions: readonly string[] }
 
 /** The evidence outside the endpoint itself. */
-export type Surroundings = {
+type Surroundings = {
   readonly settings: EndpointSettings
   readonly usersOf: (context: string) => ContextUse
   /**

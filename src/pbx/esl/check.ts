@@ -8,7 +8,7 @@ import { TIMEOUTS } from '../connection/timeouts.ts'
 import { cleanValue } from '../endpoints/sanitize.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { EslDecoder } from './decoder.ts'
-import { QUESTIONS, requestInventory } from './inventory.ts'
+import { QUESTIONS, requestInventory } from './inventory-request.ts'
 import { listRows } from './list-rows.ts'
 import { logIn } from './login.ts'
 

@@ -11,7 +11,7 @@ type WantedEvent = {
 }
 
 /** Events of legs that become signals. */
-export const CALL_EVENTS = {
+const CALL_EVENTS = {
   CHANNEL_CREATE: { why: 'a leg begins' },
   CHANNEL_PROGRESS: { why: 'it rings' },
   CHANNEL_PROGRESS_MEDIA: { why: 'it rings, with a tone of the far end' },
@@ -29,7 +29,7 @@ export const CALL_EVENTS = {
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
 /** Subclasses of CUSTOM events that become signals. */
-export const SUBCLASSES = {
+const SUBCLASSES = {
   'callcenter::info': { why: 'queues of mod_callcenter' },
   'fifo::info': { why: 'queues of mod_fifo' },
   'conference::maintenance': { why: 'a leg enters a conference' },

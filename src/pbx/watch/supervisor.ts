@@ -27,7 +27,7 @@ export type SupervisorStatus = Readonly<PbxCounts> & {
   readonly eventsPerSecond: number
 }
 
-export type SupervisorOptions = {
+type SupervisorOptions = {
   readonly source: PbxSource
   /** Default: that of the PBX's kind. */
   readonly startSession?: StartSession

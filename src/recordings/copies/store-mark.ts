@@ -37,7 +37,7 @@ export type MarkOptions = {
 }
 
 /** Returns the id of a store, the content of the mark. */
-export const storeIdOf = (key: string): string => newHasher().update(`copies ${key}`).digest('hex').slice(0, 32)
+const storeIdOf = (key: string): string => newHasher().update(`copies ${key}`).digest('hex').slice(0, 32)
 
 /**
  * Checks that a place is the place of a store's copies. Marks an empty place if the store has no copies yet, and one

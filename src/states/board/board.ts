@@ -21,7 +21,7 @@ import { before, type Change, comparedOf, dueOf, type Present, type Subject } fr
  * is lost, then `resync` (lists are compared with the emitted states), then `live` again. Changes are emitted in `live`
  * only, and not for a kind whose list is incomplete, since half a list is not a state.
  */
-export type Board = {
+type Board = {
   stage: 'first' | 'live' | 'disconnected' | 'resync'
   readonly options: BoardOptions
   readonly endpoints: Map<string, EndpointFacts>

@@ -1,4 +1,3 @@
-import type { DatabaseSource } from '../../lib/database-url.ts'
 import {
   type Claim,
   type ClusterBeat,
@@ -8,13 +7,10 @@ import {
   type LiveNode,
   type NodeRecord,
 } from '../operations/cluster.ts'
-import { type Client, newClient, texts } from './engine/client.ts'
+import { type Client, texts } from './engine/client.ts'
 import type { Hints } from './engine/hints.ts'
-import type { History } from './engine/history.ts'
 import { isBroken } from './engine/store-fault.ts'
 
-/** A heartbeat that takes longer is late anyway. */
-const STATEMENT_MS = 1_000
 /** At most this many free leases are offered to a node at a time. */
 const MAX_FREE = 512
 const HOUR_US = 3_600_000_000
@@ -23,22 +19,8 @@ const CHANNEL = 'hookswitch_leases'
 
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 
-/** Opens a connection of its own: a commit that takes long must not delay a heartbeat. */
-export function openClusterStore(
-  source: DatabaseSource,
-  { hints, history }: { readonly hints?: Hints; readonly history?: History } = {},
-): ClusterStore & { stop(): Promise<void> } {
-  const client = newClient(source, { role: 'cluster', connections: 1, statementMs: STATEMENT_MS, history })
-  const listen = hints && ((onChange: () => void) => hints.listen(CHANNEL, onChange))
-  return { ...createClusterStore(client, listen), stop: client.stop }
-}
-
-/** Creates the cluster operations of the engine: nodes and leases. Without `listen` there are no hints. */
-export function createClusterStore(
-  client: Pick<Client, 'query'>,
-  listen: ClusterStore['listen'] = () => () => Promise.resolve(),
-): ClusterStore {
-  const { query } = client
+/** Creates the cluster operations of the engine: nodes and leases. Without `hints`, nobody is told of changes. */
+export function createClusterStore({ query }: Pick<Client, 'query'>, hints?: Hints): ClusterStore {
   /** A statement of its own, because some databases lack it. */
   const hint = () => query(`SELECT pg_notify($1, '')`, [CHANNEL]).catch(() => undefined)
   return {
@@ -99,7 +81,7 @@ export function createClusterStore(
       await query(GIVE, [of('name'), of('term'), of('to'), of('newTerm')])
       void hint()
     },
-    listen,
+    listen: (onChange) => hints?.listen(CHANNEL, onChange) ?? (() => Promise.resolve()),
     async nodeList() {
       const rows = await query<NodeRow>(LIST)
       return rows.map(

@@ -3,9 +3,10 @@ import type { ClusterStore } from '../operations/cluster.ts'
 import type { StatusStore } from '../operations/statuses.ts'
 import { GROUPS } from '../sql/groups.ts'
 import type { Store } from '../store.ts'
-import { openClusterStore } from './cluster.ts'
+import { createClusterStore } from './cluster.ts'
+import { newClient } from './engine/client.ts'
 import { type Database, openDatabase } from './engine/database.ts'
-import { openHints } from './engine/hints.ts'
+import { type Hints, openHints } from './engine/hints.ts'
 import { type History, newHistory } from './engine/history.ts'
 import { type PrepareOptions, prepareDatabase } from './engine/open.ts'
 import { runOperations } from './engine/run-operations.ts'
@@ -20,6 +21,9 @@ export type PostgresOptions = PrepareOptions & {
   /** The key of this process's figures, so that processes do not overwrite each other's. */
   readonly node?: string | undefined
 }
+
+/** A heartbeat that takes longer is late anyway. */
+const HEARTBEAT_MS = 1_000
 
 /** Combines the operations of a store over its database. */
 function storeOver(db: Database): Store {
@@ -57,6 +61,15 @@ function storeOver(db: Database): Store {
 export async function openPostgresStore(source: DatabaseSource, options: PostgresOptions = {}): Promise<Store> {
   await prepareDatabase(source, options)
   return storeOver(openDatabase(source, { node: options.node ?? '' }))
+}
+
+/** Opens a connection of its own for nodes and leases: a commit that takes long must not delay a heartbeat. */
+export function openClusterStore(
+  source: DatabaseSource,
+  { hints, history }: { readonly hints?: Hints; readonly history?: History } = {},
+): ClusterStore & { stop(): Promise<void> } {
+  const client = newClient(source, { role: 'cluster', connections: 1, statementMs: HEARTBEAT_MS, history })
+  return { ...createClusterStore(client, hints), stop: client.stop }
 }
 
 /** The parts of a cluster node in a database, over connections that always lead to the same server. */

@@ -62,7 +62,7 @@ const STREAM_HEADERS = {
 
 type Client = { accountId: number; token: string; sink: Sink }
 
-export type Streams = {
+type Streams = {
   /** Opens a stream; `closed` is called when it ended on this side. @throws Fault 429 when too many are open. */
   open(accountId: number, token: string, closed?: () => void): Promise<Response>
   stop(): Promise<void>

@@ -382,7 +382,7 @@ const factsOf = ({ accountId, url, isLookUp = false }: AuthorizedWebhook) => ({
 })
 
 /** Returns when a token expires, and when to renew it. */
-export function timesOf(lifetimeS: number | null, atUs: number) {
+function timesOf(lifetimeS: number | null, atUs: number) {
   if (lifetimeS === null) return { expiresSteadyUs: null, renewSteadyUs: null }
   const lifetimeUs = Math.min(Math.floor(lifetimeS * SECOND), MAX_LIFETIME_US)
   return {

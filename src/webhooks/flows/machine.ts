@@ -54,7 +54,7 @@ export function progressAfter(
 }
 
 /** The answer to a step's request. `json`: its body; `undefined` if it is not JSON or too long. */
-export type StepAnswer = { readonly status: number; readonly json: unknown }
+type StepAnswer = { readonly status: number; readonly json: unknown }
 
 /** The meaning of an answer: the verdict, the values to keep, and the deciding rule, if any. */
 export type Judgement = { readonly verdict: Verdict; readonly kept: Kept; readonly rule: Rule | undefined }

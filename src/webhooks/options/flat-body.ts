@@ -25,7 +25,7 @@ const STAGE = [
   'result',
   'forwarded_to',
 ]
-export const NULLABLE: Readonly<Record<string, readonly string[]>> = {
+const NULLABLE: Readonly<Record<string, readonly string[]>> = {
   call_answered_by: PARTY,
   call_queue: ['name', 'position', 'wait_duration'],
   call_hangup: ['cause', 'code', 'by'],

@@ -5,8 +5,7 @@ import { textOf, type Writing } from './engine-limits.ts'
  * The escaping of what a template of a flow's step puts out, by the place where it stands. No value of a caller can
  * change the structure of a body, a URL or a header. Pure.
  */
-export const ESCAPINGS = ['json', 'xml', 'form', 'url', 'header', 'none'] as const
-export type Escaping = (typeof ESCAPINGS)[number]
+export type Escaping = 'json' | 'xml' | 'form' | 'url' | 'header' | 'none'
 
 /** Returns the escaping of a body with this content type. */
 export function escapingOf(contentType: string): Escaping {

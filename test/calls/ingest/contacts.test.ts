@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type IngestOptions, startIngest } from '../../../src/calls/ingest/ingest.ts'
+import { startIngest } from '../../../src/calls/ingest/ingest.ts'
 import type { ChannelSignal, Signal } from '../../../src/calls/signal.ts'
 import { readCallEventBody, readCallRecord } from '../../../src/calls/stored-json.ts'
 import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
@@ -80,7 +80,7 @@ function call(id: string, number: string) {
 }
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
-async function start(store: OpenStore, options: Partial<IngestOptions> = {}) {
+async function start(store: OpenStore, options: Partial<Parameters<typeof startIngest>[0]> = {}) {
   const stored: StoredEvent[] = []
   const ingest = await startIngest({
     calls: store.calls,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import { BODIES } from '../../../src/calls/event.ts'
 import { newAccountDirectory } from '../../../src/calls/ingest/account-directory.ts'
-import { type IngestOptions, startIngest } from '../../../src/calls/ingest/ingest.ts'
+import { startIngest } from '../../../src/calls/ingest/ingest.ts'
 import { openTracker } from '../../../src/calls/ingest/open-tracker.ts'
 import type { ChannelSignal, Signal } from '../../../src/calls/signal.ts'
 import { rebuildCall } from '../../../src/calls/tracker/resync/rebuilt-call.ts'
@@ -59,7 +59,10 @@ const FINISH: readonly ChannelSignal[] = [
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
 /** Starts an ingest; `stored` collects the events that it reports as stored, in order. */
-async function start(store: Pick<Store, 'calls' | 'maintenance' | 'log'>, options: Partial<IngestOptions> = {}) {
+async function start(
+  store: Pick<Store, 'calls' | 'maintenance' | 'log'>,
+  options: Partial<Parameters<typeof startIngest>[0]> = {},
+) {
   const stored: StoredEvent[] = []
   const waiting: { count: number; resolve: () => void }[] = []
   const onStored = (more: readonly StoredEvent[]) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { newEvent } from '../../../src/calls/api/event-records.ts'
 import type { CallEvent } from '../../../src/calls/event.ts'
-import type { ChannelSignal, ConnectionSignal, Signal, SnapshotChannel } from '../../../src/calls/signal.ts'
+import type { Signal, SnapshotChannel } from '../../../src/calls/signal.ts'
 import { isAnyMissing } from '../../../src/calls/tracker/resync/missing-channels.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
 import { takeChanges } from '../../../src/calls/tracker/tracker.ts'
@@ -18,7 +18,8 @@ const outside = (number: string) => ({ kind: 'external', number, name: null }) a
 const phone = (number: string) => ({ kind: 'extension', number, name: null }) as const
 const END = { code: 16, result: 'no_answer', withdrawn: true, mayTransfer: false, forwardedTo: null } as const
 
-type Any = ChannelSignal | ConnectionSignal
+type WithoutTime<Timed> = Timed extends Signal ? Omit<Timed, 'atUs' | 'arrivedUs'> : never
+type Any = WithoutTime<Signal>
 const at = (seconds: number, ...signals: Any[]): Signal[] =>
   signals.map((signal) => ({ atUs: START_US + seconds * SECOND, arrivedUs: START_US + seconds * SECOND, ...signal }))
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { backupName } from '../../../src/backups/schedule.ts'
 import { diagnoseClock } from '../../../src/cli/doctor/machine.ts'
 import { nowUs } from '../../../src/lib/time.ts'
-import { type Replay, startReplay } from '../../../src/pbx/tools/replay/replay.ts'
+import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../../help/app.ts'
 import { ask, newToken, webhook } from '../../help/client.ts'
@@ -15,7 +15,7 @@ import { storeEvents } from '../../help/store.ts'
 const folder = emptyFolder()
 const cwd = folder.path
 const receiver = startReceiver()
-let replay: Replay
+let replay: ReturnType<typeof startReplay>
 let app: RunningApp
 let token = ''
 beforeAll(async () => {

@@ -8,7 +8,6 @@ import {
   finishRecording,
   type LoadedDelivery,
   newDelivery,
-  type Phase,
   planAfterRecording,
   requeue,
 } from '../../../src/deliveries/queue/delivery.ts'
@@ -52,6 +51,7 @@ const SENT = ['its attempt begins', 'its attempt succeeds'] as const
 const FAILED = ['its attempt begins', 'its attempt fails'] as const
 const SCHEDULED = [...FAILED, 'it is recorded'] as const
 /** The shortest way to each phase. */
+type Phase = LoadedDelivery['phase']
 const WAYS: Readonly<Record<Phase, readonly Move[]>> = {
   queued: [],
   'in flight': ['its attempt begins'],

@@ -1,4 +1,4 @@
-import { createFlowTurns, type FlowTurnsOptions, type MakeTurn } from '../../../src/deliveries/sending/flow-turn.ts'
+import { createFlowTurns, type MakeTurn } from '../../../src/deliveries/sending/flow-turn.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
 import { newStepRequests } from '../../../src/deliveries/sending/step-request.ts'
 import type { OpenRecording } from '../../../src/deliveries/sending/upload.ts'
@@ -21,7 +21,9 @@ const NO_AUTHORIZER: Authorizer = {
 }
 const NO_RECORDINGS: OpenRecording = () => Promise.reject(new Error('no flow of this test has an upload'))
 
-type FlowRigOptions = Partial<Pick<FlowTurnsOptions, 'authorizer' | 'openRecording' | 'newBoundary'>> &
+type FlowRigOptions = Partial<
+  Pick<Parameters<typeof createFlowTurns>[0], 'authorizer' | 'openRecording' | 'newBoundary'>
+> &
   Parameters<typeof newRig>[0] & {
     /** How long a request may take. */
     readonly requestMs?: number

@@ -5,8 +5,9 @@ import {
   classify,
   kindOfContext,
   type Seen,
-  type Surroundings,
 } from '../../../src/pbx/endpoints/endpoint-classifier.ts'
+
+type Surroundings = Parameters<typeof classify>[3]
 
 const NOBODY: Surroundings = {
   settings: { trunks: [], extensions: [] },

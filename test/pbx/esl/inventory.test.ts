@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { createEndpoints } from '../../../src/pbx/endpoints/endpoints.ts'
 import { createCommands } from '../../../src/pbx/esl/commands.ts'
 import { EslDecoder } from '../../../src/pbx/esl/decoder.ts'
-import { inventoryOf, profilesOf, requestInventory } from '../../../src/pbx/esl/inventory.ts'
+import { inventoryOf, profilesOf } from '../../../src/pbx/esl/inventory.ts'
+import { requestInventory } from '../../../src/pbx/esl/inventory-request.ts'
 
 const NONE = { trunks: [], extensions: [] }
 

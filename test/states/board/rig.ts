@@ -1,6 +1,5 @@
 import {
   applyState,
-  type Board,
   newBoard,
   presentOf,
   type StoredSubject,
@@ -34,7 +33,7 @@ export const trunk = (name: string): EndpointEntry => ({
 
 /** A board with a clock of its own, and its emitted changes. */
 export type Rig = {
-  readonly board: Board
+  readonly board: ReturnType<typeof newBoard>
   readonly emitted: { at: number; resync: boolean; text: string; id: string; account: string }[]
   nowUs(): number
   /** Applies signals at this moment, and emits all due changes. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { nodeLine, type ShownNode } from '../../../src/cli/commands/nodes.ts'
+import { nodeLine } from '../../../src/cli/node-line.ts'
 import { emptyFolder, run, startServe } from '../../help/app.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
@@ -48,7 +48,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on a database', () => {
   })
 })
 
-const shown = (pbxs: number): ShownNode => ({
+const shown = (pbxs: number): Parameters<typeof nodeLine>[0] => ({
   id: 'a',
   address: 'http://192.0.2.1:8080',
   version: '1.0.0',

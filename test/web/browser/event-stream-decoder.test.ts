@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
-import { createEventStreamDecoder, type ServerMessage } from '../../../src/web/browser/lib/event-stream-decoder.ts'
+import { createEventStreamDecoder } from '../../../src/web/browser/lib/event-stream-decoder.ts'
+
+type ServerMessage = Parameters<Parameters<typeof createEventStreamDecoder>[0]>[0]
 
 const decode = (...chunks: string[]): ServerMessage[] => {
   const messages: ServerMessage[] = []

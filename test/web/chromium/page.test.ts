@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Replay, startReplay } from '../../../src/pbx/tools/replay/replay.ts'
+import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
 import {
   accessibilityFaults,
@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
   let good: Receiver
   let bad: Receiver
   let gate: Awaited<ReturnType<typeof startGate>>
-  let replay: Replay
+  let replay: ReturnType<typeof startReplay>
 
   beforeAll(async () => {
     folder = emptyFolder()

@@ -9,7 +9,7 @@ import { nowUs, steadyUs } from '../../../src/lib/time.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import { type LiveCall, Overview } from '../../../src/web/model.ts'
 import { createDeliveryCounts } from '../../../src/web/server/delivery-counts.ts'
-import { followNoChanges, type Streams, startStreams, streamRoutes } from '../../../src/web/server/event-stream.ts'
+import { followNoChanges, startStreams, streamRoutes } from '../../../src/web/server/event-stream.ts'
 import { ownFigures } from '../../../src/web/server/figures.ts'
 import { createLastHour } from '../../../src/web/server/last-hour.ts'
 import { overviewRoutes } from '../../../src/web/server/overview.ts'
@@ -37,7 +37,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
   const folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const emitter = newEmitter()
-  const parts: { auth?: AuthService; streams?: Streams } = {}
+  const parts: { auth?: AuthService; streams?: ReturnType<typeof startStreams> } = {}
   const api = await startApi(store, (auth) => {
     parts.auth = auth
     const streams = startStreams({

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { SECOND } from '../../../src/lib/time.ts'
 import type { AuthorizationStore } from '../../../src/store/operations/authorizations.ts'
-import { createAuthorizer, type LoginRenderer, timesOf } from '../../../src/webhooks/authorization/authorizer.ts'
+import { createAuthorizer, type LoginRenderer } from '../../../src/webhooks/authorization/authorizer.ts'
 import type { Authorized, AuthorizedWebhook } from '../../../src/webhooks/flows/authorizer.ts'
 import type { Exchange } from '../../../src/webhooks/flows/exchange.ts'
 import { type Authorization, STEP_DEFAULTS } from '../../../src/webhooks/flows/model.ts'
@@ -167,10 +167,25 @@ describe('a token', () => {
     expect(asked[0]).toBe('https://crm.example/login {"password":"hunter22"}')
   })
 
-  test('is renewed at half its time if that is short', () => {
-    expect(timesOf(60, 0)).toEqual({ expiresSteadyUs: 60 * SECOND, renewSteadyUs: 30 * SECOND })
-    expect(timesOf(3_600, 0)).toEqual({ expiresSteadyUs: 3_600 * SECOND, renewSteadyUs: 3_540 * SECOND })
-    expect(timesOf(null, 0)).toEqual({ expiresSteadyUs: null, renewSteadyUs: null })
+  test.each([
+    [60, 30],
+    [3_600, 3_540],
+  ])('of %i s is renewed after %i s: half its time, or a minute before its end', async (lifetimeS, renewedS) => {
+    const server = createTokenServer(lifetimeS)
+    const { webhook, authorizer, pass } = rig(oauth2(), { exchange: server.exchange() })
+    await authorizer.authorize(webhook)
+    pass(renewedS - 1)
+    expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-1' })
+    pass(1)
+    expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-2' })
+  })
+
+  test('without a lifetime is never renewed', async () => {
+    const server = createTokenServer(null)
+    const { webhook, authorizer, pass } = rig(oauth2(), { exchange: server.exchange() })
+    await authorizer.authorize(webhook)
+    pass(10 * 365 * 86_400)
+    expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-1' })
   })
 })
 

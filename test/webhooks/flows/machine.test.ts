@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { valueAt } from '../../../src/lib/json-pointer.ts'
-import { judge, nextMove, type Progress, progressAfter, type StepAnswer } from '../../../src/webhooks/flows/machine.ts'
+import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/machine.ts'
 import { type Kept, type NewStep, stepOf } from '../../../src/webhooks/flows/model.ts'
 
 const step = (name: string, more: Partial<NewStep> = {}) => stepOf({ name, on: ['call_ended'], ...more })
@@ -56,8 +56,8 @@ describe('progress', () => {
 
 describe('what an answer means', () => {
   const big = 'x'.repeat(1_025)
-  const json = (status: number, body: unknown): StepAnswer => ({ status, json: body })
-  const cases: [string, Partial<NewStep>, StepAnswer, boolean, string][] = [
+  const json = (status: number, body: unknown): Parameters<typeof judge>[1] => ({ status, json: body })
+  const cases: [string, Partial<NewStep>, Parameters<typeof judge>[1], boolean, string][] = [
     ['2xx without a rule', {}, json(204, undefined), false, 'done {}'],
     ['5xx without a rule', {}, json(503, {}), true, 'retry {}'],
     ['4xx without a rule', {}, json(404, {}), true, 'retry {}'],

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { ESCAPINGS, type Escaping } from '../../../src/webhooks/templates/escaping.ts'
+import type { Escaping } from '../../../src/webhooks/templates/escaping.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../../../src/webhooks/templates/limits.ts'
 import { readTemplate } from '../../../src/webhooks/templates/template.ts'
+
+const ESCAPINGS: readonly Escaping[] = ['json', 'xml', 'form', 'url', 'header', 'none']
 
 const list = Array.from({ length: 100 }, (_, at) => ({ at, text: 'x'.repeat(20) }))
 const DATA = {

@@ -10,7 +10,7 @@ import { loseChannel } from './missing-channels.ts'
  * many.
  */
 export const MAX_LIVE_CALLS = 20_000
-export const MAX_LIVE_CHANNELS = 100_000
+const MAX_LIVE_CHANNELS = 100_000
 /** Ends this many at a time, so that the oldest are not searched for at each new call. */
 const STEP = 1_000
 

@@ -15,7 +15,7 @@ export type Tenants = {
 }
 
 /** The facts of a call that decide its account. */
-export type TenantFacts = {
+type TenantFacts = {
   /** The present value of the first channel, `null` if it has none (yet). */
   readonly caller: string | null
   /** The values of the dialled channels that have one, in the order of the dials. */

@@ -19,7 +19,7 @@ type ReplayOptions = Partial<Pick<PlayerOptions, 'holds' | 'speed' | 'cut' | 'ag
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-export type Replay = {
+type Replay = {
   readonly kind: PbxKind
   readonly port: number
   /** The PBX URL with one of the logins that are right: all are. */

@@ -1,5 +1,5 @@
 /** One message of an event stream. */
-export type ServerMessage = { name: string; data: string }
+type ServerMessage = { name: string; data: string }
 
 /**
  * Makes a decoder of `text/event-stream` (WHATWG HTML, 9.2.6) that is fed chunks of text; comments and unknown fields

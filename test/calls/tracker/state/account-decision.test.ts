@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { decideAccount, type TenantFacts } from '../../../../src/calls/tracker/state/account-decision.ts'
+import { decideAccount } from '../../../../src/calls/tracker/state/account-decision.ts'
 
 /** There are the accounts Acme and Beta. */
 const accountOf = (value: string) => ['Acme', 'Beta'].find((name) => name.toLowerCase() === value.toLowerCase())
+
+type TenantFacts = Parameters<typeof decideAccount>[0]
 
 const BEGUN: TenantFacts = { caller: null, dialled: [], isDialled: false, isLate: false }
 const dials = (...dialled: string[]) => ({ dialled, isDialled: true })

@@ -10,7 +10,8 @@ import { connect, prepareStore } from '../../../../src/store/sqlite/engine/open.
 import { prepared } from '../../../../src/store/sqlite/engine/prepared.ts'
 import { storeFaultKind } from '../../../../src/store/sqlite/engine/store-fault.ts'
 import { registryOf } from '../../../../src/store/sqlite/engine/writer.ts'
-import { openSqliteStore, storeOver } from '../../../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
+import { storeOver } from '../../../../src/store/sqlite/store-over.ts'
 import { emptyFolder } from '../../../help/app.ts'
 import { until } from '../../../help/receiver.ts'
 

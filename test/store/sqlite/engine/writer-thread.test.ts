@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Fault } from '../../../../src/lib/fault.ts'
 import { openDatabase } from '../../../../src/store/sqlite/engine/database.ts'
-import { storeOver } from '../../../../src/store/sqlite/store.ts'
+import { storeOver } from '../../../../src/store/sqlite/store-over.ts'
 import { emptyFolder } from '../../../help/app.ts'
 import { type Death, dyingThread } from '../../../help/dying-thread.ts'
 

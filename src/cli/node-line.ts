@@ -1,0 +1,72 @@
+import { ownedBy, stateOfNode } from '../cluster/node-state.ts'
+import { MILLISECOND, rfc3339 } from '../lib/time.ts'
+import type { PbxState } from '../pbx/watch/pbx-states.ts'
+import type { NodeRecord } from '../store/operations/cluster.ts'
+
+type ShownNode = ReturnType<typeof describeNode>
+
+type Known = { readonly nowUs: number; readonly states: ReadonlyMap<string, PbxState> }
+
+/** Returns a node as it is printed: times by the database's clock. */
+export function describeNode(node: NodeRecord, { nowUs, states }: Known) {
+  const { id, address, version, startedUs, beatUs, clockAheadUs } = node
+  const state = stateOfNode(node, nowUs)
+  const owned = ownedBy(node)
+  // A node that has just taken over a PBX has not stored how it is.
+  const pbxStates = owned.pbxs.map((name) => {
+    const { state = 'connecting', sinceUs, error = null } = states.get(name) ?? {}
+    return { name, state, since: sinceUs === undefined ? null : rfc3339(sinceUs), error }
+  })
+  const times = { since: rfc3339(startedUs), last_heard_of: rfc3339(beatUs) }
+  const clockAheadMs = clockAheadUs === null ? null : Math.round(clockAheadUs / MILLISECOND)
+  return { id, address, version, state, ...times, clock_ahead_ms: clockAheadMs, ...owned, pbx_states: pbxStates }
+}
+
+const PBX_CONDITIONS = { up: 'connected', connecting: 'connecting', down: 'not connected', refused: 'refused' } as const
+
+/** A smaller difference between clocks is normal. */
+const CLOCK_TOLERATED_MS = 1_000
+
+/** Returns a node as a line that is no wider than this, with as many of its PBXs as have room; at least one. */
+export function nodeLine(node: ShownNode, width: number): string {
+  const all = lineWith(node, node.pbx_states.length)
+  if (all.length <= width) return all
+  let count = 0
+  while (count + 1 < node.pbx_states.length && lineWith(node, count + 1).length <= width) count += 1
+  const line = lineWith(node, Math.max(1, count))
+  return line.length <= width ? line : `${line.slice(0, width - 1)}…`
+}
+
+function lineWith(
+  {
+    address,
+    version,
+    state,
+    since,
+    last_heard_of: heard,
+    clock_ahead_ms: aheadMs,
+    accounts,
+    pbx_states: pbxs,
+    maintenance,
+  }: ShownNode,
+  count: number,
+): string {
+  const of = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`
+  const more = pbxs.length > count ? ` and ${pbxs.length - count} more (--json lists them)` : ''
+  const isClockWrong = aheadMs !== null && Math.abs(aheadMs) > CLOCK_TOLERATED_MS
+  const clock = isClockWrong
+    ? `  clock ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database`
+    : ''
+  const owned = [
+    of(accounts.length, 'account'),
+    pbxs.length === 0 ? 'no PBX' : `PBX ${pbxs.slice(0, count).map(pbxText).join(', ')}${more}`,
+    ...(maintenance ? ['maintenance'] : []),
+  ]
+  const condition = state === 'up' ? `up since ${since}` : `${state}, last heartbeat ${heard}`
+  return `${address}  ${version}  ${condition}${clock}  ${state === 'dead' ? 'owns nothing' : `owns ${owned.join(', ')}`}`
+}
+
+/** Returns a PBX as it is listed: `office (connected)`, `lab (not connected: connection refused)`. */
+function pbxText({ name, state, error }: ShownNode['pbx_states'][number]): string {
+  return `${name} (${PBX_CONDITIONS[state]}${error === null || state === 'up' ? '' : `: ${error}`})`
+}

@@ -1,0 +1,44 @@
+import { GROUPS } from '../sql/groups.ts'
+import type { Declarations } from '../sql/operation.ts'
+import type { Store } from '../store.ts'
+import { storeBatch } from './calls.ts'
+import type { Database } from './engine/database.ts'
+import { runOperations } from './engine/run-operations.ts'
+import { withReadFaults } from './engine/store-fault.ts'
+import { createKeptOutcomes, type KeptOutcomes } from './kept-outcomes.ts'
+import { createLogStore } from './log.ts'
+import { createMaintenanceStore } from './maintenance.ts'
+import { createQueueStore } from './queue.ts'
+
+/** Puts the operations of a store over its database. */
+export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutcomes(undefined)): Store {
+  const group = <Group extends object>(create: (db: Database) => Group): Group => withReadFaults(create(db), db.path)
+  const declared = <Group extends object>(name: string, declarations: Declarations<Group>): Group =>
+    withReadFaults(runOperations(db, name, declarations), db.path)
+  return {
+    accounts: declared('accounts', GROUPS.accounts),
+    webhooks: declared('webhooks', GROUPS.webhooks),
+    queue: {
+      ...group((of) => createQueueStore(of, outcomes)),
+      outcomeKeep: outcomes.keep,
+      ...declared('queue', GROUPS.queue),
+    },
+    flows: declared('flows', GROUPS.flows),
+    calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
+    recordings: declared('recordings', GROUPS.recordings),
+    pbxs: declared('pbxs', GROUPS.pbxs),
+    log: { ...group(createLogStore), ...declared('log', GROUPS.log) },
+    statistics: declared('statistics', GROUPS.statistics),
+    audit: declared('audit', GROUPS.audit),
+    authorizations: declared('authorizations', GROUPS.authorizations),
+    contacts: declared('contacts', GROUPS.contacts),
+    outages: declared('outages', GROUPS.outages),
+    maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
+    onForeignChange: db.onForeignChange,
+    commits: db.commits,
+    async stop() {
+      await db.stop()
+      outcomes.stop()
+    },
+  }
+}
