@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { freePort, isOk } from './ports.ts'
 import { run } from './run-command.ts'
 
 // Tries the packages of dist/repository as a new user would, in roots of their own: installs them from the signed
@@ -39,14 +39,14 @@ async function tryDebian(): Promise<void> {
   await asService(`hookswitch webhook add http://127.0.0.1:${receiver.port}/ --allow-net loopback`)
 
   const first = startService()
-  await until('the service is healthy', () => answers(port))
+  await until('the service is healthy', () => isOk(`http://127.0.0.1:${port}/health`))
   await until('a call is up, and one has ended', () => receiver.has('call_ended') && receiver.open() > 0)
   receiver.isAway = true
   await until('an event waits for its receiver', () => receiver.refused > 0)
   await upgradeDebian()
   await first.stop()
   const second = startService()
-  await until('the upgraded service is healthy', () => answers(port))
+  await until('the upgraded service is healthy', () => isOk(`http://127.0.0.1:${port}/health`))
   receiver.isAway = false
   const kept = readFileSync(settings, 'utf8').includes(own[0] ?? '')
   if (!kept) throw new Error('the upgrade changed /etc/hookswitch.env')
@@ -114,7 +114,7 @@ async function tryRpm(): Promise<void> {
   const settings = join(root, 'etc/hookswitch.env')
   writeFileSync(settings, `${readFileSync(settings, 'utf8')}HOOKSWITCH_LISTEN='127.0.0.1:${port}'\n`)
   const service = startService()
-  await until('the service of the RPM package is healthy', () => answers(port))
+  await until('the service of the RPM package is healthy', () => isOk(`http://127.0.0.1:${port}/health`))
   await service.stop()
   await rpm('--upgrade', '--ignorearch', '--replacepkgs', '/tmp/hookswitch-*.x86_64.rpm')
   if (!readFileSync(settings, 'utf8').includes(String(port))) throw new Error('the upgrade changed /etc/hookswitch.env')
@@ -248,20 +248,6 @@ function startReceiver() {
     },
   })
 }
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((done) => server.once('listening', done))
-  const address = server.address()
-  await new Promise((done) => server.close(done))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-const answers = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/health`).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 
 async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
   const end = Date.now() + seconds * 1_000

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { freePort, isOk } from '../ports.ts'
 
 // Tries the node in a real n8n: `bun .ci/n8n/try.ts PATH-OF-N8N` after `npm run build`. It activates a workflow,
 // plays a recorded call, and expects an item for each event; sends a forged request, and expects 401; deactivates the
@@ -180,20 +180,6 @@ async function ours(args: string[], input = ''): Promise<void> {
   })
   if ((await child.exited) !== 0) throw new Error(`hookswitch ${args.join(' ')} failed`)
 }
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((done) => server.once('listening', done))
-  const address = server.address()
-  await new Promise((done) => server.close(done))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-const isOk = (url: string): Promise<boolean> =>
-  fetch(url).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 
 async function until(what: string, holds: () => Promise<boolean>, seconds: number): Promise<void> {
   const end = Date.now() + seconds * 1_000

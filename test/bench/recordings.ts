@@ -3,9 +3,9 @@ import { constants, setPriority } from 'node:os'
 import { join, resolve } from 'node:path'
 import { nowUs } from '../../src/lib/time.ts'
 import { createFolderSource } from '../../src/recordings/sources/folder-source.ts'
-import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { emptyFolder } from '../help/app.ts'
 import { startAsterisk } from '../help/asterisk-load.ts'
+import { savedRecording } from '../help/recordings.ts'
 import { batch, openStore } from '../help/store.ts'
 import { startWatched } from '../help/watched.ts'
 import { quantile, residentMb, startCalls, type Taken } from './pbx-to-receiver.ts'
@@ -46,22 +46,14 @@ async function addRecording(folder: string, file: string): Promise<string> {
   await close()
   const store = openStore(join(folder, 'data/hookswitch.db'))
   const call = { id: 'recorded', savedUs: nowUs(), direction: 'inbound' as const, fromNumber: null, toNumber: null }
-  const recording: RecordingRecord = {
+  const recording = savedRecording('r', {
     callId: call.id,
-    id: 'r',
-    accountId: 1,
     pbx: 'bench',
     path: file,
-    state: 'saved',
     sinceUs: nowUs(),
-    sequence: 1,
-    error: null,
     sizeBytes: FILE_BYTES,
     stamp,
-    sha256: null,
-    mediaType: 'audio/wav',
-    copy: null,
-  }
+  })
   await store.calls.batchStore(batch({ saved: [{ ...call, record: '{}' }] }, { recordings: [recording] }))
   await store.stop()
   return '/call/recorded/recording/r'

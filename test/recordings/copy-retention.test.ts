@@ -10,6 +10,7 @@ import { startCopyRetention } from '../../src/recordings/copy-retention.ts'
 import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
+import { savedRecording } from '../help/recordings.ts'
 import { batch, type OpenStore, openStore } from '../help/store.ts'
 
 const NOW = 1_795_213_000 * SECOND
@@ -28,23 +29,8 @@ afterEach(async () => {
   folder[Symbol.dispose]()
 })
 
-const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
-  callId: `call ${id}`,
-  id,
-  accountId: 1,
-  pbx: 'office',
-  path: `/monitor/${id}.wav`,
-  state: 'saved',
-  sinceUs: NOW,
-  sequence: 7,
-  error: null,
-  sizeBytes: 5,
-  stamp: 's',
-  sha256: 'ab',
-  mediaType: 'audio/wav',
-  copy: `x/${id}.wav`,
-  ...more,
-})
+const recording = (id: string, more: Partial<RecordingRecord> = {}) =>
+  savedRecording(id, { callId: `call ${id}`, sinceUs: NOW, sha256: 'ab', copy: `x/${id}.wav`, ...more })
 const pathOf = (id: string) => join(folder.path, 'copies', 'x', `${id}.wav`)
 const copies = () => createFolderCopies(join(folder.path, 'copies'))
 

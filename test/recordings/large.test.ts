@@ -3,9 +3,9 @@ import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, utimesSync
 import { join } from 'node:path'
 import { nowUs } from '../../src/lib/time.ts'
 import { parseRange } from '../../src/recordings/byte-range.ts'
-import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { addUser, ask, logIn } from '../help/client.ts'
+import { pendingRecording } from '../help/recordings.ts'
 import { batch, openStore } from '../help/store.ts'
 
 // A recording of 3 GB, in a folder and on a web server, by the compiled file. It takes no disk: most of it is a hole.
@@ -55,22 +55,8 @@ beforeAll(async () => {
   token = await logIn(app, 'a@example.com')
   const store = openStore(join(folder.path, 'data/hookswitch.db'))
   for (const pbx of ['folder', 'web']) {
-    const recording: RecordingRecord = {
-      callId: pbx,
-      id: 'r',
-      accountId: 1,
-      pbx,
-      path: '/monitor/large.wav',
-      state: 'saved',
-      sinceUs: nowUs(),
-      sequence: 1,
-      error: null,
-      sizeBytes: null,
-      stamp: null,
-      sha256: null,
-      mediaType: null,
-      copy: null,
-    }
+    const path = '/monitor/large.wav'
+    const recording = pendingRecording('r', { callId: pbx, pbx, path, state: 'saved', sinceUs: nowUs() })
     const call = { id: pbx, savedUs: nowUs(), direction: 'inbound' as const, fromNumber: null, toNumber: null }
     await store.calls.batchStore(batch({ saved: [{ ...call, record: '{}' }] }, { recordings: [recording] }))
   }

@@ -6,9 +6,9 @@ import { forSwitches } from '../../src/lib/event-kinds.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { makeRecordingEvent } from '../../src/recordings/recording-event.ts'
-import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
 import { emptyFolder } from '../help/app.ts'
+import { savedRecording } from '../help/recordings.ts'
 import { batch, openStore } from '../help/store.ts'
 
 const NOW = 1_795_213_000 * SECOND
@@ -21,22 +21,7 @@ test('a saved recording is an event with its call, its link and the sequence of 
   if (saved?.name !== 'call_saved') throw new Error('there is no example')
   const { call, stages, recordings } = saved
   const [{ id = '', path } = { path: null }] = recordings
-  const row: RecordingRecord = {
-    callId: call.id,
-    id,
-    accountId: 1,
-    pbx: 'office',
-    path: path ?? '',
-    state: 'saved',
-    sinceUs: NOW,
-    sequence: 9,
-    error: null,
-    sizeBytes: 5,
-    stamp: 's',
-    sha256: null,
-    mediaType: 'audio/wav',
-    copy: null,
-  }
+  const row = savedRecording(id, { callId: call.id, path: path ?? '', sinceUs: NOW, sequence: 9 })
   const record = { id: call.id, savedUs: NOW, direction: call.direction, fromNumber: null, toNumber: null }
   await store.calls.batchStore(batch({ saved: [{ ...record, record: JSON.stringify({ call, stages, recordings }) }] }))
   const urlOf = ({ recordingId }: { recordingId: string }) => `https://calls.example/${recordingId}`

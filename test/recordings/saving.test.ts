@@ -27,6 +27,7 @@ import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { emptyFolder } from '../help/app.ts'
 import { tone } from '../help/audio.ts'
 import { until } from '../help/receiver.ts'
+import { pendingRecording } from '../help/recordings.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
 import { batch, type OpenStore, openStore } from '../help/store.ts'
 
@@ -63,23 +64,7 @@ afterEach(async () => {
   folder[Symbol.dispose]()
 })
 
-const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
-  callId: 'call',
-  id,
-  accountId: 1,
-  pbx: 'office',
-  path: `/monitor/${id}.wav`,
-  state: 'pending',
-  sinceUs: SINCE,
-  sequence: 7,
-  error: null,
-  sizeBytes: null,
-  stamp: null,
-  sha256: null,
-  mediaType: null,
-  copy: null,
-  ...more,
-})
+const recording = (id: string, more: Partial<RecordingRecord> = {}) => pendingRecording(id, { sinceUs: SINCE, ...more })
 async function add(...recordings: RecordingRecord[]) {
   const saved = [
     { id: 'call', savedUs: SINCE, direction: 'inbound' as const, fromNumber: null, toNumber: null, record: '{}' },

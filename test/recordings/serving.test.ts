@@ -18,12 +18,12 @@ import { SECOND } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { openRecordings } from '../../src/recordings/recordings.ts'
 import { createFolderSource } from '../../src/recordings/sources/folder-source.ts'
-import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { tone } from '../help/audio.ts'
 import { startFileServer } from '../help/file-server.ts'
 import { until } from '../help/receiver.ts'
+import { pendingRecording } from '../help/recordings.ts'
 import { batch, type OpenStore, openStore } from '../help/store.ts'
 
 // Recordings of a PBX served over HTTP: from a folder, and from a web server that has the same folder.
@@ -58,22 +58,8 @@ function put(path: string, content: Uint8Array | string, writtenAt = LONG_AGO) {
   utimesSync(join(monitor, path), writtenAt, writtenAt)
 }
 
-const recordingAt = (pbx: string, id: string, path: string): RecordingRecord => ({
-  callId: `call ${pbx}`,
-  id,
-  accountId: 1,
-  pbx,
-  path: `/monitor/${path}`,
-  state: 'pending',
-  sinceUs: 1 * SECOND,
-  sequence: 1,
-  error: null,
-  sizeBytes: null,
-  stamp: null,
-  sha256: null,
-  mediaType: null,
-  copy: null,
-})
+const recordingAt = (pbx: string, id: string, path: string) =>
+  pendingRecording(id, { callId: `call ${pbx}`, pbx, path: `/monitor/${path}`, sinceUs: 1 * SECOND })
 
 beforeAll(async () => {
   mkdirSync(join(monitor, 'in'), { recursive: true })

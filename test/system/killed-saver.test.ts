@@ -7,6 +7,7 @@ import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { emptyFolder } from '../help/app.ts'
 import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { pendingRecording } from '../help/recordings.ts'
 import { S3_BUCKET, startS3Server } from '../help/s3-server.ts'
 import { seededRandom } from '../help/seed.ts'
 import { batch, openStore } from '../help/store.ts'
@@ -41,22 +42,7 @@ function recordingsIn(folder: string): RecordingRecord[] {
   mkdirSync(join(folder, 'monitor'))
   return Array.from({ length: COUNT }, (_, at) => {
     writeFileSync(join(folder, 'monitor', `${at}.wav`), Buffer.alloc(BYTES, `sound ${at} `))
-    return {
-      callId: 'call',
-      id: `recording-${at}`,
-      accountId: 1,
-      pbx: 'office',
-      path: `${at}.wav`,
-      state: 'pending',
-      sinceUs: nowUs(),
-      sequence: 1,
-      error: null,
-      sizeBytes: null,
-      stamp: null,
-      sha256: null,
-      mediaType: null,
-      copy: null,
-    }
+    return pendingRecording(`recording-${at}`, { path: `${at}.wav`, sinceUs: nowUs() })
   })
 }
 

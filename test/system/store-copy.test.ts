@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
-import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { openTables } from '../../src/store/sqlite/engine/table-reader.ts'
@@ -12,6 +11,7 @@ import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
 import { EXECUTABLE, emptyFolder, run, startServe } from '../help/app.ts'
 import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
+import { pendingRecording } from '../help/recordings.ts'
 import { batch, storeEvents } from '../help/store.ts'
 
 const NOW = 1_795_213_000_000_000
@@ -83,22 +83,12 @@ async function fill(store: Store): Promise<void> {
     toNumber: null,
     record: '{}',
   }
-  const recording: RecordingRecord = {
+  const recording = pendingRecording('r1', {
     callId: 'call 1',
-    id: 'r1',
-    accountId: 1,
-    pbx: 'office',
     path: '/a "b".wav',
-    state: 'pending',
     sinceUs: NOW,
-    sequence: 3,
     error: 'not there',
-    sizeBytes: null,
-    stamp: null,
-    sha256: null,
-    mediaType: null,
-    copy: null,
-  }
+  })
   const live = [{ id: 'call 2', state: '{"x":1}' }]
   await calls.batchStore(batch({ saved: [saved] }, { live, recordings: [recording] }))
   await recordings.linkKeyAdd('the key')

@@ -9,9 +9,9 @@ import { createS3Copies, createS3Mark } from '../../../src/recordings/copies/s3-
 import { createMarkedCopies, MARK_FILE, problemOfMark } from '../../../src/recordings/copies/store-mark.ts'
 import { startCopyRetention } from '../../../src/recordings/copy-retention.ts'
 import { markOf } from '../../../src/recordings/recordings.ts'
-import type { RecordingRecord } from '../../../src/store/operations/recordings.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { until } from '../../help/receiver.ts'
+import { savedRecording } from '../../help/recordings.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../../help/s3-server.ts'
 import { batch, type OpenStore, openStore } from '../../help/store.ts'
 
@@ -41,22 +41,7 @@ const problem = (store: OpenStore, at = place()) => problemOfMark(markOf(store, 
 
 /** Stores a recording that is saved, and puts its copy into folders. */
 async function addCopy(store: OpenStore, id: string, places: readonly string[], sinceUs = NOW_US): Promise<void> {
-  const recording: RecordingRecord = {
-    callId: `call ${id}`,
-    id,
-    accountId: 1,
-    pbx: 'office',
-    path: `/m/${id}.wav`,
-    state: 'saved',
-    sinceUs,
-    sequence: 7,
-    error: null,
-    sizeBytes: 5,
-    stamp: 's',
-    sha256: 'ab',
-    mediaType: 'audio/wav',
-    copy: `account-1/${id}.wav`,
-  }
+  const recording = savedRecording(id, { callId: `call ${id}`, sinceUs, copy: `account-1/${id}.wav` })
   await store.calls.batchStore(batch({}, { recordings: [recording] }))
   for (const one of places) {
     mkdirSync(join(one, 'account-1'), { recursive: true })

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import type { PbxRecord } from '../../../src/store/operations/pbxs.ts'
 import type { RecordingRecord } from '../../../src/store/operations/recordings.ts'
 import { until } from '../../help/receiver.ts'
+import { pendingRecording } from '../../help/recordings.ts'
 import { batch } from '../../help/store.ts'
 import { ACCOUNT, NOW, ONE, onEngines } from './rig.ts'
 
@@ -66,23 +67,8 @@ onEngines('pbxs', ({ open, engine }) => {
   test('stay when they are removed while recordings depend on them, and are deleted then', async () => {
     await using at = await open(ONE)
     const { pbxs, calls, recordings } = at.store
-    const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
-      callId: 'call',
-      id,
-      accountId: ACCOUNT,
-      pbx: 'office',
-      path: '/a.wav',
-      state: 'pending',
-      sinceUs: NOW,
-      sequence: 9,
-      error: null,
-      sizeBytes: null,
-      stamp: null,
-      sha256: null,
-      mediaType: null,
-      copy: null,
-      ...more,
-    })
+    const recording = (id: string, more: Partial<RecordingRecord> = {}) =>
+      pendingRecording(id, { accountId: ACCOUNT, sinceUs: NOW, ...more })
     const put = (...some: RecordingRecord[]) => calls.batchStore(batch({}, { recordings: some }))
     const names = async () => (await pbxs.pbxList()).map(({ name }) => name)
     await put(recording('a'), recording('b'), recording('c', { pbx: 'branch', state: 'failed' }))

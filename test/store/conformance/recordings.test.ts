@@ -4,27 +4,13 @@ import {
   type RecordingPosition,
   type RecordingRecord,
 } from '../../../src/store/operations/recordings.ts'
+import { pendingRecording } from '../../help/recordings.ts'
 import { batch } from '../../help/store.ts'
 import { ACCOUNT, event, NOW, ONE, onEngines } from './rig.ts'
 
 onEngines('recordings', ({ open }) => {
-  const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
-    callId: 'call',
-    id,
-    accountId: ACCOUNT,
-    pbx: 'office',
-    path: `/monitor/${id}.wav`,
-    state: 'pending',
-    sinceUs: NOW,
-    sequence: 9,
-    error: null,
-    sizeBytes: null,
-    stamp: null,
-    sha256: null,
-    mediaType: null,
-    copy: null,
-    ...more,
-  })
+  const recording = (id: string, more: Partial<RecordingRecord> = {}) =>
+    pendingRecording(id, { accountId: ACCOUNT, sinceUs: NOW, ...more })
   const saved = (id: string, more: Partial<RecordingRecord> = {}) =>
     recording(id, { state: 'saved', sizeBytes: 3_000_000_000, stamp: 's', mediaType: 'audio/wav', ...more })
   async function openWith(...recordings: RecordingRecord[]) {

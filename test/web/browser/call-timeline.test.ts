@@ -1,29 +1,15 @@
 import { expect, test } from 'bun:test'
-import type { Call, Stage } from '../../../src/calls/event.ts'
+import type { Call } from '../../../src/calls/event.ts'
 import { buildTimeline } from '../../../src/web/browser/lib/call-timeline.ts'
 import type { EventWithDeliveries } from '../../../src/web/model.ts'
+import { partyOf, ringingCall, ringingStage } from '../../help/calls.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()
-const party = (number: string, extension: string | null = null) => ({
-  number,
-  name: null,
-  extension,
-  e164: null,
-  contact: null,
-})
-
-const CALL: Call = {
-  id: 'c',
-  pbx_id: 'c',
-  merged_from: [],
-  merged_into: null,
-  parent_id: null,
-  direction: 'inbound',
+const CALL = ringingCall('c', {
   state: 'ended',
-  from: party('0301'),
-  to: party('0302'),
-  did: '0302',
+  from: partyOf('0301'),
+  to: partyOf('0302'),
   started_at: at(0),
   answered_at: at(10),
   ended_at: at(100),
@@ -31,33 +17,14 @@ const CALL: Call = {
   wait_duration: 10,
   talk_duration: 90,
   result: 'answered',
-  answered_by: null,
-  handled_by: [],
-  queue: null,
   transfers: 1,
-  recorded: false,
-  hangup: null,
-  variables: {},
-  partial: false,
-  missed: null,
-  missed_by: [],
-  stages_omitted: 0,
-}
-const stage = (target: string, started: number, answered: number | null, ended: number | null): Stage => ({
-  id: target,
-  parent_id: null,
-  kind: 'user',
-  target,
-  name: null,
-  attempt: 1,
-  started_at: at(started),
-  answered_at: answered === null ? null : at(answered),
-  ended_at: ended === null ? null : at(ended),
-  ring_duration: null,
-  talk_duration: null,
-  result: null,
-  forwarded_to: null,
 })
+const stage = (target: string, started: number, answered: number | null, ended: number | null) =>
+  ringingStage(target, {
+    started_at: at(started),
+    answered_at: answered === null ? null : at(answered),
+    ended_at: ended === null ? null : at(ended),
+  })
 const eventAt = (
   sequence: number,
   seconds: number,
@@ -95,9 +62,9 @@ test('the call and each stage have a row, with ringing before the answer and tal
 test('a transfer is an arrow from the row of its originator to that of its target', () => {
   const transfer = {
     kind: 'blind' as const,
-    by: party('101', '101'),
-    transferee: party('0301'),
-    to: party('102', '102'),
+    by: partyOf('101', '101'),
+    transferee: partyOf('0301'),
+    to: partyOf('102', '102'),
     call_id: 'c',
     other_call_id: null,
   }

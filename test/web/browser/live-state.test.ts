@@ -7,58 +7,14 @@ import {
   type LiveMessage,
   type LiveState,
 } from '../../../src/web/browser/lib/live-state.ts'
+import { partyOf, ringingCall, ringingStage } from '../../help/calls.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()
-const party = (number: string) => ({ number, name: null, extension: null, e164: null, contact: null })
 
-const call = (id: string, change: Partial<Call> = {}): Call => ({
-  id,
-  pbx_id: id,
-  merged_from: [],
-  merged_into: null,
-  parent_id: null,
-  direction: 'inbound',
-  state: 'ringing',
-  from: party('1'),
-  to: party('2'),
-  did: null,
-  started_at: at(0),
-  answered_at: null,
-  ended_at: null,
-  duration: null,
-  wait_duration: null,
-  talk_duration: null,
-  result: null,
-  answered_by: null,
-  handled_by: [],
-  queue: null,
-  transfers: 0,
-  recorded: false,
-  hangup: null,
-  variables: {},
-  partial: false,
-  missed: null,
-  missed_by: [],
-  stages_omitted: 0,
-  ...change,
-})
-const stage = (id: string, change: Partial<Stage> = {}): Stage => ({
-  id,
-  parent_id: null,
-  kind: 'user',
-  target: id,
-  name: null,
-  attempt: 1,
-  started_at: at(0),
-  answered_at: null,
-  ended_at: null,
-  ring_duration: null,
-  talk_duration: null,
-  result: null,
-  forwarded_to: null,
-  ...change,
-})
+const call = (id: string, change: Partial<Call> = {}) =>
+  ringingCall(id, { from: partyOf('1'), to: partyOf('2'), did: null, started_at: at(0), ...change })
+const stage = (id: string, change: Partial<Stage> = {}) => ringingStage(id, { started_at: at(0), ...change })
 let made = 0
 const head = (of: Call) => ({ id: `event-${++made}`, sequence: made, account: 'default', pbx: 'office', call: of })
 const started = (of: Call): EventBody => ({ time: at(0), data: { name: 'call_started', ...head(of) } })
@@ -73,9 +29,9 @@ const joined = (of: Call, other: string): EventBody => ({
     ...head(of),
     transfer: {
       kind: 'attended',
-      by: party('1'),
+      by: partyOf('1'),
       transferee: null,
-      to: party('2'),
+      to: partyOf('2'),
       call_id: of.id,
       other_call_id: other,
     },

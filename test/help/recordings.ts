@@ -1,0 +1,25 @@
+import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
+
+type Given = Partial<RecordingRecord> & Pick<RecordingRecord, 'sinceUs'>
+
+/** Returns the row of a recording of a saved call whose file is awaited. */
+export const pendingRecording = (id: string, given: Given): RecordingRecord => ({
+  callId: 'call',
+  id,
+  accountId: 1,
+  pbx: 'office',
+  path: `/monitor/${id}.wav`,
+  state: 'pending',
+  sequence: 7,
+  error: null,
+  sizeBytes: null,
+  stamp: null,
+  sha256: null,
+  mediaType: null,
+  copy: null,
+  ...given,
+})
+
+/** Returns the row of a recording that is saved. */
+export const savedRecording = (id: string, given: Given): RecordingRecord =>
+  pendingRecording(id, { state: 'saved', sizeBytes: 5, stamp: 's', mediaType: 'audio/wav', ...given })
