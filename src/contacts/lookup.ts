@@ -1,5 +1,6 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import type { Contact } from '../calls/event.ts'
+import { foreignJsonOf } from '../lib/foreign-json.ts'
 import { valueAt } from '../lib/json-pointer.ts'
 import type { Exchanged } from '../webhooks/flows/exchange.ts'
 
@@ -56,8 +57,8 @@ export function readLookUp({ status, failure, text }: Exchanged, { item, fault, 
   if (status < 200 || status > 299) return { kind: 'failed', reason: `status ${status}` }
   if (text === null) return { kind: 'failed', reason: 'the answer is too long, or ended too early' }
   if (text.trim() === '') return { kind: 'not found' }
-  const json = parsed(text)
-  if (json === undefined) return { kind: 'failed', reason: 'the answer is not JSON' }
+  const json = foreignJsonOf(text)
+  if (json === undefined) return { kind: 'failed', reason: 'the answer is not JSON, or is nested too deeply' }
   if (fault !== undefined && !isBlank(valueAt(json, fault)))
     return { kind: 'failed', reason: `status ${status} with an error` }
   const found = valueAt(json, item)
@@ -65,14 +66,6 @@ export function readLookUp({ status, failure, text }: Exchanged, { item, fault, 
   if (typeof found !== 'object') return { kind: 'failed', reason: `the answer has no object at ${item}` }
   const contact = contactOf(found, fields)
   return FIELDS.every((name) => contact[name] === null) ? { kind: 'not found' } : { kind: 'found', contact }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 const isBlank = (value: unknown): boolean =>

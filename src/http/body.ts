@@ -1,6 +1,7 @@
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { TSchema } from 'elysia'
 import { Fault, type FieldError } from '../lib/fault.ts'
+import { parseForeignJson } from '../lib/foreign-json.ts'
 import { steadyUs } from '../lib/time.ts'
 import { createAllowance } from './rate-limit.ts'
 import { errorsOf, INVALID, lazyValidator, MAX_ERRORS } from './validation.ts'
@@ -84,9 +85,9 @@ async function readJson(incoming: Omit<Incoming, 'body'>): Promise<unknown> {
   if (!JSON_TYPE.test(type.trim()) || !(charset === undefined || /^charset="?utf-?8"?$/.test(charset)))
     throw new Fault('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return parseForeignJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    throw new Fault('malformed', 'The body is not valid JSON.')
+    throw new Fault('malformed', 'The body is not valid JSON, or its values are nested too deeply.')
   }
 }
 

@@ -65,13 +65,19 @@ describe('an answer to a look-up', () => {
   ] as const)
     test(`${name} is none`, () => expect(answer).toEqual({ kind: 'not found' }))
 
+  const NO_JSON = 'the answer is not JSON, or is nested too deeply'
   for (const [name, answer, reason] of [
     ['that did not come', readLookUp(answered(null, null), PLACE), 'connection refused'],
     ['of 401', readLookUp(answered(401, '{}'), PLACE), 'status 401'],
     ['of 302', readLookUp(answered(302, null), PLACE), 'status 302'],
     ['of 500', readLookUp(answered(500, '{}'), PLACE), 'status 500'],
     ['that is too long', readLookUp(answered(200, null), PLACE), 'the answer is too long, or ended too early'],
-    ['that is no JSON', readLookUp(answered(200, '<html>'), PLACE), 'the answer is not JSON'],
+    ['that is no JSON', readLookUp(answered(200, '<html>'), PLACE), NO_JSON],
+    [
+      'that is nested too deeply',
+      readLookUp(answered(200, `${'['.repeat(1_000)}${']'.repeat(1_000)}`), PLACE),
+      NO_JSON,
+    ],
     ['with text for an item', read({ result: ['Maria'] }), 'the answer has no object at /result/0'],
   ] as const)
     test(`${name} is a failure`, () => expect(answer).toEqual({ kind: 'failed', reason }))

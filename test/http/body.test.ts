@@ -43,6 +43,12 @@ function startDripping() {
   return { isClosed: () => sender.state.closed, stop }
 }
 
+test('a body that is nested deeply is refused', async () => {
+  const headers = { 'content-type': 'application/json' }
+  const raw = '['.repeat(8_000) + ']'.repeat(8_000)
+  expect((await ask(app, 'POST', '/auth/login', { headers, raw })).status).toBe(400)
+})
+
 describe('a body of a stranger', () => {
   test.each([
     ['an announced', (length: number) => `Content-Length: ${length}\r\n\r\n`],

@@ -69,6 +69,8 @@ const MAX_UNASKED = 64
 /** The characters of a broker's reason that are kept. */
 const MAX_REASON_CHARACTERS = 500
 const MAX_PACKET_ID = 65_535
+/** The longest text in a packet (MQTT 5.0, 1.5.4). */
+const MAX_TEXT_BYTES = 65_535
 /** The most unacknowledged messages if the broker names no limit (MQTT 5.0, 3.2.2.3.3). */
 const DEFAULT_RECEIVE_MAXIMUM = 65_535
 
@@ -211,6 +213,11 @@ export function openSession(options: SessionOptions): MqttSession {
       if (state === 'ended') return Promise.resolve({ kind: 'lost', reason: 'the connection to the broker was closed' })
       if (message.retain && limits.retainAvailable === false)
         return Promise.resolve({ kind: 'unacceptable', reason: 'the broker keeps no retained messages' })
+      const topicBytes = Buffer.byteLength(message.topic)
+      if (topicBytes > MAX_TEXT_BYTES) {
+        const reason = `the topic has ${topicBytes} bytes, and MQTT allows ${MAX_TEXT_BYTES}: use fewer names in braces in the URL`
+        return Promise.resolve({ kind: 'unacceptable', reason })
+      }
       const { promise, resolve } = Promise.withResolvers<Published>()
       const packet = packetOf(message, version)
       unsent.push({ packet: (messageId) => bytesOf({ ...packet, messageId }, version), resolve })

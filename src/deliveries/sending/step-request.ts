@@ -1,3 +1,4 @@
+import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { MAX_ANSWER_BYTES } from '../../webhooks/flows/model.ts'
 import { parseRetryAfter } from '../policy/retry-policy.ts'
@@ -70,7 +71,7 @@ const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<AnswerBody, S
       const reason = `the answer (${status}) ${read.why}: what it keeps is unknown`
       return { failure: { kind: 'unreachable', reason }, durationMs, address }
     }
-    const json = isAnswerWanted && read.end === 'whole' ? jsonOf(read.text) : undefined
+    const json = isAnswerWanted && read.end === 'whole' ? foreignJsonOf(read.text) : undefined
     return { status, retryAfterMs, json, logged: firstBytes(read.text), durationMs, address }
   },
   failed: (failure) => failure,
@@ -81,12 +82,4 @@ const BROKEN: AnswerBody = { end: 'broken', text: null, why: 'broke off' }
 const firstBytes = (text: string | null): string | null => {
   if (text === null || text.length * 3 <= LOGGED_BYTES) return text
   return new TextDecoder().decode(Buffer.from(text).subarray(0, LOGGED_BYTES), { stream: true })
-}
-
-function jsonOf(text: string | null): unknown {
-  try {
-    return text === null ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,3 +1,5 @@
+import { parseForeignJson } from '../../lib/foreign-json.ts'
+
 /** One FreeSWITCH event. Keys are case-sensitive; a value may be a list (an array in JSON, `ARRAY::a|:b` in plain). */
 export type EslEvent = {
   /** `Event-Name`. */
@@ -66,7 +68,7 @@ function jsonValue(bytes: Buffer, start: number): readonly string[] | undefined 
   const text = bytes.toString('utf8', start, end)
   if (bytes[start] === QUOTE && !text.includes('\\')) return listOf(text.slice(1, -1))
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseForeignJson(text)
     if (value === null) return undefined
     return Array.isArray(value) ? value.map(String) : listOf(String(value))
   } catch {

@@ -1,3 +1,5 @@
+import { parseForeignJson } from '../../lib/foreign-json.ts'
+
 /** A row of a list, its values as text. */
 export type ListRow = Record<string, string>
 
@@ -8,7 +10,7 @@ export type ListRow = Record<string, string>
 export function listRows(text: string): ListRow[] {
   if (!text.trimStart().startsWith('{')) return []
   try {
-    const rows: unknown = Object(JSON.parse(text)).rows
+    const rows: unknown = Object(parseForeignJson(text)).rows
     if (!Array.isArray(rows)) return []
     return rows.filter((row: unknown) => typeof row === 'object' && row !== null).map(textsOf)
   } catch {

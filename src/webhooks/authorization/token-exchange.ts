@@ -1,3 +1,4 @@
+import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { valueAt } from '../../lib/json-pointer.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import type { Exchanged, ExchangeRequest } from '../flows/exchange.ts'
@@ -96,19 +97,11 @@ function readAnswer(
   redact: Redact,
 ): TokenAnswer | { readonly json: unknown } {
   if (status === null) return failed(failure ?? 'no answer')
-  const json = parsed(text)
+  const json = foreignJsonOf(text)
   if (status >= 200 && status < 300)
     return json === undefined ? refused(status, { json, redact, lacks: 'is not JSON, or too long' }) : { json }
   if (status >= 400 && status < 500 && !PASSING_STATUSES.has(status)) return refused(status, { json, redact })
   return failed(`status ${status}${saying(json, redact)}`, retryAfterMs ?? 0)
-}
-
-function parsed(text: string | null): unknown {
-  try {
-    return text === null ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 const failed = (message: string, retryAfterMs = 0): TokenAnswer => ({ kind: 'failed', message, retryAfterMs })
@@ -161,7 +154,7 @@ export function redactionOf(secrets: readonly (string | null)[]): Redact {
 export function secretsOfLogin({ headers, body }: Pick<ExchangeRequest, 'headers' | 'body'>): string[] {
   const inHeaders = Object.values(headers).flatMap((text) => [text, ...text.split(/\s+/)])
   if (body === null) return inHeaders
-  const json = parsed(body)
+  const json = foreignJsonOf(body)
   return [...inHeaders, body, ...(json === undefined ? new URLSearchParams(body).values() : textsIn(json))]
 }
 

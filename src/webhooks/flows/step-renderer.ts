@@ -1,3 +1,4 @@
+import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { MILLISECOND } from '../../lib/time.ts'
 import { type Escaping, escapingOf } from '../templates/escaping.ts'
 import type { Rendering, RenderRequest, TemplateRenderer, TemplateText } from '../templates/renderer.ts'
@@ -157,7 +158,7 @@ function elementsOf(rendered: Rendering | undefined): { readonly elements: reado
   const [problem] = problemsOf(rendered === undefined ? {} : { each: rendered })
   if (problem !== undefined) return problem
   const text = rendered !== undefined && 'text' in rendered ? rendered.text : ''
-  const elements: unknown = text === '' ? undefined : JSON.parse(text)
+  const elements: unknown = text === '' ? undefined : foreignJsonOf(text)
   if (!Array.isArray(elements)) return { field: 'each', problem: 'each: does not render to a JSON array' }
   return elements.length <= MAX_ELEMENTS
     ? { elements }

@@ -1,5 +1,6 @@
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
+import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { valueAt } from '../../lib/json-pointer.ts'
 import type { Store } from '../../store/store.ts'
 import type { TrialAuthorizer } from '../flows/authorizer.ts'
@@ -133,7 +134,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
         }
       }
     }
-    const json = jsonOf(exchanged.text)
+    const json = foreignJsonOf(exchanged.text)
     const isDone =
       exchanged.status !== null &&
       judge(whole, { status: exchanged.status, json }, false).verdict === 'done' &&
@@ -251,14 +252,6 @@ const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', I
 function checkUrl(url: string): void {
   if (!/^https?:/i.test(url) || !URL.canParse(url))
     throw invalid([{ path: '/url', message: 'must be an absolute http: or https: URL' }])
-}
-
-function jsonOf(text: string | null): unknown {
-  try {
-    return text === null ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The usual mistakes, by the answer's status. */

@@ -70,10 +70,24 @@ describe.each([5, 4] as const)('a session of version %i', (version) => {
     expect(await Promise.all(published)).toEqual(Array(3).fill({ kind: 'acknowledged', code, text: undefined }))
   })
 
+  test.each(['x'.repeat(65_536), 'ü'.repeat(32_768)])(
+    'names the limit for a topic that is too long (%#)',
+    async (topic) => {
+      const { session, say, written } = sessionOf(version)
+      say(accepted(version))
+      const before = written.length
+      expect(await session.publish({ ...MESSAGE, topic })).toEqual({
+        kind: 'unacceptable',
+        reason: 'the topic has 65536 bytes, and MQTT allows 65535: use fewer names in braces in the URL',
+      })
+      expect(written.length).toBe(before)
+    },
+  )
+
   test('does not send what no packet can hold, and the next message is sent', async () => {
     const { session, say, written } = sessionOf(version)
     say(accepted(version))
-    const impossible = session.publish({ ...MESSAGE, topic: 'x'.repeat(65_536) })
+    const impossible = session.publish({ ...MESSAGE, topic: '' })
     const next = session.publish({ ...MESSAGE, userProperties: { empty: '', 'x-ü': 'ü' } })
     say({ cmd: 'puback', messageId: 2 })
     expect(await impossible).toEqual({ kind: 'unacceptable', reason: 'the message has what no MQTT packet can hold' })

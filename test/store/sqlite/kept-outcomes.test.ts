@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFolder } from '../../../src/store/sqlite/engine/folder-lock.ts'
 import {
@@ -179,4 +179,15 @@ test('a record that was cut off, and all behind it, is left out', () => {
   file[4_096 + length + 20] = (file[4_096 + length + 20] ?? 0) ^ 1
   writeFileSync(journalPath(at.path), file)
   expect(at.read()).toEqual([1])
+})
+
+test.each([
+  ['a folder', (path: string) => mkdirSync(path)],
+  ['a named pipe', (path: string) => void Bun.spawnSync(['mkfifo', path])],
+])('%s with the name of the kept outcomes is named, with the way out', async (_, make) => {
+  using at = await newStore(1)
+  make(journalPath(at.path))
+  expect(() => openSqliteStore(at.path, { thread })).toThrow(
+    `${journalPath(at.path)} cannot be used (it is not a file): move it away`,
+  )
 })

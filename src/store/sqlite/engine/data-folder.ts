@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { Fault } from '../../../lib/fault.ts'
 import { storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -27,9 +27,20 @@ export function makeFile(path: string): void {
   }
 }
 
-function unusable(what: string, path: string, cause: unknown): Fault {
+/** Reads a file of the data folder. @throws Fault `unavailable` */
+export function readStoreFile(path: string): Buffer {
+  try {
+    // Reading a named pipe would wait for ever.
+    if (!statSync(path).isFile()) throw new Error('it is not a file')
+    return readFileSync(path)
+  } catch (cause) {
+    throw unusable(path, path, cause, 'move it away')
+  }
+}
+
+function unusable(what: string, path: string, cause: unknown, advice = 'give another folder with --data'): Fault {
   const kind = storeFaultKind(cause, path)
   if (kind !== undefined) return storeFault(kind, what, cause)
   const why = cause instanceof Error ? cause.message : String(cause)
-  return new Fault('unavailable', `${what} cannot be used (${why}): give another folder with --data`, { cause })
+  return new Fault('unavailable', `${what} cannot be used (${why}): ${advice}`, { cause })
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { FILE_MODE } from './data-folder.ts'
+import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { FILE_MODE, readStoreFile } from './data-folder.ts'
 
 /**
  * A file beside the store that keeps outcomes until they are in the store. It is mapped into memory: what is written
@@ -130,11 +130,12 @@ function mapFile(path: string): Uint8Array | undefined {
 /**
  * Returns the records that a process which was killed has left in the journal of a store, in their order: they may be
  * in the store already, but nothing was done with it since. The journal of another store is ignored.
+ * @throws Fault `unavailable` if something else has the name of the journal.
  */
 export function readOutcomeJournal(storePath: string, key: string, format: RecordFormat): Uint8Array[] {
   const path = journalPath(storePath)
   if (!existsSync(path)) return []
-  const file = readFileSync(path)
+  const file = readStoreFile(path)
   if (file.length < HEADER_BYTES + 2 * HALF_BYTES || !file.subarray(0, KEY_BYTES).equals(keyBytes(key))) return []
   const bytes = new Uint8Array(file)
   const words = new Int32Array(bytes.buffer)
