@@ -1,5 +1,5 @@
 /** Values of systems that people use are some ten levels deep. */
-export const MAX_DEPTH = 100
+const MAX_DEPTH = 100
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
-import { foreignJsonOf, MAX_DEPTH, parseForeignJson } from '../../src/lib/foreign-json.ts'
+import { foreignJsonOf, parseForeignJson } from '../../src/lib/foreign-json.ts'
 import { scaled, seededRandom } from '../help/seed.ts'
 
+const MAX_DEPTH = 100
 const nested = (depth: number, open = '[', close = ']') => open.repeat(depth) + close.repeat(depth)
 
 test.each([
