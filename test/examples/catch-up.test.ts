@@ -3,16 +3,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEventReader } from '../../src/calls/api/event-reader.ts'
 import { eventRoutes } from '../../src/calls/api/event-routes.ts'
-import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
-import { EXAMPLES as ALL } from '../../src/openapi/examples.ts'
+import { forSwitches, isOnlyOnRequest, STATE_SEQUENCE } from '../../src/lib/event-kinds.ts'
+import { ALL_EXAMPLES } from '../../src/openapi/examples.ts'
+import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { GUIDE_TEXT } from '../help/guides.ts'
 import { until } from '../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../help/store.ts'
 
-/** Nobody asks for the others: they are not stored. */
-const EXAMPLES = ALL.filter(({ data }) => !isOnlyOnRequest(data.name))
+/** An event of no call. */
+const PHONE = 'phone_changed'
+/** The kinds that are stored for every account, and that one. */
+const EXAMPLES = ALL_EXAMPLES.filter(({ data: { name } }) => name === PHONE || !isOnlyOnRequest(name))
 
 /** The programs that the guide shows for a receiver that was away: each reads all, goes on from its cursor, and gets what comes. */
 
@@ -21,6 +24,7 @@ const PROGRAMS = [
   { file: 'catch-up.py', command: ['python3'] },
   { file: 'catch-up.php', command: ['php'] },
 ]
+const OF_NO_CALL = { callId: 'phone 101@office', sequence: STATE_SEQUENCE.kept }
 const FOLDER = join(import.meta.dir, '../../src/examples')
 const folder = emptyFolder()
 let store: OpenStore
@@ -31,6 +35,12 @@ let made = 0
 
 beforeAll(async () => {
   store = openStore(join(folder.path, 'hookswitch.db'))
+  // Without a webhook that asks for them, events of phones are not stored.
+  const [url, nowUs] = ['https://wall.example.com/', 1]
+  const list = [{ url, ...forSwitches(() => false) }]
+  await store.webhooks.listReplace({ accountId: 1, list, ifMatch: null, nowUs, secrets: ['whsec_x'] })
+  const options = { ...DEFAULT_OPTIONS, events: [PHONE] }
+  await store.webhooks.optionsReplace({ accountId: 1, url, options, nowUs })
   reader = createEventReader(store)
   api = await startApi(store, (auth) => eventRoutes(auth, reader))
   token = await api.logIn('default')
@@ -45,15 +55,8 @@ afterAll(async () => {
 async function put(): Promise<void> {
   const events = EXAMPLES.map(({ data, ...rest }) => {
     made += 1
-    const [uuid, callId] = [`event ${made}`, data.call.id]
-    return {
-      uuid,
-      callId,
-      name: data.name,
-      sequence: data.sequence,
-      atUs: made,
-      body: JSON.stringify({ ...rest, data }),
-    }
+    const ofCall = 'call' in data ? { callId: data.call.id, sequence: data.sequence } : OF_NO_CALL
+    return { ...ofCall, uuid: `event ${made}`, name: data.name, atUs: made, body: JSON.stringify({ ...rest, data }) }
   })
   await storeEvents(store, events)
   reader.wake()
@@ -94,7 +97,9 @@ describe.each(PROGRAMS)('$file', ({ file, command }) => {
     }
     const first = start()
     await until('all were read', () => first.lines.length === made)
-    expect(first.lines[0]).toBe(`call_started event 1 ${EXAMPLES[0]?.data.call.id}`)
+    const [started] = EXAMPLES
+    expect(first.lines[0]).toBe(`call_started event 1 ${started && 'call' in started.data && started.data.call.id}`)
+    expect(first.lines).toContainEqual(expect.stringMatching(/^phone_changed event \d+ (null|None)?$/))
     await until('it waits for more', () => reader.waiting() === 1)
     await put()
     await until('what came was read', () => first.lines.length === made)

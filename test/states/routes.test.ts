@@ -5,7 +5,7 @@ import { openClock } from '../../src/deliveries/policy/clock.ts'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { startWatch } from '../../src/pbx/watch/watch.ts'
-import { listOf, presentOfRows } from '../../src/states/api/present-list.ts'
+import { listOf, ownedRows, presentOfRows } from '../../src/states/api/present-list.ts'
 import { stateRoutes } from '../../src/states/api/routes.ts'
 import type { StoredEvent } from '../../src/store/operations/calls.ts'
 import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
@@ -116,4 +116,6 @@ test('the store has what is now, for other nodes and the command line', async ()
   expect(listOf('trunk', await rows())).toEqual(await get('/trunk'))
   expect(listOf('queue', await rows())).toMatchObject([{ queue: 'support', waiting: 1, busy: 1 }])
   expect(listOf('queue', await rows())[0]?.longest_wait).toBeGreaterThanOrEqual(41)
+  const owned = [...ownedRows(await store.calls.subjectStateList('office'), Date.now() * 1_000)]
+  expect(new Set(owned.map(({ account }) => account))).toEqual(new Set(['default']))
 })

@@ -126,7 +126,7 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
     print(`\nThese commands failed: run them yourself.\n${failed.map((one) => `  ${one}`).join('\n')}`)
   print('\nThe check:')
   const accountOf = parsed.pbx.tenants === undefined ? undefined : await accountsIn(flags)
-  const findings = await checkPbx(parsed.pbx, CHECK_MS, { accountOf })
+  const findings = await checkPbx(parsed.pbx, CHECK_MS, { accountOf, accountsFollow: true })
   for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
   if (failed.length > 0 || findings.some(({ level }) => level === 'missing'))
     throw new Fault('unavailable', 'not everything works yet: correct the problems above, then run this command again')

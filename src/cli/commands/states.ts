@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { StateSubject } from '../../lib/event-kinds.ts'
 import { nowUs } from '../../lib/time.ts'
-import { listOf, presentOfRows } from '../../states/api/present-list.ts'
+import { listOf, ownedRows } from '../../states/api/present-list.ts'
 import { SUBJECTS } from '../../states/model.ts'
 import { type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
@@ -15,6 +15,15 @@ const COMMANDS = { phone: 'phones', trunk: 'trunks', agent: 'agents', queue: 'qu
   StateSubject,
   string
 >
+
+const NOT_CONNECTED = 'a service has to be connected to a PBX, see hookswitch pbx list'
+/** The reasons for an empty list, for people. */
+const WHY_EMPTY: Readonly<Record<StateSubject, string>> = {
+  phone: NOT_CONNECTED,
+  trunk: `${NOT_CONNECTED}; where a PBX serves several customers, its URL needs account=NAME, the account that sees the trunks`,
+  agent: NOT_CONNECTED,
+  queue: NOT_CONNECTED,
+}
 
 /** Adds `hookswitch phone list`, and the same for trunks, agents and queues. */
 export function stateCommands(program: Command): void {
@@ -35,14 +44,23 @@ export function stateCommands(program: Command): void {
 }
 
 async function printStates(kind: StateSubject, { json, account, pbx, ...place }: Flags): Promise<void> {
-  const columns = Object.keys(SUBJECTS[kind].properties)
+  // Customers of one PBX may have the same extensions.
+  const columns = ['account', 'pbx', ...Object.keys(SUBJECTS[kind].properties)]
   const rows = await withExistingStore(place, async ({ pbxs, calls }) => {
-    const isOwner = (one: string) => account === undefined || one === account
     const names = (await pbxs.pbxList()).map(({ name }) => name).filter((name) => pbx === undefined || name === pbx)
     const all = await Promise.all(
       names.map(async (name) => {
-        const present = presentOfRows(await calls.subjectStateList(name), isOwner, nowUs())
-        return listOf(kind, present).map((state) => ({ pbx: name, ...state }))
+        const owned = [...ownedRows(await calls.subjectStateList(name), nowUs())]
+        const byAccount = Map.groupBy(owned, (one) => one.account)
+        return [...byAccount]
+          .filter(([owner]) => account === undefined || owner === account)
+          .toSorted(([one], [other]) => (one < other ? -1 : 1))
+          .flatMap(([owner, rows]) =>
+            listOf(
+              kind,
+              rows.map(({ present }) => present),
+            ).map((state) => ({ account: owner, pbx: name, ...state })),
+          )
       }),
     )
     return all.flat()
@@ -50,8 +68,8 @@ async function printStates(kind: StateSubject, { json, account, pbx, ...place }:
   if (json) printJson(rows)
   else
     printTable(
-      ['pbx', ...columns],
-      rows.map((row) => ['pbx', ...columns].map((column) => new Map(Object.entries(row)).get(column))),
-      { whenEmpty: `No ${COMMANDS[kind]} are known: a service has to be connected to a PBX, see hookswitch pbx list.` },
+      columns,
+      rows.map((row) => columns.map((column) => new Map(Object.entries(row)).get(column))),
+      { whenEmpty: `No ${COMMANDS[kind]} are known: ${WHY_EMPTY[kind]}.` },
     )
 }

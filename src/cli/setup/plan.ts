@@ -206,12 +206,19 @@ function planFreeSwitch(machine: Machine, found: FoundPbx, wanted: Wanted): Setu
       recordings,
       tenants: isFusion ? 'domain' : undefined,
     }),
-    notes: [...passwordNotes({ password, path, fusion }), ...(isFusion ? [FUSION_ACCOUNTS] : [])],
+    notes: [
+      ...passwordNotes({ password, path, fusion }),
+      ...(isFusion ? [FUSION_ACCOUNTS] : []),
+      ...(isFusion && wanted.account === undefined ? [FUSION_TRUNKS] : []),
+    ],
   }
 }
 
 const FUSION_ACCOUNTS =
   'each domain is a customer: calls of a domain are events of the account of that name. Add accounts with hookswitch user add --account DOMAIN …, or many with --from FILE'
+
+const FUSION_TRUNKS =
+  'trunks belong to no domain, so no account sees their states. Give yours with --account NAME: it also gets the calls that show no domain'
 
 function passwordNotes({ password, path, fusion }: { password: string; path: string; fusion: FusionPbx | undefined }) {
   const notes: string[] = []

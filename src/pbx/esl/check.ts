@@ -71,7 +71,7 @@ async function checkRights(source: PbxSource, commands: Commands, find: Find): P
       `the password is the default one (${source.secret}), which everybody knows: change it in event_socket.conf.xml`,
     )
   }
-  const reply = await requestInventory(commands)
+  const reply = await requestInventory(commands, source.gateways)
   checkEndpoints(source, reply, {
     find,
     questions: QUESTIONS,

@@ -11,8 +11,19 @@ export type AccountOf = (name: string) => string | undefined
 /** The most values that are named one by one. */
 const MAX_NAMED = 50
 
-/** Returns findings on the tenant values that a PBX shows. Without `accountOf` the accounts are unknown. */
-export function judgeTenants(rule: TenantRule, values: ReadonlySet<string>, accountOf?: AccountOf): Finding[] {
+type Accounts = {
+  /** Absent: the accounts are unknown. */
+  readonly accountOf?: AccountOf | undefined
+  /** Whether accounts are added only after the check, so that a missing one is no fault yet. */
+  readonly accountsFollow?: boolean | undefined
+}
+
+/** Returns findings on the tenant values that a PBX shows. */
+export function judgeTenants(
+  rule: TenantRule,
+  values: ReadonlySet<string>,
+  { accountOf, accountsFollow = false }: Accounts,
+): Finding[] {
   const setting = `tenants=${rule.by}${rule.variable === null ? '' : `:${rule.variable}`}`
   if (values.size === 0)
     return [{ level: 'advice', text: `it shows no customer now (${setting}): check it again during a call` }]
@@ -25,7 +36,7 @@ export function judgeTenants(rule: TenantRule, values: ReadonlySet<string>, acco
   )
   if (without.length === 0) return [...findings, { level: 'ok', text: 'each customer has an account' }]
   // A context need not belong to a customer; a trunk's does not.
-  const level = isContext ? 'advice' : 'missing'
+  const level = isContext || accountsFollow ? 'advice' : 'missing'
   const why = isContext ? '; if this is the context of a customer' : ', so the events of its calls are not sent'
   for (const value of without.slice(0, MAX_NAMED))
     findings.push({ level, text: `there is no account ${value}${why}: ${addAccountCommand(value)}` })

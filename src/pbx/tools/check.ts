@@ -8,6 +8,8 @@ import { type AccountOf, judgeTenants } from './check-tenants.ts'
 type CheckOptions = {
   readonly recordingPath?: string | undefined
   readonly accountOf?: AccountOf | undefined
+  /** Whether accounts are added only after the check. */
+  readonly accountsFollow?: boolean | undefined
   /** Only these places of recordings are read; absent: any place in the URL. */
   readonly allowed?: AllowedPlaces | undefined
 }
@@ -20,14 +22,14 @@ type CheckOptions = {
 export async function checkPbx(
   source: PbxSource,
   listenMs: number,
-  { recordingPath, accountOf, allowed }: CheckOptions = {},
+  { recordingPath, accountOf, accountsFollow, allowed }: CheckOptions = {},
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   const find: Find = (level, text, line) => void findings.push({ level, text, ...(line === undefined ? {} : { line }) })
   const tenants = new Set<string>()
   const problem = await KINDS[pbxKindOf(source)].check(source, listenMs, { find, tenants })
   if (problem === undefined && source.tenants !== undefined)
-    findings.push(...judgeTenants(source.tenants, tenants, accountOf))
+    findings.push(...judgeTenants(source.tenants, tenants, { accountOf, accountsFollow }))
   if (problem !== undefined) find('missing', problem)
   if (source.recordings !== undefined)
     findings.push(await checkRecordings(source.recordings, { reportedPath: recordingPath, allowed }))

@@ -12,16 +12,19 @@ export function listOf<Kind extends StateSubject>(kind: Kind, present: Iterable<
   return found.toSorted((one, other) => order.compare(nameOf(one), nameOf(other)))
 }
 
-/** Returns the stored states of a PBX, with durations as of now. */
-export function* presentOfRows(
-  rows: readonly { readonly id: string; readonly state: string }[],
-  isOwner: (account: string) => boolean,
-  nowUs: number,
-): Generator<Present> {
+type Rows = readonly { readonly id: string; readonly state: string }[]
+
+/** Returns the stored states of a PBX that belong to an owner, with durations as of now. */
+export function* presentOfRows(rows: Rows, isOwner: (account: string) => boolean, nowUs: number): Generator<Present> {
+  for (const { account, present } of ownedRows(rows, nowUs)) if (isOwner(account)) yield present
+}
+
+/** Returns the stored states of a PBX with their accounts, with durations as of now. */
+export function* ownedRows(rows: Rows, nowUs: number): Generator<{ account: string; present: Present }> {
   for (const row of rows) {
     const subject = readSubject(row)
-    if (subject !== undefined && subject.account !== null && isOwner(subject.account))
-      yield atMoment(subject.present, nowUs)
+    if (subject !== undefined && subject.account !== null)
+      yield { account: subject.account, present: atMoment(subject.present, nowUs) }
   }
 }
 

@@ -176,7 +176,9 @@ describe('FreeSWITCH', () => {
     expect(plan.notes).toEqual([
       expect.stringContaining(`${config} has another password`),
       expect.stringContaining('each domain is a customer'),
+      expect.stringContaining('trunks belong to no domain'),
     ])
+    expect(planned({ files }, { account: 'operator' }).notes.join()).not.toContain('trunks')
   })
 
   test.each([

@@ -41,7 +41,7 @@ test('the account codes that an Asterisk shows while it is watched', async () =>
 })
 
 test('contexts of trunks are no customers: a context without an account is advice', () => {
-  const judge = (...values: string[]) => judgeTenants({ by: 'context', variable: null }, new Set(values), accountOf)
+  const judge = (...values: string[]) => judgeTenants({ by: 'context', variable: null }, new Set(values), { accountOf })
   expect(judge('from-trunk', 'ACME.example', 'default')).toEqual([
     { level: 'ok', text: 'its customers (tenants=context): ACME.example, default, from-trunk' },
     {
@@ -52,23 +52,32 @@ test('contexts of trunks are no customers: a context without an account is advic
   expect(judge('from-trunk', 'ACME.example').at(-1)).toEqual({ level: 'ok', text: 'each customer has an account' })
 })
 
+test('an account that is added after the check is not missing yet', () => {
+  const levels = (accountsFollow: boolean) =>
+    judgeTenants(DOMAIN, new Set(['new.example']), { accountOf, accountsFollow }).map(({ level }) => level)
+  expect([levels(false), levels(true)]).toEqual([
+    ['ok', 'missing'],
+    ['ok', 'advice'],
+  ])
+})
+
 test('a name that a shell would read otherwise is quoted', () => {
-  const findings = judgeTenants(DOMAIN, new Set(["Ann's shop"]), accountOf)
+  const findings = judgeTenants(DOMAIN, new Set(["Ann's shop"]), { accountOf })
   expect(findings.at(-1)?.text).toEndWith(`hookswitch user add --account 'Ann'\\''s shop' --email … --name …`)
 })
 
 test('of hundreds without an account some are named', () => {
   const values = new Set(Array.from({ length: 300 }, (_, index) => `c${index}.example`))
-  const findings = judgeTenants(DOMAIN, values, accountOf)
+  const findings = judgeTenants(DOMAIN, values, { accountOf })
   expect(findings).toHaveLength(52)
   expect(findings.at(-1)?.text).toMatch(/^there is no account for 250 more names: .*, and 200 more$/)
 })
 
 test('a PBX that shows no customer, and accounts that are not known', () => {
-  expect(judgeTenants(DOMAIN, new Set(), accountOf)).toEqual([
+  expect(judgeTenants(DOMAIN, new Set(), { accountOf })).toEqual([
     { level: 'advice', text: expect.stringMatching(/again/) },
   ])
-  expect(judgeTenants(DOMAIN, new Set(['a.example']))).toEqual([
+  expect(judgeTenants(DOMAIN, new Set(['a.example']), {})).toEqual([
     { level: 'ok', text: 'its customers (tenants=domain): a.example' },
     { level: 'advice', text: expect.stringMatching(/accounts are unknown here: add --data/) },
   ])

@@ -160,6 +160,12 @@ describe('a replayed PBX', () => {
     for (const line of lines) expect(texts.filter((text) => text.startsWith(line))).toHaveLength(1)
   })
 
+  test('check calls the gateways of a FreeSWITCH as its URL does', async () => {
+    const replay = kept(startReplay({ files: [fixture('outbound-answered.esl')], speed: FAST }))
+    const findings = await checkPbx(source(`${eslUrl(replay.port)}&gateways=trunk:Carrier%20One`), 0)
+    expect(findings.map(({ text }) => text)).toContainEqual(expect.stringMatching(/^trunks: trunk Carrier One \(/))
+  })
+
   test('what a recording does not show, it refuses as a user without the right would be', async () => {
     const replay = kept(startReplay({ files: [fixture('k5-blind-transfer-call-class-only.ami')], speed: FAST }))
     const findings = await checkPbx(source(amiUrl(replay.port)), 0)

@@ -1,17 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { freePort, isOk } from '../ports.ts'
+import { freePort, isOk } from './ports.ts'
 
-// Tries the node in a real n8n: `bun .ci/n8n/try.ts PATH-OF-N8N` after `npm run build`. It activates a workflow,
-// plays a recorded call, and expects an item for each event; sends a forged request, and expects 401; deactivates the
-// workflow, and expects that the webhook is gone. PATH-OF-N8N is the program of the npm package n8n; the settings of its
-// database (DB_TYPE, …) are those of the environment.
+// Tries the node of .ci/n8n in a real n8n: `bun .ci/try-n8n.ts PATH-OF-N8N` after `npm run build` there. It activates a
+// workflow, plays a recorded call, and expects an item for each event; sends a forged request, and expects 401;
+// deactivates the workflow, and expects that the webhook is gone. PATH-OF-N8N is the program of the npm package n8n; the
+// settings of its database (DB_TYPE, …) are those of the environment.
 
-const HERE = import.meta.dir
-const ROOT = resolve(HERE, '../..')
+const ROOT = resolve(import.meta.dir, '..')
+const NODE = join(ROOT, '.ci/n8n')
 const [n8n] = process.argv.slice(2)
-if (n8n === undefined) throw new Error('give the path of n8n: bun .ci/n8n/try.ts node_modules/.bin/n8n')
+if (n8n === undefined) throw new Error('give the path of n8n: bun .ci/try-n8n.ts node_modules/.bin/n8n')
+if (!existsSync(join(NODE, 'dist')))
+  throw new Error('the node is not built: run npm install --ignore-scripts && npm run build in .ci/n8n')
 
 const folder = mkdtempSync(join(tmpdir(), 'hookswitch-n8n-'))
 const children: Bun.Subprocess[] = []
@@ -38,7 +40,7 @@ async function main(): Promise<void> {
     N8N_PORT: String(n8nPort),
     N8N_LISTEN_ADDRESS: '127.0.0.1',
     N8N_USER_FOLDER: folder,
-    N8N_CUSTOM_EXTENSIONS: HERE,
+    N8N_CUSTOM_EXTENSIONS: NODE,
     N8N_SECURE_COOKIE: 'false',
     N8N_DIAGNOSTICS_ENABLED: 'false',
     N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
