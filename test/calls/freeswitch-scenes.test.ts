@@ -43,6 +43,40 @@ call_ended cancelled owner -
 call_saved recordings 0`,
   ],
   [
+    'a caller gives up while the first phone of a dial string rings: the second was not tried',
+    (pbx) => {
+      const bridging = { current_application: 'bridge', current_application_data: 'user/1001@pbx|user/1007@pbx' }
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.set('A', { ...bridging, originate_disposition: 'failure', dialed_user: '1001' })
+      pbx.dial('A', 'B', '1001')
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(2_000)
+      pbx.set('A', { originate_disposition: 'ORIGINATOR_CANCEL', sip_hangup_disposition: 'recv_cancel' })
+      pbx.hangup('B', 'ORIGINATOR_CANCEL')
+      const of = { Application: 'bridge', 'Application-Data': bridging.current_application_data }
+      pbx.emit('CHANNEL_EXECUTE_COMPLETE', 'A', of)
+      pbx.hangup('A', 'ORIGINATOR_CANCEL')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_started user 1001
+dial_ended user 1001 cancelled
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
+    'the end of an application other than bridge says nothing of what it was given',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      const of = { Application: 'set', 'Application-Data': 'target=user/1007@pbx|user/1008@pbx' }
+      const before = { variable_originate_disposition: 'USER_NOT_REGISTERED', variable_dialed_user: '1007' }
+      pbx.emit('CHANNEL_EXECUTE_COMPLETE', 'A', { ...of, ...before })
+      pbx.hangup('A')
+    },
+    `call_started inbound 79161234567 74950001001
+call_ended failed owner -
+call_saved recordings 0`,
+  ],
+  [
     'a user with two phones rings once',
     (pbx) => {
       pbx.inbound('A', '79161234567', '74950001001')

@@ -68,6 +68,15 @@ export const changesQueues = (command: string, argument: string): boolean =>
   command === 'callcenter_config' &&
   /^\s*(?:tier\s+(?:add|del|reload)|queue\s+(?:load|unload|reload)|agent\s+(?:add|del|reload))\b/i.test(argument)
 
+/**
+ * The event of an application of the dialplan that has ended. Only the ends of `bridge` become signals: a phone or
+ * gateway that cannot be reached may show in no other event, since the next `bridge` replaces its variables.
+ */
+export const APPLICATION_EVENT = 'CHANNEL_EXECUTE_COMPLETE'
+
+/** Filters that let every event pass but those of other applications, in the order in which they are set. */
+export const APPLICATION_FILTERS = [`Event-Name /^(?!${APPLICATION_EVENT}$)/`, 'Application bridge'] as const
+
 export type EslCallEvent = keyof typeof CALL_EVENTS
 export type Subclass = keyof typeof SUBCLASSES
 
@@ -82,4 +91,5 @@ export const SUBSCRIPTION = [
 ].join(' ')
 
 /** Returns whether an event may be dropped first when events arrive faster than they are processed. */
-export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true
+export const isSheddable = (name: string): boolean =>
+  name === APPLICATION_EVENT || EVENTS.get(name)?.isSheddable === true

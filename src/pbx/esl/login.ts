@@ -1,7 +1,7 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { LoginOutcome } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
-import { SUBSCRIPTION } from './events.ts'
+import { APPLICATION_EVENT, APPLICATION_FILTERS, SUBSCRIPTION } from './events.ts'
 
 const CLOSED: LoginOutcome = { kind: 'lost', reason: 'the connection is closed' }
 
@@ -20,5 +20,16 @@ export async function logIn(source: PbxSource, commands: Commands, greetingMs: n
   const subscription = await commands.send(`event json ${SUBSCRIPTION}`)
   if (subscription === undefined) return CLOSED
   const text = subscription.get('Reply-Text')
-  return text.startsWith('+OK') ? { kind: 'in' } : { kind: 'refused', reason: `it refuses to send events: ${text}` }
+  if (!text.startsWith('+OK')) return { kind: 'refused', reason: `it refuses to send events: ${text}` }
+  void followApplications(commands)
+  return { kind: 'in' }
+}
+
+/** Subscribes to the ends of `bridge`, unless FreeSWITCH refuses a filter: it would send those of all applications. */
+async function followApplications(commands: Commands): Promise<void> {
+  for (const filter of APPLICATION_FILTERS) {
+    const reply = await commands.send(`filter ${filter}`)
+    if (reply?.get('Reply-Text').startsWith('+OK') !== true) return
+  }
+  await commands.send(`event json ${APPLICATION_EVENT}`)
 }

@@ -40,6 +40,27 @@ describe('a FreeSWITCH is watched', () => {
     expect(pbx.status()).toMatchObject({ name: 'office', kind: 'freeswitch', state: 'up', overruns: 0 })
   })
 
+  test.each([
+    ['accepts filters', '+OK filter added.', ['filter', 'filter', 'event json CHANNEL_EXECUTE_COMPLETE']],
+    ['refuses a filter', '-ERR command not found', ['filter']],
+  ])('a FreeSWITCH that %s sends the ends of no other application than bridge', async (_, answer, expected) => {
+    const seen: string[] = []
+    const pbx = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(block, send) {
+          const isOfApplications = block.startsWith('filter') || block.includes('CHANNEL_EXECUTE_COMPLETE')
+          if (isOfApplications) seen.push(block.startsWith('filter') ? 'filter' : block.trim())
+          if (block.startsWith('api')) send(response('{"row_count":0}'))
+          else send(reply(block.startsWith('filter') ? answer : '+OK'))
+        },
+      }),
+    )
+    kept(watchPbx(url(pbx.port)))
+    await until('all of them', () => seen.length === expected.length)
+    expect(seen).toEqual(expected)
+  })
+
   test('a lost connection is made again, and what is up is asked for, twice', async () => {
     const files = [fixture('reconnect-1.esl'), fixture('reconnect-2.esl')]
     const again = Promise.withResolvers<void>()

@@ -42,6 +42,8 @@ type Played = {
 function converse(client: ReplayClient, { up, events, core, shown }: Played): Conversation {
   let input = ''
   let wanted = new Set<string>()
+  /** Headers with the values that events may have; without any, all events may be sent. */
+  const filters: Filter[] = []
 
   const reply = (text: string): void => client.write(`Content-Type: command/reply\nReply-Text: ${text}\n\n`)
   const respond = (body: string): void =>
@@ -74,7 +76,10 @@ function converse(client: ReplayClient, { up, events, core, shown }: Played): Co
     if (command === 'bgapi') runJob(line)
     else if (command === 'auth' || command === 'userauth') reply('+OK accepted')
     else if (command === 'event' || command === 'events') subscribe(words.slice(1), words[0] ?? 'plain')
-    else if (line.startsWith('api show channels')) respond(up.channels())
+    else if (command === 'filter') {
+      filters.push(filterOf(words))
+      reply('+OK filter added.')
+    } else if (line.startsWith('api show channels')) respond(up.channels())
     else if (line.startsWith('api show calls')) respond(up.calls())
     else if (line.startsWith('api global_getvar core_uuid')) respond(core())
     else if (command === 'api') respond('-ERR no reply\n')
@@ -95,7 +100,9 @@ function converse(client: ReplayClient, { up, events, core, shown }: Played): Co
     wants(step) {
       const event = events.get(step)?.event
       if (event === undefined || wanted.size === 0) return false
-      if (event.name === 'notice' || wanted.has('ALL')) return true
+      if (event.name === 'notice') return true
+      if (filters.length > 0 && !filters.some((filter) => isPassed(filter, event))) return false
+      if (wanted.has('ALL')) return true
       return wanted.has(event.name) && (event.name !== 'CUSTOM' || wanted.has(event.subclass))
     },
     stop: () => clearInterval(heartbeat),
@@ -104,3 +111,17 @@ function converse(client: ReplayClient, { up, events, core, shown }: Played): Co
 
 /** Commands are short: longer input without an end is not from a client. */
 const MAX_INPUT = 65_536
+
+type Filter = { readonly header: string; readonly value: RegExp | string }
+
+/** Reads the arguments of `filter`: a header, and its value or a pattern between slashes. */
+function filterOf([header = '', ...words]: readonly string[]): Filter {
+  const text = words.join(' ')
+  const [, pattern] = /^\/(.*)\/$/.exec(text) ?? []
+  return { header, value: pattern === undefined ? text : new RegExp(pattern) }
+}
+
+function isPassed({ header, value }: Filter, event: EslEvent): boolean {
+  const shown = event.get(header)
+  return typeof value === 'string' ? shown.toLowerCase() === value.toLowerCase() : value.test(shown)
+}

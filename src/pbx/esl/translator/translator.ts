@@ -9,16 +9,17 @@ import { ANSWER } from '../answers.ts'
 import type { EslFrame } from '../decoder.ts'
 import type { EslEvent } from '../event.ts'
 import { variableOf } from '../event.ts'
-import type { EslCallEvent, Subclass } from '../events.ts'
+import { APPLICATION_EVENT, type EslCallEvent, type Subclass } from '../events.ts'
 import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
-import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './hangup-causes.ts'
-import { areOfOneCustomer, customerOf, dropLeg, type EslContext, everLeg, type Leg, placeOf, tenantIn } from './legs.ts'
+import { codeOfCause, isGivenUp, resultOfCause } from './hangup-causes.ts'
+import { areOfOneCustomer, customerOf, dropLeg, type EslContext, type Leg, placeOf, tenantIn } from './legs.ts'
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
+import { unreached, unreachedByBridge } from './unreached.ts'
 
 type EslOptions = {
   readonly trunks: readonly string[]
@@ -69,6 +70,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
 function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === ANSWER) return answerTo(context, event)
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
+  if (event.name === APPLICATION_EVENT) return unreachedByBridge(context, event)
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
   // Reading a header searches some 8 KB: read only those that may matter, here and below.
@@ -238,32 +240,6 @@ function isVoicemail(application: string, event: EslEvent): boolean {
 
 /** FusionPBX's script answers, unless there is no such mailbox. */
 const isAnswered = (event: EslEvent): boolean => Number(event.get('Caller-Channel-Answered-Time')) > 0
-
-/**
- * A bridge without a reachable target creates no leg: only the caller's variables name the party, even while the next
- * one rings.
- */
-function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
-  const last = variableOf(event, 'originate_disposition')
-  if (last === '') return []
-  const disposition = isUnreached(last) ? last : variableOf(event, 'originate_failed_cause')
-  if (!isUnreached(disposition)) return []
-  const user = variableOf(event, 'dialed_user')
-  if (user === '' || user === leg.extension || leg.reached.has(user) || leg.unreached.has(user)) return []
-  // Or its leg exists, and the event of its creation is on its way.
-  const isUnknown = (made: string): boolean => everLeg(context, made.split(';')[0] ?? '') === undefined
-  const isOutside = (made: string): boolean => /;\+?\d{7,}$/.test(made)
-  if (event.all('variable_originated_legs').some((made) => isUnknown(made) && !isOutside(made))) return []
-  leg.unreached.add(user)
-  return [
-    {
-      kind: 'dial_failed',
-      source: leg.id,
-      endpoint: context.endpoints.named(user, null),
-      result: resultOfCause(disposition),
-    },
-  ]
-}
 
 /**
  * A leg in a conference shows it only by its application, and not before its end if conference events are missing:
