@@ -58,6 +58,8 @@ async function removeWorkFolders(folder: string): Promise<void> {
 /** The longest time for one upload, which has many requests. */
 const UPLOAD_WITHIN_MS = 3_600_000
 const ANSWER_WITHIN_MS = 30_000
+/** More objects than years of backups have: a server may repeat its list without end. */
+const MAX_OBJECTS = 50_000
 
 /**
  * Creates a place for backups in an S3 bucket, below a prefix. The environment has the endpoint, region and keys. A
@@ -81,6 +83,10 @@ function createS3Place({ bucket, prefix }: S3Place, workPath: string, client = n
         )
         const keys = (page.contents ?? []).map(({ key }) => key)
         names.push(...keys.map((key) => key.slice(start.length)))
+        if (names.length > MAX_OBJECTS)
+          throw new Error(
+            `s3://${bucket}/${start} has more than ${MAX_OBJECTS} objects: give a prefix for the backups alone`,
+          )
         startAfter = page.isTruncated === true ? keys.at(-1) : undefined
       } while (startAfter !== undefined)
       return names

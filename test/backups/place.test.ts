@@ -38,3 +38,13 @@ test('a bucket holds backups below its prefix, with lists of several pages', asy
   expect(await client.file('store/daily/1.db').text()).toBe('content of 1.db')
   await server.stop()
 })
+
+test('a bucket whose list never ends is an error', async () => {
+  using folder = emptyFolder()
+  const contents = Array.from({ length: 1_000 }, (_, at) => `<Contents><Key>${at}</Key></Contents>`).join('')
+  const list = `<ListBucketResult><IsTruncated>true</IsTruncated>${contents}</ListBucketResult>`
+  await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response(list) })
+  const client = new S3Client({ ...S3_KEYS, endpoint: server.url.origin, bucket: S3_BUCKET })
+  const place = backupPlaceOf(`s3://${S3_BUCKET}`, folder.path, client)
+  expect(place.list()).rejects.toThrow('has more than 50000 objects: give a prefix for the backups alone')
+})

@@ -12,7 +12,7 @@ import { maskPbxUrl } from '../../pbx/watch/pbx-secrets.ts'
 import { accountsIn } from '../open-store.ts'
 import { databaseOption, dataOption } from '../options.ts'
 import { print } from '../print.ts'
-import { deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
+import { checkUnchanged, deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
 import { customersCsv, type FusionPbx, findFusionPbx, readDomains, readGateways } from '../setup/fusionpbx.ts'
 import { isWritable, type Machine, thisMachine } from '../setup/machine.ts'
 import { type FoundPbx, findPbxs, planFor, SERVICE_USER, type SetupPlan } from '../setup/plan.ts'
@@ -111,6 +111,7 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
   if (locked !== undefined)
     throw new Fault('unavailable', `no permission to write ${locked}: run this as root (sudo hookswitch pbx setup)`)
   if (!flags.yes && !(await agrees('Do this?'))) return print('Nothing was changed.')
+  checkUnchanged(machine, plan.changes)
   writeRecord(plan, flags.name, readRecord(machine, found.folder))
   writeChanges(plan.changes)
   const failed = await runAll([...plan.reload, ...joinCommands(plan)])
@@ -229,8 +230,13 @@ async function undo(flags: Flags, { machine, found }: Place): Promise<void> {
   if (locked !== undefined) throw new Fault('unavailable', `no permission to write ${locked}: run this as root`)
   if (!flags.yes && !(await agrees('Do this?'))) return print('Nothing was changed.')
   await changeStore(['remove', name], flags).catch((error) => print(`The PBX was not removed: ${error.message}.`))
-  undoChanges(machine, record)
+  const left = undoChanges(machine, record)
   const failed = await runAll(commands)
+  if (left.length > 0)
+    throw new Fault(
+      'conflict',
+      `${left.join(', ')} was edited since the setup and still has lines of hookswitch: remove them by hand, then run this command again${failed.length === 0 ? '' : `; these commands failed: ${failed.join('; ')}`}`,
+    )
   deleteRecord(found.folder)
   print(
     failed.length === 0

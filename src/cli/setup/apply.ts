@@ -16,8 +16,8 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Fault } from '../../lib/fault.ts'
 import type { Machine } from './machine.ts'
-import { ASTERISK_COMMENT, withoutOwnLines } from './own-block.ts'
-import { FILES, type FileChange, RELOADS, SERVICE_USER, type SetupPlan } from './plan.ts'
+import { ASTERISK_COMMENT, hasMark, withoutOwnLines } from './own-block.ts'
+import { eventSocketOf, FILES, type FileChange, RELOADS, SERVICE_USER, type SetupPlan } from './plan.ts'
 
 /** The record of a setup, so that it can be undone. It has no secrets. */
 const SetupRecord = Type.Object({
@@ -83,24 +83,42 @@ export function writeRecord(plan: SetupPlan, name: string, earlier: SetupRecord 
 /** Deletes the record of a PBX. */
 export const deleteRecord = (folder: string): void => rmSync(recordPath(folder), { force: true })
 
+/** Checks that nobody has changed the files since the plan was made. @throws Fault if somebody has. */
+export function checkUnchanged(machine: Machine, changes: readonly FileChange[]): void {
+  for (const { path, before } of changes)
+    if ((machine.read(path) ?? null) !== before)
+      throw new Fault('conflict', `${path} was changed meanwhile: nothing was written; run this command again`)
+}
+
 /** Writes the changed files, each atomically, with its owner and permissions. */
 export function writeChanges(changes: readonly FileChange[]): void {
   for (const { path, after } of changes) replaceFile(path, after)
 }
 
-/** Removes Hookswitch's lines from the files again, and deletes its own files. Returns the paths. */
+/**
+ * Removes Hookswitch's lines from the files again, and deletes its own files. Returns the paths of the files that still
+ * have some, because somebody has edited them since.
+ */
 export function undoChanges(machine: Machine, { files }: SetupRecord): string[] {
   return files.flatMap(({ path, isNew }) => {
     const text = machine.read(path)
     if (text === undefined) return []
-    const isXml = path.endsWith('.xml')
-    const bare = isXml && text.startsWith('<!-- hookswitch begin') ? '' : withoutOwnLines(text, ASTERISK_COMMENT)
-    if (bare === text) return []
+    if (path.endsWith('.xml')) return undoFile(path, text)
+    const bare = withoutOwnLines(text, ASTERISK_COMMENT)
     // Lines that somebody has added to a new file stay.
     if (bare === '' && isNew) rmSync(path)
-    else replaceFile(path, bare)
-    return [path]
+    else if (bare !== text) replaceFile(path, bare)
+    return hasMark(bare, ASTERISK_COMMENT) ? [path] : []
   })
+}
+
+/** Deletes a file that setup has made, unless somebody has changed more in it than the password. */
+function undoFile(path: string, text: string): string[] {
+  const [password = ''] = /(?<=name="password" value=")[^"]*/.exec(text) ?? []
+  if (text.replaceAll('\r\n', '\n') !== eventSocketOf(password))
+    return text.startsWith('<!-- hookswitch begin') ? [path] : []
+  rmSync(path)
+  return []
 }
 
 /** A new file gets the owner of its folder; its secret is readable for owner and group only. */

@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Fault } from '../../lib/fault.ts'
 
 /** The facts of a machine that a setup needs. Paths are absolute. */
 export type Machine = {
-  /** Returns a file's text, `undefined` if the file does not exist. @throws Error if it cannot be read. */
+  /** Returns a file's text, `undefined` if the file does not exist. @throws Fault if it cannot be read as text. */
   read(path: string): string | undefined
   exists(path: string): boolean
   /** Returns the name of the group that owns a path. */
@@ -30,14 +31,7 @@ export function thisMachine(root = '/'): Machine {
     return groups().find(([, , id]) => id === gid)?.[0]
   }
   return {
-    read(path) {
-      try {
-        return readFileSync(at(path), 'utf8')
-      } catch (error) {
-        if (!existsSync(at(path))) return undefined
-        throw error
-      }
-    },
+    read: (path) => (existsSync(at(path)) ? readText(at(path), path) : undefined),
     exists: (path) => existsSync(at(path)),
     groupOf,
     mayRead(user, path) {
@@ -53,6 +47,40 @@ export function thisMachine(root = '/'): Machine {
       return has(READ | ENTER, path) && parentsOf(path).every((folder) => has(ENTER, folder))
     },
     hasUser: (name) => passwd().some(([one]) => one === name),
+  }
+}
+
+/** A configuration file of a PBX has some kilobytes. */
+const MAX_TEXT_BYTES = 1024 * 1024
+
+/**
+ * Reads a file that may belong to the user of the PBX, while this process is root: the name may stand for a device or a
+ * pipe. @throws Fault
+ */
+function readText(file: string, name: string): string {
+  try {
+    // A named pipe without a writer would be waited for.
+    const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const { size } = fstatSync(opened)
+      if (!fstatSync(opened).isFile()) throw new Error('it is not a file')
+      if (size > MAX_TEXT_BYTES) throw new Error(`it has ${size} bytes, and ${MAX_TEXT_BYTES} at most are read`)
+      return utf8Of(readFileSync(opened))
+    } finally {
+      closeSync(opened)
+    }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault('conflict', `${name} cannot be used: ${why}`, { cause })
+  }
+}
+
+/** Other bytes would be replaced when the text is written back. @throws Error if the bytes are not UTF-8. */
+function utf8Of(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new Error('it has bytes that are not UTF-8: convert it, as with iconv -f latin1 -t utf8, then run this again')
   }
 }
 

@@ -9,13 +9,36 @@ const END = 'hookswitch end'
 
 const marked = (text: string, { open, close }: CommentStyle) => `${open}${text}${close}`
 
+/** The place of Hookswitch's lines in a file: from the start of the first mark to the end of the second one. */
+function blockOf(text: string, style: CommentStyle): { readonly from: number; readonly to: number } | undefined {
+  let at = 0
+  let from = -1
+  for (const line of text.split('\n')) {
+    // An editor may have changed the line ends.
+    const bare = line.trimEnd()
+    if (bare === marked(BEGIN, style)) from = at
+    else if (from >= 0 && bare === marked(END, style)) return { from, to: Math.min(text.length, at + line.length + 1) }
+    at += line.length + 1
+  }
+  return undefined
+}
+
 /** Returns Hookswitch's lines in a file, without the marks around them; `undefined` if it has none. */
 export function ownLines(text: string, style: CommentStyle): string[] | undefined {
-  const lines = text.split('\n')
-  const from = lines.indexOf(marked(BEGIN, style))
-  const to = lines.indexOf(marked(END, style))
-  return from === -1 || to < from ? undefined : lines.slice(from + 1, to)
+  const block = blockOf(text, style)
+  return block === undefined
+    ? undefined
+    : text
+        .slice(block.from, block.to)
+        .trimEnd()
+        .split('\n')
+        .slice(1, -1)
+        .map((line) => line.trimEnd())
 }
+
+/** Returns whether a file has one of the marks: what is between them may still be there. */
+export const hasMark = (text: string, style: CommentStyle): boolean =>
+  text.split('\n').some((line) => [BEGIN, END].some((mark) => line.trimEnd() === marked(mark, style)))
 
 /** Returns a file's text with Hookswitch's lines at its end, replacing earlier ones. The rest stays. */
 export function withOwnLines(text: string, lines: readonly string[], style: CommentStyle): string {
@@ -26,9 +49,10 @@ export function withOwnLines(text: string, lines: readonly string[], style: Comm
 
 /** Returns a file's text without Hookswitch's lines, exactly as it was before. */
 export function withoutOwnLines(text: string, style: CommentStyle): string {
-  const end = `${marked(END, style)}\n`
-  const from = text.indexOf(`${marked(BEGIN, style)}\n`)
-  const to = text.indexOf(end, from)
+  const block = blockOf(text, style)
+  if (block === undefined) return text
+  const [mark = ''] = text.slice(block.from).split('\n', 1)
   // A line break stands before the lines, unless they are the whole file.
-  return from === -1 || to === -1 ? text : text.slice(0, Math.max(0, from - 1)) + text.slice(to + end.length)
+  const lineBreak = mark.endsWith('\r') ? 2 : 1
+  return text.slice(0, Math.max(0, block.from - lineBreak)) + text.slice(block.to)
 }

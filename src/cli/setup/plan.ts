@@ -72,7 +72,7 @@ export function findPbxs(machine: Machine, folder?: string): FoundPbx[] {
 /** FreePBX and its relatives rewrite manager.conf, but keep manager_custom.conf, which it includes. */
 function asteriskOf(machine: Machine, folder: string): Distribution {
   if (machine.exists('/etc/issabel.conf')) return 'Issabel'
-  const includes = /^\s*#include\s+"?manager_custom\.conf/m.test(machine.read(`${folder}/manager.conf`) ?? '')
+  const includes = /^[ \t]*#include[ \t]+"?manager_custom\.conf/m.test(machine.read(`${folder}/manager.conf`) ?? '')
   return includes || machine.exists('/etc/freepbx.conf') ? 'FreePBX' : 'Asterisk'
 }
 
@@ -108,7 +108,7 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
   const path = `${folder}/${isManaged ? 'manager_custom.conf' : 'manager.conf'}`
   const before = machine.read(path) ?? null
   const others = [main, before ?? ''].map((text) => withoutOwnLines(text, ASTERISK_COMMENT)).join('\n')
-  if (new RegExp(`^\\s*\\[${wanted.user}\\]`, 'm').test(others))
+  if (new RegExp(`^[ \\t]*\\[${wanted.user}\\]`, 'm').test(others))
     return {
       refused: `${path} has a user [${wanted.user}] already, which was not made by this command: remove its section, or give another name with --user`,
     }
@@ -122,7 +122,7 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
     ...(isOn('enabled') ? [] : ['enabled = yes', 'bindaddr = 127.0.0.1']),
     ...(isOn('timestampevents') ? [] : ['timestampevents = yes']),
   ]
-  const isFirst = general.length === 0 && !/^\s*\[general\]/m.test(others)
+  const isFirst = general.length === 0 && !/^[ \t]*\[general\]/m.test(others)
   const made = secret ?? wanted.secret
   const lines = [
     ...(settings.length === 0 ? [] : [`[general]${isFirst ? '' : '(+)'}`, ...settings, '']),
@@ -237,8 +237,9 @@ function passwordNotes({ password, path, fusion }: { password: string; path: str
 
 /** Returns the value of a `<param>`, `undefined` if no line outside comments has it. */
 function paramOf(xml: string, name: string): string | undefined {
-  const text = xml.replaceAll(/<!--.*?-->/gs, '')
-  for (const [, attributes = ''] of text.matchAll(/<param\s([^>]*)>/g)) {
+  for (const tag of withoutComments(xml).split('<param').slice(1)) {
+    const end = tag.indexOf('>')
+    const attributes = /^\s/.test(tag) && end >= 0 ? tag.slice(0, end) : ''
     const attribute = (key: string) => new RegExp(`\\b${key}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(attributes)
     const found = attribute('name')
     const value = attribute('value')
@@ -247,7 +248,14 @@ function paramOf(xml: string, name: string): string | undefined {
   return undefined
 }
 
-const eventSocketOf = (
+/** Returns XML without its comments; a regular expression would read the rest again after each unclosed one. */
+function withoutComments(xml: string): string {
+  const [first = '', ...rest] = xml.split('<!--')
+  return first + rest.map((part) => (part.includes('-->') ? part.slice(part.indexOf('-->') + 3) : '')).join('')
+}
+
+/** Returns the file of the event socket that setup makes where FreeSWITCH has none. */
+export const eventSocketOf = (
   password: string,
 ): string => `<!-- hookswitch begin: written by hookswitch pbx setup, removed by hookswitch pbx setup --undo -->
 <configuration name="event_socket.conf" description="Socket Client"><settings>
