@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
+import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -31,13 +32,11 @@ export const ESPOCRM: Preset = {
     secretKey('key', 'API key', 'From an API user with a role for contacts and calls: Administration → API Users'),
     responsible('The id', true),
     USERS,
-    yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', true),
+    createsContacts(true),
   ],
   steps: [
     {
-      name: 'contact',
-      on: ['call_started', 'call_saved'],
-      if: when(['number', 'kept.contact == nil', ...CALL], NUMBER),
+      ...findContact('call_saved'),
       method: 'GET',
       url: `${NUMBER}/api/v1/Contact?maxSize=1&select=id&${WHERE('phoneNumber', 'equals', '{{ number }}')}`,
       headers: HEADERS,
@@ -47,9 +46,7 @@ export const ESPOCRM: Preset = {
       answer: { status: 200, body: { total: 1, list: [{ id: '5564764442a6d024c', name: 'Maria Bern' }] } },
     },
     {
-      name: 'new_contact',
-      on: ['call_saved'],
-      if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
+      ...createContact('call_saved'),
       url: '/api/v1/Contact',
       headers: HEADERS,
       body: `${NUMBER}${OWNER}{"lastName":"{% if outside.name and outside.name != number %}{{ outside.name }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,

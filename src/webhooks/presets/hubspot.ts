@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
+import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -49,13 +50,11 @@ export const HUBSPOT: Preset = {
     ),
     responsible('The owner id'),
     USERS,
-    yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', false),
+    createsContacts(false),
   ],
   steps: [
     {
-      name: 'contact',
-      on: ['call_started', 'call_ended'],
-      if: when(['number', 'kept.contact == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      ...findContact('call_ended'),
       url: '/crm/v3/objects/contacts/search',
       headers: HEADERS,
       body: `${NUMBER}${SEARCH}`,
@@ -65,9 +64,7 @@ export const HUBSPOT: Preset = {
       answer: FOUND,
     },
     {
-      name: 'new_contact',
-      on: ['call_ended'],
-      if: when(['number', 'kept.contact == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      ...createContact('call_ended'),
       url: '/crm/v3/objects/contacts',
       headers: HEADERS,
       body: `${NUMBER}${OWNER}{"properties":{"phone":{{ number }},"lastname":{{ outside.name | default: number }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}`,

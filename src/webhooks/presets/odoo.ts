@@ -1,5 +1,6 @@
 import type { Keep, Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
+import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
@@ -92,9 +93,7 @@ export const ODOO: Preset = {
   ],
   steps: [
     {
-      name: 'contact',
-      on: ['call_started', 'call_ended'],
-      if: when(['number', 'kept.contact == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      ...findContact('call_ended'),
       ...call(
         'res.partner',
         'search_read',
@@ -106,9 +105,7 @@ export const ODOO: Preset = {
       answer: { status: 200, body: [{ id: 25, name: 'Maria Bern' }] },
     },
     {
-      name: 'new_contact',
-      on: ['call_ended'],
-      if: when(['number', 'kept.contact == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      ...createContact('call_ended'),
       ...call(
         'res.partner',
         'load',

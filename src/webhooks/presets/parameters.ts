@@ -40,3 +40,7 @@ export const yesNo = (name: string, title: string, help: string, byDefault: bool
   required: false,
   default: byDefault,
 })
+
+/** Returns the parameter that lets the preset create contacts. */
+export const createsContacts = (byDefault: boolean): PresetParameter =>
+  yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', byDefault)

@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
+import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -48,13 +49,11 @@ export const VTIGER: Preset = {
     secretKey('key', 'Access key', 'My Preferences → Access Key'),
     responsible('The id (as 19x1)', true),
     USERS,
-    yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', true),
+    createsContacts(true),
   ],
   steps: [
     {
-      name: 'contact',
-      on: ['call_started', 'call_saved'],
-      if: when(['number', 'kept.contact == nil', ...CALL], NUMBER),
+      ...findContact('call_saved'),
       method: 'GET',
       url: NUMBER + LOOKUP_URL,
       headers: HEADERS,
@@ -64,9 +63,7 @@ export const VTIGER: Preset = {
       answer: FOUND,
     },
     {
-      name: 'new_contact',
-      on: ['call_saved'],
-      if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
+      ...createContact('call_saved'),
       url: 'create',
       headers: HEADERS,
       content_type: FORM,

@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
+import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -68,13 +69,11 @@ export const ZOHO: Preset = {
     ),
     responsible('The id'),
     USERS,
-    yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', true),
+    createsContacts(true),
   ],
   steps: [
     {
-      name: 'contact',
-      on: ['call_started', 'call_saved'],
-      if: when(['number', 'kept.contact == nil', ...CALL], NUMBER),
+      ...findContact('call_saved'),
       method: 'GET',
       url: `${NUMBER}/crm/v8/Contacts/search?fields=Full_Name,Account_Name&phone={{ number }}`,
       keep: { contact: '/data/0/id' },
@@ -83,9 +82,7 @@ export const ZOHO: Preset = {
       answer: FOUND,
     },
     {
-      name: 'new_contact',
-      on: ['call_saved'],
-      if: when(['number', 'kept.contact == nil', 'parameters.create', ...CALL], NUMBER),
+      ...createContact('call_saved'),
       url: '/crm/v8/Contacts',
       body: `${NUMBER}${OWNER}{"data":[{"Last_Name":{{ outside.name | default: number }},"Phone":{{ number }}{% if user %},"Owner":{"id":{{ user }}}{% endif %}}]}`,
       keep: { contact: '/data/0/details/id' },

@@ -2,14 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { forSwitches } from '../../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
-import { Dialog } from '../../components/dialog.tsx'
-import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { useFirstError } from '../../components/first-error.ts'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toast.tsx'
-import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { type ApiResult, errorText, request, withQuery } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/connection.ts'
 import { crmAddressOf } from '../../lib/crm-addresses.ts'
@@ -26,6 +23,7 @@ import type {
 } from '../../lib/resources.ts'
 import { CallPreview } from './call-preview.tsx'
 import { CrmParameters, USER_LIST } from './crm-parameters.tsx'
+import { WebhookDialog } from './webhook-dialog.tsx'
 
 type Loaded = {
   readonly presets: readonly FlowPreset[]
@@ -52,23 +50,19 @@ export function CrmDialog({ url, onSaved, onClose }: CrmDialogProps) {
   const flow = loaded?.options?.flow ?? null
   const isOwn = flow?.steps !== undefined
   return (
-    <Dialog title={isOwn ? 'Requests of its own' : url === null ? 'Connect a CRM' : 'CRM'} onClose={onClose} wide>
-      {url === null ? null : (
-        <p class="dialog-url">
-          <WebhookLabel url={url} whole />
-        </p>
-      )}
-      {error === null ? null : <ErrorMessage text={error} />}
-      {loaded === null ? (
-        error === null ? (
-          <Loading what="the CRMs" />
-        ) : null
-      ) : isOwn ? (
+    <WebhookDialog
+      title={isOwn ? 'Requests of its own' : url === null ? 'Connect a CRM' : 'CRM'}
+      url={url}
+      error={error}
+      loading={loaded === null ? 'the CRMs' : null}
+      onClose={onClose}
+    >
+      {loaded === null ? null : isOwn ? (
         <OwnSteps flow={flow} onClose={onClose} />
       ) : (
         <PresetForm loaded={loaded} onSaved={onSaved} onClose={onClose} />
       )}
-    </Dialog>
+    </WebhookDialog>
   )
 }
 

@@ -3,21 +3,18 @@ import { FILTER_KEYS, FILTER_NAMES } from '../../../../lib/event-filter.ts'
 import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { isMqttUrl } from '../../../../webhooks/mqtt-url.ts'
-import { Dialog } from '../../components/dialog.tsx'
-import { Loading } from '../../components/empty-state.tsx'
-import { ErrorMessage } from '../../components/error-message.tsx'
 import { useFirstError } from '../../components/first-error.ts'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { InlineText } from '../../components/inline-text.tsx'
 import { showToast } from '../../components/toast.tsx'
-import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/connection.ts'
 import { humanize } from '../../lib/format.ts'
 import { findFormErrors, formOf, type OptionsForm, optionsOf } from '../../lib/options-form.ts'
 import type { WebhookOptions } from '../../lib/resources.ts'
 import { BodyOptions } from './body-options.tsx'
+import { WebhookDialog } from './webhook-dialog.tsx'
 
 /** Shows and changes the options of one URL, with a live preview of what its receiver gets. */
 export function OptionsDialog({ url, onClose }: { url: string; onClose: () => void }) {
@@ -48,16 +45,14 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
     onClose()
   }
   return (
-    <Dialog title="Options" onClose={onClose} wide>
-      <p class="dialog-url">
-        <WebhookLabel url={url} whole />
-      </p>
-      {error === null ? null : <ErrorMessage text={error} />}
-      {form === null ? (
-        error === null ? (
-          <Loading what="the options" />
-        ) : null
-      ) : (
+    <WebhookDialog
+      title="Options"
+      url={url}
+      error={error}
+      loading={form === null ? 'the options' : null}
+      onClose={onClose}
+    >
+      {form === null ? null : (
         <form
           ref={element}
           class="options-form"
@@ -87,7 +82,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
           </div>
         </form>
       )}
-    </Dialog>
+    </WebhookDialog>
   )
 }
 

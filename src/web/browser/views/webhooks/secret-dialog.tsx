@@ -1,15 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { CopyButton } from '../../components/copy-button.tsx'
-import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
-import { Loading } from '../../components/empty-state.tsx'
-import { ErrorMessage } from '../../components/error-message.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
-import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { request } from '../../lib/api.ts'
 import type { WebhookSecret } from '../../lib/resources.ts'
 import { ExampleReceiver } from './example-receiver.tsx'
+import { WebhookDialog } from './webhook-dialog.tsx'
 
 const MASKED = `whsec_${'•'.repeat(24)}`
 
@@ -42,12 +40,14 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
   }
 
   return (
-    <Dialog title="Signing secret" onClose={onClose} wide>
-      <p class="dialog-url">
-        <WebhookLabel url={url} whole />
-      </p>
-      {error === null ? null : <ErrorMessage text={error} />}
-      {secret !== null ? (
+    <WebhookDialog
+      title="Signing secret"
+      url={url}
+      error={error}
+      loading={secret === null ? 'the secret' : null}
+      onClose={onClose}
+    >
+      {secret === null ? null : (
         <>
           <div class="secret">
             <output class="secret-text">{visible ? secret.secret : MASKED}</output>
@@ -69,9 +69,7 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
           )}
           <ExampleReceiver secret={visible ? secret.secret : 'whsec_…'} />
         </>
-      ) : error === null ? (
-        <Loading what="the secret" />
-      ) : null}
+      )}
       {confirming ? (
         <ConfirmDialog
           title="Rotate this secret?"
@@ -85,6 +83,6 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
           onClose={() => setConfirming(false)}
         />
       ) : null}
-    </Dialog>
+    </WebhookDialog>
   )
 }

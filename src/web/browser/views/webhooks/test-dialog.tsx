@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { CodeBlock } from '../../components/code-block.tsx'
-import { Dialog } from '../../components/dialog.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { describeAnswer, isAccepted } from '../../lib/attempt-outcome.ts'
 import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds } from '../../lib/format.ts'
 import type { FlowTestResult, TestResult } from '../../lib/resources.ts'
+import { WebhookDialog } from './webhook-dialog.tsx'
 
 /** Sends a signed request, marked as a test, and shows the response; of a flow its steps, which are sent on demand. */
 export function TestDialog({ url, onClose }: { url: string; onClose: () => void }) {
@@ -30,10 +29,7 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
   }
   useEffect(() => void send(), [])
   return (
-    <Dialog title="Test request" onClose={onClose} wide>
-      <p class="dialog-url">
-        <WebhookLabel url={url} whole />
-      </p>
+    <WebhookDialog title="Test request" url={url} onClose={onClose}>
       <div aria-live="polite">
         {busy ? <p class="loading">Sending a signed request. This takes at most 10 seconds…</p> : null}
         {error === null || busy ? null : <ErrorMessage text={error} />}
@@ -60,7 +56,7 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
           Done
         </button>
       </div>
-    </Dialog>
+    </WebhookDialog>
   )
 }
 
