@@ -37,14 +37,15 @@ function settingLines(settings: Settings, key: string): string[] {
     createHmac('sha256', key).update(JSON.stringify(value)).digest('hex').slice(0, 8)
   return Object.entries(SETTINGS).flatMap(([name, { flag }]) => {
     if (OWN_OF_MACHINE.has(name)) return []
+    // Object.entries loses the type of the names.
     const value = settings[name as keyof Settings]
     const [long = ''] = flag.split(' ')
     if (value === undefined || (Array.isArray(value) && value.length === 0)) return [`${long} not set`]
-    return [`${long} ${SECRET.has(name) ? `set (fingerprint ${fingerprint(value)})` : shown(name, value)}`]
+    return [`${long} ${SECRET.has(name) ? `set (fingerprint ${fingerprint(value)})` : valueText(name, value)}`]
   })
 }
 
-function shown(name: string, value: unknown): string {
+function valueText(name: string, value: unknown): string {
   if (name.endsWith('Ms') && typeof value === 'number') return `${value / 1_000} s`
   if (Array.isArray(value)) return value.map(String).join(', ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

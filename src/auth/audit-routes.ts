@@ -17,6 +17,7 @@ const AuditPage = t.Object({
 const Query = t.Object({
   account: t.Optional(t.String({ maxLength: 64, description: 'Only this account' })),
   action: t.Optional(
+    // The schema wants the type of a list that is not empty.
     t.UnionEnum(AUDIT_ACTIONS as [SecurityEvent, ...SecurityEvent[]], {
       default: undefined,
       description: 'Only this action',

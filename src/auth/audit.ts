@@ -36,10 +36,8 @@ export type SecurityEvent = keyof typeof SECURITY_EVENTS
 const LOGGED_ONLY = ['logged_in', 'login_failed', 'login_refused', 'logged_out', 'password_change_failed'] as const
 const isLoggedOnly = (event: SecurityEvent): boolean => LOGGED_ONLY.some((one) => one === event)
 
-/** What the audit trail has: changes. */
-export const AUDIT_ACTIONS = Object.keys(SECURITY_EVENTS)
-  .map((name) => name as SecurityEvent)
-  .filter((event) => !isLoggedOnly(event))
+/** The events of the audit trail: changes. Object.keys loses the type of the names. */
+export const AUDIT_ACTIONS = (Object.keys(SECURITY_EVENTS) as SecurityEvent[]).filter((event) => !isLoggedOnly(event))
 
 const WARNINGS: ReadonlySet<SecurityEvent> = new Set(['login_failed', 'login_refused', 'password_change_failed'])
 

@@ -38,11 +38,12 @@ function tooLong(body: unknown, field: string): FieldError[] {
  */
 export function passwordRule(body: unknown): FieldError[] {
   if (typeof body !== 'object' || body === null) return []
-  const { password, password_confirmation } = body as Record<string, unknown>
+  const password: unknown = Reflect.get(body, 'password')
+  const confirmation: unknown = Reflect.get(body, 'password_confirmation')
   const errors = tooLong(body, 'old_password')
   const problem = typeof password === 'string' ? passwordProblem(password) : undefined
   if (problem !== undefined) errors.push({ path: '/password', message: problem })
-  if (typeof password_confirmation === 'string' && password_confirmation !== password)
+  if (typeof confirmation === 'string' && confirmation !== password)
     errors.push({ path: '/password_confirmation', message: 'is not the same as the new password' })
   return errors
 }

@@ -1,7 +1,6 @@
 import { MILLISECOND } from '../lib/time.ts'
 import { LeaseLost } from '../store/operations/cluster.ts'
-import type { LeaseKeeperOptions } from './member.ts'
-import { createMember } from './member.ts'
+import { createMember, type LeaseKeeperOptions } from './member.ts'
 import {
   accountLease,
   leaseKindOf,

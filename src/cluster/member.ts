@@ -1,10 +1,27 @@
 import type { Log } from '../lib/log.ts'
-import type { NowUs } from '../lib/time.ts'
-import { SECOND } from '../lib/time.ts'
+import { type NowUs, SECOND } from '../lib/time.ts'
 import type { ClusterStore, ClusterView, Lease, LeaseView } from '../store/operations/cluster.ts'
-
 import { type LeasePlan, type Leases, newLeases } from './leases.ts'
 import { type EndOfWork, leaseKindOf, MAINTENANCE_LEASE } from './ownership.ts'
+
+export type LeaseKeeperOptions = {
+  readonly cluster: ClusterStore
+  readonly version: string
+  /** The PBXs of the settings. */
+  readonly pbxs: readonly string[]
+  /** Returns whether this node knows a PBX, and so can watch it. */
+  readonly canWatch: (pbx: string) => boolean
+  /** Returns, by the lease of a PBX, the lease of the account that its calls belong to: one node should have both. */
+  readonly homes?: (() => ReadonlyMap<string, string>) | undefined
+  /** Returns how many microseconds this node's wall clock is ahead of the database's; `null`: unknown. */
+  readonly clockAheadUs?: (() => number | null) | undefined
+  readonly log: Log
+  /** A clock that never steps. */
+  readonly elapsedUs: NowUs
+  readonly random?: (() => number) | undefined
+  /** Called with each answer to a heartbeat and its times. */
+  readonly onView?: ((view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void) | undefined
+}
 
 type MemberOptions = LeaseKeeperOptions & {
   /** Notifies all parts that depend on ownership. */
@@ -224,25 +241,6 @@ const names = (leases: readonly { readonly name: string }[]) => leases.map(({ na
 
 function logLeases(log: Log, leases: readonly string[], message: string): void {
   if (leases.length > 0) log.info({ leases: leases.slice(0, 20), count: leases.length }, message)
-}
-
-export type LeaseKeeperOptions = {
-  readonly cluster: ClusterStore
-  readonly version: string
-  /** The PBXs of the settings. */
-  readonly pbxs: readonly string[]
-  /** Returns whether this node knows a PBX, and so can watch it. */
-  readonly canWatch: (pbx: string) => boolean
-  /** Returns, by the lease of a PBX, the lease of the account that its calls belong to: one node should have both. */
-  readonly homes?: (() => ReadonlyMap<string, string>) | undefined
-  /** Returns how many microseconds this node's wall clock is ahead of the database's; `null`: unknown. */
-  readonly clockAheadUs?: (() => number | null) | undefined
-  readonly log: Log
-  /** A clock that never steps. */
-  readonly elapsedUs: NowUs
-  readonly random?: (() => number) | undefined
-  /** Called with each answer to a heartbeat and its times. */
-  readonly onView?: ((view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void) | undefined
 }
 
 /** The longest wait for the work under a lease to end before it is handed over. */

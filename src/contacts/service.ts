@@ -13,7 +13,13 @@ import type { TemplateRenderer } from '../webhooks/templates/renderer.ts'
 import type { ContactDirectory, DirectorySettings } from './directory.ts'
 import { type LookUp, lookUpNumber, requestOf } from './look-up-request.ts'
 import { type ContactSettings, DEFAULT_BUDGET_MS, DEFAULT_CACHE_MINUTES, type NewContactSettings } from './model.ts'
-import { lookUpOf, mergedSettings, type PresetWebhook, type StoredSettings, shownSettings } from './settings.ts'
+import {
+  lookUpOf,
+  mergedSettings,
+  type PresetWebhook,
+  type StoredSettings,
+  settingsWithoutSecrets,
+} from './settings.ts'
 
 export type ContactService = ReturnType<typeof createContactService>
 
@@ -112,7 +118,7 @@ export function createContactService(options: ContactServiceOptions) {
     if (lookUp === undefined)
       throw invalid([{ path: '/url', message: 'is missing: no webhook of the list has this preset' }])
     await tried(lookUp)
-    return (await replace(JSON.stringify(merged))) ? shownSettings(merged) : undefined
+    return (await replace(JSON.stringify(merged))) ? settingsWithoutSecrets(merged) : undefined
   }
 
   /** Reads all settings again, and drops contacts that were found with other settings. @throws Fault `unavailable`. */
@@ -132,7 +138,7 @@ export function createContactService(options: ContactServiceOptions) {
     /** Returns an account's settings for look-ups; `null` if it has none. */
     async get(accountId: number): Promise<ContactSettings> {
       const stored = await contacts.contactSettingsGet(accountId)
-      return stored === undefined ? null : shownSettings(read(stored))
+      return stored === undefined ? null : settingsWithoutSecrets(read(stored))
     },
     /** Replaces an account's settings for look-ups. @throws Fault 422 for settings that cannot work. */
     async replace(accountId: number, sent: ContactSettings): Promise<ContactSettings> {

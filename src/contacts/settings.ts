@@ -136,7 +136,7 @@ export function mergedSettings(
 }
 
 /** Returns settings for reading: with their defaults, without secrets. */
-export function shownSettings({ settings }: StoredSettings): NewContactSettings {
+export function settingsWithoutSecrets({ settings }: StoredSettings): NewContactSettings {
   const { budget_ms = DEFAULT_BUDGET_MS, cache_minutes = DEFAULT_CACHE_MINUTES, preset, parameters, url } = settings
   if (preset !== undefined)
     return {

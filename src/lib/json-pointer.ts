@@ -6,7 +6,7 @@ export function valueAt(json: unknown, pointer: string): unknown {
     if (typeof value !== 'object' || value === null) return undefined
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
     if (Array.isArray(value) && !/^(0|[1-9]\d{0,9})$/.test(key)) return undefined
-    value = Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined
+    value = Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined
   }
   return value
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { NewContactSettings } from '../../src/contacts/model.ts'
-import { lookUpOf, mergedSettings, settingsErrors, shownSettings } from '../../src/contacts/settings.ts'
+import { lookUpOf, mergedSettings, settingsErrors, settingsWithoutSecrets } from '../../src/contacts/settings.ts'
 
 const OWN: NewContactSettings = {
   url: 'https://crm.example/find?phone={{ number }}',
@@ -72,7 +72,7 @@ describe('secrets', () => {
   test('are stored apart, and not read back', () => {
     expect(JSON.stringify(first.settings)).not.toMatch(/k1|hidden/)
     expect(Object.values(first.secrets).toSorted()).toEqual(['hidden', 'k1'])
-    expect(shownSettings(first)).toEqual({
+    expect(settingsWithoutSecrets(first)).toEqual({
       url: 'https://crm.example/find?phone={{ number }}',
       method: 'GET',
       headers: { 'X-Key': null },
@@ -87,7 +87,7 @@ describe('secrets', () => {
   })
 
   test('that are null keep their stored value', () => {
-    const again = stored({ ...shownSettings(first), headers: { 'x-key': null }, budget_ms: 50 }, first)
+    const again = stored({ ...settingsWithoutSecrets(first), headers: { 'x-key': null }, budget_ms: 50 }, first)
     expect(again.secrets).toEqual(first.secrets)
     const lookUp = lookUpOf(1, again, undefined)
     expect(lookUp?.request.headers).toEqual({ 'x-key': 'k1' })
@@ -96,14 +96,14 @@ describe('secrets', () => {
 
   test('go to no other host than the one they were given for', () => {
     for (const url of ['https://evil.example/', 'http://crm.example/', 'https://crm.example:8443/'])
-      expect(mergedSettings({ ...shownSettings(first), url }, first)).toEqual({
+      expect(mergedSettings({ ...settingsWithoutSecrets(first), url }, first)).toEqual({
         errors: [
           { path: '/headers/X-Key', message: 'has no stored value that null could keep' },
           { path: '/authorization/client_secret', message: 'has no stored value that null could keep' },
         ],
       })
     const other = { ...OAUTH2, token_url: 'https://evil.example/token', client_secret: null }
-    expect(mergedSettings({ ...shownSettings(first), authorization: other }, first)).toHaveProperty('errors')
+    expect(mergedSettings({ ...settingsWithoutSecrets(first), authorization: other }, first)).toHaveProperty('errors')
   })
 })
 
@@ -126,5 +126,5 @@ test('a preset without a URL is that of the webhook which has it', () => {
   const lookUp = lookUpOf(1, merged, { url: 'https://x.bitrix24.com/rest/1/key/', parameters: {} })
   // The look-up uses the webhook's tokens.
   expect(lookUp).toMatchObject({ url: 'https://x.bitrix24.com/rest/1/key/', item: '/result/0', isOfWebhook: true })
-  expect(shownSettings(merged)).toEqual({ preset: 'bitrix24', budget_ms: 300, cache_minutes: 1 })
+  expect(settingsWithoutSecrets(merged)).toEqual({ preset: 'bitrix24', budget_ms: 300, cache_minutes: 1 })
 })

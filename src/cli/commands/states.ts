@@ -27,6 +27,7 @@ const WHY_EMPTY: Readonly<Record<StateSubject, string>> = {
 
 /** Adds `hookswitch phone list`, and the same for trunks, agents and queues. */
 export function stateCommands(program: Command): void {
+  // Object.keys loses the type of the names.
   for (const kind of Object.keys(COMMANDS) as StateSubject[]) {
     const what = COMMANDS[kind]
     program

@@ -24,7 +24,9 @@ function* getFlow({
     SELECT call_id AS "callId", kept FROM kept_values
     WHERE call_id ${among(texts(callIds))} AND webhook_id = ${webhookId} AND kept <> ${ERASED}`)
   const progress: FlowProgress = row === undefined ? {} : JSON.parse(row.steps)
-  return { progress, kept: new Map(rows.map(({ callId, kept }) => [callId, JSON.parse(kept) as KeptValues])) }
+  const kept = new Map<string, KeptValues>()
+  for (const one of rows) kept.set(one.callId, JSON.parse(one.kept))
+  return { progress, kept }
 }
 
 /** Probes that are kept for a delivery: a receiver that is down for a week would fill the log. */

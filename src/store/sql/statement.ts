@@ -66,6 +66,7 @@ export const tableOf = (name: string, columns: Readonly<Record<string, List>>): 
 /** Runs a statement. Returns its rows, which have the columns of `Found`: the statement has to name them so. */
 export function* all<Found>(statement: SQL): Work<Found[]> {
   const rows: unknown = yield statement
+  // The statement names the columns: only the caller knows their types.
   return rows as Found[]
 }
 

@@ -87,8 +87,8 @@ type Job = {
   readonly templates: readonly TemplateText[]
   readonly data: string
   readonly sinceUs: number
-  readonly settle: (renderings: readonly Rendering[]) => void
-  isSettled: boolean
+  readonly resolve: (renderings: readonly Rendering[]) => void
+  isFinished: boolean
 }
 
 type Account = { readonly id: number; waiting: Job[]; thread: Thread | undefined; estimateUs: number }
@@ -123,13 +123,13 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     return account
   }
 
-  function settle(job: Job, renderings: readonly Rendering[]): void {
-    if (job.isSettled) return
-    job.isSettled = true
-    job.settle(renderings)
+  function finish(job: Job, renderings: readonly Rendering[]): void {
+    if (job.isFinished) return
+    job.isFinished = true
+    job.resolve(renderings)
   }
-  const settleAll = (job: Job, rendering: Rendering): void =>
-    settle(
+  const finishAll = (job: Job, rendering: Rendering): void =>
+    finish(
       job,
       job.templates.map(() => rendering),
     )
@@ -154,10 +154,10 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
       turns.delete(account)
       // At the end of the set it is visited again.
       if (account.waiting.length > 0) turns.add(account)
-      if (job === undefined || job.isSettled) continue
+      if (job === undefined || job.isFinished) continue
       const refusal = refusalOf(job, atUs)
       if (refusal !== undefined) {
-        settleAll(job, refusal)
+        finishAll(job, refusal)
         continue
       }
       account.thread = thread
@@ -199,8 +199,8 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     const isLate = (job: Job): boolean => atUs - job.sinceUs > MAX_WAIT_US
     for (const account of turns) {
       for (const job of account.waiting.filter(isLate))
-        settleAll(job, { kind: 'busy', problem: WAITED, afterUs: SECOND })
-      account.waiting = account.waiting.filter((job) => !job.isSettled)
+        finishAll(job, { kind: 'busy', problem: WAITED, afterUs: SECOND })
+      account.waiting = account.waiting.filter((job) => !job.isFinished)
       if (account.waiting.length === 0) turns.delete(account)
     }
     pump()
@@ -262,7 +262,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
 
   function conclude(job: Job, result: JobResult | undefined): void {
     // A job that was left to another thread has no result here.
-    if (result === undefined || job.isSettled) return
+    if (result === undefined || job.isFinished) return
     const { account, budget, templates } = job
     const atUs = steadyUs()
     const costUs = result.tookUs + result.units / UNITS_PER_US
@@ -274,7 +274,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
         rests.noteCostly(keyOf(account, one), atUs)
       else if (!rests.isEmpty()) rests.noteUsual(keyOf(account, one))
     }
-    settle(job, result.renderings)
+    finish(job, result.renderings)
   }
 
   /** The job in which a thread was ended has failed; the others are rendered by another thread. */
@@ -287,7 +287,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     budgets.charge(budget, atUs, ended.tookUs + START_US)
     const template = templates[ended.template]
     const restUs = template === undefined ? 0 : rests.rest(keyOf(account, template), atUs)
-    settleAll(culprit, { kind: 'ended', problem: ENDED[ended.why] })
+    finishAll(culprit, { kind: 'ended', problem: ENDED[ended.why] })
     if (atUs - loggedUs < LOG_EVERY_US) return
     loggedUs = atUs
     const facts = { account: account.id, reason: ended.why, ms: Math.round(ended.tookUs / MILLISECOND) }
@@ -300,7 +300,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
   /** Puts jobs back to the head of the queue. */
   function giveBack(jobs: readonly Job[]): void {
     for (const job of jobs.toReversed()) {
-      if (job.isSettled) continue
+      if (job.isFinished) continue
       job.account.waiting.unshift(job)
       turns.add(job.account)
     }
@@ -378,11 +378,11 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
         templates: names.map((name) => templates[name]),
         data,
         sinceUs: steadyUs(),
-        settle: resolve,
-        isSettled: false,
+        resolve,
+        isFinished: false,
       }
       const refusal = isStopped ? STOPPED : refusalOf(job, job.sinceUs)
-      if (refusal !== undefined) settleAll(job, refusal)
+      if (refusal !== undefined) finishAll(job, refusal)
       else {
         job.account.waiting.push(job)
         turns.add(job.account)
@@ -395,10 +395,10 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     async stop() {
       isStopped = true
       for (const timer of [spareTimer, startTimer, idleTimer, waitTimer]) clearTimeout(timer)
-      for (const account of accounts.values()) for (const job of account.waiting) settleAll(job, STOPPED)
+      for (const account of accounts.values()) for (const job of account.waiting) finishAll(job, STOPPED)
       const running = threads.flatMap(({ jobs }) => jobs)
       for (const thread of threads) remove(thread)
-      for (const job of running) settleAll(job, STOPPED)
+      for (const job of running) finishAll(job, STOPPED)
       await Promise.all(ending)
     },
   }

@@ -125,15 +125,15 @@ export function findParent(state: TrackerState, call: Call, stage: Stage, party:
   const diallers = diallersOf(state, stage)
   const queue = openQueue(call, party, diallers)
   if (queue !== undefined && diallers.some(({ byQueue }) => byQueue !== false)) {
-    const inner = shownGroupOf(state, call, diallersIn(call, queue, diallers), stage.startedUs)
+    const inner = innermostGroup(state, call, diallersIn(call, queue, diallers), stage.startedUs)
     stage.parentId = (inner ?? queue).id
     if (inner === undefined) nestGroup(state, call, stage, { party, around: queue })
     else outermostGroup(call, inner).parentId = queue.id
     return
   }
-  const shown = shownGroup(state, call, stage)
-  if (shown !== undefined) {
-    stage.parentId = shown.id
+  const around = groupAroundStage(state, call, stage)
+  if (around !== undefined) {
+    stage.parentId = around.id
     return
   }
   const siblings = call.stages.filter(
@@ -317,16 +317,16 @@ function diallersIn(call: Call, queue: Stage, diallers: readonly Dialler[]): rea
 }
 
 /** Returns the innermost group that the PBX shows around a stage. */
-function shownGroup(state: TrackerState, call: Call, stage: Stage): Stage | undefined {
-  return shownGroupOf(state, call, diallersOf(state, stage), stage.startedUs)
+function groupAroundStage(state: TrackerState, call: Call, stage: Stage): Stage | undefined {
+  return innermostGroup(state, call, diallersOf(state, stage), stage.startedUs)
 }
 
 /** Returns the group that the PBX shows around a virtual half. */
 export function groupAround(state: TrackerState, call: Call, half: Channel): Stage | undefined {
-  return shownGroupOf(state, call, diallersBefore(state, channelOf(state, half.pair)), state.atUs)
+  return innermostGroup(state, call, diallersBefore(state, channelOf(state, half.pair)), state.atUs)
 }
 
-function shownGroupOf(
+function innermostGroup(
   state: TrackerState,
   call: Call,
   diallers: readonly Dialler[],

@@ -158,6 +158,7 @@ async function rowsOf<Row>(connection: SQL | ReservedSQL, text: string, values: 
 
 /** Converts the integers of a row to numbers: all integers of the store fit. */
 function toNumbers(row: unknown): void {
+  // The driver returns each row as a plain object.
   const fields = row as Record<string, unknown>
   for (const name in fields) {
     const value = fields[name]

@@ -19,6 +19,7 @@ type HrefOf = MarkdownProps['hrefOf']
 const all = (tokens: readonly Token[] | undefined, hrefOf: HrefOf) =>
   (tokens ?? []).map((token, at) => <Fragment key={at}>{element(token, hrefOf)}</Fragment>)
 
+/** Returns the element of a token. The parser's type of tokens has a member for extensions, so `type` narrows none. */
 function element(token: Token, hrefOf: HrefOf) {
   const inner = 'tokens' in token ? all(token.tokens, hrefOf) : null
   switch (token.type) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
-import { blockedCalls } from '../../../src/calls/ingest/held-calls.ts'
+import { blockedCalls } from '../../../src/calls/ingest/blocked-calls.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 
 const [example] = EXAMPLES
