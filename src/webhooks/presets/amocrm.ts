@@ -4,9 +4,9 @@ import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, TITLE, when 
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
- * amoCRM (Kommo) finds the card of a number by itself. A call is added once, by the id that Hookswitch gave it
- * (`uniq`), when its recording has a URL. amoCRM adds nothing for a number without a card: then the call becomes an
- * incoming lead.
+ * amoCRM (Kommo) finds the card of a number by itself. A call is added when its recording has a URL, with the id that
+ * Hookswitch gave it: `uniq`, which the documentation calls unique without saying what a repeated one does. amoCRM adds
+ * nothing for a number without a card: then the call becomes an incoming lead.
  */
 const DOCS = 'https://www.amocrm.ru/developers/content'
 

@@ -6,7 +6,9 @@ import { responsible, USERS, yesNo } from './parameters.ts'
 /**
  * A call is registered once, under the id that Hookswitch gave it, so that a repeated request gets the same call, and
  * two calls between the same parties stay two. Cards are shown on each phone that rings, and hidden on phones that did
- * not answer. Then the call is finished, which creates the activity, and the recording is attached.
+ * not answer. Then the call is finished, which creates the activity, and the recording is attached. The access token of
+ * an application is sent as `Authorization: Bearer`, which the module `rest` of Bitrix reads before the parameter `auth`
+ * (lib/oauth/auth.php, getAuthKey).
  */
 const DOCS = 'https://apidocs.bitrix24.com/api-reference'
 const CALLS = `${DOCS}/telephony/telephony-external-call`
@@ -22,6 +24,7 @@ const ERRORS: readonly Rule[] = [
       'OPERATION_TIME_LIMIT',
       'INTERNAL_SERVER_ERROR',
       'ERROR_UNEXPECTED_ANSWER',
+      'CONNECTION_ERROR',
     ],
     then: 'retry',
   },
@@ -32,6 +35,8 @@ const ERRORS: readonly Rule[] = [
 const FINAL: Rule = { pointer: '/error', then: 'fail' }
 /** A failed card must not stop the registration of the call. */
 const CARD_FAILED: Rule = { pointer: '/error', then: 'done' }
+
+const ALREADY_FINISHED = 'Call is not found (call should be registered prior to finishing'
 
 const TIME = { start: 1_773_131_821, finish: 1_773_131_822.195_407, duration: 1.195_407, processing: 1 }
 const CALL_ID = 'externalCall.716f1cb73def9700a23842adf9c4c568.1773130779'
@@ -147,7 +152,8 @@ export const BITRIX24: Preset = {
         // The call was finished by an earlier request, before this process was ended.
         {
           pointer: '/error_description',
-          values: ['Call is not found (call should be registered prior to finishing)'],
+          // Bitrix24 sends it without the last bracket, its documentation has it.
+          values: [ALREADY_FINISHED, `${ALREADY_FINISHED})`],
           then: 'done',
         },
         FINAL,

@@ -6,11 +6,13 @@ import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * Zendesk: the caller's profile opens on the agent's screen while the phone rings; after the call a ticket with a voice
- * comment, which has the recording. A repeated ticket is recognized by its idempotency key, Hookswitch's id of the
- * call.
+ * comment, which has the recording. A repeated ticket is recognized by its idempotency key, Hookswitch's id of the call.
+ * Zendesk documents the key for tickets, but not for voice tickets: a second one with the same external id, left by a
+ * kill between request and answer, is deleted.
  */
 const DOCS = 'https://developer.zendesk.com/api-reference'
 const VOICE = `${DOCS}/voice/talk-partner-edition-api/reference/`
+const TICKETS = `${DOCS}/ticketing/tickets/tickets/`
 const USERS_API = `${DOCS}/ticketing/users/users/`
 
 const LIMITS: readonly Rule[] = [
@@ -22,6 +24,8 @@ const CARD_FAILED: Rule = { status: [400, 403, 404, 422], then: 'done' }
 const HEADERS = {
   authorization: 'Basic {{ parameters.email | append: "/token:" | append: parameters.token | base64_encode }}',
 }
+
+const IS_TICKET = `${NUMBER}{%- if number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if parameters.tickets == "missed" -%}{%- if data.call.missed -%}yes{%- endif -%}{%- elsif parameters.tickets == "inbound" -%}{%- if data.call.direction == "inbound" -%}yes{%- endif -%}{%- else -%}yes{%- endif -%}{%- endif -%}`
 
 export const ZENDESK: Preset = {
   name: 'zendesk',
@@ -98,7 +102,7 @@ export const ZENDESK: Preset = {
     {
       name: 'ticket',
       on: ['call_saved'],
-      if: `${NUMBER}{%- if number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if parameters.tickets == "missed" -%}{%- if data.call.missed -%}yes{%- endif -%}{%- elsif parameters.tickets == "inbound" -%}{%- if data.call.direction == "inbound" -%}yes{%- endif -%}{%- else -%}yes{%- endif -%}{%- endif -%}`,
+      if: IS_TICKET,
       url: '/api/v2/channels/voice/tickets.json',
       headers: { ...HEADERS, 'idempotency-key': '{{ data.call.id }}' },
       body: `${NUMBER}${OWNER}${TITLE}${FACTS}{%- assign link = data.recordings[0].url -%}{%- assign answerer = data.call.answered_by.extension | map: parameters.users -%}
@@ -111,6 +115,33 @@ export const ZENDESK: Preset = {
         body: { ticket: { id: 35_437, subject: 'Incoming call from +4930123456', via: { channel: 'api' } } },
       },
     },
+    {
+      name: 'twins',
+      on: ['call_saved'],
+      if: IS_TICKET,
+      needs: ['ticket'],
+      method: 'GET',
+      url: '/api/v2/tickets.json?per_page=2&external_id={{ data.call.id }}',
+      headers: HEADERS,
+      keep: { twin: '/tickets/1/id' },
+      // The ticket exists: if it cannot be searched, it stays as it is.
+      when: [...LIMITS, CARD_FAILED],
+      source: `${TICKETS}#list-tickets`,
+      answer: { status: 200, body: { tickets: [{ id: 35_437, external_id: '018f0000-0000-7000-8000-000000000000' }] } },
+    },
+    {
+      // Deletes only the ticket that was just created.
+      name: 'delete_twin',
+      on: ['call_saved'],
+      if: '{% if kept.twin == kept.ticket %}yes{% endif %}',
+      needs: ['twin', 'ticket'],
+      method: 'DELETE',
+      url: '/api/v2/tickets/{{ kept.twin }}.json',
+      headers: HEADERS,
+      when: [...LIMITS, CARD_FAILED],
+      source: `${TICKETS}#delete-ticket`,
+      answer: { status: 204, body: null },
+    },
   ],
   origins: [],
   authorization: () => null,
@@ -120,6 +151,7 @@ export const ZENDESK: Preset = {
   events: ['call_started', 'dial_started', 'call_ended', 'call_saved'],
   sources: [
     VOICE,
+    TICKETS,
     USERS_API,
     `${DOCS}/ticketing/introduction/`,
     `${DOCS}/ticketing/account-configuration/usage_limits/`,

@@ -37,7 +37,7 @@ const accountsOf = (region: string): string =>
 
 const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
 Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
-/** Minutes and seconds. */
+/** `Call_Duration` is `mm:ss`: https://www.zoho.com/bigin/developer/docs/apis/calls-response.html. */
 const DURATION = `{%- assign talk = data.call.talk_duration | default: 0 -%}{%- assign seconds = talk | modulo: 60 -%}{%- assign minutes = talk | divided_by: 60 | floor -%}{%- capture duration -%}{% if minutes < 10 %}0{% endif %}{{ minutes }}:{% if seconds < 10 %}0{% endif %}{{ seconds }}{%- endcapture -%}`
 
 export const ZOHO: Preset = {

@@ -17,6 +17,8 @@ type Registered = {
 
 const USERS = [1269, 1270, 1271, 1272, 1273, 1274, 1275, 1276, 1277, 1278]
 const CODES = ['200', '304', '603', '603-S', '403', '404', '486', '484', '503', '480', '402', '423', 'OTHER']
+/** As the module `voximplant` of Bitrix has it: without the last bracket. */
+const NOT_REGISTERED = 'Call is not found (call should be registered prior to finishing'
 const time = { start: 1, finish: 2, duration: 1 }
 
 /** `authorization`: of an application; else the URL has the key. */
@@ -46,7 +48,8 @@ export function startBitrix24(authorization?: string): CrmStub {
       const externalId = at(json, 'EXTERNAL_CALL_ID')
       if (typeof externalId !== 'string') return coreError('two calls of one pair would become one')
       const key = JSON.stringify([number, type, userOf(json), at(json, 'LINE_NUMBER'), externalId])
-      const known = calls.find((one) => one.key === key)
+      // A call that is finished is forgotten.
+      const known = calls.find((one) => one.key === key && one.finished === undefined)
       const call = known ?? {
         callId: `externalCall.${calls.length + 1}`,
         key,
@@ -80,15 +83,12 @@ export function startBitrix24(authorization?: string): CrmStub {
         return refused(400, { error: 'INVALID_ARGUMENT', error_description: 'CALL_ID must be a string' })
       if (!USERS.includes(userOf(json))) return coreError('User is not found or is not active')
       const call = found(json)
-      if (call === undefined) return coreError('Call is not found (call should be registered prior to finishing)')
+      if (call === undefined) return coreError(NOT_REGISTERED)
       // A second time is no fault of ours after a kill: the preset must take the answer for an end.
       if (call.finished !== undefined)
         return {
           status: 400,
-          body: {
-            error: 'ERROR_CORE',
-            error_description: 'Call is not found (call should be registered prior to finishing)',
-          },
+          body: { error: 'ERROR_CORE', error_description: NOT_REGISTERED },
         }
       const [duration, code] = [at(json, 'DURATION'), at(json, 'STATUS_CODE')]
       if (typeof duration !== 'number' || typeof code !== 'string' || !CODES.includes(code))
@@ -99,7 +99,7 @@ export function startBitrix24(authorization?: string): CrmStub {
     'telephony.externalCall.attachRecord'(json) {
       const call = found(json)
       if (call?.finished === undefined)
-        return coreError('Call is not found in the statistic table. It looks like it is not finished yet.')
+        return coreError('Call is not found in the statistic table. Looks like it is not finished yet.')
       const name = at(json, 'FILENAME')
       if (typeof name !== 'string' || !/\.(wav|mp3)$/.test(name))
         return coreError('Wrong file extension. Only wav and mp3 are allowed')
@@ -129,7 +129,9 @@ export function startBitrix24(authorization?: string): CrmStub {
   function upload({ path, form, query }: CrmRequest): CrmAnswer {
     const call = uploads.get(path.slice('/upload/'.length))
     if (call === undefined || query.get('token') !== 'a+b') return coreError('wrong upload')
-    if (!(form?.get('file') instanceof Blob)) return coreError('no file')
+    const file = form?.get('file')
+    if (!(file instanceof File)) return coreError('Error: required parameter file is not found')
+    if (!/\.(wav|mp3)$/i.test(file.name)) return coreError('Wrong file extension. Only wav and mp3 are allowed')
     // Only one record is kept of a call.
     call.recordings = 1
     return result({ FILE_ID: 9043 })

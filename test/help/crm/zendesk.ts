@@ -8,8 +8,9 @@ const AGENTS = [7, 8, 9, 10, 11, 12, 13, 99]
 const ANONYMOUS: CrmAnswer = { status: 200, body: { user: { id: null, name: 'Anonymous user' } } }
 
 export function startZendesk(): CrmStub {
-  const tickets = new Map<string, LoggedCall>()
-  const byKey = new Map<string, string>()
+  type Ticket = LoggedCall & { readonly ticketId: number; readonly externalId: string }
+  let tickets: Ticket[] = []
+  let made = 0
   const users = new Map([['maria', { id: 900, phone: '+4930123456', name: 'Maria Bern' }]])
   const shown = new Map<string, Set<string>>()
   const basic = `Basic ${Buffer.from('anna@example.com/token:zd-token').toString('base64')}`
@@ -29,6 +30,18 @@ export function startZendesk(): CrmStub {
     if (route === 'POST /api/v2/users/create_or_update.json') return createUser(at(json, 'user'))
     if (route === 'POST /api/v2/channels/voice/tickets.json')
       return createTicket(at(json, 'ticket'), headers.get('idempotency-key'))
+    if (route === 'GET /api/v2/tickets.json') {
+      const asked = query.get('external_id')
+      if (asked === null || asked === '') return refused(400, { error: 'external_id' })
+      const found = tickets.filter(({ externalId }) => externalId === asked)
+      return { status: 200, body: { tickets: found.map(({ ticketId }) => ({ id: ticketId })), count: found.length } }
+    }
+    const [, deleted] = /^DELETE \/api\/v2\/tickets\/(\d+)\.json$/.exec(route) ?? []
+    if (deleted !== undefined) {
+      const before = tickets.length
+      tickets = tickets.filter(({ ticketId }) => String(ticketId) !== deleted)
+      return before === tickets.length ? { status: 404, body: { error: 'RecordNotFound' } } : { status: 204 }
+    }
     const [, agent = '', user = ''] =
       /^POST \/api\/v2\/channels\/voice\/agents\/(\d+)\/users\/(\d+)\/display\.json$/.exec(route) ?? []
     const caller = [...users.values()].find(({ id }) => String(id) === user)
@@ -50,9 +63,6 @@ export function startZendesk(): CrmStub {
     const comment = at(ticket, 'voice_comment')
     const [viaId, subject, id] = [at(ticket, 'via_id'), at(ticket, 'subject'), at(ticket, 'external_id')]
     if (key === null || key.length > 255) return invalid('Idempotency-Key')
-    const known = byKey.get(key)
-    if (known !== undefined)
-      return { status: 201, headers: { 'x-idempotency-lookup': 'hit' }, body: { ticket: { id: 1 } } }
     if (viaId !== 44 && viaId !== 45 && viaId !== 46) return invalid('via_id')
     if (typeof subject !== 'string' || subject.length > 150 || typeof id !== 'string') return invalid('subject')
     const assignee = at(ticket, 'assignee_id')
@@ -63,11 +73,14 @@ export function startZendesk(): CrmStub {
     if (requesterId !== undefined && requester === undefined) return invalid('requester_id')
     const [duration, started] = [at(comment, 'call_duration'), at(comment, 'started_at')]
     if (typeof duration !== 'number' || Number.isNaN(Date.parse(String(started)))) return invalid('voice_comment')
-    byKey.set(key, id)
     const direction = viaId === 46 ? 'outbound' : 'inbound'
     const number = String(at(comment, direction === 'inbound' ? 'from' : 'to'))
     if (requester !== undefined && number !== requester.phone) return invalid('the requester is another caller')
-    tickets.set(id, {
+    made += 1
+    // The key is documented for other tickets: here it prevents none.
+    tickets.push({
+      ticketId: made,
+      externalId: id,
       id,
       direction,
       number,
@@ -77,14 +90,14 @@ export function startZendesk(): CrmStub {
       seconds: duration,
       recordings: at(comment, 'recording_url') === undefined ? 0 : 1,
     })
-    return { status: 201, body: { ticket: { id: tickets.size } } }
+    return { status: 201, body: { ticket: { id: made } } }
   }
 
   return {
     ...server,
     parameters: { email: 'anna@example.com', token: 'zd-token', responsible: '99', create: true },
     userAt: (index) => String(AGENTS[index % (AGENTS.length - 1)]),
-    calls: () => [...tickets.values()],
+    calls: () => tickets,
     shown: () => shown,
     showsBy: 'number',
     recordingIs: 'address',
