@@ -4,17 +4,13 @@ import { newExchange } from '../../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
 import { newStepRequests } from '../../../src/deliveries/sending/step-request.ts'
 import { ownRequestsOf } from '../../../src/deliveries/sending/webhook-cache.ts'
-import { FURTHER_NAMES } from '../../../src/lib/event-kinds.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { nowUs } from '../../../src/lib/time.ts'
 import { ALL_EXAMPLES } from '../../../src/openapi/examples.ts'
-import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
-import { separateSecrets } from '../../../src/webhooks/flows/flow-secrets.ts'
-import { secretParametersOf } from '../../../src/webhooks/options/flow-option.ts'
 import { createOptionsService } from '../../../src/webhooks/options/service.ts'
 import { presetByName } from '../../../src/webhooks/presets/catalog.ts'
 import { createSetupService } from '../../../src/webhooks/setup/service.ts'
-import { usersOf } from '../../help/crm/check.ts'
+import { authorizerOf, presetOptionsOf } from '../../help/crm/preset-options.ts'
 import type { CrmRequest, CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
@@ -45,31 +41,17 @@ function secretsOf(stub: CrmStub, name: string): string[] {
 
 describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as const))('%s', (_, name, start) => {
   test('shows no secret', async () => {
-    const preset = presetByName(name)
-    if (preset === undefined) throw new Error(`there is no preset ${name}`)
     const stub = start()
     const { events: all } = situationOf('asterisk/m-recorded')
     const events = all.filter(({ name: kind }) => KINDS.has(kind))
-    const { authorization: header = '' } = stub
-    const authorizer = {
-      authorize: async () => ({ header }),
-      renew: async () => ({ header }),
-      authorizeTrial: async () => ({ header }),
-    }
+    const { preset, whole, options } = presetOptionsOf(stub, name, events)
+    const authorizer = authorizerOf(stub)
     const lines: string[] = []
     const log = createLog('debug', { readable: false, write: (line) => lines.push(line) })
     try {
       await using rig = await newFlowRig({ authorizer, log })
       const { store } = rig
       await rig.setUrls(stub.url)
-      const parameters = { ...stub.parameters, users: usersOf(stub, events) }
-      const whole = { preset: name, parameters }
-      const { flow, secrets } = separateSecrets(whole, secretParametersOf(whole))
-      const flowSecrets = Object.fromEntries(
-        Object.entries(secrets).flatMap(([key, value]) => (value === null ? [] : [[key, value] as const])),
-      )
-      const wanted = FURTHER_NAMES.filter((kind) => preset.events.some((one) => one === kind))
-      const options = { ...DEFAULT_OPTIONS, events: wanted, flow, flowSecrets }
       await store.webhooks.optionsReplace({ accountId: ACCOUNT, url: stub.url, options, nowUs: nowUs() })
       rig.emitter.emit('webhooks')
       rig.wake()
@@ -98,7 +80,7 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
         exchange: newExchange(send),
         authorizer,
       })
-      const trial = { url: stub.url, preset: name, parameters }
+      const trial = { url: stub.url, ...whole }
       if (preset.check !== null) for (let at = 0; at < 4; at += 1) shown.push(await setup.check(ACCOUNT, trial))
       if (preset.directory !== null) shown.push(await setup.directory(ACCOUNT, trial))
       const previewed = events.map((one) => ({ name: one.name, callId: one.callId, body: JSON.stringify(one.body) }))

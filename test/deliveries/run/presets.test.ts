@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { FURTHER_NAMES } from '../../../src/lib/event-kinds.ts'
 import { newUuid } from '../../../src/lib/id.ts'
 import { nowUs } from '../../../src/lib/time.ts'
-import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
-import { separateSecrets } from '../../../src/webhooks/flows/flow-secrets.ts'
-import { secretParametersOf } from '../../../src/webhooks/options/flow-option.ts'
-import { presetByName } from '../../../src/webhooks/presets/catalog.ts'
-import { expectCalls, expectCards, usersOf } from '../../help/crm/check.ts'
+import { expectCalls, expectCards } from '../../help/crm/check.ts'
+import { authorizerOf, openAnyRecording, presetOptionsOf } from '../../help/crm/preset-options.ts'
 import type { CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
@@ -14,33 +10,12 @@ import { storeEvents } from '../../help/store.ts'
 import { newFlowRig } from './flow-rig.ts'
 import { ACCOUNT } from './rig.ts'
 
-const FILE = new TextEncoder().encode('RIFF of a recording')
-const openRecording = async () => ({
-  size: FILE.byteLength,
-  mediaType: 'audio/wav',
-  read: () => new Blob([FILE]).stream(),
-  close: async () => {},
-})
-
 /** Stores the events of a recording of a PBX, one after the other, and sends them to the stub of a CRM. */
 async function playThrough(stub: CrmStub, name: string, recording: string) {
-  const preset = presetByName(name)
-  if (preset === undefined) throw new Error(`there is no preset ${name}`)
   const situation = situationOf(recording)
-  const { authorization: header = '' } = stub
-  const authorizer = { authorize: async () => ({ header }), renew: async () => ({ header }) }
-  await using rig = await newFlowRig({ openRecording, authorizer })
+  const { options } = presetOptionsOf(stub, name, situation.events)
+  await using rig = await newFlowRig({ openRecording: openAnyRecording, authorizer: authorizerOf(stub) })
   await rig.setUrls(stub.url)
-  const parameters = { ...stub.parameters, users: usersOf(stub, situation.events) }
-  const whole = { preset: name, parameters }
-  const { flow, secrets } = separateSecrets(whole, secretParametersOf(whole))
-  const given = Object.entries(secrets).flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]))
-  const options = {
-    ...DEFAULT_OPTIONS,
-    events: FURTHER_NAMES.filter((kind) => preset.events.some((one) => one === kind)),
-    flow,
-    flowSecrets: Object.fromEntries(given),
-  }
   const replaced = await rig.store.webhooks.optionsReplace({
     accountId: ACCOUNT,
     url: stub.url,
