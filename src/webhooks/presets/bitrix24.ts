@@ -7,7 +7,7 @@ import { responsible, USERS, yesNo } from './parameters.ts'
  * A call is registered once, under the id that Hookswitch gave it, so that a repeated request gets the same call, and
  * two calls between the same parties stay two. Cards are shown on each phone that rings, and hidden on phones that did
  * not answer. Then the call is finished, which creates the activity, and the recording is attached. The access token of
- * an application is sent as `Authorization: Bearer`, which the module `rest` of Bitrix reads before the parameter `auth`
+ * an application is sent as `Authorization: Bearer`, which Bitrix' module `rest` reads before the parameter `auth`
  * (lib/oauth/auth.php, getAuthKey).
  */
 const DOCS = 'https://apidocs.bitrix24.com/api-reference'

@@ -6,9 +6,9 @@ import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * Zendesk: the caller's profile opens on the agent's screen while the phone rings; after the call a ticket with a voice
- * comment, which has the recording. A repeated ticket is recognized by its idempotency key, Hookswitch's id of the call.
- * Zendesk documents the key for tickets, but not for voice tickets: a second one with the same external id, left by a
- * kill between request and answer, is deleted.
+ * comment, which has the recording. A repeated ticket is recognized by its idempotency key, Hookswitch's id of the
+ * call. Zendesk documents the key for tickets, but not for voice tickets: a second one with the same external id, left
+ * by a kill between request and answer, is deleted.
  */
 const DOCS = 'https://developer.zendesk.com/api-reference'
 const VOICE = `${DOCS}/voice/talk-partner-edition-api/reference/`
