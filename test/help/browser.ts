@@ -76,6 +76,50 @@ export async function overflowOf(page: Page): Promise<number> {
   return page.evaluate(read)
 }
 
+/** Returns the texts of table cells that are drawn over the text of another cell in their row, a pair each. */
+export function overlappingCells(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    type Box = { left: number; right: number; top: number; bottom: number }
+    const common = (one: Box, other: Box): Box => ({
+      left: Math.max(one.left, other.left),
+      right: Math.min(one.right, other.right),
+      top: Math.max(one.top, other.top),
+      bottom: Math.min(one.bottom, other.bottom),
+    })
+    // A text for screen readers alone is cut off, and so is one that is longer than its cell.
+    const seen = (element: Element | null, box: Box): Box =>
+      element === null || element.tagName === 'TR'
+        ? box
+        : seen(
+            element.parentElement,
+            getComputedStyle(element).overflow === 'visible' ? box : common(box, element.getBoundingClientRect()),
+          )
+    const textsOf = (cell: Element) => {
+      const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+      const boxes: Box[] = []
+      while (walker.nextNode()) {
+        const text = document.createRange()
+        text.selectNodeContents(walker.currentNode)
+        for (const box of text.getClientRects()) boxes.push(seen(walker.currentNode.parentElement, box))
+      }
+      return boxes
+    }
+    const cover = (one: Box, other: Box) => {
+      const { left, right, top, bottom } = common(one, other)
+      return right - left > 1 && bottom - top > 1
+    }
+    return [...document.querySelectorAll('tbody tr')].flatMap((row) => {
+      const cells = [...row.querySelectorAll('td')].map((cell) => ({ text: cell.textContent, boxes: textsOf(cell) }))
+      return cells.flatMap((one, at) =>
+        cells
+          .slice(at + 1)
+          .filter((other) => one.boxes.some((box) => other.boxes.some((another) => cover(box, another))))
+          .map((other) => `${one.text} over ${other.text}`),
+      )
+    })
+  })
+}
+
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
 /** Returns the accessibility faults of the page, or of parts of it (CSS selectors), one line each. */

@@ -9,6 +9,7 @@ import {
   CHROMIUM,
   inBackground,
   overflowOf,
+  overlappingCells,
   type Visit,
   visit,
 } from '../../help/browser.ts'
@@ -452,7 +453,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     ['phone', 'dark'],
     ['narrow', 'light'],
   ] as const)(
-    'no view on a %s in the %s theme has an accessibility fault or is too wide',
+    'no view on a %s in the %s theme has an accessibility fault, is too wide, or has cells over each other',
     async (width, colorScheme) => {
       const { page } = seen
       await page.setViewportSize(WIDTHS[width])
@@ -469,6 +470,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
         await page.locator(landmark).first().waitFor()
         expect([hash, await accessibilityFaults(page)]).toEqual([hash, []])
         expect([hash, await overflowOf(page)]).toEqual([hash, 0])
+        expect([hash, await overlappingCells(page)]).toEqual([hash, []])
       }
     },
   )
