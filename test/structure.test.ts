@@ -155,6 +155,12 @@ describe('every file', () => {
     expect(offenders(/\bt\.(?:Integer|Numeric)\(/)).toEqual([])
   })
 
+  test('delays no start: it imports no database client of Bun, and neither compiles a schema nor loads an order of text', () => {
+    expect(offenders(/^import \{[^}]*\bSQL\b[^}]*\} from 'bun'/m)).toEqual([])
+    expect(offenders(/^.*\bTypeCompiler\.Compile\(/m, (path) => path !== 'http/validation.ts')).toEqual([])
+    expect(offenders(/^(?:export )?const .*\bnew Intl\./m, (path) => !path.startsWith('web/browser/'))).toEqual([])
+  })
+
   test('exports by name and is no barrel', () => {
     expect(offenders(/^export default\b|^export \* from/m, (path) => !path.endsWith('.d.ts'))).toEqual([])
     expect(files.filter((path) => /(^|\/)(index|utils?|helpers?|manager)\.tsx?$/.test(path))).toEqual([])

@@ -29,14 +29,22 @@ import { verifyCommand } from './verify.ts'
 import { versionCommand } from './version.ts'
 import { webhookCommand } from './webhook.ts'
 
-/** Creates the command line with all commands. Long-running commands stop when `stopped()` resolves. */
-export function commandLine(stopped: () => Promise<void>, end: EndProcess = () => {}): Command {
+/**
+ * Creates the command line with all commands, or with `serve` alone if `args` begin with it: adding the others would
+ * delay the start of the service. Long-running commands stop when `stopped()` resolves.
+ */
+export function commandLine(
+  stopped: () => Promise<void>,
+  end: EndProcess = () => {},
+  args: readonly string[] = [],
+): Command {
   const program = new Command('hookswitch')
     .description('Call-event webhooks for Asterisk and FreeSWITCH: signed, in order, delivered.')
     .version(VERSION, '-V, --version')
     .configureOutput({ outputError: () => {} })
     .exitOverride()
   serveCommand(program, stopped, end)
+  if (args[0] === 'serve') return program
   demoCommand(program, stopped)
   listenCommand(program, stopped)
   userCommand(program)
@@ -70,7 +78,7 @@ export async function runCommandLine(
   stopped: () => Promise<void>,
   end: EndProcess = () => {},
 ): Promise<number> {
-  const program = commandLine(stopped, end)
+  const program = commandLine(stopped, end, args)
   try {
     prepareEnvironment(process.env)
     nameVariables(program, process.env)

@@ -1,4 +1,4 @@
-import { SQL } from 'bun'
+import type { SQL } from 'bun'
 import { Fault } from '../../lib/fault.ts'
 import type { Machine } from './machine.ts'
 
@@ -58,7 +58,7 @@ async function query({ path, settings }: FusionPbx, what: string, read: (sql: SQ
   const setting = (name: string) => settings.get(`database.0.${name}`) ?? ''
   if (setting('type') !== 'pgsql')
     throw new Fault('unavailable', `${what} cannot be read: ${path} names no Postgres database as database.0`)
-  const sql = new SQL({
+  const sql = new Bun.SQL({
     adapter: 'postgres',
     hostname: setting('host') || '127.0.0.1',
     port: Number(setting('port') || 5_432),

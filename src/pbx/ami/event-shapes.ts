@@ -69,10 +69,20 @@ function readyOf({ channels, maybe = [], holds = [], next = {} }: Shape): Ready 
 
 const hashOf = (key: string): number => hashKey(Buffer.from(key, 'latin1'), 0, key.length)
 
-const READY: ReadonlyMap<string, Ready> = new Map([...SHAPES].map(([name, shape]) => [name, readyOf(shape)]))
+const readyShapes = new Map<string, Ready>()
+
+/** Prepares a shape at its first event, because preparing them all would delay the start. */
+function readyShape(name: string): Ready | undefined {
+  const known = readyShapes.get(name)
+  const shape = known === undefined ? SHAPES.get(name) : undefined
+  if (shape === undefined) return known
+  const ready = readyOf(shape)
+  readyShapes.set(name, ready)
+  return ready
+}
 
 /** Returns whether this list has a shape for an event; every event that is read has one. */
-export const hasShape = (name: string): boolean => READY.has(name)
+export const hasShape = (name: string): boolean => SHAPES.has(name)
 
 /** More groups than any shape has. */
 const counts = new Uint16Array(16)
@@ -81,7 +91,7 @@ const counts = new Uint16Array(16)
  * Returns the fault of an event that is read: a part is missing, or there is text that only a caller can have written.
  */
 export function misshape(frame: Headers): 'cut' | 'written' | undefined {
-  const ready = READY.get(frame.name)
+  const ready = readyShape(frame.name)
   if (ready === undefined || isGlobal(frame)) return undefined
   const { groupOf, sizes, needed, next } = ready
   counts.fill(0)

@@ -1,4 +1,4 @@
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { lazyValidator } from '../../http/validation.ts'
 import type { SubjectRow } from '../../store/operations/calls.ts'
 import type { StoredSubject } from '../board/board.ts'
 import type { Present, Subject } from '../board/subject.ts'
@@ -7,10 +7,10 @@ import { SUBJECTS } from '../model.ts'
 // Stored states of phones, trunks, agents and queues: used after a restart, and by other nodes for display.
 
 const CHECKS = {
-  phone: TypeCompiler.Compile(SUBJECTS.phone),
-  trunk: TypeCompiler.Compile(SUBJECTS.trunk),
-  agent: TypeCompiler.Compile(SUBJECTS.agent),
-  queue: TypeCompiler.Compile(SUBJECTS.queue),
+  phone: lazyValidator(SUBJECTS.phone),
+  trunk: lazyValidator(SUBJECTS.trunk),
+  agent: lazyValidator(SUBJECTS.agent),
+  queue: lazyValidator(SUBJECTS.queue),
 }
 
 /** Returns the row of a subject; without a state if it is gone. */
@@ -32,5 +32,5 @@ export function readSubject({ id, state }: { readonly id: string; readonly state
 function isPresent(value: unknown): value is Present {
   const { kind, state, waitingSinceUs = null } = Object(value)
   if (waitingSinceUs !== null && typeof waitingSinceUs !== 'number') return false
-  return typeof kind === 'string' && Object.hasOwn(CHECKS, kind) && CHECKS[kind as keyof typeof CHECKS].Check(state)
+  return typeof kind === 'string' && Object.hasOwn(CHECKS, kind) && CHECKS[kind as keyof typeof CHECKS]().Check(state)
 }

@@ -44,8 +44,13 @@ function endProcess(error: Error): never {
 
 /** Opens the store of a file. @throws Fault when the file is damaged or of a newer version; it is not changed then. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  const { thread, onThreadEnded = endProcess, areOutcomesKept = false } = options
   prepareStore(path)
+  return openPreparedDatabase(path, options)
+}
+
+/** Opens a store that `prepareStore` has prepared. */
+export function openPreparedDatabase(path: string, options: DatabaseOptions): Database {
+  const { thread, onThreadEnded = endProcess, areOutcomesKept = false } = options
   const callbacks: (() => void)[] = []
   const foreign = () => {
     for (const callback of callbacks) callback()
