@@ -33,6 +33,8 @@ const ENGINE = {
    * load the heap then grows to 100 MB in place of 160, at no measurable cost.
    */
   BUN_JSC_minEdenToOldGenerationRatio: '0.45',
+  /** The heap is not collected before the service is ready (bytes), which takes some 10 ms of a start. */
+  BUN_JSC_largeHeapSize: '50331648',
 }
 
 /**

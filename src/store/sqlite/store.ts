@@ -1,5 +1,5 @@
 import type { Store } from '../store.ts'
-import { type DatabaseOptions, openPreparedDatabase } from './engine/database.ts'
+import { type DatabaseOptions, openDatabase } from './engine/database.ts'
 import { prepareStore } from './engine/open.ts'
 import { openKeptOutcomes, recoverKeptOutcomes } from './kept-outcomes.ts'
 import { storeOver } from './store-over.ts'
@@ -12,8 +12,8 @@ export function openSqliteStore(path: string, options: DatabaseOptions = {}): St
   prepareStore(path)
   if (options.thread === undefined) {
     recoverKeptOutcomes(path)
-    return storeOver(openPreparedDatabase(path, options))
+    return storeOver(openDatabase(path, { ...options, isPrepared: true }))
   }
   const outcomes = openKeptOutcomes(path)
-  return storeOver(openPreparedDatabase(path, { ...options, areOutcomesKept: outcomes.areKept }), outcomes)
+  return storeOver(openDatabase(path, { ...options, isPrepared: true, areOutcomesKept: outcomes.areKept }), outcomes)
 }

@@ -32,6 +32,8 @@ export type DatabaseOptions = {
   readonly onThreadEnded?: (error: Error) => void
   /** Whether outcomes survive a kill before they are committed: then more of them make one commit. */
   readonly areOutcomesKept?: boolean
+  /** Whether `prepareStore` has prepared the store: checking a store takes a while. */
+  readonly isPrepared?: boolean
 }
 
 /**
@@ -44,13 +46,8 @@ function endProcess(error: Error): never {
 
 /** Opens the store of a file. @throws Fault when the file is damaged or of a newer version; it is not changed then. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  prepareStore(path)
-  return openPreparedDatabase(path, options)
-}
-
-/** Opens a store that `prepareStore` has prepared. */
-export function openPreparedDatabase(path: string, options: DatabaseOptions): Database {
-  const { thread, onThreadEnded = endProcess, areOutcomesKept = false } = options
+  const { thread, onThreadEnded = endProcess, areOutcomesKept = false, isPrepared = false } = options
+  if (!isPrepared) prepareStore(path)
   const callbacks: (() => void)[] = []
   const foreign = () => {
     for (const callback of callbacks) callback()
