@@ -37,6 +37,8 @@ export type SnapshotChannel = {
   readonly bridge: string | null
   /** The extension of the dialplan at which a caller is now, if the snapshot reports it. */
   readonly place?: string
+  /** The extension that rings several phones for this channel, at once or in turn, if the snapshot reports it. */
+  readonly group?: string
   /** What the dialplan does with a caller, if the snapshot reports it. */
   readonly activity?: Activity
   /** When the channel was created; `null` if the snapshot does not report it. */

@@ -6,6 +6,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   't-reconnect': 't2-reconnect-resync',
   't4-reconnect-end-in-gap': 't4b-reconnect-end-in-gap',
   'gap-parked-call-retrieved': 'gap-parked-call-retrieved-2',
+  'gap-named-group-reached': 'gap-named-group-reached-2',
   'gap-recorded-answer': 'gap-recorded-answer-2',
   'z-restart': 'z2-after-restart',
   'reconnect-1': 'reconnect-2',

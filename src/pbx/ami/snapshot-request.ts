@@ -3,6 +3,7 @@ import type { Inbox } from '../connection/inbox.ts'
 import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
 import type { Actions } from './actions.ts'
 import type { AmiFrame } from './frame.ts'
+import { GROUP_VARIABLES } from './translator/channel-snapshot.ts'
 
 /** `Status` has more facts (the dialled party); the other list is for a user without permission for it. */
 const LISTS = ['Status', 'CoreShowChannels'] as const
@@ -12,15 +13,16 @@ type AmiInbox = Inbox<InboxEntry<AmiFrame>>
 /**
  * Returns a function that requests the list of channels and puts it into the inbox: the first list before all waiting
  * entries, each later one at its place in the stream, so that a channel that ends during the list stays ended. Resolves
- * with whether the list was complete. Each row has the channel variable `variable`.
+ * with whether the list was complete. The rows of Status have the channel variable `variable`, and those of groups.
  */
 export function createSnapshotRequest(
   actions: Actions,
   nowUs: NowUs,
   variable?: string | null,
 ): (inbox: AmiInbox) => Promise<boolean> {
+  const variables = [...(variable ? [variable] : []), ...GROUP_VARIABLES].join(',')
   const actionOf = (name: (typeof LISTS)[number]) =>
-    name === 'Status' && variable ? { Action: name, Variables: variable } : { Action: name }
+    name === 'Status' ? { Action: name, Variables: variables } : { Action: name }
   let isFirst = true
   return async (inbox) => {
     const request = isFirst ? requestFirst : requestLater

@@ -1,4 +1,5 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
+import { noteGroup } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
 import { expectLink } from '../rules/linked-calls.ts'
 import { isOver } from '../rules/merges.ts'
@@ -24,6 +25,10 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
     if (row.bridge !== channel.bridge && isUp(channel)) {
       resyncRecordings(state, channel, row.bridge !== null)
       if (row.bridge !== null) enterListed(state, at, channel, row)
+    }
+    if (row.group !== undefined && isUp(channel)) {
+      channel.dialledNumber = row.group
+      noteGroup(state, channel, row.group)
     }
     if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
     else catchUp(state, channel, row)

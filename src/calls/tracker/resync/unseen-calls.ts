@@ -35,10 +35,11 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   if (state.channels.has(row.id)) return
   const channel = newChannel(row.id, row.endpoint)
   channel.linkedId = row.linkedId
-  channel.dialledNumber = row.dialledNumber
+  channel.dialledNumber = row.group ?? row.dialledNumber
   if (state.tenants !== null) channel.tenant = row.tenant || null
   state.channels.set(channel.id, channel)
   channel.spoke = row.bridge !== null
+  channel.group = row.group ?? null
   const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)
   const call =
     callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
@@ -66,7 +67,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   }
   call.root = channel.id
   call.startedUs = startOf(row, at)
-  decideDirectionByCaller(call, channel)
+  decideDirectionByCaller(call, { ...channel, dialledNumber: row.dialledNumber })
   if (row.up && !row.callee) call.pbxAnswered = true
   // Who was called is known: groups are named after the place that rings them.
   channel.dialledNumber = destination(row.place ?? null) ?? row.dialledNumber

@@ -93,8 +93,11 @@ function snapshotChannel(
   const linkedId = get('Linkedid')
   const exten = get('DNID', 'Exten')
   const tenant = listedTenant(context, rows)
-  if (!context.channels.has(id))
+  const shown = callee ? {} : groupOf(rows)
+  const known =
+    context.channels.get(id) ??
     addChannel(context, id, { name, linkedId, exten, number, display, tenant, rang: state === '5' })
+  if (shown.group !== undefined) Object.assign(known, { exten: shown.group, entered: shown.group })
   const originated = !callee && isOriginated(rows, { id, linkedId, local })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
   const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
@@ -113,6 +116,7 @@ function snapshotChannel(
     source: null,
     originated,
     ...(isDialable(get('Exten'), get('Context')) ? { place: get('Exten') } : {}),
+    ...shown,
     ...(callee || local ? {} : activityOf(get('Application'), get('Data', 'ApplicationData'))),
     up: state === '6',
     ringing: state === '5',
@@ -145,13 +149,35 @@ function readActivity(application: string, first: string): Activity | undefined 
   return application === 'confbridge' || application === 'meetme' ? { kind: 'conference' } : undefined
 }
 
-/** Returns the value by which a listed channel shows its customer; Status has the variable that was asked for. */
+/** Returns the value by which a listed channel shows its customer. */
 function listedTenant(context: AmiContext, rows: readonly AmiFrame[]): string | null {
   const { tenants } = context
-  if (tenants?.by !== 'variable') return tenantIn(context, (key) => headerOf(rows, key))
-  const prefix = `${tenants.variable}=`
+  if (tenants?.by !== 'variable' || tenants.variable === null) return tenantIn(context, (key) => headerOf(rows, key))
+  return cleanValue(variableOf(rows, tenants.variable))
+}
+
+/** How Status prints a variable that the channel does not have. */
+const UNSET = '(null)'
+
+/** Returns a variable of a listed channel, empty if it has none: Status has those that were requested. */
+function variableOf(rows: readonly AmiFrame[], name: string): string {
+  const prefix = `${name}=`
   const found = rows.flatMap((row) => row.all('Variable')).find((pair) => pair.startsWith(prefix))
-  return cleanValue(found?.slice(prefix.length) ?? '')
+  const value = found?.slice(prefix.length) ?? ''
+  return value === UNSET ? '' : value
+}
+
+/**
+ * FreePBX's variables of a caller for whom a ring group or follow-me rings: how it rings its members (`none`: a single
+ * phone), and its number.
+ */
+export const GROUP_VARIABLES = ['RingGroupMethod', 'NODEST'] as const
+
+/** Returns the extension that rings a group for a listed caller, if FreePBX shows it. */
+function groupOf(rows: readonly AmiFrame[]): Pick<SnapshotChannel, 'place' | 'group'> {
+  const [method, place] = GROUP_VARIABLES.map((name) => variableOf(rows, name))
+  if (!method || method === 'none' || !place || !/^\d+$/.test(place)) return {}
+  return { place, group: place }
 }
 
 /** `Seconds: 12` (Status) or `Duration: 00:00:12` (CoreShowChannels) before now. */
