@@ -36,6 +36,12 @@ const SYSTEM_VARIABLES: ReadonlySet<string> = new Set([
   'RingGroupMethod',
   'DEXTEN',
 ])
+/**
+ * FreePBX's variables of a caller for whom a ring group or follow-me rings: how it rings its members (`none`: a single
+ * phone), and its number. Lists of channels are requested with them.
+ */
+export const GROUP_VARIABLES = ['RingGroupMethod', 'NODEST'] as const
+
 /** Applications whose start has facts that are in no event. */
 const APPLICATIONS: ReadonlySet<string> = new Set([
   'dial',

@@ -2,8 +2,8 @@ import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
 import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
 import type { Actions } from './actions.ts'
+import { GROUP_VARIABLES } from './events.ts'
 import type { AmiFrame } from './frame.ts'
-import { GROUP_VARIABLES } from './translator/channel-snapshot.ts'
 
 /** `Status` has more facts (the dialled party); the other list is for a user without permission for it. */
 const LISTS = ['Status', 'CoreShowChannels'] as const

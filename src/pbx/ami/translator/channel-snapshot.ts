@@ -2,6 +2,7 @@ import type { Activity, SnapshotChannel } from '../../../calls/signal.ts'
 import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
+import { GROUP_VARIABLES } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, addChannel, displayName, isDialable, isHelper, tenantIn } from './channels.ts'
 
@@ -166,12 +167,6 @@ function variableOf(rows: readonly AmiFrame[], name: string): string {
   const value = found?.slice(prefix.length) ?? ''
   return value === UNSET ? '' : value
 }
-
-/**
- * FreePBX's variables of a caller for whom a ring group or follow-me rings: how it rings its members (`none`: a single
- * phone), and its number.
- */
-export const GROUP_VARIABLES = ['RingGroupMethod', 'NODEST'] as const
 
 /** Returns the extension that rings a group for a listed caller, if FreePBX shows it. */
 function groupOf(rows: readonly AmiFrame[]): Pick<SnapshotChannel, 'place' | 'group'> {
