@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { type AnyElysia, Elysia } from 'elysia'
 import type { AuthService } from '../auth/service.ts'
 import type { UrlOf } from '../calls/api/event-records.ts'
@@ -9,15 +8,10 @@ import { Fault } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { parseS3Url } from '../lib/s3-url.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
-import type { Copies } from './copies/copies.ts'
-import { createFolderCopies } from './copies/folder-copies.ts'
-import { createFolderMark } from './copies/folder-mark.ts'
-import { createS3Copies, createS3Mark } from './copies/s3-copies.ts'
-import { createMarkedCopies, type MarkOptions, type MarkPlace, problemOfMark } from './copies/store-mark.ts'
+import { copiesFolderOf, openCopies } from './copies/copies-place.ts'
 import { startCopyRetention } from './copy-retention.ts'
 import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
@@ -81,47 +75,6 @@ const DELETE_EVERY_MS = 600_000
 
 const CANNOT_DELETE = 'cannot delete removed PBXs whose recordings are gone: will retry'
 
-async function stopAll(parts: readonly { stop(): Promise<void> }[]): Promise<void> {
-  await Promise.all(parts.map((part) => part.stop()))
-}
-
-/** Creates the place of copies that a setting names. */
-const copiesAt = (place: string): Copies => {
-  const s3 = parseS3Url(place)
-  return s3 === undefined ? createFolderCopies(resolve(place)) : createS3Copies(s3)
-}
-
-/** Returns the folder of the copies; `undefined` if copies are in S3 or not kept. */
-const copiesFolderOf = (place: string | undefined): string | undefined =>
-  place === undefined || parseS3Url(place) !== undefined ? undefined : resolve(place)
-
-const markPlaceOf = (setting: string): MarkPlace => {
-  const s3 = parseS3Url(setting)
-  return s3 === undefined ? createFolderMark(resolve(setting)) : createS3Mark(s3)
-}
-
-/** This many of the newest copies show whether a place is the one that all nodes use. */
-const NEWEST = 3
-
-/** Returns the expected mark of the place of a store's copies, which a setting names. */
-export const markOf = (
-  { log, recordings }: Pick<Store, 'log' | 'recordings'>,
-  setting: string,
-  place = markPlaceOf(setting),
-): MarkOptions => ({
-  place,
-  storeKey: async () => (await log.publicIdKeyGet()).key,
-  newestCopies: async () =>
-    (await recordings.recordingListNewestCopies(NEWEST)).flatMap(({ copy, sinceUs }) =>
-      copy === null ? [] : { copy, sinceUs },
-    ),
-})
-
-function openCopies(setting: string, store: Store, log: Log): Copies {
-  const mark = markOf(store, setting)
-  return createMarkedCopies(copiesAt(setting), () => problemOfMark(mark), log)
-}
-
 /** Opens the access to the recordings of the PBXs. */
 export async function openRecordings({ store, config, pbxs, log }: RecordingsOptions): Promise<Recordings> {
   const { publicUrl, recordingLinkMs: validMs, recordingMaxBytes: maxBytes } = config
@@ -130,7 +83,7 @@ export async function openRecordings({ store, config, pbxs, log }: RecordingsOpt
   // The key may have been replaced. If it cannot be read now, the next change is as good.
   store.onForeignChange(() => void links.reload().catch(() => undefined))
   const folder = copiesFolderOf(config.recordingsCopy)
-  const copies = config.recordingsCopy === undefined ? undefined : openCopies(config.recordingsCopy, store, log)
+  const copies = config.recordingsCopy === undefined ? undefined : openCopies(config.recordingsCopy, { store, log })
   const allowed = createAllowedPlaces({
     from: config.recordingsFrom,
     ofSettings: pbxs.placesOfSettings,
@@ -190,4 +143,8 @@ export async function openRecordings({ store, config, pbxs, log }: RecordingsOpt
       return { stop: () => Promise.race([stopAll(parts), Bun.sleep(STOP_WITHIN_MS)]) }
     },
   }
+}
+
+async function stopAll(parts: readonly { stop(): Promise<void> }[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.stop()))
 }

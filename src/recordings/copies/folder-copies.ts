@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createFolderSource } from '../sources/folder-source.ts'
 import type { OpenFile } from '../sources/source.ts'
 import { type Copies, hashInto, newHasher, notAsWritten, sha256Of } from './copies.ts'
+import { COPIES_BEGIN, MARK_FILE, type MarkPlace } from './store-mark.ts'
 
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
@@ -106,4 +107,33 @@ async function syncFolder(path: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+/** Returns a folder as a place of copies that is marked. */
+export function createFolderMark(folder: string): MarkPlace {
+  const path = join(folder, MARK_FILE)
+  return {
+    name: folder,
+    advice: 'mount the folder that has the copies, the same on every node',
+    commandFor: (id) => `echo ${id} > ${path}`,
+    async readMark() {
+      const text = await readFile(path, 'utf8').catch(noneIfMissing)
+      return text === undefined ? undefined : { text, writtenMs: (await stat(path)).mtimeMs }
+    },
+    async writeMark(text) {
+      await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
+      await writeFile(path, text, { mode: PRIVATE_FILE })
+    },
+    hasCopy: async (name) => (await stat(join(folder, ...name.split('/'))).catch(noneIfMissing)) !== undefined,
+    async hasAnyCopy() {
+      const names = await readdir(folder).catch(noneIfMissing)
+      return names?.some((name) => name.startsWith(COPIES_BEGIN)) === true
+    },
+  }
+}
+
+function noneIfMissing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+    return undefined
+  throw error
 }
