@@ -1,6 +1,5 @@
 import { Option } from 'commander'
-import type { GivenPbx } from '../lib/pbx-url.ts'
-import { parsePbxUrl } from '../lib/pbx-url.ts'
+import { type GivenPbx, parsePbxUrl } from '../lib/pbx-url.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
 // The list of processes shows a secret on a command line to everybody: so there are other ways to give a PBX's URL.

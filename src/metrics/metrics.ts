@@ -3,7 +3,6 @@ import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
 import Registry from 'prom-client/lib/registry.js'
 import type { Dispatcher } from '../deliveries/run/dispatcher-run.ts'
-
 import type { Observer } from '../deliveries/sending/observer.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'

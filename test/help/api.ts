@@ -7,7 +7,6 @@ import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { faults } from '../../src/http/fault-handler.ts'
 import { startServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
-
 import type { Store } from '../../src/store/store.ts'
 
 export const SILENT_AUDIT: Audit = { clientOf: createClientOf([]), note: async () => {}, noteOperator() {} }

@@ -1,8 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { BODIES, type Call, type CallEvent, type Stage } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
-import type { EventKind } from '../../src/lib/event-kinds.ts'
-import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
+import { type EventKind, isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 
 /** What events promise of any call, regardless of the PBX. Throws, in words, on the first promise that is broken. */
 type Ledger = {

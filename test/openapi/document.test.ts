@@ -13,7 +13,6 @@ import {
 import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { DELIVERY_STATES } from '../../src/store/operations/delivery-state.ts'
-
 import { bodyPresetOf, PRESET_NAMES, PRESETS, type PresetName } from '../../src/webhooks/options/body-presets.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 

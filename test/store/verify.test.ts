@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { rfc3339 } from '../../src/lib/time.ts'
 import { type DeliveryState, stateNumber } from '../../src/store/operations/delivery-state.ts'
-
 import { DELIVERIES_PER_EVENT } from '../../src/store/operations/queue.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'

@@ -8,7 +8,6 @@ import { harmless } from '../../lib/terminal-text.ts'
 import { formatDuration, parseTime } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../store/operations/delivery-state.ts'
-
 import type { Store } from '../../store/store.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { withTemplates } from '../open-templates.ts'

@@ -29,48 +29,32 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
   const { nowUs = wallUs, everyMs = EVERY_MS } = options
 
   async function prune(stopped: () => boolean): Promise<void> {
-    let afterId = 0
-    let pruned = 0
-    while (!stopped() && mayPrune()) {
+    const mayGoOn = () => !stopped() && mayPrune()
+    let pruned = await pageByPage((afterId) => {
       const now = nowUs()
-      const deliveredBeforeUs = now - keepDeliveredMs * MILLISECOND
-      const failedBeforeUs = now - keepFailedMs * MILLISECOND
-      const step = await maintenance.deliveryPrune({
+      return maintenance.deliveryPrune({
         afterId,
-        deliveredBeforeUs,
-        failedBeforeUs,
+        deliveredBeforeUs: now - keepDeliveredMs * MILLISECOND,
+        failedBeforeUs: now - keepFailedMs * MILLISECOND,
         nowUs: now,
         limit: STEP,
       })
-      pruned += step.pruned
-      if (step.lastId === null) break
-      afterId = step.lastId
-      await Bun.sleep(PAUSE_MS)
-    }
-    for (let after: number | null = 0; after !== null && !stopped() && mayPrune(); ) {
-      const step = { afterId: after, beforeUs: nowUs() - SHORT_LIVED_US, limit: STEP }
-      const { lastId, pruned: some } = await maintenance.shortLivedPrune(step)
-      pruned += some
-      after = lastId
-      if (after !== null) await Bun.sleep(PAUSE_MS)
-    }
+    }, mayGoOn)
+    pruned += await pageByPage(
+      (afterId) => maintenance.shortLivedPrune({ afterId, beforeUs: nowUs() - SHORT_LIVED_US, limit: STEP }),
+      mayGoOn,
+    )
     pruned += await inSmallSteps(
       () => maintenance.webhookPrune(STEP),
       () => !stopped(),
     )
-    pruned += await inSmallSteps(
-      () => flows.keptPrune({ beforeUs: nowUs() - VALUES_KEPT_US, limit: STEP }),
-      () => !stopped() && mayPrune(),
-    )
+    pruned += await inSmallSteps(() => flows.keptPrune({ beforeUs: nowUs() - VALUES_KEPT_US, limit: STEP }), mayGoOn)
     pruned += await inSmallSteps(
       () => flows.flowProgressPrune(STEP),
       () => !stopped(),
     )
     const beforeUs = nowUs() - SECRETS_KEPT_US
-    pruned += await inSmallSteps(
-      () => maintenance.secretPrune({ beforeUs, limit: STEP }),
-      () => !stopped() && mayPrune(),
-    )
+    pruned += await inSmallSteps(() => maintenance.secretPrune({ beforeUs, limit: STEP }), mayGoOn)
     if (pruned > 0) log.info({ pruned }, 'old records were deleted')
   }
   return startPeriodic(everyMs, (stopped) =>
@@ -78,4 +62,18 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
       log.warn({ err: error }, 'cannot delete old records: the store is unavailable, will retry'),
     ),
   )
+}
+
+type Page = { readonly pruned: number; readonly lastId: number | null }
+
+/** Prunes from the lowest id on, with pauses, until there is no further page. Returns the number of deleted records. */
+async function pageByPage(prune: (afterId: number) => Promise<Page>, mayGoOn: () => boolean): Promise<number> {
+  let pruned = 0
+  for (let afterId: number | null = 0; afterId !== null && mayGoOn(); ) {
+    const page: Page = await prune(afterId)
+    pruned += page.pruned
+    afterId = page.lastId
+    if (afterId !== null) await Bun.sleep(PAUSE_MS)
+  }
+  return pruned
 }

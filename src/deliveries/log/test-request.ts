@@ -6,7 +6,6 @@ import type { Store } from '../../store/store.ts'
 import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import { failureOf, type Outcome, statusOf } from '../policy/retry-policy.ts'
 import type { Dispatcher } from '../run/dispatcher-run.ts'
-
 import type { Attempt } from '../sending/attempt.ts'
 import { attemptFor } from '../sending/custom-attempt.ts'
 import { TIMEOUT_MS } from '../sending/guarded-request.ts'

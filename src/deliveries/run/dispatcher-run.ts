@@ -1,26 +1,22 @@
 import type { Ownership } from '../../cluster/ownership.ts'
 import { isInternalError } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
-import type { NowUs } from '../../lib/time.ts'
-import { SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, SECOND, nowUs as wallUs } from '../../lib/time.ts'
 import { LeaseLost } from '../../store/operations/cluster.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { Store } from '../../store/store.ts'
 import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
-import type { BreakerHealth } from '../policy/circuit-breaker.ts'
-import { countOpen, healthOf } from '../policy/circuit-breaker.ts'
+import { type BreakerHealth, countOpen, healthOf } from '../policy/circuit-breaker.ts'
 import type { Clock } from '../policy/clock.ts'
 import { DEFAULT_SCHEDULE_MS, maxAgeUsOf } from '../policy/retry-policy.ts'
 import { createBacklogs } from '../queue/backlog.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'
 import { createLoadedDeliveries } from '../queue/loaded-deliveries.ts'
-import type { EndReserved } from '../queue/reservations.ts'
-import { createReservations } from '../queue/reservations.ts'
+import { createReservations, type EndReserved } from '../queue/reservations.ts'
 import { createScheduler } from '../queue/scheduler.ts'
 import type { Attempt } from '../sending/attempt.ts'
 import type { MakeTurn } from '../sending/flow-turn.ts'
-import type { Observer } from '../sending/observer.ts'
-import { silent } from '../sending/observer.ts'
+import { type Observer, silent } from '../sending/observer.ts'
 import { createOutcomeWriter } from '../sending/outcome-writer.ts'
 import { createSender } from '../sending/sender.ts'
 import { createWebhookCache } from '../sending/webhook-cache.ts'
@@ -29,10 +25,53 @@ import type { Emitter } from './emitter.ts'
 import { startExpiry } from './expiry.ts'
 import { newRunGuard } from './guard.ts'
 import { createLoader } from './loader.ts'
-import type { OnOutage } from './outage-notices.ts'
-import { startOutageNotices } from './outage-notices.ts'
+import { type OnOutage, startOutageNotices } from './outage-notices.ts'
 import { createSchedulingLoop } from './scheduling-loop.ts'
 import { startWebhookRefresh } from './webhook-refresh.ts'
+
+export type Dispatcher = {
+  /** Resolves when a request that is not a delivery may begin; see `createReservations`. */
+  reserve(webhookId: number): Promise<EndReserved>
+  /** Returns the health of a webhook. */
+  health(webhookId: number): BreakerHealth
+  /** How many requests are in flight. */
+  readonly inFlight: number
+  /** Returns the number of attempts that an internal error interrupted; their deliveries are sent again. */
+  interrupted(): number
+  /** Returns how often sending was restarted from the store after an internal error. */
+  restarts(): number
+  /** Returns how many webhooks are down, and how many of them for five minutes or more. */
+  down(): { now: number; long: number }
+  /** Stops beginning attempts. Resolves when all attempts in flight have ended and are recorded. */
+  stop(): Promise<void>
+}
+
+export type DispatcherOptions = {
+  readonly store: Pick<Store, 'queue' | 'flows' | 'webhooks' | 'log' | 'outages'>
+  readonly emitter: Emitter
+  readonly attempt: Attempt
+  /** Makes the turns of flows. */
+  readonly makeTurn: MakeTurn
+  readonly templates: TemplateRenderer
+  readonly log: Log
+  readonly clock: Clock
+  readonly ownership: Ownership
+  /** Hints between nodes that events were stored. */
+  readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
+  /**
+   * How long attempts may go on after a stop or the loss of their account; then they are aborted and do not count.
+   * `undefined`: no other node can send them, so a stop waits for each attempt.
+   */
+  readonly drainMs?: number | undefined
+  readonly scheduleMs?: readonly number[]
+  readonly observer?: Observer
+  /** Called when a webhook has been down for five minutes, and when it is up after that. */
+  readonly onOutage?: OnOutage
+  /** Returns whether signals from PBXs are queued: then fewer attempts begin. */
+  readonly isIntakeBehind?: () => boolean
+  readonly nowUs?: NowUs
+  readonly random?: () => number
+}
 
 /** One run of the dispatcher, from the store to an end. */
 type DispatcherRun = Omit<Dispatcher, 'restarts'> & {
@@ -215,48 +254,4 @@ function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, f
       log.warn({ err }, `cannot ${action}: the store is unavailable, will retry`)
     }
   }
-}
-
-export type Dispatcher = {
-  /** Resolves when a request that is not a delivery may begin; see `createReservations`. */
-  reserve(webhookId: number): Promise<EndReserved>
-  /** Returns the health of a webhook. */
-  health(webhookId: number): BreakerHealth
-  /** How many requests are in flight. */
-  readonly inFlight: number
-  /** Returns the number of attempts that an internal error interrupted; their deliveries are sent again. */
-  interrupted(): number
-  /** Returns how often sending was restarted from the store after an internal error. */
-  restarts(): number
-  /** Returns how many webhooks are down, and how many of them for five minutes or more. */
-  down(): { now: number; long: number }
-  /** Stops beginning attempts. Resolves when all attempts in flight have ended and are recorded. */
-  stop(): Promise<void>
-}
-
-export type DispatcherOptions = {
-  readonly store: Pick<Store, 'queue' | 'flows' | 'webhooks' | 'log' | 'outages'>
-  readonly emitter: Emitter
-  readonly attempt: Attempt
-  /** Makes the turns of flows. */
-  readonly makeTurn: MakeTurn
-  readonly templates: TemplateRenderer
-  readonly log: Log
-  readonly clock: Clock
-  readonly ownership: Ownership
-  /** Hints between nodes that events were stored. */
-  readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
-  /**
-   * How long attempts may go on after a stop or the loss of their account; then they are aborted and do not count.
-   * `undefined`: no other node can send them, so a stop waits for each attempt.
-   */
-  readonly drainMs?: number | undefined
-  readonly scheduleMs?: readonly number[]
-  readonly observer?: Observer
-  /** Called when a webhook has been down for five minutes, and when it is up after that. */
-  readonly onOutage?: OnOutage
-  /** Returns whether signals from PBXs are queued: then fewer attempts begin. */
-  readonly isIntakeBehind?: () => boolean
-  readonly nowUs?: NowUs
-  readonly random?: () => number
 }

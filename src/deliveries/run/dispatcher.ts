@@ -1,7 +1,6 @@
 import { backoff } from '../../lib/backoff.ts'
 import { createPauses } from '../../lib/periodic.ts'
-import type { Dispatcher, DispatcherOptions } from './dispatcher-run.ts'
-import { startRun } from './dispatcher-run.ts'
+import { type Dispatcher, type DispatcherOptions, startRun } from './dispatcher-run.ts'
 
 /** The pause before sending begins again; it doubles while runs fail within `STABLE_MS`. */
 const FIRST_PAUSE_MS = 1_000

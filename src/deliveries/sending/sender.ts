@@ -3,7 +3,6 @@ import type { Log } from '../../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
 import { stateNumber } from '../../store/operations/delivery-state.ts'
 import type { FlowTurn } from '../../store/operations/flows.ts'
-
 import { failureOf, maxAgeUsOf, nextStep, type Outcome, statusOf } from '../policy/retry-policy.ts'
 import { endAttempt, endFailedProbe, endStep, type LoadedDelivery } from '../queue/delivery.ts'
 import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
@@ -70,8 +69,7 @@ export function createSender(options: SenderOptions): Sender {
 
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
     const { delivery } = slot
-    const { outcome } = attempted
-    const { turn } = attempted
+    const { outcome, turn } = attempted
     // The clocks are read once per answer.
     const [endedUs, endedSteadyUs] = [nowUs(), steadyUs()]
     scheduler.end(slot, outcome, endedSteadyUs)

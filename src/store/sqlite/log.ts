@@ -1,7 +1,6 @@
 import { collectInSlices } from '../../lib/slices.ts'
 import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, type DeliveryState, stateNumber } from '../operations/delivery-state.ts'
-
 import {
   type DeliveryDetailRow,
   type DeliveryFilter,

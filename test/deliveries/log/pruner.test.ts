@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { startPruner } from '../../../src/deliveries/log/pruner.ts'
 import { cancelPending } from '../../../src/deliveries/run/expiry.ts'
 import { type DeliveryState, stateNumber } from '../../../src/store/operations/delivery-state.ts'
-
 import { DELIVERIES_PER_EVENT } from '../../../src/store/operations/queue.ts'
 import type { Database } from '../../../src/store/sqlite/engine/database.ts'
 import { mutation, type Tx } from '../../../src/store/sqlite/engine/mutation.ts'
