@@ -122,6 +122,20 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toMatch(/p4ss|s3cret|topsecret|whsec_/)
   })
 
+  test('names what the operator does to PBXs, without secrets', async () => {
+    const env = { SUDO_USER: 'jane' }
+    const pbx = async (args: string[], stdin = '') => {
+      const { code, stderr } = await run(['pbx', ...args], { cwd: folder.path, env, stdin })
+      if (code !== 0) throw new Error(stderr)
+    }
+    const operator = { user: null, account: null, address: null }
+    const set = await noted('pbx_set', () => pbx(['add', '-'], 'ami://u:p4ss@127.0.0.1:1?name=lab'))
+    expect(set).toMatchObject({ ...operator, rest: { by: 'jane', pbx: 'lab', to: '127.0.0.1:1' } })
+    const removed = await noted('pbx_removed', () => pbx(['remove', 'lab']))
+    expect(removed).toMatchObject({ ...operator, rest: { by: 'jane', pbx: 'lab' } })
+    expect(app.output()).not.toContain('p4ss')
+  })
+
   test('the trail has each change with who made it, for administrators alone, newest first and without secrets', async () => {
     const url = 'https://u:p4ss@trail.example.com/hooks/s3cret'
     token = await logIn(app, 'anna@example.com', 'another one')

@@ -31,15 +31,15 @@ export function pbxCommand(program: Command, stopped: () => Promise<void>): void
 
 const given = (url: string | undefined, name: string | undefined) =>
   pbxSource({ url, name, env: process.env, readInput: inputLine })
-const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX`
+const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX, else the PBX of the store`
 
 type CheckFlags = StoreFlags & { listenFor: string; json?: boolean; name?: string; recording?: string }
-type RecordFlags = { mask?: boolean; name?: string }
+type RecordFlags = StoreFlags & { mask?: boolean; name?: string }
 
 function checkCommand(pbx: Command): void {
   pbx
     .command('check')
-    .argument('[url]', `${URL_HELP}, else the PBX of the store`)
+    .argument('[url]', URL_HELP)
     .description('connect, log in, and report what works and which rights are missing')
     .option('--listen-for <duration>', 'how long to watch events', '5s')
     .option('--recording <path>', 'a recording to read, with its path as the PBX reports it; default: the newest file')
@@ -51,7 +51,7 @@ function checkCommand(pbx: Command): void {
       const { listenFor, json, name, recording } = flags
       const listenMs = parseDuration(listenFor)
       if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
-      const source = await pbxToCheck(url, name, flags)
+      const source = await pbxOf(url, name, flags)
       const accountOf = source.tenants === undefined ? undefined : await accountsIn(flags)
       const findings = await checkPbx(source, listenMs, { recordingPath: recording, accountOf })
       if (json) printJson(findings)
@@ -62,7 +62,7 @@ function checkCommand(pbx: Command): void {
 }
 
 /** Returns the PBX of the argument or the variable, else a stored one, whose URL the caller need not know. */
-async function pbxToCheck(url: string | undefined, name: string | undefined, flags: StoreFlags) {
+async function pbxOf(url: string | undefined, name: string | undefined, flags: StoreFlags) {
   const variable = process.env.HOOKSWITCH_PBX
   const isNamed = variable?.split(/\s+/).some((one) => {
     const parsed = parsePbxUrl(one)
@@ -84,10 +84,12 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
     .description("record a PBX's events until Ctrl-C: the bytes in FILE, their times in FILE.timing")
     .option('--mask', 'replace numbers and names, equal ones by equal ones')
     .addOption(nameOption())
-    .action(async (one: string, other: string | undefined, { mask = false, name }: RecordFlags) => {
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .action(async (one: string, other: string | undefined, { mask = false, name, ...place }: RecordFlags) => {
       if (other === undefined && one.includes('://')) throw wrongUsage('FILE is missing: pbx record URL FILE')
       const [url, file] = other === undefined ? [undefined, one] : [one, other]
-      const record = recordConnection(await given(url, name), file, { isAnonymized: mask })
+      const record = recordConnection(await pbxOf(url, name, place), file, { isAnonymized: mask })
       void stopped().then(record.stop)
       const problem = await record.ended
       print(`${record.bytes()} bytes recorded in ${file}`)

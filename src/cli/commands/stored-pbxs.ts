@@ -6,6 +6,7 @@ import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { createPbxChanges } from '../../pbx/watch/pbx-changes.ts'
 import { maskPbxUrl } from '../../pbx/watch/pbx-secrets.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
+import { noteAct } from '../note-act.ts'
 import { type StoreFlags, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { nameOption, PBX_URL, type PbxGiven, pbxSource } from '../pbx-source.ts'
@@ -27,10 +28,14 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async (given: string | undefined, { data, databaseUrl, json, name, replace = false }: AddFlags) => {
-      const { url } = await pbxSource({ url: given, name, env: process.env, readInput })
-      const added = await withStore({ data, databaseUrl }, (store) =>
-        createPbxChanges({ store, canRead: hasCertificates }).set({ url, origin: 'store', mayReplace: replace }),
-      )
+      const { url, ...source } = await pbxSource({ url: given, name, env: process.env, readInput })
+      const added = await withStore({ data, databaseUrl }, async (store) => {
+        const changes = createPbxChanges({ store, canRead: hasCertificates })
+        const set = await changes.set({ url, origin: 'store', mayReplace: replace })
+        const facts = { pbx: set.name, to: hostAndPort(source) }
+        await noteAct(store, { event: 'pbx_set', email: null, account: null, facts })
+        return set
+      })
       if (json) printJson({ name: added.name })
       else
         print(
@@ -57,9 +62,10 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async (name: string, { data, databaseUrl, json }: Flags) => {
-      await withExistingStore({ data, databaseUrl }, (store) =>
-        createPbxChanges({ store, canRead: hasCertificates }).remove(name),
-      ).catch((cause) => {
+      await withExistingStore({ data, databaseUrl }, async (store) => {
+        await createPbxChanges({ store, canRead: hasCertificates }).remove(name)
+        await noteAct(store, { event: 'pbx_removed', email: null, account: null, facts: { pbx: name } })
+      }).catch((cause) => {
         if (!(cause instanceof Fault && cause.code === 'not_found')) throw cause
         throw new Fault('not_found', `there is no PBX ${name} in the store: list the PBXs with hookswitch pbx list`)
       })

@@ -22,7 +22,7 @@ export type NewUser = {
 }
 
 /**
- * A change by an operator on the command line, to a user or to webhooks, which the service logs later. `by`: the system
+ * A change by an operator on the command line, to a user, webhooks or a PBX, which the service logs later. `by`: the system
  * user who ran the command.
  */
 export type OperatorAct = {
@@ -37,7 +37,9 @@ export type OperatorAct = {
     | 'webhooks_replaced'
     | 'webhook_options_replaced'
     | 'secret_rotated'
-  /** The user who was changed; `null`: it was the account. */
+    | 'pbx_set'
+    | 'pbx_removed'
+  /** The user who was changed; `null`: the account, or a PBX. */
   readonly email: string | null
   readonly account: string | null
   /** More fields of the log line, never a secret; `null`: none. */

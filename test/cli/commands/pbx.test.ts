@@ -121,12 +121,14 @@ describe('hookswitch pbx', () => {
       expect(out).toContain('the user u may log in')
     })
 
-    test('check: from the store, where it was added', async () => {
+    test('check and record: from the store, where it was added', async () => {
       const data = ['--data', join(folder.path, 'data')]
       for (const one of [url, far]) expect((await runWith({}, one, 'add', '-', ...data)).code).toBe(0)
       const check = (...args: string[]) => runWith({}, '', 'check', ...args, ...data, '--listen-for', '100ms')
       expect((await check('--name', 'office')).out).toContain('the user u may log in')
       expect((await check()).err).toContain('choose one of them with --name')
+      const { err } = await runWith({}, '', 'record', join(folder.path, 'none.ami'), '--name', 'home', ...data)
+      expect(err).toContain('there is no PBX named home among far, office')
     })
 
     test.each<[string, string[], Record<string, string>, string]>([
