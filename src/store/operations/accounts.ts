@@ -22,8 +22,8 @@ export type NewUser = {
 }
 
 /**
- * A change by an operator on the command line, to a user, webhooks or a PBX, which the service logs later. `by`: the system
- * user who ran the command.
+ * A change by an operator on the command line, to a user, webhooks or a PBX, which the service logs later. `by`: the
+ * system user who ran the command.
  */
 export type OperatorAct = {
   readonly event:
