@@ -18,7 +18,7 @@ test('the first stage of the Dockerfile copies all that the build needs', async 
     }
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
-  // As `bun run build` does, without installing.
+  // The same as `bun run build`, without installing.
   const built = Bun.spawnSync(manifest.scripts.build.split(' '), { cwd: folder.path, stdout: 'pipe', stderr: 'pipe' })
   expect([built.exitCode, built.exitCode === 0 ? '' : built.stderr.toString()]).toEqual([0, ''])
   const ran = Bun.spawnSync([join(folder.path, 'dist/hookswitch'), 'licenses'], { env: {} })

@@ -89,7 +89,7 @@ test('the list of all software inside has every package whose licence is printed
   const names = new Set(components.map(({ name }) => name))
   expect(NOTICES.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([])
   expect(new Set(components.map((one) => one['bom-ref'])).size).toBe(components.length)
-  // What a next version of Bun links in besides has to be listed too.
+  // Libraries that a later version of Bun links in have to be listed too.
   const unlisted = Object.keys(process.versions).filter((name) => !names.has(name) && !INTERFACES.includes(name))
   expect(unlisted).toEqual([])
   for (const { version } of components) expect(version).not.toBe('unknown')

@@ -13,8 +13,8 @@ const CHECKS = [
 ] as const
 
 /**
- * The parts of the tests, the longest first: each is a process of its own, with a server of Postgres where it needs one. Files that match
- * no pattern are the last part.
+ * The parts of the tests, the longest first: each runs in its own process, with a Postgres server if it needs one.
+ * Files that match no pattern are the last part.
  */
 const PARTS = [
   /^test\/deliveries\//,
@@ -60,7 +60,7 @@ for (const [what, command] of wasBuilt ? CHECKS : []) {
 if (counts.fail === 0) {
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-tests-'))
   await runTests(folder)
-  // What a process that was killed could not remove goes with the folder: a run leaves nothing behind.
+  // Files that a killed process could not remove go with the folder: a run leaves nothing behind.
   const left = readdirSync(folder)
   if (left.length > 0) console.error(`left in the temporary folder, and removed with it: ${left.join(' ')}`)
   rmSync(folder, { recursive: true, force: true })
@@ -78,7 +78,7 @@ async function runTests(folder: string): Promise<void> {
   const partOf = (file: string): number => PARTS.findIndex((pattern) => pattern.test(file))
   const parts = [...PARTS.keys(), -1]
     .map((part) => files.filter((file) => partOf(file) === part))
-    // Without a file `bun test` runs all.
+    // `bun test` without a file would run all tests.
     .filter((part) => part.length > 0)
   const printers = inOrder(parts.length)
   const waiting = parts.entries()

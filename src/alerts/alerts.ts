@@ -123,7 +123,7 @@ function sentence({ what, state, name, reason }: Alert): string {
       : `The backup to ${inert(name)} has succeeded again.`
   if (what === 'authorization')
     return state === 'refused'
-      ? `The authorization of ${inert(name)} is refused${why}. Its deliveries stay pending: correct its key or log-in.`
+      ? `The authorization of ${inert(name)} is refused${why}. Its deliveries stay pending: correct its key or login.`
       : `The authorization of ${inert(name)} works again.`
   if (what === 'trunk') {
     if (state === 'down') return `The trunk ${inert(name)} is down${why}.`

@@ -53,7 +53,7 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
      */
     async revoke({ user }: Session, id: string): Promise<void> {
       if (!ID.test(id) || !(await accounts.tokenDeleteOwn({ userId: user.id, id })))
-        throw new Fault('not_found', 'You have no token with this id.')
+        throw new Fault('not_found', 'You have no token with this id: GET /auth/token lists your tokens.')
       onRevoked()
     },
   }

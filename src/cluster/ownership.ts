@@ -78,7 +78,12 @@ export function newOwnershipListeners(log: Log) {
       const endings = [...listeners].flatMap((listener) => listener() ?? [])
       for (const ending of endings)
         for (const [lease, ended] of ending)
-          ended.catch((error) => log.error({ lease, err: error }, 'the work for a lease failed to end'))
+          ended.catch((error) =>
+            log.error(
+              { lease, err: error },
+              'an error of Hookswitch: work for a lost lease did not end properly; please report it',
+            ),
+          )
       return async (lease) => {
         await Promise.allSettled(endings.map((ending) => ending.get(lease)))
       }

@@ -41,7 +41,7 @@ export function settingsErrors(given: unknown): FieldError[] {
     return [...errors, ...presetErrors(preset, url, rest.parameters)]
   }
   const errors: FieldError[] = []
-  if (rest.parameters !== undefined) errors.push({ path: '/parameters', message: 'belong to a preset' })
+  if (rest.parameters !== undefined) errors.push({ path: '/parameters', message: 'are only allowed with a preset' })
   if (fields === undefined)
     errors.push({ path: '/fields', message: 'is missing: give the pointer of at least one field' })
   if (typeof url !== 'string') return url === undefined ? [...errors, { path: '/url', message: 'is missing' }] : errors
@@ -71,7 +71,8 @@ const pathOf = (path: string): string => path.replace(/^(\/flow)?(\/steps\/0)?/,
 
 function presetErrors(name: string, url: unknown, parameters: unknown): FieldError[] {
   const preset = flowPresetOf(name)
-  if (preset === undefined) return [{ path: '/preset', message: 'is no preset of this version' }]
+  if (preset === undefined)
+    return [{ path: '/preset', message: 'is not a preset of this version: GET /integration/webhook/preset lists them' }]
   if (preset.lookup === null) return [{ path: '/preset', message: 'has no look-up' }]
   const errors: FieldError[] = []
   if (typeof url === 'string' && !(TEMPLATE_URL.test(url) && URL.canParse(url)))

@@ -62,7 +62,7 @@ function asFault(error: unknown, requestId: string): Fault {
 
 function unrouted(routes: readonly Routed[], method: string, path: string): Fault {
   const allowed = allowedMethods(routes, path)
-  if (allowed.length === 0) return new Fault('not_found', 'No such route.')
+  if (allowed.length === 0) return new Fault('not_found', 'There is no such path: /docs lists the API.')
   return new Fault('method_not_allowed', `${method} is not allowed here. Allowed: ${allowed.join(', ')}.`, {
     headers: { allow: allowed.join(', ') },
   })

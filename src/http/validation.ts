@@ -72,15 +72,15 @@ function messageOf({ type, schema }: Found): string {
     case ValueErrorType.StringMaxLength:
       return `may have ${schema.maxLength} characters at most`
     case ValueErrorType.StringMinLength:
-      return schema.minLength === 1 ? 'may not be empty' : `must have ${schema.minLength} characters at least`
+      return schema.minLength === 1 ? 'must not be empty' : `must have ${schema.minLength} characters at least`
     case ValueErrorType.ArrayUniqueItems:
-      return 'may not have an item twice'
+      return 'must not contain an item twice'
     case ValueErrorType.ArrayMinItems:
       return `must have ${schema.minItems} items at least`
     case ValueErrorType.ObjectMaxProperties:
       return `may have ${schema.maxProperties} entries at most`
     case ValueErrorType.StringPattern:
-      return 'is not in the form that is described'
+      return 'has the wrong form: /docs describes it'
     case ValueErrorType.ArrayMaxItems:
       return `may have ${schema.maxItems} items at most`
     case ValueErrorType.IntegerMinimum:

@@ -128,7 +128,7 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
       let removed = await round((after) => recordings.recordingListErased({ after, limit: STEP }), stopped)
       const beforeUs = mayPrune() ? nowUs() - keepMs * MILLISECOND : 0
       removed += await round((after) => recordings.recordingListExpired({ beforeUs, after, limit: STEP }), stopped)
-      if (removed > 0) log.info({ removed }, 'recordings were forgotten, and their copies deleted')
+      if (removed > 0) log.info({ removed }, 'records of recordings were deleted with their copies')
     } catch (error) {
       log.warn({ err: error }, 'cannot delete copies of recordings: will retry')
     }

@@ -114,7 +114,7 @@ const notFound = () => new Fault('not_found', 'There is no such recording.')
 const unavailable = (cause: string) =>
   new Fault('unavailable', 'The place of the recording does not answer now. Try again later.', { cause })
 
-const NOWHERE: Opened = { kind: 'missing', reason: 'it is not known where the files of its PBX are' }
+const NOWHERE: Opened = { kind: 'missing', reason: 'the place of the files of its PBX is unknown' }
 
 const weakTagOf = (stamp: string) => Bun.hash(stamp).toString(36)
 

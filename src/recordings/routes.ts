@@ -154,7 +154,7 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
   const range = parseRange(isRangeWanted ? request.headers.get('range') : null, file.size)
   if (range === 'unsatisfiable') {
     await file.close()
-    throw new Fault('range_not_satisfiable', `The recording has ${file.size} bytes: the range is not among them.`, {
+    throw new Fault('range_not_satisfiable', `The recording has ${file.size} bytes: request a range within them.`, {
       headers: { 'content-range': `bytes */${file.size}` },
     })
   }

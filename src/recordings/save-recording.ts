@@ -73,7 +73,7 @@ async function attempt(options: SaveOptions, recording: RecordingRecord, progres
 
 const EMPTY = 'its file is empty'
 const NO_PLACE = 'recordings= is no longer in the URL of its PBX'
-const REMOVED = 'its PBX was removed, and it is not known where its files are'
+const REMOVED = 'its PBX was removed, and the place of its files is unknown'
 
 /** Returns whether a file has been unchanged for some time. */
 function isQuiet({ stamp }: OpenFile, progress: SavingProgress, atUs: number): boolean {

@@ -81,7 +81,7 @@ export function createWebhookService({
         if (before.some(({ url }) => url === webhook.url))
           throw new Fault('conflict', 'This URL is already in the list: PUT the list to change its switches.')
         if (before.length < MAX_WEBHOOKS) return [...before, webhook]
-        throw new Fault('invalid', 'The list of webhooks is full.', {
+        throw new Fault('invalid', 'The list of webhooks is full: remove one first.', {
           errors: [{ path: '', message: `the list already has ${MAX_WEBHOOKS} webhooks, the most it may have` }],
         })
       }),

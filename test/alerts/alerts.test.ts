@@ -43,7 +43,7 @@ describe('alerts', () => {
       [
         'authorization_refused',
         about.name,
-        'Hookswitch: The authorization of https://crm.example.com/… is refused (status 400: invalid_grant). Its deliveries stay pending: correct its key or log-in.',
+        'Hookswitch: The authorization of https://crm.example.com/… is refused (status 400: invalid_grant). Its deliveries stay pending: correct its key or login.',
       ],
       ['authorization_renewed', about.name, 'Hookswitch: The authorization of https://crm.example.com/… works again.'],
     ])
@@ -148,7 +148,7 @@ describe('a PBX', () => {
       await pass(minutes)
     }
     expect(sent).toEqual(['down no such host', 'up -'])
-    // One that was reported is reported as up by the next process, too.
+    // A webhook that one process reported as down is reported as up by the next one.
     state = 'down'
     await pass(0)
     await pass(5)

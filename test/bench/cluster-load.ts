@@ -34,7 +34,9 @@ type Load = {
   readonly transactions: number
 }
 
-/** Offers calls to nodes at a steady rate. Returns what a delivery costs all of them together, and the database. */
+/**
+ * Offers calls to nodes at a steady rate. Returns the cost of a delivery, for all nodes together and for the database.
+ */
 async function loadOf(nodes: number): Promise<Load & { readonly memoryMb: number }> {
   using receivers = await startReceiverProcess(1, 'count')
   const [url = ''] = receivers.urls
@@ -76,8 +78,8 @@ async function loadOf(nodes: number): Promise<Load & { readonly memoryMb: number
 }
 
 /**
- * What a delivery costs one, two and three nodes on the same machine, from the PBX's bytes to the receiver, and what it
- * costs the database. The figures are of use only where all that was offered was delivered: else the machine is full.
+ * The cost of a delivery with one, two and three nodes on the same machine, from the PBX's bytes to the receiver, and
+ * its cost for the database. The figures count only if every offered call was delivered: otherwise the machine is full.
  */
 export async function benchNodes(): Promise<Row[]> {
   if (POSTGRES_MISSING !== undefined) return []
@@ -158,7 +160,7 @@ async function benchTwoNodes(): Promise<Row[]> {
     const tookMs = taken.map((one) => one.tookMs).toSorted((one, other) => one - other)
     const [p50Ms, p99Ms, maxMs] = [quantile(tookMs, 0.5), quantile(tookMs, 0.99), quantile(tookMs, 1)]
     const what = `two nodes: ${split ? 'PBX and account have different owners' : 'the same owner'}, p99`
-    // Chance may have given each node the accounts of its own PBXs, or all of the other's: another run has the row.
+    // Chance may have given each node the accounts of its own PBXs, or of the other's: then another run has the row.
     return some.length === 0 ? [] : [figure(what, p99Ms, ' ms', detail({ p50Ms, p99Ms, maxMs }))]
   })
 }

@@ -4,7 +4,7 @@ import { addUser, callsOf, lastingSql, putList } from '../help/cluster-parts.ts'
 import { migratedDatabase, startPostgres } from '../help/postgres.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 
-/** Both are on the disk when it reports so, as with any server that keeps what it has committed. */
+/** Commits are on disk when the server reports them, as on any server that keeps its commits. */
 const DURABLE = { fsync: 'on', full_page_writes: 'on' }
 const ARGS = ['--allow-net', 'loopback', '--log-level', process.env.BENCH_LOG_LEVEL ?? 'error']
 /** How long leases must have stayed where they are: then every node is a full member, and has its share. */

@@ -12,7 +12,7 @@ const BUDGET_MS = 300
 
 type SetUp = NonNullable<LatencyOptions['setUp']>
 
-/** Looks up the caller of each call at a URL; each has a number of its own. */
+/** Looks up the caller of each call at a URL; every call has another caller. */
 const looksUpAt =
   (url: string): SetUp =>
   async ({ url: app, token }) => {
@@ -26,7 +26,7 @@ const looksUpAt =
     if (put.status !== 200) throw new Error(JSON.stringify(put.body))
   }
 
-/** From the PBX's bytes to the receiver: without contacts, with a CRM that takes 50 ms, and with one that is dead. */
+/** Latency from the PBX's bytes to the receiver: without contacts, with a CRM that takes 50 ms, and with a dead CRM. */
 export async function benchContacts(): Promise<Row[]> {
   await buildOnce()
   const crm = Bun.serve({

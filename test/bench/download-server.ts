@@ -1,4 +1,4 @@
-/** Serves one file in a process of its own, as little as a server can do. Prints its port. Argument: the file. */
+/** The least that a server can do: serves one file, in its own process, and prints its port. Argument: the file. */
 import { parseRange } from '../../src/recordings/byte-range.ts'
 
 const file = Bun.file(process.argv[2] ?? '')

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 const [url = '', token = '', connections = '0', bytesPerSecond = '0'] = process.argv.slice(2)
 const { hostname, port, pathname } = new URL(url)
 const rate = Number(bytesPerSecond)
-/** As many begin in 5 ms where they begin one after the other. */
+/** With `on`, this many clients begin every 5 ms. */
 const BEGIN_AT_ONCE = 5
 const counts = { bytes: 0, ended: 0, refused: 0 }
 const open = new Set<{ terminate(): void }>()
@@ -23,7 +23,7 @@ function requestFrom(start: number): string {
 
 const HEAD_END = '\r\n\r\n'
 
-/** Returns the bytes of a whole answer as far as they are known. */
+/** Returns the number of bytes of a response, `Infinity` until its head is complete. */
 function lengthOf(head: string): number {
   const end = head.indexOf(HEAD_END)
   if (end < 0) return Number.POSITIVE_INFINITY

@@ -5,7 +5,7 @@ import { ask, newToken, webhook } from '../help/client.ts'
 import { bodyOf } from './delivery.ts'
 import { bareRate, startReceiverProcess } from './receiver-process.ts'
 
-/** From the bytes of an Asterisk to all webhooks of an account, through a compiled file: rate, processor time, memory. */
+/** Rate, processor time and memory from an Asterisk's bytes to all webhooks of an account, with the executable. */
 
 /** Deliveries before the measured ones, so that the hot code is compiled. */
 const WARM_UP_DELIVERIES = 20_000

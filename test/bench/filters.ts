@@ -24,7 +24,7 @@ const USUAL: EventFilter = {
   did: ['+4930111*', '+49891*', '+44*'],
   extension: ['2*', '10*'],
 }
-/** Every key with as many values as it may have, all prefixes but the one that matches. */
+/** Every key with the most values; all values but the matching one are prefixes. */
 const LARGEST: EventFilter = Object.fromEntries(
   FILTER_NAMES.map((key) => {
     const fact = [FACTS[key]].flat().at(-1) ?? ''

@@ -18,9 +18,9 @@ const READY = 256
 const OUTCOMES_A_COMMIT = 64
 
 /**
- * The least that stores, signs, sends and logs, per second, to show what the service adds: our tables, statements and group commits, but on
- * the same thread, and a `fetch` with the headers and the limit in time that receivers are promised. There is no order, no limit for a
- * webhook, no address guard and nobody who may ask; on a slow disk none of it goes on.
+ * The rate of a minimal program that stores, signs, sends and logs, to show what the service adds. It uses our tables,
+ * statements and group commits, but on the same thread, and a `fetch` with the promised headers and timeout. It has no
+ * order, no limits per webhook, no address guard and no API; on a slow disk it stops.
  */
 export async function floorRate(urls: readonly string[], body: string, deliveries: number): Promise<number> {
   using store = await newStore([urls])

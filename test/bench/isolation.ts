@@ -14,7 +14,10 @@ async function latenciesMs(urls: readonly string[]): Promise<number[]> {
 const p99 = (latencies: readonly number[]): number =>
   latencies.toSorted((one, other) => one - other)[Math.floor(latencies.length * 0.99)] ?? 0
 
-/** What 100 receivers that hang do to one that is well. In turns, so that both see the same machine; all turns count as one. */
+/**
+ * Measures how 100 hanging receivers affect a healthy one. The cases run in turns, so that they see the same machine;
+ * the figures are over all turns.
+ */
 export async function benchIsolation(): Promise<Row[]> {
   using well = await startReceiverProcess(1)
   using hanging = await startReceiverProcess(100, 'hang')

@@ -21,7 +21,7 @@ import { benchThroughput } from './throughput.ts'
 import { benchTracker } from './tracker.ts'
 
 const VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
-// As `serve` does: without it `fetch` runs 256 requests at most.
+// `serve` does the same: otherwise `fetch` runs at most 256 requests.
 if (process.env[VARIABLE] === undefined && process.execve !== undefined)
   process.execve(process.execPath, [process.execPath, ...process.argv.slice(1)], {
     ...process.env,

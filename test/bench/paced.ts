@@ -1,8 +1,9 @@
 import { bodyOf, startBenchService } from './delivery.ts'
 
 /**
- * A service in a process of its own, so that nothing of one run is left for the next: prints the latencies of one webhook at 200 events a
- * second on standard output, in microseconds. Arguments: the URL that is well, then those that hang.
+ * A service in its own process, so that no run leaves garbage for the next. Prints the latencies of one webhook at 200
+ * events a second on standard output, in microseconds. Arguments: the URL of the healthy receiver, then the URLs that
+ * hang.
  */
 const PACED_MS = 4_000
 const EVERY_MS = 5
@@ -23,5 +24,5 @@ const emitEvery = async (account: number, everyMs: number) => {
 }
 await Promise.all([emitEvery(1, EVERY_MS), dead.length > 0 && emitEvery(2, DEAD_EVERY_MS)])
 console.log(JSON.stringify(service.latencies.get(1) ?? []))
-// What hangs is left to hang: its ten seconds are not waited for.
+// Ends without waiting ten seconds for the hanging requests.
 process.exit(0)

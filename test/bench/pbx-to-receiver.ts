@@ -4,7 +4,7 @@ import { acts, startAsterisk } from '../help/asterisk-load.ts'
 import type { Receiver } from '../help/receiver.ts'
 import { startWatched } from '../help/watched.ts'
 
-/** From an Asterisk's bytes to the receiver's handler, through the compiled file, at a steady rate of calls. */
+/** Latency from an Asterisk's bytes to the receiver's handler, with the executable, at a steady rate of calls. */
 export type Latency = { events: number; p50Ms: number; p99Ms: number; maxMs: number; memoryMb: number }
 
 export type LatencyOptions = {
@@ -15,7 +15,7 @@ export type LatencyOptions = {
 }
 
 const TICK_MS = 5
-/** The rate is steady; what the process compiles in its first seconds is not. */
+/** In its first seconds the process still compiles code. */
 const WARM_UP_MS = 2_000
 const ARRIVES_WITHIN_MS = 10_000
 /** Events that have nothing to wait for. */

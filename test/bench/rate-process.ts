@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 
 /**
- * Measures the sources of a build in a process of its own: its `test/bench/delivery.ts`, which each commit has. Prints
- * the rate, and the processor time of the whole process for 1,000 deliveries.
+ * Measures the sources of a build in a separate process, by the build's own `test/bench/delivery.ts`. Prints the rate,
+ * and the processor time of the whole process for 1,000 deliveries.
  */
 if (import.meta.main) {
   const [root = '', accounts = '[]', bytes = '1024', deliveries = '0'] = process.argv.slice(2)

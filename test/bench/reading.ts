@@ -7,7 +7,7 @@ import { openStore, storeEvents } from '../help/store.ts'
 import { bodyOf } from './delivery.ts'
 import { atLeast, atMost, perSecond, type Row } from './table.ts'
 
-/** `GET /event`: how fast a receiver that was away catches up, and what readers cost that wait. */
+/** `GET /event`: how fast a receiver catches up after an absence, and the cost of readers that wait. */
 
 const EVENTS = 200_000
 const READERS = 1_000

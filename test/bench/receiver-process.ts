@@ -12,7 +12,7 @@ export async function startReceiverProcess(ports: number, kind: 'ok' | 'hang' | 
   }
 }
 
-/** A bare `fetch` loop, 64 at a time: what the machine and Bun can do without any of us. */
+/** A bare `fetch` loop, 64 requests at a time: the limit of the machine and Bun. */
 export async function bareRate(urls: readonly string[], body: string, requests: number): Promise<number> {
   const startedMs = performance.now()
   let sent = 0

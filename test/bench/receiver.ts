@@ -1,6 +1,6 @@
 /**
- * A receiver in a process of its own: answers 200 on several ports, or never. Prints its ports on standard output, and on `GET /count`
- * how many requests it got; when it counts, also how many of them were different ones.
+ * A receiver in its own process: answers 200 on several ports, or never. Prints its ports on standard output. `GET
+ * /count` returns the number of requests; if it counts, also the number of different ones.
  */
 const ports = Number(process.argv[2] ?? '1')
 const hang = process.argv[3] === 'hang'

@@ -22,7 +22,7 @@ const WINDOW_MS = 2_500
 /** Once downloads began or were cut off. */
 const STEADY_AFTER_MS = 500
 const QUIET_MS = 3_000
-/** A machine that is busy with something else is so for seconds: many short turns, and their median, do not see it. */
+/** Another load on the machine lasts for seconds: many short turns, and their median, hide it. */
 const TURNS = Number(process.env.DOWNLOAD_TURNS ?? 24)
 /** How often all begin in one moment. */
 const MOMENTS = 7
@@ -207,7 +207,7 @@ function rowsOf(
   const ratio = (of: Kind, by: Kind) => medianOf(p99s.map((one) => one[of] / one[by]))
   const middle = (kind: Kind) => `${median(p99s.map((one) => one[kind])).toFixed(1)} ms`
   const busy = (kind: Kind) => 100 * median(turns.map((one) => one[kind].busy))
-  // How far two windows of the same kind are apart: what the machine adds by itself.
+  // The difference between two windows of the same kind: the noise of the machine.
   const alike = p99s.slice(1).map(({ alone }, index) => alone / (p99s[index]?.alone ?? Number.NaN))
   const noise = median(alike.map((one) => Math.max(one, 1 / one) - 1))
   const [fair, all, machine] = [ratio('service', 'control'), ratio('service', 'alone'), ratio('control', 'alone')]

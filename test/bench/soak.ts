@@ -5,7 +5,7 @@ import { ask, newToken, webhook } from '../help/client.ts'
 import { startReceiverProcess } from './receiver-process.ts'
 import { atMost, type Row } from './table.ts'
 
-/** The memory of a service after many short calls, beside what it had after fewer. */
+/** Compares the memory of a service after many short calls with its memory after fewer. */
 
 const CALLS = 100_000
 const STEP = 20_000

@@ -56,7 +56,7 @@ async function compare(what: string, bar: number, load: Load, builds: readonly B
 
 type Load = { readonly accounts: readonly (readonly string[])[]; readonly bytes: number }
 
-/** From the bytes of a PBX to 50 webhooks, through the compiled file. */
+/** The rate from a PBX's bytes to 50 webhooks, with the executable. */
 async function compareFanOut(builds: readonly Build[]): Promise<Row[]> {
   const deliveries = REQUESTS * 1.8
   const [{ runs }, ...others] = await inTurns(builds, async ({ executable }) => {

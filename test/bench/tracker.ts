@@ -11,7 +11,7 @@ import { fixture } from '../help/pbx.ts'
 import type { Latency } from './pbx-to-receiver.ts'
 import { atLeast, atMost, figure, perSecond, type Row } from './table.ts'
 
-/** What the tracker does in a second, and what its calls weigh. */
+/** The rate of the tracker, and the memory of its calls. */
 
 const OPTIONS = { trunks: [], extensions: [], variables: [] }
 const START_US = 1_795_213_000_000_000
@@ -24,8 +24,8 @@ const customerOf = (round: number): string => CUSTOMERS[round % CUSTOMERS.length
 export type EventRates = { eventsPerSecond: number; callEventsPerSecond: number; bytesPerSecond: number }
 
 /**
- * PBX events decoded, translated and tracked, per second of one core: a recording of many calls at once, again and again with ids of its
- * own each time, in chunks as a socket gives them. The clock goes by 15 s a round, as it did at the PBX.
+ * PBX events decoded, translated and tracked per second on one core: a recording of many simultaneous calls, repeated
+ * with new ids, in chunks like a socket's. The clock advances 15 s a round, as at the PBX.
  */
 export function benchAmi(seconds = 3, isShared = false): EventRates {
   const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, OPTIONS.variables) })
@@ -163,7 +163,10 @@ function callSignals(call: number) {
   ] as const
 }
 
-/** The rows of the table. What calls weigh, and how long they take, is measured in processes of their own: the others leave garbage behind. */
+/**
+ * The rows of the table. Memory and durations of calls are measured in separate processes, since the other measurements
+ * leave garbage.
+ */
 export async function benchTracker(): Promise<Row[]> {
   const ami = benchAmi()
   const esl = benchEsl()

@@ -961,7 +961,7 @@ call_saved recordings 0`,
       set('DEXTEN', '101')
       set('DEXTEN', '')
       set('DIALSTATUS', 'BUSY')
-      // The dialplan repeats it when it goes on.
+      // The dialplan repeats the variable when it continues.
       set('DIALSTATUS', 'BUSY')
       set('DEXTEN', '102')
       set('DIALSTATUS', 'CHANUNAVAIL')

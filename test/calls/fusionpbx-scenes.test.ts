@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { freeswitchScene } from '../help/freeswitch-scene.ts'
 import { checkScene, type SceneCase } from '../help/scene.ts'
 
-// What FusionPBX makes of a FreeSWITCH, written from its public sources (its dialplans, and the scripts behind `lua app.lua …`), not
-// recorded: a call to an extension is bridged to user/…, and a script decides what follows when nobody answers.
+// FreeSWITCH under FusionPBX, written from FusionPBX's public sources (its dialplans, and the scripts of `lua app.lua
+// …`), not recorded: a call to an extension is bridged to user/…, and if nobody answers a script decides what follows.
 
 type Scene = ReturnType<typeof freeswitchScene>
 

@@ -3,7 +3,10 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 
-/** A working directory in which another user may write: what Bun itself would read there is not read. */
+/**
+ * A working directory in which another user may write: the executable must not read the files that Bun itself would
+ * read there.
+ */
 
 const folder = emptyFolder()
 const cwd = folder.path

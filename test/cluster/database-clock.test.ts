@@ -11,7 +11,7 @@ function clockAt(databaseUs: number) {
     pass: (us: number) => {
       elapsedUs += us
     },
-    /** Asks the database, which takes some time to answer and reports what its clock was in the middle. */
+    /** Asks the database: it takes `tookUs` to answer, and reports its clock in the middle of that time. */
     ask(databaseUs: number, tookUs = 0): void {
       elapsedUs += tookUs
       clock.measured(databaseUs, { sentUs: elapsedUs - tookUs, nowUs: elapsedUs })
@@ -56,7 +56,7 @@ test.each([-3_600, 3_600])('a clock of the database that is set by %i s is follo
   expect((before - 10_100 * SECOND) / SECOND).toBeCloseTo(Math.sign(setS), 3)
 })
 
-/** Makes the skew of a clock that shows a time, with what it logs. */
+/** Makes the skew of a clock that shows `wallUs`; `lines` collects its log. */
 function skewOf(wallUs: number) {
   const lines: string[] = []
   const log = {

@@ -25,7 +25,7 @@ const allowing = (...nets: string[]): AllowList => {
   return parsed.allow
 }
 
-/** A CRM that wants a token of its own, whose refresh token is valid once. */
+/** A CRM with its own tokens, whose refresh token is valid once. */
 const crm = { asked: [] as string[], tokens: 0, current: '', refreshToken: 'refresh-0', isRefused: false }
 const server = Bun.serve({
   port: 0,

@@ -60,7 +60,7 @@ afterAll(async () => {
 test('no call lives on, none ends twice, and no stage does', () => {
   const ledger = createLedger()
   const calls = Object.values(Object.groupBy(watched.bodies(), ({ data }) => data.call.id))
-  // What came of different calls may have changed places on its way; a call that was merged is over before the other goes on.
+  // Events of different calls may have changed places on their way; a merged call ends before the other one continues.
   const isMerged = (bodies: CallEvent['body'][]): boolean => merged().has(bodies[0]?.data.call.id ?? '')
   const ordered = calls.flatMap((one = []) => [one.toSorted((x, y) => x.data.sequence - y.data.sequence)])
   for (const body of [...ordered.filter(isMerged), ...ordered.filter((one) => !isMerged(one))].flat()) {

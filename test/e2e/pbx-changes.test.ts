@@ -19,7 +19,7 @@ import { startReceiver, until } from '../help/receiver.ts'
 const SECRET = 'never-shown-s3cret'
 const METRICS_TOKEN = 'a-token-for-the-metrics'
 const SETTINGS = ['--allow-net', 'loopback', '--log-level', 'debug', '--metrics-token', METRICS_TOKEN]
-/** A call that is answered at this moment. There time stops until the test goes on. */
+/** At this moment the call has been answered. The recording stops there until the test continues. */
 const ANSWERED = { file: 'b-inbound-callee-hangup.ami', atMs: 3_000 }
 const SPEED = 10
 /** A call whose recording has begun. */

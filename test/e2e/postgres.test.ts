@@ -8,7 +8,7 @@ import { fixture } from '../help/pbx.ts'
 import { emptyDatabase, POSTGRES_MISSING, type PostgresServer, startPostgres } from '../help/postgres.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 
-/** One node on a Postgres database, as it is installed: the compiled file, a PBX that is played, a receiver. */
+/** One node on a Postgres database, as users install it: the executable, a PBX that plays a recording, a receiver. */
 
 const RECORDING = 'l2-attended-transfer-refer.ami'
 /** A moment of it at which a phone has answered. There time stops until the service was killed. */

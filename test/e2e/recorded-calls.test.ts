@@ -15,7 +15,7 @@ import { startReceiver, until } from '../help/receiver.ts'
 
 const MONITOR = '/srv/ast/root/var/spool/asterisk/monitor'
 
-/** Each has a folder of its own, `files/NAME`; `below`: how the reported path goes on there. The files have any ending. */
+/** Each case has a folder `files/NAME`; `below` is the end of the reported path. The files have any ending. */
 const CASES = [
   {
     name: 'freeswitch',

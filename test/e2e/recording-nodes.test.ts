@@ -10,8 +10,8 @@ import { fixture } from '../help/pbx.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 
-// Two nodes of the compiled file on one database, with one folder for copies. The one that owns the PBX is killed while it
-// copies a recording: the other one copies it, and each serves it.
+// Two nodes of the executable on one database, with one folder for copies. The owner of the PBX is killed while it
+// copies a recording: the other node copies it, and each node serves it.
 
 const SOUND = tone(5)
 const FILE = '2026-11-20_4d981605-d8a0-4bf1-aa79-1ab157d3b70e.wav'
@@ -37,7 +37,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a recording where two nodes sha
       [...new Map(receiver.received.map(({ id, body }) => [id, JSON.parse(body).data])).values()].filter(
         ({ name }) => name === 'recording_saved',
       )
-    // The first one that wants the whole file gets its beginning, and nothing more.
+    // The first request for the whole file gets only its beginning.
     let isStalled = false
     const server = startFileServer({
       folder: folder.path,

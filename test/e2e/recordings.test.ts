@@ -12,7 +12,8 @@ import { until } from '../help/receiver.ts'
 import { FIXTURES, readExpectedFile } from '../help/recording.ts'
 import { startWatched } from '../help/watched.ts'
 
-// Every recording at once and in real time, each as a PBX of its own: over TCP, through the compiled file, to a receiver.
+// Plays every recording at once and in real time, each as a separate PBX: over TCP, through the executable, to a
+// receiver.
 
 type Body = CallEvent['body']
 type Case = { name: string; folder: string; files: string[]; scheme: string }

@@ -52,7 +52,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)(
       const owner = owners.find(({ pbxs }) => pbxs.includes('office'))?.address ?? ''
       const [dying, taking] = nodes[0].url.endsWith(owner.split(':').at(-1) ?? '?') ? nodes : [nodes[1], nodes[0]]
       await dying.stop('SIGKILL')
-      // The lists of the PBX say that it is idle: the difference is told, as one that lists have shown.
+      // The PBX's lists show it as idle: the difference is emitted, marked as found by lists.
       const eventsOf = async () => {
         const { items } = (await ask(taking, 'GET', '/event?limit=100', { token })).body.result as {
           items: { event: string; body: { data: { resync: boolean; phone: { device: string } } } }[]

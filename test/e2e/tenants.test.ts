@@ -109,7 +109,7 @@ test('a customer sees its own calls, and the PBXs without the phones of others',
   expect(others).toEqual([])
   const { body } = await ask(app, 'GET', '/overview', { token: first?.token ?? '' })
   const { pbxs } = body.result as Overview
-  // Those on which it has had a call since the start: which of its calls were over by the kill depends on the machine.
+  // The PBXs on which it has had a call since the start: which calls were over before the kill depends on the machine.
   expect(['asterisk', 'freeswitch']).toEqual(expect.arrayContaining(pbxs.map(({ name }) => name)))
   expect(JSON.stringify(pbxs)).not.toContain('PJSIP/')
   const calls = await ask(app, 'GET', '/call', { token: first?.token ?? '' })

@@ -12,12 +12,15 @@ import { GUIDE_TEXT } from '../help/guides.ts'
 import { until } from '../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../help/store.ts'
 
-/** An event of no call. */
+/** An event without a call. */
 const PHONE = 'phone_changed'
 /** The kinds that are stored for every account, and that one. */
 const EXAMPLES = ALL_EXAMPLES.filter(({ data: { name } }) => name === PHONE || !isOnlyOnRequest(name))
 
-/** The programs that the guide shows for a receiver that was away: each reads all, goes on from its cursor, and gets what comes. */
+/**
+ * The guide's programs for a receiver that was away: each reads all events, continues from its cursor, and gets new
+ * ones.
+ */
 
 const PROGRAMS = [
   { file: 'catch-up.ts', command: ['bun', 'run'] },

@@ -90,7 +90,7 @@ describe.each(PROGRAMS)('$file with $tool', ({ file, tool, command }) => {
         'handle test',
         'handle call_saved 4',
       ])
-      // Several at once, as from a service: each has a line of its own.
+      // Several requests at once, as from the service: each has its own line.
       const at = printed.length
       for (let round = 0; round < 15; round++) {
         const together = [1, 2, 3, 4, 5, 6, 7, 8].map((n) =>
@@ -101,7 +101,7 @@ describe.each(PROGRAMS)('$file with $tool', ({ file, tool, command }) => {
       await until('these are printed too', () => printed.slice(at).split('handle').length > 120)
       expect(printed.slice(at)).not.toMatch(/handle.*handle/)
     } finally {
-      // `go run` starts a process of its own.
+      // `go run` starts another process.
       Bun.spawnSync(['sh', '-c', `for p in $(cat /proc/${child.pid}/task/*/children 2>/dev/null); do kill $p; done`])
       child.kill()
       await child.exited

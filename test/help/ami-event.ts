@@ -1,4 +1,4 @@
-/** AMI events as Asterisk prints them, whole: what lacks a part of its shape is not believed. */
+/** AMI events exactly as Asterisk prints them, since an event that lacks a part of its shape is ignored. */
 
 type Fields = Readonly<Record<string, string | number>>
 

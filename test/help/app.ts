@@ -25,7 +25,7 @@ async function build(): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(`the build failed: ${await new Response(child.stderr).text()}`)
 }
 
-/** An empty folder of its own, gone when the test is over. */
+/** Creates an empty folder, which is removed when the test is over. */
 export function emptyFolder(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), 'hookswitch-test-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
@@ -64,7 +64,7 @@ export type RunningApp = {
   stop(signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | string>
 }
 
-/** Starts `serve` of the compiled file on a port of its own, and waits for the line that reports that it is ready. */
+/** Starts `serve` of the executable on a free port, and waits until it reports that it is ready. */
 export function startServe(options: {
   cwd: string
   args?: readonly string[]
@@ -76,7 +76,7 @@ export function startServe(options: {
   return start(args, { ...options, ready: /^hookswitch ready on (\S+)$/m })
 }
 
-/** Starts a command of the compiled file that serves until it is stopped; `ready` finds the URL in what it prints. */
+/** Starts a command of the executable that serves until it is stopped; `ready` finds the URL in its output. */
 export async function start(
   args: readonly string[],
   options: { cwd: string; env?: Record<string, string>; ready: RegExp; executable?: string | undefined },

@@ -2,12 +2,12 @@ import { createAsterisk } from '../../src/pbx/ami/replay/asterisk.ts'
 import { amiEvent, snapshotOf } from './ami-event.ts'
 import { type PbxClient, startPbx } from './pbx-server.ts'
 
-/** Starts an Asterisk that sends what it is given, to the client that has logged in last. */
+/** Starts an Asterisk that sends the given bytes to the client that logged in last. */
 export function startAsterisk() {
   const persona = createAsterisk()
   const { promise: ready, resolve } = Promise.withResolvers<void>()
   let client: PbxClient | undefined
-  /** What no client has taken: of the time without one, and of a client that another one has replaced. */
+  /** Bytes that no client has taken: sent while no client was there, or to a client that was replaced. */
   let waiting = Buffer.alloc(0)
   const { port, stop } = startPbx((one) => {
     const begin = () => {
@@ -39,7 +39,7 @@ export function startAsterisk() {
   }
 }
 
-/** What Asterisk reports of one short call, when, and which of our events each piece of it comes to. */
+/** Returns the parts of one short call: when Asterisk sends each, and which of our events it causes. */
 export function acts(call: number) {
   const [a, b, bridge] = [`1795213000.${2 * call}`, `1795213000.${2 * call + 1}`, `bridge-${call}`]
   const channel = (Channel: string, id: string, own: Record<string, string | number>, prefix = '') =>

@@ -36,7 +36,7 @@ export function asteriskEvents(names: readonly string[], change = asRecorded): r
   const played = player()
   let fromUs = START_US
   names.forEach((name, index) => {
-    // As a session does it: events that it would not read show nothing.
+    // A session also ignores events that it does not want.
     const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, []) })
     const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
     let listing: ReturnType<AmiDecoder['push']> | undefined

@@ -67,7 +67,7 @@ export function asteriskScene(options: { variables?: string[] } = {}) {
     emit,
     snapshot,
     id: (key: string): string => leg(key).id,
-    /** So much later. */
+    /** Advances the time. */
     later(ms: number): void {
       atMs += ms
     },

@@ -19,7 +19,7 @@ export function tone(seconds = 1): Buffer {
   return wave(formatChunk(1, 16), data)
 }
 
-/** Returns a WAV file in which the sound is in GSM 6.10, as Asterisk writes `.WAV` files. */
+/** Returns a WAV file with GSM 6.10 sound, as Asterisk writes `.WAV` files. */
 export const gsmTone = (): Buffer =>
   wave(Buffer.concat([formatChunk(0x31, 0), Buffer.from([2, 0, 0x40, 1])]), Buffer.alloc(650, 0xd2))
 

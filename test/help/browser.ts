@@ -25,7 +25,7 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: CHROMIUM ?? '',
     args: [
-      // As root, which containers of build servers are, Chromium does not start with its sandbox.
+      // Chromium's sandbox does not start as root, as in containers of build servers.
       '--no-sandbox',
       '--disable-dev-shm-usage',
       // A machine without a sound card still plays, and at the right pace.
@@ -38,7 +38,7 @@ export type Visit = {
   readonly page: Page
   /** Every address that the page asked for. */
   readonly asked: readonly string[]
-  /** What went wrong in it: scripts that threw, and what a policy refused. */
+  /** The page's faults: scripts that threw, and requests that its policy refused. */
   readonly faults: readonly string[]
 }
 
@@ -67,11 +67,11 @@ export async function inBackground(page: Page): Promise<() => Promise<void>> {
   return () => page.evaluate(() => void Reflect.deleteProperty(document, 'hidden'))
 }
 
-/** How far the page sticks out sideways, once what follows its size in a later frame, as charts do, has followed. */
+/** Returns by how many pixels the page is too wide, after charts have followed its size. */
 export async function overflowOf(page: Page): Promise<number> {
   const read = () => document.documentElement.scrollWidth - document.documentElement.clientWidth
   const fits = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth
-  // What never fits is named by the number.
+  // If it never fits, the number below shows it.
   await page.waitForFunction(fits, undefined, { timeout: 20_000 }).catch(() => undefined)
   return page.evaluate(read)
 }
@@ -125,7 +125,7 @@ const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', impor
 /** Returns the accessibility faults of the page, or of parts of it (CSS selectors), one line each. */
 export async function accessibilityFaults(page: Page, parts: readonly string[] = ['html']): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
-  // What only fades in has no contrast yet.
+  // An element that fades in has no contrast yet.
   await page.evaluate(() =>
     Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))),
   )

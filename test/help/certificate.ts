@@ -9,7 +9,7 @@ export type Certified = { readonly cert: string; readonly key: string }
 
 const DAY_MS = 86_400_000
 
-/** An authority of its own. */
+/** Creates a certificate authority. */
 export function newAuthority(name: string): Issuer {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const extensions = [extension('2.5.29.19', sequence(der(0x01, Buffer.from([0xff]))), true)]

@@ -11,7 +11,7 @@ export type Answer = {
 
 export type Ask = { body?: unknown; raw?: BodyInit; headers?: Record<string, string>; token?: string }
 
-/** One request as a client makes it. `body` goes out as JSON, `raw` as it is. */
+/** Sends one request like a client. `body` is sent as JSON, `raw` unchanged. */
 export async function ask(app: { url: string }, method: string, path: string, options: Ask = {}): Promise<Answer> {
   const { body, raw, headers = {}, token } = options
   const response = await fetch(app.url + path, {

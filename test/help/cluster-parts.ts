@@ -61,7 +61,7 @@ export type Sql = ReturnType<typeof lastingSql>
 /** A client whose connections died may wait for ever. */
 const ANSWER_WITHIN_MS = 60_000
 
-/** What the test asks the database itself, also after that was restarted. */
+/** The test's own connection to the database, which survives a restart of the server. */
 export function lastingSql(url: string) {
   let client = new SQL({ url, max: 2 })
   async function ask<Row>(statement: string): Promise<Row[]> {
@@ -79,7 +79,9 @@ export function lastingSql(url: string) {
   }
   const count = async (statement: string) => (await ask<{ count: number }>(statement))[0]?.count ?? 0
   const list = async (statement: string) => (await ask<{ what: string }>(statement)).map(({ what }) => what)
-  /** Events after one that were not delivered to each webhook, and calls that have not each beginning and end once. */
+  /**
+   * Returns the events after `event` that a webhook did not get, and the calls that do not begin and end exactly once.
+   */
   async function wrongAfter(event: number, webhooks: number): Promise<string[]> {
     const undelivered =
       await list(`WITH d AS MATERIALIZED (SELECT id / 128 AS event_id, count(*) AS n FROM ended_deliveries

@@ -3,7 +3,7 @@ import { createClusterStore } from '../../src/store/postgres/cluster.ts'
 import { type Client, newClient } from '../../src/store/postgres/engine/client.ts'
 import { databaseSource, migratedDatabase } from './postgres.ts'
 
-/** A database of its own for a test of nodes, with a client. */
+/** Makes a database for a test of nodes, with a client. */
 export async function clusterDatabase(): Promise<{
   client: Client
   url: string

@@ -1,13 +1,13 @@
 import { emptyFolder } from './app.ts'
 
-/** Puts a file system of its own, of that size, onto a folder. @throws when the system does not let us. */
+/** Mounts a small file system of this size on a folder. @throws when mounting is not allowed here. */
 export function mountSmallDisk(path: string, size: string): { [Symbol.dispose](): void } {
   const { exitCode, stderr } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path])
   if (exitCode !== 0) throw new Error(`a tmpfs cannot be mounted here: ${stderr}`)
   return { [Symbol.dispose]: () => void Bun.spawnSync(['umount', '-l', path]) }
 }
 
-/** Whether the system lets us; what needs it is skipped by name where it does not. */
+/** Whether mounting is allowed here; otherwise tests that need it are skipped by name. */
 export const canMount = tryToMount()
 
 function tryToMount(): boolean {

@@ -8,7 +8,7 @@ import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { readRecording } from '../../src/pbx/recorded/recording.ts'
 import { fixture } from './pbx.ts'
 
-/** A recording as a tape: what each event comes to, and what the PBX would list between two events. */
+/** A recording as a tape: the signals of each event, and the PBX's list after each event. */
 export type Tape = {
   readonly steps: number
   /** The PBX reports the end of a channel more than once. */

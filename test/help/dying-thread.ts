@@ -1,16 +1,16 @@
 declare const self: Worker
 
-/** The ways in which the writer's thread of a test ends. */
+/** How the writer's thread of a test ends. */
 export type Death = 'throws' | 'exits' | 'cannot open'
 
-/** Returns what makes a writer's thread that ends in a way: when it opens the store, or with its first commit. */
+/** Returns a function that starts a writer's thread which ends when it opens the store, or at its first commit. */
 export const dyingThread = (death: Death) => (): Worker => {
   const worker = new Worker(new URL('./dying-writer.ts', import.meta.url).href)
   worker.postMessage({ death })
   return worker
 }
 
-/** Ends the thread in which this runs when it is to commit. */
+/** Ends this thread at its first commit. */
 function die(death: Death): void {
   if (death === 'exits') process.exit(3)
   if (death === 'throws') throw new Error('out of luck')

@@ -1,3 +1,3 @@
-// The writer's thread that ends by itself. The order is what matters: it has to hear what the writer hears before that listens.
+// A writer's thread that ends by itself. The order matters: it has to get the writer's messages before the writer does.
 import './dying-thread.ts'
 import '../../src/app/writer.ts'

@@ -36,7 +36,7 @@ export function lineOf(body: Body): string {
   }
 }
 
-/** One block for each call, in the order in which the calls began. */
+/** Returns one block of lines for each call, ordered by the calls' beginnings. */
 export function blocksOf(bodies: readonly Body[]): string[][] {
   const blocks = new Map<string, Body[]>()
   for (const body of bodies) {

@@ -32,7 +32,7 @@ type GameOptions = {
   readonly quietUs: number
 }
 
-/** What went wrong in a game; `undefined`: nothing. */
+/** The fault of a game; `undefined` without a fault. */
 type GameFault = string | undefined
 
 /**
@@ -302,7 +302,7 @@ type Agenda = {
   next(): boolean
 }
 
-/** What happens when: a heap by time. */
+/** The agenda of a game: a heap by time. */
 function newAgenda(): Agenda {
   const heap: { atUs: number; action: () => void }[] = []
   let nowUs = 0

@@ -1,7 +1,10 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** libfaketime (Debian: `libfaketime`), by which the wall clock of another process can be set; what needs it is skipped without. */
+/**
+ * libfaketime (Debian: `libfaketime`) sets the wall clock of another process; without it tests that need it are
+ * skipped.
+ */
 const LIBRARY = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib']
   .map((folder) => `${folder}/faketime/libfaketime.so.1`)
   .find((path) => existsSync(path))
@@ -10,7 +13,7 @@ export const canFakeTime = LIBRARY !== undefined
 /** A wall clock for a process, kept in a folder: `env` gives it to the process, `set` sets it. The clock that never steps stays. */
 export function wallClock(folder: string) {
   const file = join(folder, 'clock')
-  /** At once: the process must never read half of it. */
+  /** Replaces the file in one step: the process must never read half of it. */
   const write = (text: string) => {
     writeFileSync(`${file}.new`, text)
     renameSync(`${file}.new`, file)
@@ -23,7 +26,7 @@ export function wallClock(folder: string) {
       FAKETIME_NO_CACHE: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     },
-    /** So far from the true time. */
+    /** Sets the clock to this difference from the true time. */
     set: (seconds: number): void => write(`${seconds < 0 ? '' : '+'}${seconds}`),
     /** The library leaves files behind for each process. */
     clear(pid: number): void {

@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   const post = (url: string) =>
     attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', traceparent: '', body: '{}' })
   const urls = process.argv.slice(2)
-  // The first of all starts threads, which takes descriptors of its own.
+  // The first attempt starts threads, which take descriptors of their own.
   await Promise.all(['http://127.0.0.1:1/', 'http://nobody.invalid/'].map(post))
   const files: number[] = []
   try {
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   process.stdout.write(JSON.stringify([without, await Promise.all(urls.map(post))]))
 }
 
-/** Returns what comes of attempts without any file descriptor, and what comes of the same with some. */
+/** Returns the outcomes of attempts without any free file descriptor, then with some. */
 export async function attemptWithoutFiles(urls: readonly string[]): Promise<[Attempted[], Attempted[]]> {
   const command = `ulimit -n ${LIMIT} && exec "$@"`
   const child = Bun.spawn(['sh', '-c', command, 'sh', process.execPath, import.meta.path, ...urls], {

@@ -6,7 +6,7 @@ type FileServerOptions = {
   readonly folder: string
   /** The header that a request must have. */
   readonly authorization?: string
-  /** Without it every request gets the whole file. */
+  /** `false`: every request gets the whole file. */
   readonly hasRanges?: boolean
   /** Answers in place of the server. */
   readonly answer?: (request: Request) => Response | undefined

@@ -22,8 +22,8 @@ const START_US = 1_795_213_000_000_000
 type Arrange = (frames: readonly TimedFrame[]) => readonly TimedFrame[]
 
 /**
- * With `tenants` every value that a leg shows is the name of an account. With `arrange` nothing is played before the scene is over: then its
- * events are, in the order and at the times that this gives them.
+ * Plays a scene of a FreeSWITCH. With `tenants`, every tenant value is the name of an account. With `arrange`, the
+ * events are played only after the scene, in the order and at the times that it gives them.
  */
 export function freeswitchScene(tenants?: TenantRule, arrange?: Arrange) {
   const signals = createEslTranslator({ trunks: [], extensions: [], variables: [], ...(tenants && { tenants }) })
@@ -95,7 +95,7 @@ export function freeswitchScene(tenants?: TenantRule, arrange?: Arrange) {
     move(id: string, dialled: string): void {
       leg(id).fixed = { ...leg(id).fixed, 'Caller-Destination-Number': dialled }
     },
-    /** What later events of a leg show. */
+    /** Sets variables that later events of a leg show. */
     set(id: string, variables: Record<string, string>): void {
       Object.assign(leg(id).variables, variables)
     },

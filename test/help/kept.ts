@@ -1,6 +1,9 @@
 import { afterEach } from 'bun:test'
 
-/** Returns what stops all that a test has started when that test is over, the last first. To be called once in a file of tests. */
+/**
+ * Returns a function that keeps started things: they are stopped when their test is over, the last first. Call it once
+ * per test file.
+ */
 export function keepForTest() {
   const stops: (() => unknown)[] = []
   afterEach(async () => {

@@ -3,7 +3,7 @@ import { BODIES, type Call, type CallEvent, type Stage } from '../../src/calls/e
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import { type EventKind, isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 
-/** What events promise of any call, regardless of the PBX. Throws, in words, on the first promise that is broken. */
+/** Checks the promises about every call, whatever the PBX. Throws a sentence at the first broken promise. */
 type Ledger = {
   take(events: readonly CallEvent[]): void
   /** The PBX reported that nothing is up, and time has passed: every call must be over. */
@@ -15,7 +15,7 @@ type CallAccount = {
   /** The time and id of its last event. */
   time: string
   id: string
-  /** As it was first emitted. */
+  /** The direction in the first event. */
   direction: string | null
   /** It turned out to have another direction. */
   turned: boolean
@@ -88,7 +88,7 @@ export function createLedger(): Ledger {
     for (const other of stages.values()) {
       if (other.parentId !== stage.id || other.ended) continue
       if (kind !== 'group' || !other.answered) return `a ${kind} ended before its members`
-      // Who answered goes on in the call into which a transfer takes this one, at once.
+      // The answering party continues at once in the call that a transfer merges this one into.
       call.mustMerge = true
       other.parentId = null
     }
@@ -106,7 +106,7 @@ export function createLedger(): Ledger {
     return undefined
   }
 
-  /** A missed call was answered by nobody; an internal one tried somebody. */
+  /** Nobody has answered a missed call; a missed internal call has rung somebody. */
   function missed({ call, stages: all }: { call: Call; stages: readonly Stage[] }): string | undefined {
     if (call.answered_at !== null || call.handled_by.length > 0) return 'a missed call that somebody answered'
     const isTried = call.stages_omitted > 0 || all.some(({ kind }) => kind === 'user' || kind === 'external')
@@ -172,7 +172,7 @@ export function createLedger(): Ledger {
       account.mustMiss = data.call.missed === true
       const wrong = account.mustMiss ? missed(data) : undefined
       if (wrong !== undefined) return wrong
-      // The stages of a call that goes on in another go on there.
+      // The stages of a merged call continue in the other call.
       return data.call.merged_into === null ? members(data.stages) : undefined
     }
     if (data.name === 'call_saved') {
@@ -232,7 +232,7 @@ export function leftover(state: TrackerState): string | undefined {
   return left.length === 0 ? undefined : left.map(([name, size]) => `${size} ${name}`).join(', ')
 }
 
-/** What in a tracker's memory contradicts itself, in words; `undefined` if nothing does. */
+/** Returns a contradiction in a tracker's memory as a sentence; `undefined` without one. */
 export function contradiction(state: TrackerState): string | undefined {
   for (const call of state.calls.values()) {
     for (const id of call.channels) {

@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.ts'
 import { run } from './app.ts'
 import { storeEvents } from './store.ts'
 
-/** Settings of a service under load: a short schedule with many tries, and none that gives up what waits on a slow machine. */
+/** Settings of a service under load: a short schedule with many attempts, so that nothing expires on a slow machine. */
 export const SERVE = ['--allow-net', 'loopback', '--retry-schedule', `${'500ms,'.repeat(40)}1h`]
 
 const ACCOUNT = 1
@@ -93,5 +93,5 @@ export const allArrived = (committed: readonly EmittedEvent[], taken: readonly s
 
 export const idsOf = (received: readonly { readonly id: string }[]): string[] => received.map(({ id }) => id)
 
-/** What `verify` prints of the store in this folder. */
+/** Returns the output of `verify` for the store in this folder. */
 export const verified = async (cwd: string): Promise<string> => (await run(['verify'], { cwd })).stdout.trim()

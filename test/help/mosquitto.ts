@@ -16,7 +16,7 @@ type MosquittoOptions = {
   /** The lines of its access list. */
   readonly acl?: readonly string[]
   readonly certified?: Certified
-  /** What it logs; `all` has each message. */
+  /** The broker's log; `all` has each message. */
   readonly logs?: 'all' | 'error'
 }
 

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import mqtt, { type IConnackPacket, type IConnectPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
 import type { Certified } from './certificate.ts'
 
-/** A message as the broker got it, and on which connection. */
+/** A message as the broker got it, with its connection. */
 export type PublishedMessage = {
   readonly connection: number
   readonly topic: string
@@ -28,7 +28,7 @@ export type BrokerOptions = {
   readonly mute?: boolean
 }
 
-/** A broker of MQTT 5 or 3.1.1 that takes messages and does with each what the test says. It has no subscribers. */
+/** Starts a broker of MQTT 5 or 3.1.1 that treats each message as the test says. It has no subscribers. */
 export async function startBroker(options: BrokerOptions = {}) {
   const {
     version = 5,

@@ -70,7 +70,7 @@ function mutate<Frame>(
     const other = Math.min(out.length - 1, index + 1 + random.int(4))
     const [a, b] = [out[index], out[other]]
     if (a === undefined || b === undefined || !random.chance(rate)) continue
-    // Their content changes places; time goes on.
+    // The contents of the frames change places; their times stay.
     out[index] = { ...a, frame: b.frame }
     out[other] = { ...b, frame: a.frame }
   }

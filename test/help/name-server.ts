@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { getServers, setServers } from 'node:dns'
 
-/** What a name server answers for a name: addresses of both families, that it is unknown, that it failed, or nothing at all. */
+/** The answer of a name server for a name: addresses of both families, unknown, failed, or no answer at all. */
 export type NameAnswer = readonly string[] | 'unknown' | 'failed' | 'nothing'
 
 const A = 1

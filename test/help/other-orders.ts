@@ -31,7 +31,9 @@ const linesOf = (call: readonly Line[]): string =>
 /** Events of a call that are further apart than delays and settling can move them keep their order. */
 const APART_MS = 400
 
-/** Returns what comes before what although it happened well after it, or although a transfer explains it. */
+/**
+ * Returns the events that come in a wrong order, although one happened well before the other or a transfer explains it.
+ */
 function disorderOf(call: readonly Line[], original: readonly Line[]): string[] {
   const before = new Map(original.map((line, place) => [line.text, { place, atMs: line.atMs }]))
   return call.flatMap(({ text }, place) =>
@@ -44,7 +46,7 @@ function disorderOf(call: readonly Line[], original: readonly Line[]): string[] 
   )
 }
 
-/** Holds what came of another order against what came of the original one. */
+/** Compares the events of another order with the original ones. */
 export function expectSameCalls(events: readonly CallEvent[], original: readonly Line[][]): void {
   const ledger = createLedger()
   ledger.take(events)

@@ -1,8 +1,9 @@
 import { stopAllAtRunEnd } from './run-end.ts'
 
 /**
- * Loaded by `bun test` before all else (bunfig.toml). Nothing that is tested depends on how fast a machine is: a limit is there to end a
- * test that hangs. Bun begins each file with its own limit of 5 s, and has no setting for another one: so each file begins by setting it.
+ * Loaded by `bun test` before all else (bunfig.toml). No test depends on the speed of the machine: a limit only ends a
+ * test that hangs. Bun begins each file with its own limit of 5 s, and has no setting for another: so each file begins
+ * by setting it.
  */
 const TEST_MS = 900_000
 

@@ -1,14 +1,14 @@
 import type { Socket } from 'bun'
 
-/** A client of a PBX. What it has not taken yet is kept, and sent when it reads on. */
+/** A client of a PBX. Bytes that it has not taken are kept, and sent when it reads again. */
 export type PbxClient = {
   write(bytes: string | Buffer): void
   close(): void
-  /** Returns what the client has not taken yet. */
+  /** Returns the bytes that the client has not taken yet. */
   unsent(): Buffer
 }
 
-/** What a PBX does with the bytes of a client, and when the client has taken all of its own. */
+/** The PBX's side of a connection: handles the client's bytes, and learns when the client has taken all of its own. */
 type PbxConversation = { data(bytes: Buffer): void; drained?(): void; closed?(): void }
 
 export type PbxServer = { readonly port: number; connections(): number; stop(): void }

@@ -24,14 +24,14 @@ type Entry =
 export type Watched = Supervisor & {
   readonly endpoints: Endpoints['list']
   readonly saved: Endpoints['saved']
-  /** What came out of the connector, in order. */
+  /** The signals of the connector, in order. */
   readonly entries: Entry[]
-  /** What it showed of phones, trunks, agents and queues. */
+  /** The connector's signals about phones, trunks, agents and queues. */
   readonly states: readonly StateSignal[]
   readonly logged: { level: string; fact: { reason?: string; retryInSeconds?: number }; message: string }[]
 }
 
-/** Watches a PBX by a supervisor in a hurry, and notes what comes of it. */
+/** Watches a PBX by a supervisor with short timeouts, and notes its signals. */
 export function watchPbx(
   url: string,
   timeouts: Parameters<typeof startSupervisor>[0]['timeouts'] = {},
@@ -95,7 +95,7 @@ export function watchPbx(
   return { ...supervisor, entries, logged, states, endpoints: endpoints.list, saved: endpoints.saved }
 }
 
-/** Starts a PBX that sends what a test wants it to. `answer` gets each block of lines that a client sends. */
+/** Starts a PBX that follows a script. `answer` gets each block of lines from a client. */
 export function startScripted(script: {
   greeting?: string
   answer?: (block: string, send: (text: string) => void, close: () => void) => void

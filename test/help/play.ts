@@ -14,10 +14,10 @@ export function countingIds(): NewId {
   }
 }
 
-/** Live calls as they are stored, by their id. */
+/** Stored live calls by id. */
 export type LiveCalls = Map<string, string>
 
-/** Stores what has changed of a tracker since this was done last. */
+/** Stores the changes of a tracker since the last save. */
 export function saveChanges(state: TrackerState, stored: LiveCalls): void {
   const { changed, removed } = takeChanges(state)
   for (const one of changed) stored.set(one.call.id, JSON.stringify(one))
@@ -33,7 +33,7 @@ type PlayerOptions = {
 /** No call takes as many: a tracker that asks for one more does so for ever. */
 const MAX_TICKS = 100_000
 
-/** Feeds signals to a tracker with a clock of its own: between two signals it ticks whenever the tracker asks for it. */
+/** Feeds signals to a tracker with its own clock: between two signals it ticks whenever the tracker asks for it. */
 export function player({ state: first, onTracked = () => {} }: PlayerOptions = {}) {
   const newId = countingIds()
   const events: CallEvent[] = []
@@ -73,7 +73,7 @@ export function player({ state: first, onTracked = () => {} }: PlayerOptions = {
       tickUntil(untilUs)
       feed({ kind: 'tick', atUs: untilUs, arrivedUs: untilUs })
     },
-    /** Goes on as another process would, with the live calls that were stored. */
+    /** Continues like another process, with the stored live calls. */
     restart(stored: LiveCalls): void {
       state = newTracker('pbx', 'default', newId)
       takeOverLiveCalls(

@@ -149,7 +149,7 @@ type Server = {
   readonly environment: Record<string, string>
 }
 
-/** Returns what starts a server, and keeps it. */
+/** Returns a function that starts a server and keeps it. */
 const runServer =
   ({ command, folder, environment }: Server) =>
   async (url: string, rest: { standby: PostgresServer['standby']; remove: () => void }): Promise<PostgresServer> => {
@@ -225,7 +225,7 @@ export function postgresOfRun(): Promise<PostgresServer> {
   return server
 }
 
-/** Returns what a URL of a database contains. */
+/** Returns the parts of a database URL. */
 export function databaseSource(url: string): DatabaseSource {
   const parsed = parseDatabaseUrl(url)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
@@ -246,8 +246,8 @@ export async function emptyDatabase(server?: PostgresServer): Promise<TestDataba
 }
 
 /**
- * Makes a database with an empty store, as a copy of one that was migrated: that takes less than half the time. On a
- * server of another kind, which may not copy databases, it is an empty one.
+ * Makes a database with an empty store by copying a migrated one, in less than half the time. On a server of another
+ * kind, which may not copy databases, the new database is empty.
  */
 export async function migratedDatabase(server?: PostgresServer): Promise<TestDatabase> {
   const { url } = server ?? (await postgresOfRun())

@@ -11,7 +11,7 @@ export type Received = {
 
 export type Answer = (request: Received) => Response | Promise<Response>
 
-/** A real receiver on a port of its own. `answer` may be changed while it runs. */
+/** Starts a real receiver on a free port. `answer` may be changed while it runs. */
 export function startReceiver(answer: Answer = () => new Response('ok'), port = 0) {
   const received: Received[] = []
   const state = { answer }
@@ -51,7 +51,10 @@ export function startReceiver(answer: Answer = () => new Response('ok'), port = 
 
 export type Receiver = ReturnType<typeof startReceiver>
 
-/** A receiver that notes which ids it took, apart from what it was sent; `take` is its answer until another is given. */
+/**
+ * Starts a receiver that notes the ids that it accepted, apart from all requests; it accepts all until it gets another
+ * answer.
+ */
 export function startTaking() {
   const taken: string[] = []
   const take: Answer = ({ id }) => {
@@ -66,7 +69,7 @@ export type Taking = ReturnType<typeof startTaking>
 /** Far longer than a loaded machine takes: it names what never comes true, and measures nothing. */
 const PATIENCE_MS = 300_000
 
-/** A check that costs much, a command or a request, is made less often: it must not slow down what it waits for. */
+/** An expensive check (a command, a request) runs less often, so that it does not slow down its own condition. */
 const PAUSE_MS = { least: 5, most: 100 }
 
 /** Waits for a condition. @throws with `what` when it does not come true. */

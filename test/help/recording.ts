@@ -6,7 +6,7 @@ export const FIXTURES = join(import.meta.dir, '..', 'fixtures')
 /** A chunk of a recording, and when it came: milliseconds from its start. */
 type Chunk = { bytes: Uint8Array; atMs: number }
 
-/** Where `asterisk/a-inbound-answered` or `freeswitch/queue` is. */
+/** Returns the path of a recording such as `asterisk/a-inbound-answered` or `freeswitch/queue`. */
 export const fileOf = (name: string): string =>
   join(FIXTURES, `${name}.${name.startsWith('freeswitch') ? 'esl' : 'ami'}`)
 

@@ -4,13 +4,13 @@ import { afterAll } from 'bun:test'
 const STOPS = Symbol.for('hookswitch.test.stops')
 const holder: { [STOPS]?: (() => unknown)[] } & object = Object(globalThis)
 
-/** Stops what tests of several files share, when all tests of the run are over. */
+/** Stops something that several test files share, at the end of the run. */
 export function atRunEnd(stop: () => unknown): void {
   holder[STOPS] ??= []
   holder[STOPS].push(stop)
 }
 
-/** To be called once, in the file that is loaded before all tests. */
+/** Call it once, in the file that is loaded before all tests. */
 export function stopAllAtRunEnd(): void {
   afterAll(async () => {
     for (const stop of holder[STOPS]?.splice(0) ?? []) await stop()

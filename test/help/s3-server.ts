@@ -80,7 +80,7 @@ export function startS3Server() {
       const key = decodeURIComponent(pathname.slice(1))
       requests.push(`${request.method} ${pathname}${searchParams.has('partNumber') ? ' (part)' : ''}`)
       if (broken) return xml('<Error><Code>SlowDown</Code><Message>later</Message></Error>', 503)
-      // As S3 itself, it gives no reason to HEAD.
+      // Like S3 itself, it gives no reason to HEAD.
       const failure = (code: string, message: string, status: number) =>
         request.method === 'HEAD'
           ? new Response(null, { status })
@@ -100,7 +100,7 @@ export function startS3Server() {
     url: `http://127.0.0.1:${server.port}`,
     objects,
     requests,
-    /** From now on it answers 503, or again as it should. */
+    /** Answers 503 from now on, or works again. */
     setBroken(isBroken: boolean) {
       broken = isBroken
     },

@@ -9,7 +9,7 @@ type Options = {
 }
 type Server = { run(): Promise<{ port: number }>; close(): Promise<void> }
 
-/** It has no types of its own. */
+/** The package has no types. */
 const S3rver: new (options: Options) => Server = createRequire(import.meta.url)('s3rver')
 
 /** Starts s3rver with one bucket in a folder. It checks who signs a request, and not whether the signature is right. */

@@ -1,6 +1,6 @@
 import { ENDS, type Leg, type Pair, type Path, type ScenarioPbx } from './scenario-pbx.ts'
 
-/** What dialplans and people do with channels, in the words of an Asterisk. */
+/** What dialplans and people do with channels, in Asterisk's terms. */
 
 /** A phone that rings for a channel, through pairs of halves that stand in line from the channel to the phone. */
 export type Ringing = {
@@ -74,7 +74,7 @@ const LEG_END = {
   cancelled: ENDS.clear,
   answered_elsewhere: ENDS.elsewhere,
 } as const
-/** What DialEnd reports of it. */
+/** The result in DialEnd. */
 const DIALED = {
   no_answer: 'no_answer',
   busy: 'busy',
@@ -86,7 +86,8 @@ const DIALED = {
 export function fail(pbx: ScenarioPbx, ringing: Ringing, how: Failure): void {
   const [inner, ...outer] = dialsOf(ringing).toReversed()
   const isOwnWord = how === 'busy' || how === 'rejected'
-  // The phone's own word comes from within; all else comes from the outermost dial, and the one within is only cancelled.
+  // The phone's own result comes from the inner dial. All other results come from the outermost dial, and the inner
+  // dial is only cancelled.
   const innerResult = isOwnWord || outer.length === 0 ? DIALED[how] : 'cancelled'
   if (inner !== undefined && isOwnWord) pbx.dialed(inner.source, inner.dest, innerResult)
   for (const { source, dest } of outer.toReversed()) pbx.dialed(source, dest, DIALED[how])
@@ -95,7 +96,7 @@ export function fail(pbx: ScenarioPbx, ringing: Ringing, how: Failure): void {
   for (const { near, far } of ringing.chain) for (const half of [near, far]) pbx.hangup(half)
 }
 
-/** The far party transfers the near one away, unseen to where. @returns the channel that goes on in the dialplan. */
+/** The far party transfers the near one blindly. @returns the channel that continues in the dialplan. */
 export function transferBlind(pbx: ScenarioPbx, talk: Talk, to: string): string {
   const beside = besideFar(talk)
   pbx.emit({ kind: 'blind_transfer', transferer: talk.far.id, transferee: beside, to })

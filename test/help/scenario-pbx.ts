@@ -99,7 +99,7 @@ export function scenarioPbx(random: Random, prefix: string, startUs: number) {
         atUs += random.pick([0, 0, 0, 1_000])
       }
     },
-    /** So much later, and a little more or less. */
+    /** Advances the time by about this much. */
     later(seconds: number): void {
       atUs += Math.round(seconds * 1_000_000 * (0.7 + 0.6 * random.next()))
     },

@@ -18,8 +18,8 @@ import {
 import { type Leg, type Path, type ScenarioPbx, scenarioPbx } from './scenario-pbx.ts'
 
 /**
- * Scenarios of a PBX, made up at random, each with the truth: the lines of each of its calls (as in a `.expected` file), whose
- * order the promises hold. One scenario is one call of a party, with all that becomes of it, and the consultations beside it.
+ * Random scenarios of a PBX, each with the truth: the lines of its calls (as in a `.expected` file), whose order the
+ * promises hold. One scenario is one call of a party with everything that follows, and its consultations.
  */
 type Scenario = {
   readonly signals: readonly Signal[]
@@ -249,7 +249,10 @@ function ringOne(
 
 type Line2 = { readonly near: Leg; readonly chain: Talk['chain'] }
 
-/** What becomes of a phone that rings at the end of a line from the near party; `unanswered`: what the call came to without it. */
+/**
+ * Ends the ringing of a phone at the end of a line from the near party; `unanswered` is the result of the call without
+ * it.
+ */
 function conclude(
   plot: Plot,
   line: Line2,
@@ -311,7 +314,7 @@ const ENDED_ELSEWHERE = {
   forwardedTo: null,
 } as const
 
-/** Several phones at once: one takes the call, or nobody does. */
+/** Rings several phones at once: one of them answers, or none does. */
 function ringGroup(plot: Plot, near: Leg, place: string): Talk | undefined {
   const { pbx, random, main } = plot
   const all = Array.from({ length: 2 + random.int(2) }, () =>
@@ -346,7 +349,7 @@ function ringGroup(plot: Plot, near: Leg, place: string): Talk | undefined {
 
 type Move = (plot: Plot, talk: Talk) => Talk | undefined
 
-/** What becomes of two who talk: transfers, parking, and at last the end. */
+/** Continues a talk of two parties: transfers, parking, and finally the end. */
 function goOn(plot: Plot, begun: Talk): Scenario['last'] {
   const { pbx, random } = plot
   let talk: Talk | undefined = begun
@@ -402,7 +405,7 @@ const blind: Move = (plot, talk) => {
   return conclude(plot, talk, ringing, outcome, { block: main, unanswered: 'answered' })
 }
 
-/** The phone's own key: the consultation is a call of its own, on a second line. */
+/** The phone's transfer key: the consultation is a separate call on a second line. */
 const consultByPhone: Move = (plot, talk) => {
   const { pbx, random, main } = plot
   const agent = talk.far
@@ -474,7 +477,7 @@ function blond(plot: Plot, talk: Talk, own: Leg, ringing: Ringing): Talk | undef
   return conclude(plot, talk, { ...ringing, source: beside }, outcome, { block: main, unanswered: 'answered' })
 }
 
-/** A feature code: the PBX asks through halves of its own, in the same call as it counts. */
+/** A feature code: the PBX consults through its own halves, within the same call. */
 const consultByKey: Move = (plot, talk) => {
   const { pbx, random, main } = plot
   const agent = talk.far
@@ -535,7 +538,7 @@ const consultByKey: Move = (plot, talk) => {
   return transferred(plot, talk, main, ringing.leg, [pair, ...chain])
 }
 
-/** Nobody may answer: then the PBX rings the transferer back. */
+/** If nobody answers, the PBX rings the transferer back. */
 function blondByKey(plot: Plot, talk: Talk, ringing: Ringing): Talk | undefined {
   const { pbx, random, main } = plot
   pbx.later(2)

@@ -9,7 +9,10 @@ export type SceneCase<Scene> = [what: string, play: (pbx: Scene) => void, expect
 
 type Played = { readonly bodies: readonly CallEvent['body'][]; readonly state: TrackerState }
 
-/** Checks that a scene gave the expected events, that they keep what events promise of any call, and that none of it is left in memory. */
+/**
+ * Checks that a scene gave the expected events, that they keep the promises about every call, and that the memory is
+ * empty.
+ */
 export function checkScene({ bodies, state }: Played, expectedText: string): void {
   const { got, expected } = compare(bodies, expectedText)
   expect(got).toBe(expected)

@@ -2,7 +2,7 @@ import type { Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import type { StageResult } from '../../src/lib/call-enums.ts'
 import type { Random } from './random.ts'
 
-/** Signals at random, of every kind and with few ids, so that they meet: what no PBX sends, and what one that lies may. */
+/** Random signals of every kind with few ids, so that they meet: also signals that no real PBX sends. */
 
 const RESULTS: readonly StageResult[] = [
   'answered',

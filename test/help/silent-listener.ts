@@ -2,8 +2,8 @@ import { dlopen, FFIType } from 'bun:ffi'
 import { connect, type Socket } from 'node:net'
 
 /**
- * Makes an address of this machine swallow packets, as one behind a firewall does: a socket that listens, accepts nobody, and whose queue
- * is full. Linux drops what comes for it then.
+ * Makes an address of this machine swallow packets, like a firewall: a listening socket that accepts nobody and whose
+ * queue is full, so that Linux drops further packets.
  */
 export async function listenSilently(address: string, port: number): Promise<{ stop(): void }> {
   const { i32, ptr } = FFIType

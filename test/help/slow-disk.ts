@@ -1,6 +1,6 @@
 declare const self: Worker
 
-/** What a commit takes longer here: as a disk does in many clouds. */
+/** Every commit takes this much longer, as on many clouds' disks. */
 export const COMMIT_MS = 30
 
 /**

@@ -1,3 +1,3 @@
-// The writer's thread on a slow disk. The order is what matters: the disk is made slow before the writer listens.
+// The writer's thread on a slow disk. The order matters: the disk is made slow before the writer listens.
 import './slow-disk.ts'
 import '../../src/app/writer.ts'

@@ -7,7 +7,7 @@ import { API } from 'typescript/unstable/async'
 type SourceFunction = {
   readonly name: string
   readonly exported: boolean
-  /** The text of its docstring without the comment's signs; `undefined` if it has none. */
+  /** The text of the docstring without comment signs, or `undefined`. */
   readonly docstring: string | undefined
 }
 

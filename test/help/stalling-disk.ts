@@ -1,6 +1,6 @@
 declare const self: Worker
 
-/** What a stalled disk shares with this thread: whether it is stalled, and how many commits have come to it. */
+/** A stalled disk shares with this thread whether it is stalled, and the number of its commits. */
 const [STALLED, COMMITS] = [0, 1]
 
 /** A disk for the writer's thread that can be stalled: then no commit ends until it is released, however long that takes. */

@@ -70,7 +70,7 @@ export function startTcpProxy(first: { hostname: string; port: number }, onChunk
     stall(): void {
       isStalled = true
     },
-    /** Lets through what has come meanwhile. */
+    /** Lets the bytes through that arrived meanwhile. */
     resume(): void {
       isStalled = false
       for (const side of sides) flush(side)

@@ -82,8 +82,8 @@ export function recordingOfAll(kind: Kind, customers: readonly Customer[]): PbxR
 }
 
 /**
- * Returns when the first channel of such a recording is hung up: each customer has a call up then.
- * @throws if one has none.
+ * Returns when the first channel is hung up: each customer has a call up at that moment.
+ * @throws if a customer has no call up.
  */
 export function firstHangupMs({ bytes, cameMs }: PbxRecording, customers: readonly Customer[]): number {
   const without = new Set(customers.map(({ name }) => name))

@@ -4,7 +4,7 @@ import { createWebhookService } from '../../src/webhooks/service.ts'
 import { webhook } from './client.ts'
 import type { Receiver } from './receiver.ts'
 
-// Customers on one PBX, each with an account and a webhook of its own, and what has to be true of all that these got.
+// Customers on one PBX, each with its own account and webhook, and the promises about the events that they get.
 
 /** Gives each customer an account, whose webhook has the name of the account as its path. */
 export async function addCustomers(store: Store, names: readonly string[], url: string): Promise<void> {
@@ -20,7 +20,7 @@ export async function addCustomers(store: Store, names: readonly string[], url: 
 /** An event, with the account to whose webhook it was sent. */
 type ReceivedEvent = { readonly to: string; readonly body: CallEvent['body'] }
 
-/** Returns the events that the webhooks got, each once, in the order in which each came first. */
+/** Returns the events that the webhooks got, each once, in the order of their first arrival. */
 export function eventsAt({ received }: Receiver): ReceivedEvent[] {
   const byId = new Map<string, Receiver['received'][number]>()
   for (const one of received) if (!byId.has(`${one.path} ${one.id}`)) byId.set(`${one.path} ${one.id}`, one)

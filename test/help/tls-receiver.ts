@@ -1,7 +1,7 @@
 import { createSecureContext, createServer, type TLSSocket } from 'node:tls'
 import type { Certified } from './certificate.ts'
 
-/** A request as it came over TLS: on which connection, for which name the handshake was, and which name the request gives. */
+/** A request over TLS: its connection, the server name of the handshake, and the name in the request. */
 type Secured = {
   readonly connection: number
   readonly sni: string | undefined
@@ -50,7 +50,7 @@ export async function startTlsReceiver(certificates: Readonly<Record<string, Cer
   }
 }
 
-/** Where the first request ends. */
+/** Returns where the first request ends. */
 function endOf(text: string): number {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
 import type { Exchange, Exchanged } from '../../src/webhooks/flows/exchange.ts'
 import type { Random } from './random.ts'
 
-/** What a token server does with a request. */
+/** How a token server treats a request. */
 export type TokenServerMove = 'answer' | 'fail' | 'hang' | 'refuse' | 'rotate'
 
 /** A server of OAuth 2.0 tokens, as strict as one can be: a refresh token that was used before ends all tokens. */

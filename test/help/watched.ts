@@ -26,7 +26,7 @@ export async function startWatched(cwd: string, pbxUrls: readonly string[], stor
     url: () => app.url,
     pid: () => app.pid,
     output: () => app.output(),
-    /** What the receiver got, each event once, in the order in which they came. */
+    /** Returns the events that the receiver got, each once, in the order of their arrival. */
     bodies: (): CallEvent['body'][] => {
       const byId = new Map(receiver.received.map(({ id, body }) => [id, body] as const))
       return [...byId.values()].map((text) => JSON.parse(text))

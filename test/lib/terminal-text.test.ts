@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { harmless, newPaint, printable, printableJson } from '../../src/lib/terminal-text.ts'
 
-/** What a caller may have put into a name: a title, a hidden text, a line that is written over, a turn of direction. */
+/** A hostile caller's name: a window title, hidden text, an overwritten line, a change of text direction. */
 const NASTY = 'Eve\x1b]0;owned\x07\x1b[8mhidden\x1b[2K\r\u009b31m\x7f\u202egnp.exe'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for these characters
 const MOVES = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/

@@ -28,7 +28,7 @@ async function scraped(): Promise<Map<string, string>> {
   return new Map(types.map(([, name = '', type = '']) => [name, type]))
 }
 
-/** What a query asks for: each metric with the labels that it selects or sums by. */
+/** Returns the metrics of a query, each with the labels that the query selects or sums by. */
 function asked(expr: string): { name: string; labels: string[] }[] {
   const by = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(',').map((one) => one.trim()))
   return [...expr.matchAll(/\b(hookswitch_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', selected = '']) => ({

@@ -53,7 +53,7 @@ function dataOf(kind: EventKind): Fields {
 type Part = { type?: string; properties?: Record<string, Part>; anyOf?: Part[]; items?: Part }
 const FORMS = ['enum', 'const', 'format', 'pattern', 'maxLength']
 
-/** The paths of texts in a schema that may be anything. */
+/** Returns the paths of texts without limits in a schema. */
 function textsOf(schema: unknown, path: string): string[] {
   const { type, properties = {}, anyOf = [], items } = schema as Part
   const isText = type === 'string' && !FORMS.some((form) => form in (schema as object))

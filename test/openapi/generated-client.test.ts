@@ -43,7 +43,7 @@ const direction: 'inbound' | 'outbound' | 'internal' | undefined =
 console.log(JSON.stringify({ urls: list.data?.result.map(({ url }) => url), event: first?.event, direction }))
 `
 
-/** Runs a tool to its end; returns what it printed. @throws Error when it fails. */
+/** Runs a tool to its end; returns its output. @throws Error when it fails. */
 async function ran(...command: string[]): Promise<string> {
   const child = Bun.spawn(command, { cwd: ROOT, stdout: 'pipe', stderr: 'pipe' })
   const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])

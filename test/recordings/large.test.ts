@@ -13,7 +13,7 @@ import { batch, openStore } from '../help/store.ts'
 const BYTES = 3_000_000_000
 const BEFORE = new Date('2026-11-20T10:00:00Z')
 const MARKS = [0, 1_500_000_000, BYTES - 4]
-/** As much is sent at once: it shows whether it stays in memory. */
+/** Large enough to show whether the service keeps it in memory. */
 const STREAMED_BYTES = 600_000_000
 /** A quarter of that, and more than a process grows by that sends nothing. */
 const MAX_GROWTH_KB = 150_000

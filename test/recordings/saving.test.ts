@@ -75,7 +75,7 @@ const put = (id: string, content: Uint8Array = SOUND) => writeFileSync(join(moni
 const get = async (recordingId: string) => store.recordings.recordingGet({ callId: 'call', recordingId })
 const copyFolder = () => join(folder.path, 'copies')
 
-/** Where the recordings of the PBX are. */
+/** Returns the place of the PBX's recordings. */
 function place(): RecordingsPlace {
   const parsed = parsePbxUrl(`ami://u:s@h?name=office&recordings=${monitor}`)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
@@ -419,7 +419,7 @@ describe('the pending recording of a PBX that', () => {
     await giveUp(pbxs())
     expect((await get('a'))?.state).toBe('pending')
     await passUntil('it is given up', async () => (await get('a'))?.state === 'failed')
-    expect((await get('a'))?.error).toBe('its PBX was removed, and it is not known where its files are')
+    expect((await get('a'))?.error).toBe('its PBX was removed, and the place of its files is unknown')
     expect(clockUs).toBeGreaterThan(60 * SECOND)
     expect(clockUs).toBeLessThan(HOUR)
   })

@@ -8,7 +8,9 @@ import { OWN, SECOND } from './board/rig.ts'
 
 const START_US = 1_795_213_000_000_000
 
-/** Follows a queue of one agent, with a webhook that asks for events of some kinds alone; `stored` has what it gets. */
+/**
+ * Follows a queue of one agent, with a webhook that asks only for some kinds of event; `stored` collects its events.
+ */
 async function followed(asked: readonly string[]) {
   let nowUs = START_US
   let id = 0

@@ -68,7 +68,7 @@ describe.each(stores)('the store %s', (name) => {
       await response.arrayBuffer()
       answers.push({ path, status: response.status })
     }
-    // What only an administrator, a cluster or a dialplan may read is refused, not broken.
+    // Paths for administrators, clusters or dialplans are refused, not broken.
     expect(answers.filter((answer) => !/^(200|403|404)$/.test(String(Object(answer).status)))).toEqual([])
     const refused = answers.filter((answer) => Object(answer).status !== 200)
     expect(refused.filter((answer) => /call|delivery|event|overview/.test(Object(answer).path))).toEqual([])

@@ -49,7 +49,7 @@ describe('SQLite', () => {
   const folder = emptyFolder()
   afterAll(() => folder[Symbol.dispose]())
 
-  /** The ways in which a store goes back. `save` keeps it as it is now. */
+  /** How a store returns to an earlier state. `save` keeps its present state. */
   const ways: [string, (path: string, saved: string) => void][] = [
     ['a backup', (path, saved) => void backupStore(path, saved)],
     [

@@ -10,7 +10,7 @@ import { type Answer, startReceiver, startTaking, until } from '../help/receiver
 
 const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S
-/** From the true time, one after the other: hours and days, forward and back. */
+/** The clock is set to these differences from the true time in turn: hours and days, forward and back. */
 const SET_TO_S = [5 * HOUR_S, -3 * HOUR_S, 3 * DAY_S, 2 * DAY_S, -10 * DAY_S, 0]
 /** A refused delivery is due again after 500 ms ± 10 %, so never earlier than this. */
 const EARLY_MS = 440
@@ -52,7 +52,7 @@ test.skipIf(!canFakeTime)(
       const body = [webhook(picky.url), webhook(down.url)]
       await ask(app, 'PUT', '/integration/webhook', { token, body })
       const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
-      // The clock of this process is not set: it goes on as time in the service does.
+      // The clock of this process is not set: it runs like the service's steady clock.
       const load = startLoad(storeOver(db), 20)
       const startedMs = performance.now()
       await until('a webhook is down', () => app.output().includes('webhook is down'))

@@ -14,7 +14,7 @@ import { until } from '../help/receiver.ts'
 
 const NOBODY = 65_534
 const folder = emptyFolder()
-/** What `serve` does without a server: it takes half a minute, in which the other tests are run. */
+/** The result of `serve` without a server: it takes half a minute, in which the other tests run. */
 let unanswered: ReturnType<typeof serveUnanswered>
 beforeAll(() => {
   unanswered = serveUnanswered()
@@ -179,7 +179,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined || !canMount)('a disk of the serv
   })
 })
 
-/** Starts `serve` with a server that never answers, and with one that is not there. Returns how they end, and when. */
+/** Starts `serve` with a server that never answers, and with a missing one. Returns how and when they end. */
 async function serveUnanswered() {
   const silent: Server = createServer((socket) => void socket.on('error', () => undefined))
   silent.listen(0, '127.0.0.1')

@@ -32,7 +32,7 @@ test.skipIf(!canMount)(
     await Bun.write(`${folder.path}/ballast`, new Uint8Array(bsize * bavail))
     const many = (n: number) =>
       Array.from({ length: 100 }, (_, index) => webhook(`https://example.com/${n}/${index}/${'x'.repeat(1_900)}`))
-    // The log has some space of its own that it was given before.
+    // The log still has some space that it was given before.
     let refused = await put(many(0))
     for (let n = 1; refused.status === 200 && n < 50; n += 1) refused = await put(many(n))
     expect(refused.status).toBe(503)

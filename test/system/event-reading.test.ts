@@ -26,7 +26,7 @@ test('kill -9 at 8 random moments: a reader that goes on from its cursor gets ea
         const { status, body } = await ask(app, 'GET', `/event?after=${cursor}&limit=100&wait=1`, { token })
         if (status !== 200) continue
         const { items, next_cursor } = body.result as { items: { id: string }[]; next_cursor: string }
-        // As a receiver does that keeps the cursor with what it has handled.
+        // A receiver keeps the cursor together with the events that it has handled.
         read.push(...items.map(({ id }) => id))
         cursor = next_cursor
       } catch {

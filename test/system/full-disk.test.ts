@@ -6,7 +6,7 @@ import { emptyFolder, run, startServe } from '../help/app.ts'
 import { ask, PASSWORD } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 
-/** The messages when the store cannot be used, on a small disk of its own: the compiled file, as they run it. */
+/** The messages of the executable when it cannot use its store, on a small disk. */
 describe.skipIf(!canMount)('on a disk that is', () => {
   let folder: ReturnType<typeof emptyFolder>
   let disk: ReturnType<typeof mountSmallDisk>
@@ -58,7 +58,7 @@ describe.skipIf(!canMount)('on a disk that is', () => {
 
   test('full while the service runs: it is 503, gives the reason, and goes on when there is space', async () => {
     const app = await startServe({ cwd })
-    // As long as a client reads, the log can only grow: a write cannot fit where something was written before.
+    // While a client reads, the log can only grow: a write cannot reuse its space.
     const reader = new Sqlite(join(cwd, 'data/hookswitch.db'), { readonly: true })
     reader.run('BEGIN')
     reader.query('SELECT count(*) FROM users').get()

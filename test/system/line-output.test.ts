@@ -89,7 +89,7 @@ describe.each([
     expect(losses).toEqual([
       { lines: 2_000 - kept.length, reason: expect.stringContaining('does not read'), lasted: expect.any(String) },
     ])
-    // What comes later is written after the report.
+    // Later lines are written after the report.
     output.write('later\n')
     await until('the next line', () => pipe.read().endsWith('recovered\nlater\n'))
   })

@@ -82,7 +82,7 @@ const eventsOf = (eachCall: number) =>
     }),
   )
 
-/** Returns the places of the messages of each call as they arrived; one that came again at once is left out. */
+/** Returns the places of the messages of each call in the order of their arrival, without immediate repeats. */
 function placesOf(topics: readonly string[]): Record<string, number[]> {
   const places: Record<string, number[]> = {}
   for (const topic of topics) {

@@ -15,7 +15,7 @@ const REFUSALS: readonly Answer[] = [
   () => Response.redirect('http://127.0.0.1:1/'),
 ]
 
-/** As many requests as are enough to see what comes of them. */
+/** Enough requests to see their outcomes. */
 const ENOUGH = 8
 
 const takesAgain = async ({ taken }: Pick<Taking, 'taken'>): Promise<void> => {
@@ -85,7 +85,7 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     expect(verdicts).toMatchObject({
       refuses: { lost: 0, reordered: 0, duplicated: 0 },
       hangs: { lost: 0, reordered: 0, duplicated: 0 },
-      // A receiver that resets in mid-answer has taken what comes again.
+      // A receiver that resets within its answer has accepted requests that come again.
       resets: { lost: 0, reordered: 0 },
     })
     expect(await verified(folder.path)).toBe('The store is complete and consistent.')

@@ -78,6 +78,6 @@ test('wrong settings and files are refused with what to do', async () => {
   expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('there is no file')])
   writeFileSync(join(cwd, 'garbage.db'), 'not a database'.repeat(1_000))
   const garbage = await run(['restore', 'garbage.db'], { cwd })
-  expect([garbage.code, garbage.stderr]).toEqual([1, expect.stringContaining('is no backup of a store')])
+  expect([garbage.code, garbage.stderr]).toEqual([1, expect.stringContaining('is not a backup of a store')])
   expect(existsSync(join(cwd, 'data', 'hookswitch.db'))).toBe(false)
 })

@@ -15,8 +15,8 @@ import { stallableDisk } from '../help/stalling-disk.ts'
 import { storedPbxs } from '../help/stored-pbxs.ts'
 
 /**
- * A disk on which a commit takes for ever, until it is emitted to end: nobody waits for it but the first attempt of an event. Had anything
- * else waited, it would wait still. So nothing depends on how fast this machine is.
+ * A disk on which a commit ends only when the test lets it. Only the first attempt of an event waits for its commit: if
+ * anything else waited, the test would hang. So nothing depends on the speed of this machine.
  */
 
 const calls = (count: number, name = 'call') => Array.from({ length: count }, (_, n) => `${name} ${n}`)

@@ -194,7 +194,7 @@ test('an account that replaces its list more than 60 times a minute has to wait,
   let replaced = 0
   let refused = await put([A], {}, busy)
   for (; refused.status === 200 && replaced < 1_000; replaced += 1) refused = await put([A], {}, busy)
-  // More on a machine on which they take longer than a minute.
+  // More than 60 on a machine on which they take longer than a minute.
   expect(replaced).toBeGreaterThanOrEqual(60)
   expect([refused.status, refused.body.result, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, [], true])
   expect((await put([{ url: 5 }], {}, busy)).status).toBe(422)

@@ -175,9 +175,13 @@ function readPosition(ids: OpaqueIds, accountId: number, after: string): Positio
   if (found !== undefined && found.accountId === accountId) return { id: found.id, history: found.history }
   const [owner, id] = found === undefined ? readCursor(after, ['number', 'number'], '/after').map(Number) : []
   if (owner !== accountId || id === undefined || id < 0)
-    throw new Fault('invalid', 'The cursor is not one of this list.', {
-      errors: [{ path: '/after', message: 'is no cursor of this account' }],
-    })
+    throw new Fault(
+      'invalid',
+      'The cursor does not belong to this account. Leave it out to start at the oldest event.',
+      {
+        errors: [{ path: '/after', message: 'is not a cursor of this account' }],
+      },
+    )
   return { id, history: ids.wasPlain(id) ? undefined : NO_HISTORY }
 }
 

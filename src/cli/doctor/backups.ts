@@ -26,9 +26,9 @@ export async function diagnoseBackups(
     ]
   }
   const [newest] = backupsAmong(names)
-  if (newest === undefined) return [advice('backups', `there is none in ${backup}`, FIX)]
+  if (newest === undefined) return [advice('backups', `there is no backup in ${backup}`, FIX)]
   const ageMs = Math.max(0, nowMs - newest.atUs / 1_000)
-  const text = `the newest in ${backup} is ${newest.name}, ${formatDuration(ageMs)} old`
+  const text = `the newest backup in ${backup} is ${newest.name}, ${formatDuration(ageMs)} old`
   if (ageMs <= 2 * backupEveryMs) return [ok('backups', text)]
   return [advice('backups', `${text}: one is due every ${formatDuration(backupEveryMs)}`, FIX)]
 }

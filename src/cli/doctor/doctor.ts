@@ -117,7 +117,7 @@ async function diagnosePbxs(pbxs: readonly Watched[], { isServed, accountOf }: K
   if (pbxs.length === 0)
     return [
       isServed
-        ? advice('PBX', 'none is in the store or in these settings', `give doctor the --pbx of serve, or: ${add}`)
+        ? advice('PBX', 'no PBX is in the store or in these settings', `give doctor the --pbx of serve, or: ${add}`)
         : advice('PBX', 'no PBX is connected', add),
     ]
   const found = await Promise.all(

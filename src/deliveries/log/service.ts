@@ -125,11 +125,11 @@ function createRetries(deps: Dependencies) {
       if (retried === 'unknown') throw unknown()
       if (retried === 'erased')
         throw new Fault('invalid', 'The event of this delivery was erased: it cannot be sent again.', {
-          errors: [{ path: '', message: 'is of an event whose body was erased' }],
+          errors: [{ path: '', message: 'the body of its event was erased' }],
         })
       if (retried === 'unlisted')
         throw new Fault('invalid', 'The URL of this delivery has left the list: put it back to send this again.', {
-          errors: [{ path: '', message: 'is for a URL that has left the list' }],
+          errors: [{ path: '', message: 'its URL has left the list' }],
         })
       onDue([id])
       if (accountId === null || !isOwner(accountId)) await askOwner(id)

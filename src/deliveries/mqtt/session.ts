@@ -158,7 +158,7 @@ export function openSession(options: SessionOptions): MqttSession {
       const id = freeId()
       const bytes = next.packet(id)
       if (bytes.length === 0) {
-        next.resolve({ kind: 'unacceptable', reason: 'the message has what no MQTT packet can hold' })
+        next.resolve({ kind: 'unacceptable', reason: 'the message cannot be encoded as an MQTT packet' })
         continue
       }
       if (limits.maximumPacketSize !== undefined && bytes.length > limits.maximumPacketSize) {

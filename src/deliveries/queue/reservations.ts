@@ -19,7 +19,7 @@ type ReservationsOptions = {
   readonly onEnded: () => void
 }
 
-const stopping = () => new Fault('unavailable', 'The service is stopping.')
+const stopping = () => new Fault('unavailable', 'The service is stopping. Try again in a moment.')
 
 export type Reservations = ReturnType<typeof createReservations>
 

@@ -196,7 +196,10 @@ function createPersistentWrite({ ownership, log }: Pick<OutcomeWriterOptions, 'o
       } catch (err) {
         // The new owner sends these deliveries again, or has recorded its own outcomes.
         if (err instanceof LeaseLost) {
-          if (failing.delete(job)) log.info('outcomes that could not be recorded are left to the new owner')
+          if (failing.delete(job))
+            log.info(
+              'outcomes were not recorded before another node took over the account: the new owner sends these deliveries again',
+            )
           return ids
         }
         if (failing.size === 0)

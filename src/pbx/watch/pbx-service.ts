@@ -63,7 +63,11 @@ export function createPbxService({ store, list, states, canRead, allowed }: Depe
       await changes.set({ name, url, origin: 'api', mayReplace: true })
       await list.reload()
       const found = (await infos(({ record }) => record.name === name)).map(adminInfoOf)[0]
-      if (found === undefined) throw new Fault('conflict', `The PBX ${name} was removed at this moment.`)
+      if (found === undefined)
+        throw new Fault(
+          'conflict',
+          `The PBX ${name} was removed while it was being saved: add it again if it is still needed.`,
+        )
       return found
     },
     async remove(name) {

@@ -32,7 +32,14 @@ function presetErrors(name: string, flow: NewFlow): FieldError[] {
   const beside = (['steps', 'origins', 'authorization', 'parallel'] as const).filter((one) => flow[one] != null)
   const errors = beside.map((one) => ({ path: `${FLOW}/${one}`, message: 'comes from the preset' }))
   const preset = presetByName(name)
-  if (preset === undefined) return [...errors, { path: `${FLOW}/preset`, message: 'is no preset of this version' }]
+  if (preset === undefined)
+    return [
+      ...errors,
+      {
+        path: `${FLOW}/preset`,
+        message: 'is not a preset of this version: GET /integration/webhook/preset lists them',
+      },
+    ]
   return [...errors, ...parameterErrors(preset, flow.parameters ?? {})]
 }
 
@@ -184,7 +191,10 @@ function authorizationErrors(given: NewAuthorization, context: StepContext): Fie
   )
   return [
     ...errors,
-    ...unknown.map((name) => ({ path: `${pointer}/request/${name}`, message: 'has no meaning in a log-in' })),
+    ...unknown.map((name) => ({
+      path: `${pointer}/request/${name}`,
+      message: 'is not allowed in the request of a login',
+    })),
     ...stepErrors({ ...request, upload: null }, `${pointer}/request`, { ...context, hasAuthorization: false }),
   ]
 }

@@ -37,7 +37,7 @@ export function bodyErrors(value: unknown): FieldError[] {
   if (preset === undefined && template === undefined)
     return [{ path: '/body', message: 'must have a preset or a template' }]
   if (preset === undefined)
-    return parameters === undefined ? [] : [{ path: '/body/parameters', message: 'belong to a preset' }]
+    return parameters === undefined ? [] : [{ path: '/body/parameters', message: 'are only allowed with a preset' }]
   const errors: FieldError[] = []
   if (template !== undefined) errors.push({ path: '/body/template', message: 'cannot be combined with a preset' })
   if (content_type !== undefined) errors.push({ path: '/body/content_type', message: 'comes from the preset' })

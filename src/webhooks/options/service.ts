@@ -140,7 +140,9 @@ function textOf(rendered: RenderedBody, event: string): Text {
     throw new Fault('too_many_requests', `The template ${problem}.`, { headers })
   }
   const message =
-    kind === 'no_json' ? `gives no JSON for ${event}, which its content type promises: ${problem}` : problem
+    kind === 'no_json'
+      ? `must render to JSON, as its content type says, but does not for ${event}: ${problem}`
+      : problem
   throw invalid([{ path: '/body/template', message }])
 }
 

@@ -77,7 +77,10 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
   async function trialOf(accountId: number, { url, preset: name, parameters = {} }: PresetTrial): Promise<Trial> {
     checkUrl(url)
     const preset = presetByName(name)
-    if (preset === undefined) throw invalid([{ path: '/preset', message: 'is no preset of this version' }])
+    if (preset === undefined)
+      throw invalid([
+        { path: '/preset', message: 'is not a preset of this version: GET /integration/webhook/preset lists them' },
+      ])
     const given = await withStoredSecrets(accountId, url, { preset: name, parameters })
     const flow = flowOfPreset(preset, given.parameters ?? {})
     const secretNames = secretParametersOf(given).map((one) => one.name)
@@ -183,7 +186,8 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
       { url, call_id, flow }: { url: string; call_id: string; flow?: NewFlow },
     ): Promise<CallPreview> {
       const rows = await events.eventListOfCall(accountId, call_id)
-      if (rows.length === 0) throw new Fault('not_found', 'No event of this call is kept.')
+      if (rows.length === 0)
+        throw new Fault('not_found', 'No event of this call is stored: its id is wrong, or its events were deleted.')
       const asEvents = rows.map(({ name, body }) => ({ name, callId: call_id, body }))
       return this.previewEvents(accountId, { url, events: asEvents, ...(flow === undefined ? {} : { flow }) })
     },

@@ -54,7 +54,7 @@ test('a number is erased where it is a whole value, and nothing else is', async 
     { id: 'else', from: { number: LONGER } },
     { id: 'up', from: { number: null, name: null }, variables: { A: '', B: LONGER } },
   ])
-  // Where the merged call went is still known, or it would seem to have no end.
+  // The id of the call that it was merged into stays: otherwise the merged call would seem to have no end.
   expect(await maintenance.verify()).toEqual([])
   await store.stop()
 })
@@ -87,7 +87,7 @@ test('what is erased is in no byte of the store, though rows with it came, grew 
             ]
           : [],
     }))
-  // Twenty calls at a time, each step in a commit of its own.
+  // Twenty calls at a time; each step is a separate commit.
   const waiting = Array.from({ length: 100 }, (_, index) => steps(`call-${index}`, index % 4 === 0))
   while (waiting.length > 0) {
     const at = random.int(Math.min(20, waiting.length))

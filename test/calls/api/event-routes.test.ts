@@ -15,7 +15,7 @@ import { type Answer, type Ask, ask } from '../../help/client.ts'
 import { until } from '../../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../../help/store.ts'
 
-/** Nobody asks for the others: they are not stored. */
+/** Kinds that only `events` asks for are not stored here. */
 const EXAMPLES = ALL.filter(({ data }) => !isOnlyOnRequest(data.name))
 
 const NOW = 1_795_213_000 * SECOND

@@ -16,7 +16,7 @@ import { batch, type OpenStore, openStore } from '../../help/store.ts'
 const [MINE, ANOTHER] = [1, 2]
 const CALLS = 50_000
 const START_US = 1_795_213_000 * SECOND
-/** As many are saved at once as a PBX that starts again leaves behind. */
+/** The calls that a restarted PBX leaves behind are saved at the same moment. */
 const AT_ONCE = 40
 const NUMBERS = ['101', '102', '15550000001', '15550000002']
 const OF_NOBODY = '15559999999'

@@ -57,7 +57,7 @@ const names = readdirSync(join(FIXTURES, 'freeswitch'))
   .map((file) => file.replace('.expected', ''))
   .filter((name) => CONTINUES[name] === undefined && !second.has(name))
 
-/** Plays a recording in another order and holds what comes of it against what came of its own. */
+/** Plays a recording in another order and compares its events with the original's. */
 const expectSame = (frames: readonly TimedFrame[], original: readonly Line[][], random: Random): void =>
   expectSameCalls(eventsOf(reorder(frames, random, MAX_DELAY_US)), original)
 

@@ -62,7 +62,7 @@ function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEv
     if (gap === undefined && random.chance(0.02)) restart()
     feed(signal)
     up.follow(signal)
-    // A list that nobody needs does no harm.
+    // An unnecessary list does no harm.
     if (gap === undefined && random.chance(0.01)) list(signal.arrivedUs)
   }
   catchUp(Number.POSITIVE_INFINITY)

@@ -3,7 +3,8 @@ import { explain } from '../../../src/pbx/tools/explain.ts'
 import { compare } from '../../help/expected.ts'
 import { customersOf, type Kind, recordingOfAll } from '../../help/tenant-recordings.ts'
 
-// What real PBXs send of attended and blind transfers, consultations, queues, groups, parking and the rest, of 50 customers at once.
+// Real PBXs' attended and blind transfers, consultations, queues, groups, parking and the rest, for 50 customers at
+// once.
 
 describe.each<[Kind, 'accountcode' | 'domain']>([
   ['asterisk', 'accountcode'],

@@ -114,7 +114,10 @@ function save(state: TrackerState, store: Map<string, string>): void {
   for (const id of removed) store.delete(id)
 }
 
-/** Signals in which calls of a few customers meet in every way, and channels show theirs at once, late or never. */
+/**
+ * Returns signals in which calls of a few customers meet in every way; channels show their customer at once, late or
+ * never.
+ */
 function mixedSignals(random: Random): Signal[] {
   const tenants = Array.from({ length: 1 + random.int(3) }, () => random.pick(TENANTS))
   const value = () => (random.chance(0.3) ? null : random.chance(0.1) ? 'unknown' : random.pick(tenants))
@@ -143,7 +146,7 @@ streams('calls that meet stay with their accounts, and come to an end', 1_000, (
 )
 
 test.each([
-  // A transfer of a call whose account was open, between a customer's call and one that is nobody's.
+  // A transfer between a customer's call and a call without an account, while the account was undecided.
   2_760_332_004,
 ])('the stream of seed %p, which was wrong once', (seed) => {
   const random = createRandom(seed)
@@ -203,7 +206,7 @@ function play(
     events.push(...tracked.events)
     wakeAtUs = tracked.tickAtUs
   }
-  // Only when the tracker has asked for it: what others do must not be what makes a customer's events due.
+  // Ticks come only when the tracker asked for them: other customers' signals must not make a customer's events due.
   const tick = (atUs: number): void => {
     while (wakeAtUs !== null && wakeAtUs <= atUs) feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
   }
@@ -221,7 +224,7 @@ function textOf(events: readonly CallEvent[] = []): string {
   return [...calls.values()].map(textOfCall).toSorted().join('\n\n')
 }
 
-/** Ids are in the order in which they come. */
+/** Replaces ids by numbers in the order of their first use. */
 function textOfCall(events: readonly CallEvent[]): string {
   const names = new Map<string, string>()
   const text = events.map(({ body }) => JSON.stringify(body)).join('\n')
@@ -279,7 +282,7 @@ test.each([
 })
 
 test.each([
-  // A number that a call of nobody dialled was a parking slot of another call of nobody, of another customer.
+  // A call without an account dialled a number that was a parking slot of another such call, of another customer.
   1_509_051_720,
 ])('the customers of seed %p, where channels show theirs late', (seed) => {
   expect(compareAlone(createRandom(seed), lateSignals)).toBeGreaterThan(0)

@@ -128,7 +128,7 @@ test('a password is asked for only when there is something to do with it', async
   using folder = emptyFolder()
   const known = ['--email', 'a@example.com']
   await run(['user', 'add', ...known, '--name', 'A'], { cwd: folder.path, stdin: PASSWORD })
-  // Without a line of input the password would be missing.
+  // There is no line of input for a password.
   const cases = [
     [['passwd', '--email', 'b@example.com'], 'there is no user b@example.com: list the users'],
     [['add', ...known, '--name', 'B'], 'a@example.com already exists: change the password'],

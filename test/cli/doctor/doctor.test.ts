@@ -101,14 +101,14 @@ describe('hookswitch doctor', () => {
     }
     const madeHoursAgo = (hours: number) => Bun.write(join(backups, backupName(nowUs() - hours * 3_600_000_000)), '')
     expect(await look()).toBeUndefined()
-    expect(await look('--backup', backups)).toBe(`advice  backups: there is none in ${backups}`)
+    expect(await look('--backup', backups)).toBe(`advice  backups: there is no backup in ${backups}`)
     expect(existsSync(backups)).toBe(false)
     await madeHoursAgo(60)
     expect(await look('--backup', backups)).toMatch(
-      /^advice +backups: the newest in .* is .*Z\.db, 3 d old: one is due every 24 h$/,
+      /^advice +backups: the newest backup in .* is .*Z\.db, 3 d old: one is due every 24 h$/,
     )
     await madeHoursAgo(47)
-    expect(await look('--backup', backups)).toMatch(/^ok +backups: the newest in .* is .*Z\.db, 47 h old$/)
+    expect(await look('--backup', backups)).toMatch(/^ok +backups: the newest backup in .* is .*Z\.db, 47 h old$/)
     expect(await look('--backup', backups, '--backup-every', '23h')).toMatch(
       /^advice +backups: .*: one is due every 23 h$/,
     )

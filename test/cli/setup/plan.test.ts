@@ -4,7 +4,7 @@ import { ASTERISK_COMMENT, withOwnLines, withoutOwnLines } from '../../../src/cl
 import { findPbxs, planFor, type SetupPlan } from '../../../src/cli/setup/plan.ts'
 import { gatewaysText, parsePbxUrl } from '../../../src/lib/pbx-url.ts'
 
-// Which PBX is on a machine, and what has to be done: from the files that each distribution has.
+// Finds the PBX of a machine and plans its changes, from the files that each distribution has.
 
 type Given = {
   readonly files: Readonly<Record<string, string>>
@@ -212,7 +212,7 @@ test.each(['', '\n', 'a', 'a\n', 'a\n\n', '[general]\nenabled = yes\n\n\n; end',
     expect(once.startsWith(text)).toBe(true)
     expect(withoutOwnLines(once, ASTERISK_COMMENT)).toBe(text)
     expect(withoutOwnLines(twice, ASTERISK_COMMENT)).toBe(text)
-    // What somebody wrote behind our lines stays too.
+    // Lines that somebody added behind ours stay too.
     expect(withoutOwnLines(`${once}later\n`, ASTERISK_COMMENT)).toBe(`${text}later\n`)
   },
 )

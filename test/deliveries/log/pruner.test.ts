@@ -41,7 +41,7 @@ const idsIn = (db: Database, table: string, column = 'id'): number[] =>
     .all()
     .map(({ id }) => id)
 
-/** A store without anybody who sends, and words for what happens to it. */
+/** Returns a store that nobody sends from, with functions for its changes. */
 function newStore() {
   const folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))

@@ -3,7 +3,7 @@ import { startReceiver, until } from '../../help/receiver.ts'
 import { ACCOUNT, newRig } from '../run/rig.ts'
 
 const EVENTS = 1_200
-/** Events of one call that lies across every step in which many are retried. */
+/** One call has an event in every step of a bulk retry. */
 const EVERY = 100
 
 test('a bulk retry sends the events of a call that lies across its steps in their order', async () => {

@@ -79,7 +79,7 @@ afterAll(() => receiver.stop())
 const get = (path: string, by = token) => ask(api, 'GET', path, { token: by })
 const post = (path: string, options: Ask = {}) => ask(api, 'POST', path, { token, ...options })
 type Page = { items: Delivery[]; next_cursor: string | null }
-/** What comes is checked against its schema before it is sent. */
+/** The service checks its responses against the schema. */
 const resultOf = <T>({ body }: Awaited<ReturnType<typeof ask>>) => body.result as T
 const list = async (query: string, by = token) => resultOf<Page>(await get(`/integration/delivery?${query}`, by))
 const one = async (query: string): Promise<Delivery> => {
@@ -264,7 +264,7 @@ describe('sending again', () => {
     const { status, body } = await post(`/integration/delivery/${id}/retry`)
     expect(status).toBe(422)
     expect(body.message).toContain('put it back')
-    expect(body.result).toEqual({ errors: [{ path: '', message: 'is for a URL that has left the list' }] })
+    expect(body.result).toEqual({ errors: [{ path: '', message: 'its URL has left the list' }] })
   })
 
   test('one whose body was erased is 422', async () => {
@@ -276,7 +276,7 @@ describe('sending again', () => {
     await other.stop()
     const { status, body } = await post(`/integration/delivery/${id}/retry`)
     expect(status).toBe(422)
-    expect(body.result).toEqual({ errors: [{ path: '', message: 'is of an event whose body was erased' }] })
+    expect(body.result).toEqual({ errors: [{ path: '', message: 'the body of its event was erased' }] })
   })
 
   const MANY: readonly (readonly [string, DeliveryFilter | undefined, number, readonly string[]])[] = [

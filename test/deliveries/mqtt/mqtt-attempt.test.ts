@@ -8,7 +8,7 @@ import { until, withEnoughTime } from '../../help/receiver.ts'
 import { listenSilently } from '../../help/silent-listener.ts'
 import { allowing } from '../run/rig.ts'
 
-/** Longer than any test may take: what ends before did not end because of its time. */
+/** Longer than any test may take, so that an earlier end is not a timeout. */
 const NEVER_MS = 3_600_000
 const ended: (() => void)[] = []
 afterEach(() => {
@@ -112,7 +112,7 @@ describe('a message', () => {
     broker.answerWith(() => ({}))
     broker.kill()
     await Promise.all(sent)
-    // All but the one that made the connection are sent again.
+    // All messages are sent again, except for the one that made the connection.
     expect(broker.messages).toHaveLength(31)
   })
 

@@ -36,7 +36,7 @@ function newWorld() {
   return world
 }
 
-/** One in which no time passes but by leaps. */
+/** A world in which time passes only by leaps. */
 function newStillWorld() {
   const world = newWorld()
   const startUs = realUs()
@@ -314,7 +314,7 @@ test('set forward by a year, nothing is deleted for a day, over a restart too', 
   await receiver.stop()
 })
 
-/** Starts a service on a store. Returns what it deletes at once, and its log. */
+/** Starts a service on a store. Returns the number of records that it deletes at once, and its log. */
 async function startAndPrune(rig: Awaited<ReturnType<typeof newRig>>, world: ReturnType<typeof newStillWorld>) {
   const { maintenance } = rig.store
   const clock = await openClock({ maintenance, ...world })

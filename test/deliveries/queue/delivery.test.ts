@@ -17,7 +17,7 @@ import { seededRandom } from '../../help/seed.ts'
 const RETRY = { state: 'pending', dueUs: 5 } as const
 const NOW = { superseded: false, webhookDown: false, maySchedule: true }
 
-/** What can be done to a delivery, as tables name it. */
+/** The moves of a delivery, by their names in the tables. */
 const MOVES = {
   'its attempt begins': beginAttempt,
   'nothing was sent': cancelAttempt,
@@ -130,7 +130,7 @@ describe('a delivery', () => {
   })
 })
 
-/** From which phases each move may be made. */
+/** The phases from which each move is allowed. */
 const LEGAL: Readonly<Record<Move, readonly Phase[]>> = {
   'its attempt begins': ['queued'],
   'nothing was sent': ['in flight'],

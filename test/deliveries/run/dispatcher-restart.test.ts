@@ -63,7 +63,7 @@ test.each(PLACES)('an error %s costs nothing: sending begins again from the stor
     const order = [...new Set(ofCall.map(({ sequence }) => sequence))]
     expect(order).toEqual(order.toSorted((one, other) => one - other))
   }
-  // It goes on as before.
+  // The new run continues as before.
   const [later] = await rig.emit('d')
   await until('a later event is delivered', () => receiver.received.some(({ id }) => id === later))
   await rig[Symbol.asyncDispose]()

@@ -69,7 +69,7 @@ test('a webhook with an error in each attempt is tried once a second, and delays
   await until('the other webhook has all', () => fine.received.length === 20)
   await until('it was tried again', () => rig.dispatcher.interrupted() >= 2)
   expect(broken.received).toEqual([])
-  // What the receiver has may be recorded a moment later.
+  // Outcomes of requests that the receiver has got may be recorded a moment later.
   const pendingOf = async () => (await rig.deliveries.list(ACCOUNT, { state: 'pending' }, 100)).items
   await until('the outcomes of the other webhook are recorded', async () => (await pendingOf()).length === 20)
   const pending = await pendingOf()

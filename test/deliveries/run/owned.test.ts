@@ -9,7 +9,7 @@ import { startReceiver, until } from '../../help/receiver.ts'
 import { storeEvents } from '../../help/store.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
-/** What a node does for accounts that it owns, loses and gains. */
+/** A node sends for accounts that it owns, loses and gains. */
 
 const pendingOf = async (rig: Awaited<ReturnType<typeof newRig>>) => rig.store.queue.pendingCount()
 

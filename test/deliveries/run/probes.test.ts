@@ -5,7 +5,7 @@ import { startReceiver, until } from '../../help/receiver.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
-/** What a person does about a webhook that is down, and what tests take of the limits. */
+/** People retry and test a webhook that is down. */
 
 const REFUSED = () => new Response('', { status: 503, headers: { 'retry-after': '3600' } })
 

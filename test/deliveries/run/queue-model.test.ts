@@ -16,8 +16,8 @@ import { MODES, type Model, startModel } from './queue-model.ts'
 import { ACCOUNT } from './rig.ts'
 
 /**
- * Anything in any order, by chance: events, lists, retries by hand here and in another process, rotations, erasures, clocks
- * that are set, receivers that fail and hang, restarts, kills. Each seed plays one game.
+ * Random actions in random order: events, lists, retries by hand here and in another process, rotations, erasures,
+ * clock changes, receivers that fail and hang, restarts, kills. Each seed plays one game.
  */
 const PATHS = ['/a', '/b', '/c'] as const
 const TURNS = 150
@@ -45,7 +45,7 @@ async function someDelivery({ process, byHand }: Model, random: Random): Promise
 const calls = (random: Random, count: number, of: number) =>
   Array.from({ length: count }, () => `call ${random.int(of)}`)
 
-/** What may happen, and how often beside the others. */
+/** The actions with their relative weights. */
 const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = [
   [12, (model, random) => model.emit(calls(random, 1 + random.int(8), 10))],
   [1, (model, random) => model.emit(calls(random, 150, 60))],
@@ -144,7 +144,7 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
   ],
 ]
 
-/** All receivers are well: what waits has to come to its end. */
+/** Makes all receivers healthy: every pending delivery must end. */
 async function finish({ modes, process, world }: Model): Promise<void> {
   for (const path of PATHS) modes.set(path, 'ok')
   await until('nothing waits', async () => {
@@ -191,7 +191,7 @@ function overtaken({ launched, emitted, byHand }: Model): string[] {
   })
 }
 
-/** First attempts of one call to one URL that came before one that was emitted earlier. */
+/** Returns the first attempts that overtook an earlier event of the same call to the same URL. */
 function reordered({ launched, emitted, byHand }: Model): string[] {
   const known = new Set<string>()
   const last = new Map<string, number>()

@@ -113,7 +113,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
       await dispatcher.stop()
       await db.stop()
     },
-    /** Leaves all as a kill -9 would: what comes of the attempts under way is known to nobody. */
+    /** Ends the process like kill -9: the outcomes of its attempts are lost. */
     async kill(): Promise<void> {
       dead = true
       void dispatcher.stop()
@@ -160,7 +160,7 @@ export async function startModel(
       const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestampS}`, 'webhook-signature': signature }
       const known = [secrets.get(target.plain), rotated.get(target.plain)].flatMap((secret) => secret ?? [])
       const faults = known.map((secret) => faultOfSigned(secret, headers, body, timestampS))
-      // What begins in the very moment of a rotation may still be signed by the secret before alone.
+      // An attempt that begins at the moment of a rotation may still have only the previous signature.
       const fault = faults.includes(undefined) ? undefined : faults[0]
       if (fault !== undefined) wrong.push(`to ${target.plain}: ${fault}`)
       const event = emitted.get(id)

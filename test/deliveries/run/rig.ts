@@ -32,14 +32,14 @@ export const listed = (url: string) => webhook(url)
 type RigOptions = Partial<DispatcherOptions> & {
   attemptOptions?: Partial<Parameters<typeof newAttempt>[0]>
   asleep?: boolean
-  /** What the clock counts by: never steps. */
+  /** The steady clock of the service: it is never set. */
   steadyUs?: NowUs
-  /** The file of the writer's thread, or what starts it. */
+  /** The file of the writer's thread, or a function that starts the thread. */
   writer?: URL
   thread?: () => Worker
 }
 
-/** A real store in a folder of its own, with the real dispatcher on it. */
+/** Opens a real store in a new folder, with the real dispatcher on it. */
 export async function newRig(options: RigOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-rig-'))
   const path = join(folder, 'hookswitch.db')

@@ -47,7 +47,7 @@ function play() {
     state,
     sent,
     logged,
-    /** Queues a delivery of each of these webhooks, of a call of its own. */
+    /** Queues a delivery for each of these webhooks, each of a new call. */
     add(...webhookIds: number[]) {
       for (const webhookId of webhookIds) {
         lastId += 1

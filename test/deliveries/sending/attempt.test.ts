@@ -40,7 +40,7 @@ async function rawReceiver(speak: (socket: Socket, connection: number) => void) 
   return { port, url: `http://127.0.0.1:${port}/x?y=1`, requests, connections: () => connections }
 }
 
-/** Longer than any test may take: what ends before did not end because of its time. */
+/** Longer than any test may take, so that an earlier end is not a timeout. */
 const NEVER_MS = 3_600_000
 const TIMEOUT_MS = 400
 const attempt = newAttempt({ allow: allowing('loopback'), timeoutMs: NEVER_MS })
@@ -50,7 +50,7 @@ const post = (url: string, using = attempt) =>
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
-/** Writes for ever, as fast as it is read. */
+/** Writes without end, as fast as the reader reads. */
 function flood(socket: Socket, piece: string): void {
   const more = () => {
     while (!socket.destroyed && socket.write(piece));
@@ -249,7 +249,7 @@ test('a connection that was kept and closed meanwhile is no failure', async () =
 test('a kept connection is used again', async () => {
   const receiver = await rawReceiver((socket) => socket.write(OK))
   for (let round = 0; round < 5; round += 1) await post(receiver.url)
-  // The first answer of a receiver comes on a connection of its own.
+  // The first answer of a receiver comes on a separate connection.
   expect(receiver.connections()).toBe(2)
 })
 

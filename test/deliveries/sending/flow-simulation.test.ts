@@ -42,7 +42,7 @@ function randomFlow(random: Random): readonly NewStep[] {
   })
 }
 
-/** Renders what the simulation has to see: the call, the element and all kept values. */
+/** Renders the facts that the simulation checks: the call, the element and all kept values. */
 const RENDERER: StepRenderer = {
   elements: async ({ each }) => ({ elements: Array.from({ length: Number(each) }, (_, at) => at) }),
   async request(step, data) {
@@ -113,7 +113,7 @@ function newWorld(random: Random) {
     const note = (processed: boolean, id?: string) => requests.push({ ...asked, processed, id })
     if (random.chance(0.05)) valid += 1
     if (headers.authorization !== `token ${valid}` && valid > token - 1) {
-      // An expired token, or one that is too old.
+      // The token has expired, or is too old.
       if (headers.authorization !== `token ${token}` || token < valid) {
         note(false)
         return answered(random.chance(0.8) ? 401 : 403, {})
@@ -236,7 +236,7 @@ async function run(world: World, webhook: FlowWebhook, steps: readonly Step[], r
   }
   check(world, steps, rows)
 
-  /** What all requests together have to be. */
+  /** Checks the promises about all requests together. */
   function check({ requests: all }: World, ofFlow: readonly Step[], deliveries: readonly Row[]): void {
     for (const call of calls) {
       const ofCall = all.filter((one) => one.call === call)
@@ -244,11 +244,11 @@ async function run(world: World, webhook: FlowWebhook, steps: readonly Step[], r
         const place = ofFlow.findIndex(({ name }) => name === step)
         return event * 10_000 + place * 100 + item
       })
-      // The order of a call: events, then steps, then elements; a repeat only of the one that was in flight.
+      // Within a call the order is: events, then steps, then elements. Only the request in flight is repeated.
       expect(places).toEqual(places.toSorted((one, other) => one - other))
       for (const { kept } of ofCall)
         for (const [name, value] of Object.entries(kept)) {
-          // No two calls are mixed, and a value is one that the CRM has given for this step.
+          // Calls are never mixed, and a kept value is one that the CRM has given for this step.
           expect(String(value)).toContain(` of ${call} ${name.slice(3)}`)
         }
     }

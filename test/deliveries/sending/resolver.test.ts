@@ -6,7 +6,7 @@ import { type NameAnswer, startNameServer } from '../../help/name-server.ts'
 import { startReceiver } from '../../help/receiver.ts'
 import { allowing } from '../run/rig.ts'
 
-/** The look-up as it is in the service, against a name server of our own. */
+/** The service's own look-up, against a name server of the test. */
 
 const ANSWERS: Readonly<Record<string, NameAnswer>> = {
   'good.example': ['127.0.0.1'],

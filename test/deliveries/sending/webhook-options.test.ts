@@ -225,7 +225,7 @@ test('a template that does not end is a failed attempt that says so, and holds n
   expect(errors.filter((error) => error === ended).length).toBeGreaterThan(0)
   expect(errors.every((error) => error === ended || error === resting)).toBe(true)
   expect(await states(rig)).toEqual(expect.arrayContaining(['pending', 'pending', 'pending']))
-  // Reading a delivery does not render what rests.
+  // Showing a delivery does not render a template that rests.
   const [{ id = '' } = {}] = (await rig.deliveries.list(ACCOUNT, { url: hostile }, 1)).items
   expect((await rig.deliveries.show(ACCOUNT, id)).rendered).toBeNull()
   await templates.stop()

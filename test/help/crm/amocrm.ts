@@ -129,7 +129,7 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
     showsBy: 'number',
     // An outgoing call to a number without a card has no place in amoCRM.
     logs: ({ direction, number }) => direction === 'inbound' || hasCard(number),
-    // An incoming lead does not say whether somebody answered.
+    // An incoming lead does not show whether somebody answered.
     knowsAnswer: false,
     recordingIs: 'address',
     limited: [

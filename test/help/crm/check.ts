@@ -50,7 +50,7 @@ export function expectRow(stub: CrmStub, row: Row, users: Readonly<Record<string
   expect(inOrder(logged)).toEqual(inOrder(wanted))
 }
 
-/** What the CRM has in the end is what happened: each call once, with its owner, its result and its recording. */
+/** Expects that the CRM has each call once, with its owner, its result and its recording. */
 export function expectCalls(stub: CrmStub, { events }: Situation): void {
   const { logs = () => true, knowsAnswer = true } = stub
   const expected = expectedCalls(events, usersOf(stub, events), String(stub.parameters.responsible)).filter(logs)
@@ -80,7 +80,7 @@ export function expectCalls(stub: CrmStub, { events }: Situation): void {
 const byKey = (one: { key: string }, other: { key: string }): number =>
   one.key < other.key ? -1 : one.key > other.key ? 1 : 0
 
-/** Cards stay with those who answered, and with nobody else. */
+/** Expects that cards stay only with the users who answered. */
 export function expectCards(stub: CrmStub, { events }: Situation, users = usersOf(stub, events)): void {
   expectShown(stub, events, users)
   for (const [callId, shown] of stub.cards?.() ?? []) {

@@ -6,7 +6,7 @@ const USERS = [7, 8, 9, 10, 11, 12, 13, 99]
 const OUTCOMES = ['connected', 'no_answer', 'left_message', 'left_voicemail', 'wrong_number', 'busy']
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
 
-/** `ours`: the numbers of the company, by which the direction of a call log is known. */
+/** `ours`: the company's numbers, which show the direction of a call log. */
 export function startPipedrive(): CrmStub {
   type Log = {
     from: string

@@ -22,7 +22,7 @@ type Run = {
 /** How a run of a preset ended. */
 export type RunEnd = {
   readonly attempts: number
-  /** Steps that failed for good, or again and again: what the log would say. */
+  /** Failures of steps, final or repeated, as the log would have them. */
   readonly failures: readonly string[]
   readonly waitedForRetry: number
 }

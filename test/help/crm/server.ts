@@ -1,4 +1,4 @@
-/** What the stubs of CRMs have in common: a real server that keeps its requests, and fails when a test asks for it. */
+/** The common part of the CRM stubs: a real server that keeps its requests, and fails when a test asks for it. */
 
 export type CrmRequest = {
   readonly method: string
@@ -15,7 +15,7 @@ export type CrmAnswer = { readonly status: number; readonly body?: unknown; read
 /** Answers a request in place of the CRM, which does not see it. `undefined`: the CRM answers. */
 export type Fault = (request: CrmRequest, at: number) => CrmAnswer | undefined
 
-/** Returns an answer that refuses what a preset must never send. */
+/** Returns an answer that refuses a request which a preset must never send. */
 export const refused = (status: number, body: unknown): CrmAnswer => ({
   status,
   body,
@@ -114,14 +114,14 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   /** The header that its authorization gives, where it has one. */
   readonly authorization?: string
   readonly calls: () => readonly LoggedCall[]
-  /** The users to whom a card is shown and was not hidden, by our id of the call; absent: cards cannot be hidden. */
+  /** The users whose card is still shown, by our id of the call; absent: cards cannot be hidden. */
   readonly cards?: () => ReadonlyMap<string, ReadonlySet<string>>
-  /** The users to whom a card was shown at any time, by our id of the call or by the number that calls. */
+  /** The users who were shown a card at any time, by our id of the call or by the caller's number. */
   readonly shown?: () => ReadonlyMap<string, ReadonlySet<string>>
   readonly showsBy?: 'number' | 'id'
   /** Whether the CRM has a place for such a call; absent: for every one. */
   readonly logs?: (call: { readonly direction: string; readonly number: string }) => boolean
-  /** `false`: the CRM has no place for whether somebody answered. */
+  /** `false`: the CRM cannot store whether somebody answered. */
   readonly knowsAnswer?: boolean
   /** `seconds` of its calls are of the whole call, not of the talk. */
   readonly countsWholeCall?: boolean
@@ -129,9 +129,9 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   readonly recordingIs?: 'address'
   /** The CRM knows no repeated call: after a kill it may have one twice. */
   readonly repeats?: 'unknown'
-  /** The answers with which the CRM says: too many requests. */
+  /** The answers that mean: too many requests. */
   readonly limited: readonly CrmAnswer[]
-  /** The answer with which it says that a token has expired; absent: its keys do not expire. */
+  /** The answer that means: the token has expired; absent: its keys do not expire. */
   readonly expired?: CrmAnswer
   /** The answers to a wrong key, some with status 200. */
   readonly wrongKey: readonly CrmAnswer[]

@@ -6,9 +6,8 @@ import { freeswitchEvents } from '../freeswitch-recording.ts'
 import { FIXTURES } from '../recording.ts'
 
 /**
- * Situations that presets are tried with: the recordings of real PBXs, through the translator and the tracker, so that
- * the events are those that a receiver gets; and what a CRM should have of each call then, worked out from the events
- * without a template.
+ * Situations for the tests of presets: recordings of real PBXs, played through translator and tracker, so that the
+ * events equal a receiver's. The calls that a CRM should then have are worked out from the events, without a template.
  */
 export type Situation = { readonly name: string; readonly events: readonly CallEvent[] }
 
@@ -64,7 +63,7 @@ export const SITUATIONS: readonly string[] = [
   ...namesOf('freeswitch', '.esl'),
 ]
 
-/** What a CRM should know of a call in the end. */
+/** The final facts of a call in the CRM. */
 export type ExpectedCall = {
   readonly id: string
   readonly direction: 'inbound' | 'outbound'
@@ -89,7 +88,7 @@ export function extensionsOf(events: readonly CallEvent[]): string[] {
   return [...found].sort()
 }
 
-/** Returns what a CRM should know: each call with somebody outside once, as it was at its end. */
+/** Returns the calls that a CRM should have: each call with an outside party once, in its final state. */
 export function expectedCalls(
   events: readonly CallEvent[],
   users: Readonly<Record<string, string>>,

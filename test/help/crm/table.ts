@@ -1,17 +1,17 @@
 import type { CallEvent } from '../../../src/calls/event.ts'
 
 /**
- * The situations that every preset is tried with: recordings of real PBXs, each with what the CRM has to have of its
- * calls in the end. The values are written down: neither a template nor a helper of a test works them out.
+ * The situations for the tests of every preset: recordings of real PBXs, each with the calls that the CRM must have in
+ * the end. The values are written by hand: no template or helper works them out.
  */
 
 export type WantedCall = {
   readonly direction: 'inbound' | 'outbound'
   readonly number: string
   readonly isAnswered: boolean
-  /** The extension that owns it; `null`: nobody of the PBX. */
+  /** The extension that owns the call; `null`: no extension. */
   readonly owner: string | null
-  /** The extensions that missed it, in the order in which they were tried. */
+  /** The extensions that missed the call, in the order in which they rang. */
   readonly missedBy: readonly string[]
   readonly talkSeconds: number
   readonly seconds: number
@@ -22,7 +22,7 @@ export type WantedCall = {
 
 export type Row = {
   readonly title: string
-  /** As for `situationOf`. */
+  /** The name of a recording, as `situationOf` takes it. */
   readonly recording: string
   readonly calls: readonly WantedCall[]
   /** How the events differ from the recording's events. */

@@ -67,7 +67,7 @@ export function startZendesk(): CrmStub {
     if (typeof subject !== 'string' || subject.length > 150 || typeof id !== 'string') return invalid('subject')
     const assignee = at(ticket, 'assignee_id')
     if (!AGENTS.some((one) => one === assignee)) return invalid('assignee_id')
-    // Without one the requester is the user whose token it is.
+    // Without a requester, the requester is the user of the token.
     const requesterId = at(ticket, 'requester_id')
     const requester = [...users.values()].find((user) => user.id === requesterId)
     if (requesterId !== undefined && requester === undefined) return invalid('requester_id')

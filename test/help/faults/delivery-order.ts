@@ -14,7 +14,7 @@ type SentEvent = { readonly uuid: string; readonly call: string; readonly sequen
 type FailedAttempt = { readonly uuid: string; readonly endedMs: number }
 
 export type Deliveries = {
-  /** What one receiver got, in its order. */
+  /** The requests that one receiver got, in its order. */
   readonly arrivals: readonly Arrival[]
   readonly events: readonly SentEvent[]
   /** Failed attempts of this receiver's webhook. */

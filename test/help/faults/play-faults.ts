@@ -11,7 +11,7 @@ export type Kind = (typeof KINDS)[number]
 const OF_A_NODE: readonly Kind[] = ['kill', 'freeze', 'stop', 'partition']
 /** Faults that come alone: they show whether takeovers keep the promised time. */
 const ALONE: readonly Kind[] = ['kill', 'kill', 'freeze', 'stop']
-/** As long a node must have had heartbeats without a failure to judge others, and some more. */
+/** A node judges others only after heartbeats without a failure for this long, with some margin. */
 const CALM_MS = 6_000
 
 /** A fault, drawn before the run begins, so that its length is known. */
@@ -67,7 +67,7 @@ export type FaultyNode = {
   readonly proxy: ReturnType<typeof startTcpProxy>
   /** Nothing is done to it at present. */
   isUp: boolean
-  /** What processes printed that this node had before. */
+  /** The output of this node's earlier processes. */
   readonly printed: string[]
 }
 
@@ -77,7 +77,7 @@ export type Measured = {
   /** How many nodes came back before others could take over. */
   readonly returned: number
   readonly disturbances: readonly Disturbance[]
-  /** The windows in which an abrupt fault may have made a request be repeated. */
+  /** The times in which an abrupt fault may have caused repeated requests. */
   readonly abrupt: readonly Disturbance[]
   readonly wrong: readonly string[]
 }
@@ -100,8 +100,8 @@ export async function playFaults({ plan, nodes, server, sql, startNode, onFault 
   const later = (ms: number, action: () => Promise<void> | void) => repairs.push(Bun.sleep(ms).then(action))
 
   /**
-   * Starts a node again. One that ends since the database does not answer is started again, as what runs a service
-   * does; for any other reason, or when that does not help, something is wrong.
+   * Starts a node again. If it ends because the database does not answer, it is started once more, as a service manager
+   * does; any other end is a fault.
    */
   async function restart(node: FaultyNode): Promise<void> {
     node.printed.push(node.app.output())
@@ -207,7 +207,7 @@ function isRunning({ pid }: RunningApp): boolean {
   }
 }
 
-/** Begins a fault that does not end the process. Returns what ends it. */
+/** Begins a fault that does not end the process. Returns the function that ends it. */
 function interrupt(kind: Kind, { app, proxy }: FaultyNode): () => void {
   if (kind === 'partition') {
     proxy.stall()
@@ -223,7 +223,7 @@ function newDisturbances() {
   return {
     disturbances,
     abrupt,
-    /** Notes that something begins to be done. Returns what notes its end. */
+    /** Notes that a disturbance begins. Returns the function that notes its end. */
     disturb(node: number | undefined, kind: Kind): () => void {
       const one: Disturbance = { node, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY }
       disturbances.push(one)
@@ -243,7 +243,7 @@ async function untilCalm(nodes: readonly FaultyNode[], disturbances: readonly Di
   })
 }
 
-/** Measures until others have all that a node had, or it has come back with what it had. */
+/** Measures the time until other nodes own all leases of a node, or it has come back with them. */
 function newMeasures(sql: Sql) {
   const takeovers: Takeover[] = []
   const handOvers: Takeover[] = []
@@ -252,7 +252,7 @@ function newMeasures(sql: Sql) {
 
   return {
     leasesOf: (node: FaultyNode) => sql.leasesOf(new URL(node.app.url).origin),
-    /** Begins. Returns what has to be called when the node itself may go on. */
+    /** Begins a measurement. Returns the function to call when the node itself may continue. */
     begin(node: number, had: readonly string[], as: 'takeover' | 'hand-over'): () => void {
       const fromMs = Date.now()
       let beatsBefore: Promise<number> | undefined

@@ -1,9 +1,9 @@
 import type { Arrival } from './delivery-order.ts'
 
-/** How a receiver is while a test goes on. */
+/** How a receiver behaves. */
 type Manner = 'answers' | 'hangs' | 'refuses'
 
-/** Starts a receiver that keeps a record of what came and what it answered, without the bodies: it is for long runs. */
+/** Starts a receiver for long runs: it records requests and answers, without the bodies. */
 export function startRecorder() {
   let arrivals: Arrival[] = []
   let manner: Manner = 'answers'
@@ -42,7 +42,7 @@ export function startRecorder() {
       arrivals = []
       return taken
     },
-    /** Changes how it answers, also what hangs already. */
+    /** Changes how it answers, also for requests that hang already. */
     become(next: Manner): void {
       manner = next
       wake.resolve()

@@ -24,7 +24,7 @@ import { dueMs, isAlone, type Takeover } from './takeover-times.ts'
 const ACCOUNTS = ['one', 'two'] as const
 const RECEIVERS_EACH = 3
 const NODES = 3
-/** Many short pauses: what hangs or refuses is tried until the end of a round. */
+/** Many short pauses: a delivery to a receiver that hangs or refuses is tried until the end of a round. */
 const SCHEDULE = `${'500ms,'.repeat(200)}1h`
 /** After this many faults the run waits until all is delivered, and checks it. */
 const FAULTS_IN_A_ROUND = 50
@@ -35,7 +35,7 @@ type FaultRun = FaultPlan & {
   readonly callsPerSecond: number
   readonly onFault?: (fault: PlannedFault) => void
   readonly onRound?: (report: FaultReport) => void
-  /** A folder for what the nodes have printed when something was wrong. */
+  /** A folder for the output of the nodes if something is wrong. */
   readonly logs?: string | undefined
 }
 
@@ -83,8 +83,8 @@ type Rig = {
 }
 
 /**
- * Plays calls to three nodes on one database, and does to them what machines, networks and people do. Goes on in
- * rounds, with the same nodes, until something is wrong.
+ * Plays calls to three nodes on one database, and does to them what machines, networks and people do. It repeats rounds
+ * with the same nodes until something is wrong.
  */
 export async function runFaults(options: FaultRun): Promise<FaultReport> {
   await using cleaning = new AsyncDisposableStack()
@@ -175,7 +175,7 @@ async function startRig(options: FaultRun, cleaning: AsyncDisposableStack): Prom
 
 const isStrict = (account: number): boolean => account === 1
 
-/** Plays calls and faults until both are over, and checks all that came of them. */
+/** Plays calls and faults until both are over, and checks all deliveries. */
 async function playRound(rig: Rig, round: number, faults: number): Promise<FaultReport> {
   const { run: options, sql, recorders } = rig
   const { callsPerSecond } = options
@@ -218,7 +218,7 @@ async function playRound(rig: Rig, round: number, faults: number): Promise<Fault
   }
 }
 
-/** A node that went on after a fault may have been interrupted in what it recorded. */
+/** A node that continues after a fault may have been interrupted while it recorded outcomes. */
 const AFTERMATH_MS = 10_000
 const MAX_SHOWN = 5
 
@@ -275,7 +275,7 @@ function startPbxs(ports: readonly number[]) {
   }
 }
 
-/** Logs in to a PBX and stays, since its time goes on only while it has a client. Returns what ends that. */
+/** Logs in to a PBX and stays, since its clock runs only while it has a client. Returns the function that ends that. */
 async function keepLoggedIn(port: number): Promise<() => void> {
   const socket = await Bun.connect({
     hostname: '127.0.0.1',
@@ -288,7 +288,7 @@ async function keepLoggedIn(port: number): Promise<() => void> {
   return () => socket.end()
 }
 
-/** As long as there is progress it is waited for, however slow the machine is. */
+/** Waits as long as there is progress, however slow the machine is. */
 async function untilFinished(sql: Sql): Promise<void> {
   for (let before = Number.POSITIVE_INFINITY; ; ) {
     let now = before

@@ -1,12 +1,12 @@
-/** A time in which something was done to a node, or to the database (`node` is undefined), and to which it was. */
+/** A time in which something was done to a node, or to the database (`node` is `undefined`). */
 export type Disturbance = { readonly node: number | undefined; readonly fromMs: number; toMs: number }
 
 /** How long the leases of a node were without an owner that lives, and from when on. */
 export type Takeover = { readonly node: number; readonly fromMs: number; readonly toMs: number }
 
-/** After an outage of the database a node goes on within this time, and only then hears of the others. */
+/** After an outage of the database a node continues within this time, and only then reads of the others. */
 const BACK_WITHIN_MS = 3_000
-/** The promise: a node is found dead by one that has itself had heartbeats for 4 s, and what it had is taken over. */
+/** The promise: after 4 s of heartbeats of its own, a node declares another one dead and takes over its leases. */
 const PROMISED_MS = 6_500
 /** Actions up to this long before a takeover may still affect it. */
 const BEFORE_MS = 6_000

@@ -50,7 +50,7 @@ describe('AmiDecoder', () => {
     }
   })
 
-  /** As the sources of those versions print it: without the language, and the Linkedid behind the bridge. */
+  /** As the sources of these versions print it: without the language, and with the Linkedid behind the bridge. */
   test.each([
     ['13.5 to 13.18', 'Uniqueid: 1.1\nType: SIP\nDNID: 101\nEffectiveConnectedLineNum: <unknown>', '\nLinkedid: 1.1'],
     ['13.20 to 13.38', 'Uniqueid: 1.1\nLinkedid: 1.1\nType: SIP\nDNID: 101\nEffectiveConnectedLineNum: <unknown>', ''],

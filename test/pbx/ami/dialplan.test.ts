@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createDialplanReader } from '../../../src/pbx/ami/dialplan.ts'
 
-/** What one priority of a dialplan reveals of the endpoints that it dials. */
+/** Returns what one priority of a dialplan reveals about the endpoints that it dials. */
 function read(application: string, appData: string): string {
   const reader = createDialplanReader()
   reader.read(application, appData)

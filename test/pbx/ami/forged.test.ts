@@ -85,7 +85,7 @@ function payload(random: Random, ids: readonly string[]): string {
 
 const skip = (name: string, peek: (key: string) => string): boolean => !isWanted(name, peek, OPTIONS.variables)
 
-/** What has an effect: the events that are read, and those that the connection itself reads. */
+/** Whether a frame has an effect: the session, or the connection itself, reads it. */
 const matters = ({ tainted, type, name }: AmiFrame): boolean => !tainted && type === 'event' && hasShape(name)
 
 /**

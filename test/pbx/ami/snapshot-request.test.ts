@@ -6,7 +6,7 @@ import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 const PATIENCE = { replyMs: 60_000, listMs: 60_000 }
 const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
 
-/** Asks for a list, lets it be answered with that text, and returns what it came to. */
+/** Asks for a list, answers with this text, and returns the reply. */
 async function listed(answer: (id: string) => string, name = 'Status'): Promise<AmiReply> {
   let asked = ''
   const actions = createActions((text) => {

@@ -18,7 +18,7 @@ const registry = (kind: string, status: string, more = '') =>
   `Event: Registry\nPrivilege: system,all\nChannelType: ${kind}\nUsername: sip:acct@carrier.example\nDomain: sip:carrier.example\nStatus: ${status}${more}`
 const peer = (kind: string, status: string) =>
   `Event: PeerStatus\nPrivilege: system,all\nChannelType: ${kind}\nPeer: ${kind}/101\nPeerStatus: ${status}`
-/** MD5 of the URI, with which Asterisk names the contact too. */
+/** The MD5 of the URI: Asterisk names the contact by it too. */
 const KEY = '07544c50df6b64ec9a274a2c5c00f744'
 
 /** A short form of a signal: its fields without the time. */

@@ -5,13 +5,13 @@ import { inventoryOf } from '../../../src/pbx/esl/inventory.ts'
 import { createEslTranslator } from '../../../src/pbx/esl/translator/translator.ts'
 import { player } from '../../help/play.ts'
 
-// Calls that are found up at a PBX whose configuration is known: who called is what it is when the call is seen from its
-// beginning.
+// Calls that are already up when Hookswitch connects, at a PBX with a known configuration: the caller is the same as if
+// the call had been seen from its beginning.
 
 const NOW_US = 1_795_213_000_000_000
 const PATTERNS = { trunks: [], extensions: [], variables: [] }
 
-/** FreeSWITCH as it is installed: its phones' profile has the context of strangers, and each user one of their own. */
+/** FreeSWITCH as it is installed: its phones' profile has the context of strangers, and each user has another one. */
 const CONFIGURED = inventoryOf({
   sofia:
     'internal\tprofile\tsip:x RUNNING (0)\nexternal\tprofile\tsip:x RUNNING (0)\nexternal::carrier\tgateway\tsip:x REGED\n',

@@ -98,7 +98,7 @@ test('a PBX is watched while it is owned, and begun again when it was lost in be
   expect(watch.status()[0]?.state).toBe('down')
   await setPbxs('owned')
   await until('it is connected again', () => watch.status()[0]?.state === 'up')
-  // Lost and gained before anything could be ended: it is begun again all the same.
+  // Lost and gained before any work could end: the watch begins again all the same.
   const before = (await watch.endpoints(1)).get('office')
   const changes = [setPbxs('not owned'), setPbxs('owned')]
   await Promise.all(changes)

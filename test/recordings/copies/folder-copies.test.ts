@@ -7,7 +7,7 @@ import { createFolderSource } from '../../../src/recordings/sources/folder-sourc
 import type { OpenFile } from '../../../src/recordings/sources/source.ts'
 import { emptyFolder } from '../../help/app.ts'
 
-// A copy that is interrupted goes on where it was, and is whole. The file is read in chunks of 128 KB.
+// A copy that is interrupted continues where it was, and becomes whole. The file is read in chunks of 128 KB.
 
 const STEP = 300_000
 const SOUND = Buffer.from(
@@ -106,7 +106,7 @@ test('a file of which it is not known when it was written is copied from its sta
 
 test('two nodes that copy the same file at once do not spoil each other’s copy', async () => {
   const both = await Promise.allSettled([copy(), copy()])
-  // The one that is last may find that its part has been given its name by the other: it tries again.
+  // The later one may find that the other has already renamed its part: it tries again.
   expect(both.some(({ status }) => status === 'fulfilled')).toBe(true)
   expect(isWhole()).toBe(true)
   expect((await copy()).sha256).toBe(SHA256)

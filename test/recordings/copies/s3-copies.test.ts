@@ -142,7 +142,7 @@ test('a copy that is not what was written is none', async () => {
   const size = file.size
   const changed = { ...file, size, read: (start: number, end: number) => file.read(start, end) }
   const writing = copies.write({ stem: 'x/other', extension: 'wav' }, changed)
-  // As soon as it is there, it is another.
+  // The server changes the object as soon as it is stored.
   const set = server.objects.set.bind(server.objects)
   server.objects.set = (key, content) => set(key, Buffer.concat([content.subarray(0, -1), Buffer.from('x')]))
   await expect(writing).rejects.toThrow('SHA-256')

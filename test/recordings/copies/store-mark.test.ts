@@ -140,7 +140,7 @@ test('a prefix of a bucket is marked as a folder is: another store neither copie
     createLog('silent'),
   )
   expect(copies.remove('account-1/one')).rejects.toThrow('another store')
-  // Copies of an unknown store are left alone; one that an earlier version filled is marked.
+  // Copies of an unknown store are left alone; a place that an earlier version filled is marked.
   server.objects.set(`${S3_BUCKET}/older/account-1/one.wav`, Buffer.from('sound'))
   expect(await prefixProblem(other, 'older')).toContain(`aws s3 cp - s3://calls/older/${MARK_FILE}`)
   await addCopy(store, 'one', [])

@@ -307,7 +307,7 @@ describe('the board', () => {
     rig.pass(10)
     expect(rig.present('beta').map(textOf)).toContain('105 registered ringing 1')
     expect(rig.emitted).toHaveLength(2)
-    // A member of another customer makes the queue nobody's.
+    // With a member of another customer the queue belongs to no account.
     rig.feed({ ...member('available'), member: 'PJSIP/beta101', endpoint: 'PJSIP/beta101' } as Step)
     expect(rig.present('acme').map(textOf)).toEqual(['101 registered ringing 1'])
     rig.feed(caller('a', rig))

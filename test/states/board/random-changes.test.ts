@@ -95,7 +95,7 @@ function createPbx(random: Random) {
         }
       }
     },
-    /** Returns all lists; `between` makes an event now and then. Each row is made as it is sent. */
+    /** Returns all lists; `between` makes an event now and then. Each row shows the moment at which it is sent. */
     lists(between: () => Step[] = () => []): Step[] {
       function* rowsOf(list: StateList): Generator<Step> {
         switch (list) {
@@ -127,7 +127,7 @@ function createPbx(random: Random) {
       }
       return steps
     },
-    /** What its lists say, as the board has to show it. */
+    /** Returns the states of the PBX as the board has to show them. */
     truth(nowUs: number): string[] {
       const phones = Map.groupBy(
         ENDPOINTS.filter((name) => /^\d/.test(name)),

@@ -31,14 +31,14 @@ export const trunk = (name: string): EndpointEntry => ({
   tenant: null,
 })
 
-/** A board with a clock of its own, and its emitted changes. */
+/** A board with its own clock, and its emitted changes. */
 export type Rig = {
   readonly board: ReturnType<typeof newBoard>
   readonly emitted: { at: number; resync: boolean; text: string; id: string; account: string }[]
   nowUs(): number
   /** Applies signals at this moment, and emits all due changes. */
   feed(...steps: Step[]): void
-  /** Lets time pass, and takes what falls due. */
+  /** Lets time pass, and emits all due changes. */
   pass(seconds: number): void
   present(account?: string): Present[]
 }

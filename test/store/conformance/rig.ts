@@ -9,7 +9,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { storeEvents } from '../../help/store.ts'
 import { ENGINES, type GroupName, type TestStore, watchOperations } from '../engines.ts'
 
-// Every operation of the interface, on every engine: what it returns, what it changes, and what it leaves alone.
+// Every operation of the interface, on every engine: its result, its changes, and the data that it leaves alone.
 
 export const ACCOUNT = 1
 export const NOW = 1_795_213_000 * SECOND
@@ -55,7 +55,7 @@ type Outcome = {
   response?: string
 }
 
-/** What came of one attempt on each of some deliveries. */
+/** Returns the outcomes of one attempt at each of these deliveries. */
 export function outcomes(ids: readonly number[], outcome: Outcome): OutcomeBatch {
   const {
     state,
@@ -98,7 +98,7 @@ export const savedCall = (id: string, savedUs = NOW, more: object = {}) => ({
   ...more,
 })
 
-/** Puts what the tests need around an opened store. */
+/** Wraps an opened store in the functions that the tests need. */
 function rigOf(store: Store, { another, [Symbol.asyncDispose]: dispose }: TestStore) {
   const webhookId = async (url = ONE) => (await store.webhooks.webhookGetByUrl(ACCOUNT, url))?.id ?? 0
   return {
@@ -143,7 +143,7 @@ export function onEngines(group: GroupName, tests: (at: { open: Open; engine: st
       }
       tests({ open, engine: engine.name })
       afterAll(() => {
-        // An operation that the tests do not use is one that an engine may get wrong.
+        // An engine may get an operation wrong that no test uses.
         expect(operations.filter((name) => !called.has(name))).toEqual([])
       })
     })

@@ -4,7 +4,7 @@ import { createClusterStore } from '../../../src/store/postgres/cluster.ts'
 import { type Client, newClient } from '../../../src/store/postgres/engine/client.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 
-/** What nodes do with the two tables, on a real server. */
+/** The operations of nodes on the two tables, on a real server. */
 describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () => {
   let client: Client
   let end: () => Promise<void>
@@ -70,7 +70,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
       expect([what, (next ?? 0) > version]).toEqual([what, true])
       version = next ?? 0
     }
-    // What changes nothing counts for nothing.
+    // An operation without a change does not count.
     await take('a', 'account:99', 'of a')
     await store().leaseGive([{ name, term: 'of nobody', to: 'a', newTerm: 'x' }])
     await store().nodeEndIfSilent({ id: 'reader', beat: 0 })

@@ -11,7 +11,10 @@ import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/p
 import { until } from '../../help/receiver.ts'
 import { batch, deliveredOutcomes } from '../../help/store.ts'
 
-/** What only the Postgres engine promises: fences, the order of ids with several writers, and commits whose answer was lost. */
+/**
+ * Promises of the Postgres engine alone: fences, the order of ids with several writers, and commits whose answer was
+ * lost.
+ */
 
 const NOW = 1_795_213_000_000_000
 const URL_ONE = 'https://one.example/'
@@ -253,7 +256,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () 
       }
     })()
     const store = async (one: CallBatch): Promise<readonly PlacedEvent[]> => {
-      // Refused before anything was sent, as when no connection can be made: then it is the caller's to try again.
+      // Refused before any statement was sent, as without a connection: then the caller has to try again.
       for (;;)
         try {
           return await at.store.calls.batchStore(one)

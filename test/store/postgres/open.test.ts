@@ -172,7 +172,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
       notified += 1
     })
     const sql = new SQL({ url: database.url, max: 1 })
-    // One that is ended before its first statement was never a connection: then the next is the first.
+    // A connection that ends before its first statement does not count: the next one is the first.
     const end = () => sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE application_name = 'hookswitch outcomes' AND datname = current_database() AND query LIKE '%FROM changes%'`
     await until('the connection was used and was ended', async () => (await end()).length > 0)

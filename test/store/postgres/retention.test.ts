@@ -160,7 +160,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('retention on Postgres', () => {
     ]
     for (const prune of prunes) {
       const pruned = await beside.transaction(async (query) => {
-        // As a change of the list does, which is not committed yet.
+        // An uncommitted change of the list does the same.
         await query("UPDATE webhooks SET position = 2 WHERE url = 'https://two.example/'")
         await query("UPDATE secrets SET left_at = NULL WHERE url = 'https://two.example/'")
         const pruning = prune()

@@ -13,7 +13,7 @@ import { batch, deliveredOutcomes } from '../../help/store.ts'
 const NOW = 1_795_213_000_000_000
 const FENCE: Fence = { leaseNames: ['pbx:office', 'account:1'], terms: ['term', 'term'] }
 
-/** Counts what a client asks a server for: in its protocol each round trip ends with a message `S`, or is a `Q`. */
+/** Counts the round trips of a client to a server: in the protocol each one ends with a message `S`, or is a `Q`. */
 async function startCounter(to: { host: string; port: number }) {
   const counted = { roundTrips: 0 }
   const server = createServer((near) => {

@@ -5,7 +5,7 @@ import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING, postgresOfRun } from '../../help/postgres.ts'
 import { batch } from '../../help/store.ts'
 
-/** What `Bun.SQL` does that nobody expects, each as it was seen once, and connections that end. */
+/** Surprises of `Bun.SQL`, each as it was seen once, and connections that end. */
 
 const victims = (role: string) => `FROM pg_stat_activity WHERE application_name = 'hookswitch ${role}'`
 

@@ -5,7 +5,7 @@ import { RETRIES } from '../../../src/store/sql/retries.ts'
 import { compile, type Row, type SqlDialect, type Work } from '../../../src/store/sql/statement.ts'
 import { WEBHOOKS } from '../../../src/store/sql/webhooks.ts'
 
-/** What an operation has read must not change before its transaction ends: on Postgres its rows are locked. */
+/** Rows that an operation has read must not change before its transaction ends: Postgres locks them. */
 
 const dialect = (engine: 'sqlite' | 'postgres'): SqlDialect<unknown> => ({
   engine,

@@ -111,7 +111,7 @@ test('a delivery that was retried by hand since is not ended by the outcome befo
   await killed.queue.deliveryRecordOutcomes(batch)
   expect(await killed.queue.deliveryRetry({ accountId: 1, id, nowSteadyUs: NOW })).toBe('queued')
   await killed.stop()
-  // As if the process was killed before it noted that the outcome is in the store.
+  // As if the process had been killed before it noted that the outcome is in the store.
   writeFileSync(journalPath(at.path), journal)
   await withStore(at.path, async (store) => {
     expect(await stateOf(store, id)).toEqual(['pending', ['ok']])

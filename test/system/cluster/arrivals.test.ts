@@ -55,7 +55,7 @@ async function startNodes() {
   })
   const arrived: number[] = []
   const arrivals = startArrivals({
-    // A poll that takes for ever: what arrives has come by a hint.
+    // The poll never ends: every arrival has come by a hint.
     store: { eventGetNewest: () => new Promise(() => {}), eventGetNewestAbove: () => new Promise(() => {}) },
     hints: owner,
     log: LOG,

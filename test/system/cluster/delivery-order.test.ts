@@ -4,7 +4,10 @@ import { dueMs, isAlone } from '../../help/faults/takeover-times.ts'
 
 const EVENTS = ['one', 'two', 'three'].map((uuid, at) => ({ uuid, call: 'call', sequence: at + 1 }))
 
-/** The record of a receiver: `two:500` was refused, `two:-` had nobody who waited, `two` was accepted; a second apart. */
+/**
+ * Reads the record of a receiver, one request a second: `two:500` was refused, `two:-` was answered after its sender
+ * had given up, `two` was accepted.
+ */
 const arrivalsOf = (record: string): Arrival[] =>
   record.split(' ').map((one, at) => {
     const [id = '', status = '200', body = 'body'] = one.split(':')

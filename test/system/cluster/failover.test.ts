@@ -10,7 +10,7 @@ import { until } from '../../help/receiver.ts'
 import { storeEvents } from '../../help/store.ts'
 import { startTcpProxy } from '../../help/tcp-proxy.ts'
 
-/** A promoted standby beside a primary that goes on answering on the connections that are open, as behind a virtual address. */
+/** A promoted standby beside a primary that still answers on open connections, as behind a virtual address. */
 
 /** It ends a test that hangs. */
 const LIMIT_MS = 900_000
@@ -122,7 +122,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a failover in which the old pri
       await until('all roles are connected', async () => Bun.deepEquals(await rolesOn(servers.old), ALL_ROLES))
       await servers.failOver()
       const before = node.foreign()
-      // Without a lost one, that it leads elsewhere is seen by a new connection every two seconds.
+      // Without a lost connection, the connection that is made every two seconds shows that the address leads
+      // elsewhere.
       await servers.old.ask(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hookswitch ${role}'`,
       )
@@ -133,7 +134,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a failover in which the old pri
       })
       await until('no connection to it is left', async () => (await rolesOn(servers.old)).length === 0)
       expect(node.foreign()).toBeGreaterThan(before)
-      // What depends on its leases had to begin again, and does.
+      // Work that depends on its leases had to begin again, and does.
       expect(node.changes).toContain(false)
       await until('it owns its account there', () => node.keeper.ownsAccount(1))
       const uuid = await node.storeOne()

@@ -5,8 +5,8 @@ import { createRandom } from '../../help/random.ts'
 import { scaled, seedOf } from '../../help/seed.ts'
 
 /**
- * With `TEST_SCALE=50 bun run test test/system/cluster/faults.test.ts` it goes on for more than an hour. `CLUSTER_LOGS`
- * names a folder for what the nodes have printed when something is wrong.
+ * `TEST_SCALE=50 bun run test test/system/cluster/faults.test.ts` runs for more than an hour. `CLUSTER_LOGS` names a
+ * folder for the nodes' output if something is wrong.
  */
 const FAULTS = scaled(20)
 const SEED = seedOf(20_261_122)
@@ -46,7 +46,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('three nodes on one database', (
       })
       process.stderr.write(`TEST_SEED=${SEED}: ${done.slice(-50).join(', ')}\n`)
       expect(report.wrong).toEqual([])
-      // What began and ended while nobody listened has no event; every other call has its start and its end.
+      // Calls that began and ended while nobody watched have no event; every other call has its start and its end.
       expect(report.calls).toBeGreaterThan(100)
     },
     LIMIT_MS,

@@ -3,10 +3,10 @@ import { emptyFolder, startServe } from '../../help/app.ts'
 import { migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { startTcpProxy } from '../../help/tcp-proxy.ts'
 
-/** After how many pieces of what a node sends to the database its connections break: it is ready after some 60. */
+/** The connections break after this many chunks from the node to the database: it is ready after some 60. */
 const MOMENTS = [1, 8, 16, 24, 32, 40, 48, 56]
 const AT_A_TIME = 4
-/** As when a server is started again: that takes a while. */
+/** As after a restart of the server, the next connections are refused. */
 const REFUSED = 6
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a node', () => {

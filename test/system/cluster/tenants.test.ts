@@ -17,7 +17,7 @@ import { startReceiver, until } from '../../help/receiver.ts'
 import { customerOf, customersOf, endsMs, type Kind, recordingOfAll } from '../../help/tenant-recordings.ts'
 import { addCustomers, areOver, eventsAt, strays, unsoundCalls } from '../../help/tenant-webhooks.ts'
 
-// A PBX with several accounts has a lease of its own: its owner writes into accounts that other nodes own.
+// A PBX with several accounts has a separate lease: its owner writes into accounts that other nodes own.
 
 const log = createLog('silent')
 const phone = { kind: 'extension', number: '101', name: null } as const
@@ -84,7 +84,7 @@ test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover are tho
   const first = await node()
   first.feed(...begins('acme'), ...begins('BETA'))
   await until('both calls are stored', () => first.stored.length === 4)
-  // What the owners of the accounts poll for.
+  // The owners of the accounts poll for these.
   expect([...(await store.log.eventGetNewest([acme, beta])).keys()].toSorted()).toEqual([acme, beta])
 
   const second = await node()
@@ -92,7 +92,7 @@ test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover are tho
     ['Acme'],
     ['Beta'],
   ])
-  // The first one does not know yet that it lost the PBX: of what it stores nothing reaches any account.
+  // The first node does not know yet that it lost the PBX: nothing that it stores reaches an account.
   first.feed(
     ...begins('acme').map((signal): ChannelSignal => JSON.parse(JSON.stringify(signal).replaceAll(' acme', ' other'))),
   )
@@ -162,7 +162,7 @@ for (const [kind, scheme, tenants] of SHARED)
     }
     const owners = async (): Promise<{ address: string; accounts: number[]; pbxs: string[] }[]> =>
       JSON.parse((await run(['nodes', '--json', '--database-url', url], { cwd: folder.path })).stdout)
-    /** Returns the node that watches the PBX, and one that does not, as soon as each of the two has accounts. */
+    /** Returns the node that watches the PBX and one that does not, as soon as both own accounts. */
     async function roles() {
       for (;;) {
         const list = (await owners()).filter(({ address }) => nodes.some((node) => node.url === address))
@@ -175,8 +175,8 @@ for (const [kind, scheme, tenants] of SHARED)
       }
     }
     /**
-     * Waits until the time of the recording stands still and the customers who have no call up have got all events: a
-     * call that begins and ends while no node watches is known to nobody.
+     * Waits until the recording stops and the customers without a live call have got all events: nobody knows of a call
+     * that begins and ends while no node watches.
      */
     async function standsStill({ atMs }: (typeof breaks)[number]): Promise<void> {
       await until('the PBX stands still', replay.isOnHold)
@@ -187,7 +187,7 @@ for (const [kind, scheme, tenants] of SHARED)
         return own.every((some) => some.length > 0 && areOver(some))
       })
     }
-    /** Kills a node, and lets the PBX go on as soon as it is watched again and another node has come. */
+    /** Kills a node, and lets the PBX continue as soon as it is watched again and another node has joined. */
     async function killAndGoOn(address: string, { gate }: (typeof breaks)[number]): Promise<void> {
       const [node] = nodes.filter((one) => one.url === address)
       await node?.stop('SIGKILL')

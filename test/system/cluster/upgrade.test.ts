@@ -15,7 +15,10 @@ const LATER = `DO $$ DECLARE one record; BEGIN
     AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = format('%I', tablename)::regclass)
   LOOP EXECUTE format('ALTER TABLE %I ADD COLUMN of_a_later_version int', one.tablename); END LOOP; END $$`
 
-/** As migrations do: a node that runs on may lock a table that is to be changed, and wait for one that was. */
+/**
+ * Repeats a change until it gets its locks, as migrations do: a running node may lock a table that is to be changed,
+ * and wait for one that was changed.
+ */
 async function untilUnlocked(change: () => Promise<unknown>): Promise<void> {
   for (;;)
     try {

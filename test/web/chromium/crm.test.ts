@@ -149,7 +149,7 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     const asked = crm.requests.length
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    // The stored key was tried, since nobody had checked it.
+    // The stored key was tried, since it had never been checked.
     expect(crm.requests.slice(asked).map(({ headers }) => headers.get('authorization'))).toEqual([`Bearer ${KEY}`])
     expect(await optionsOf(crm.url)).toMatchObject({
       flow: { parameters: { token: null, users: { '101': '504141', '102': '504142' } } },

@@ -19,7 +19,7 @@ import { fixture } from '../../help/pbx.ts'
 import { type Receiver, startReceiver, until } from '../../help/receiver.ts'
 
 const EMAIL = 'ada@example.com'
-/** As long as `<unknown>`, which it takes the place of, so that the recording's offsets hold. */
+/** As long as the `<unknown>` that it replaces, so that the recording's offsets hold. */
 const HOSTILE_NAME = 'A<b id=x>'
 const NAMELESS = /(CallerIDNum: 15551230001\r\nCallerIDName: )<unknown>/g
 const HOSTILE_RESPONSE = '<script>window.taken = 1</script><img src="http://other.example/x.png">'

@@ -7,7 +7,7 @@ import { addUser, PASSWORD } from '../../help/client.ts'
 import { fixture } from '../../help/pbx.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
 
-/** With `SCREENSHOTS=folder` each view is also written there as a picture. */
+/** `SCREENSHOTS=folder` also writes a picture of each view there. */
 const SCREENSHOTS = process.env.SCREENSHOTS
 const WIDTHS = [1_280, 390, 320]
 

@@ -14,8 +14,8 @@ import { startReceiver, until } from '../../help/receiver.ts'
 const ROOT = resolve(import.meta.dir, '../../..')
 const EMAIL = 'anna@example.com'
 /**
- * Recordings of one PBX each. Those with a pause are repeated from the start; the others begin when the pictures are
- * due, and stop at a moment in which their calls are up.
+ * Recordings, each of one PBX. Recordings with a pause are repeated from the start; the others begin when the pictures
+ * are due, and stop at a moment at which their calls are up.
  */
 const PBXS = [
   { name: 'office', file: 'i2-queue-local-members.ami', pauseMs: 4_000 },

@@ -33,7 +33,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.getByRole('button', { name: 'Log in' }).click()
       await page.getByRole('button', { name: 'Log out' }).waitFor()
     }
-    /** Holds the responses to requests of a method from now on; returns what lets them pass. */
+    /** Holds the responses to requests of a method; returns the function that releases them. */
     const hold = async (method: string) => {
       const released = Promise.withResolvers<void>()
       const arrived = Promise.withResolvers<void>()

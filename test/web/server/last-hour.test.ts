@@ -128,7 +128,7 @@ describe('the last hour in the store', () => {
     await store.stop()
     folder[Symbol.dispose]()
   })
-  /** What the next process has, that starts at this time. */
+  /** Returns the figures that a process has which starts at this time. */
   async function afterRestart(nowUs = NOW) {
     const lastHour = createLastHour()
     const saver = startLastHourSaver({ statistics: store.statistics, lastHour, log, nowUs: () => nowUs })

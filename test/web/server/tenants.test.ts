@@ -10,7 +10,7 @@ import { followStream } from '../../help/stream.ts'
 import { customerOf, customersOf, firstHangupMs, recordingOfAll } from '../../help/tenant-recordings.ts'
 import { areOver } from '../../help/tenant-webhooks.ts'
 
-// Two customers of one PBX have the page open at the same time, each at a node of its own where there are two.
+// Two customers of one PBX have the page open at the same time, each at another node if there are two.
 
 const ENGINES = [
   { name: 'one node with SQLite', missing: undefined, isShared: false },
@@ -46,7 +46,7 @@ for (const engine of ENGINES)
       (await ask(node, 'GET', '/overview', { token })).body.result as Overview
     const pbxsOf = async ({ node, token }: Viewer) =>
       (await ask(node, 'GET', '/pbx', { token })).body.result as PbxInfo[]
-    /** What a stream has, as the customers whose it is. */
+    /** Returns the customers whose data a stream has. */
     const ownersIn = ({ stream }: { stream: Stream }) => {
       const ofCalls = stream.of('call').map((call) => customerOf(names, call.pbx_id))
       const ofEvents = stream.of('event').flatMap(({ data }) => [data.account, customerOf(names, data.call.pbx_id)])

@@ -35,7 +35,7 @@ const login: LoginRenderer = {
 }
 
 let owners = 0
-/** Each test has a webhook of its own in the one store. */
+/** Each test has another webhook in the one store. */
 function rig(
   authorization: Authorization = oauth2(),
   more: { exchange?: Exchange; authorizations?: AuthorizationStore } = {},
@@ -304,7 +304,7 @@ describe('a trial of settings', () => {
     expect(await authorizer.authorizeTrial(webhook, null)).toEqual({ header: 'Bearer access-1' })
     expect(await start().authorizeTrial(webhook, null)).toEqual({ header: 'Bearer access-1' })
     expect(await store.authorizations.authorizationGet(webhook)).toBeUndefined()
-    // Saved: the webhook goes on with it, in another process too.
+    // The token is saved: the webhook continues with it, also in another process.
     const next = start()
     expect(await next.authorize(webhook)).toEqual({ header: 'Bearer access-1' })
     expect(server.requests).toHaveLength(1)
@@ -424,7 +424,7 @@ describe('random games', () => {
           await Promise.all(asked.map(isOver))
           expect(uncommitted).toEqual([])
           if (nodes.some(({ process }) => process.state.isDead)) {
-            // What died cannot have asked two at a time.
+            // A dead process cannot have made two requests at a time.
             server.inFlight = 0
             nodes = nodes.map((node) => (node.process.state.isDead ? launch() : node))
           }

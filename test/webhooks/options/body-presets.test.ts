@@ -11,9 +11,9 @@ const closed = { additionalProperties: false }
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 
 /**
- * What receivers document of their bodies, as far as presets use it.
- * Slack: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks, …/reference/block-kit/blocks/section-block (text of 3,000
- * characters), …/context-block (10 elements), 50 blocks a message.
+ * The parts of the receivers' documentation that presets use.
+ * Slack: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks, …/reference/block-kit/blocks/section-block
+ * (text of 3,000 characters), …/context-block (10 elements), 50 blocks a message.
  */
 const plain = Type.Object({ type: Type.Literal('plain_text'), text: text(3_000), emoji: Type.Literal(false) }, closed)
 const slack = Type.Object(
@@ -172,7 +172,7 @@ describe('what others wrote', () => {
   )
   const rendered = (name: keyof typeof PRESETS) => PRESETS[name].render(hostile(EXAMPLES[0] as EventBody), parameters)
   test('is no mention in Slack', () => expect(rendered('slack')).not.toMatch(/<[!@h]/))
-  // Slack knows no escape for *bold* and web addresses: only text of another type is shown as it is.
+  // Slack cannot escape *bold* and web addresses in mrkdwn: only plain text shows them unchanged.
   test('is no format and no link in Slack', () => expect(rendered('slack')).not.toContain('"type":"mrkdwn"'))
   test('mentions nobody in Mattermost', () => expect(rendered('mattermost')).not.toMatch(/@(channel|everyone)/))
   test.each(['mattermost', 'teams', 'discord'] as const)('is no link in %s', (name) =>

@@ -133,7 +133,7 @@ test('a preset that is chosen switches on its events, and says which; its secret
   expect(status).toBe(200)
   expect(result).toMatchObject({ flow: { preset: 'amocrm', parameters: { token: null, responsible: '504150' } } })
   expect(message).toContain('The options were replaced')
-  // The stored key, since the form has none.
+  // The form has no key, so the stored one is used.
   expect(await post('preset/check', trial({ ...crm.parameters, token: null }))).toMatchObject({
     result: { error: null },
   })

@@ -11,7 +11,7 @@ const DATA = {
   parameters: { users: { '101': '7', '102': '8' } },
 }
 
-/** What a template of a step comes to: its result, or the sentence that it is refused with. */
+/** Returns the result of a step's template, or the sentence with which it is refused. */
 function resultOf(template: string, escaping: Escaping = 'none', data: object = DATA): string {
   const read = readTemplate(template, escaping)
   const rendered = typeof read === 'function' ? read(data) : read

@@ -11,7 +11,7 @@ const DATA = {
   data: { name: 'call_started', from: { number: '+4930', name: 'A "B"' }, list, nothing: null },
 }
 
-/** What a template comes to: its result, or the sentence that it is refused with. */
+/** Returns the result of a template, or the sentence with which it is refused. */
 function resultOf(template: string, escaping?: Escaping): string {
   const read = readTemplate(template, escaping)
   const rendered = typeof read === 'function' ? read(DATA) : read
@@ -145,7 +145,7 @@ describe('a hostile template', () => {
   ])('sees nothing through %s', (path) => expect(resultOf(`[{{ ${path} }}]`)).toBe('[]'))
 })
 
-/** Text of some hundred thousand characters on which a careless pattern takes seconds. */
+/** Texts of some hundred thousand characters, on which a careless pattern takes seconds. */
 const FILTERS =
   'abs at_least:1 capitalize ceil compact concat:data.list date:"%Y" default:1 divided_by:2 downcase escape first join json last lstrip map:"x" minus:1 modulo:2 newline_to_br plus:1 prepend:"x" remove:"x" replace:"x","y" reverse round rstrip size slice:0 sort split:"" strip strip_newlines times:2 truncate:9 uniq upcase url_encode base64_encode where:"x" remove_first:"x" replace_first:"x","y"'
 const STEP_FILTERS =
@@ -163,7 +163,7 @@ describe('no filter takes long on what fits into the memory', () => {
       )
       const tookMs = performance.now() - startedMs
       if (tookMs > 25) console.log(`${filter} of ${JSON.stringify(seed)}: ${tookMs.toFixed(1)} ms`)
-      // What grows with the square takes minutes.
+      // Quadratic work would take minutes.
       expect(tookMs).toBeLessThan(5_000)
     }
   })

@@ -64,7 +64,7 @@ function moveAway(dataPath: string, target: string): string | null {
 
 function proveFile(path: string): void {
   if (!existsSync(path)) throw new Fault('not_found', `there is no file ${path}: give the file of a backup`)
-  if (!statSync(path).isFile()) throw new Fault('invalid', `${path} is no file: give the file of a backup`)
+  if (!statSync(path).isFile()) throw new Fault('invalid', `${path} is not a file: give the file of a backup`)
   // Reading a backup with SQLite leaves an empty file, which holds nothing.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
     throw new Fault('invalid', `${path} is a store in use, not a backup: ${path}-wal belongs to it`)
@@ -86,6 +86,6 @@ function readBackup(copy: string, path: string): number | null {
     }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('invalid', `${path} is no backup of a store: ${reason}`, { cause })
+    throw new Fault('invalid', `${path} is not a backup of a store: ${reason}`, { cause })
   }
 }

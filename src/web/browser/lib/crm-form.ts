@@ -96,7 +96,7 @@ function problemOf(form: CrmForm, parameter: Parameter): string | undefined {
   const lines = linesOf(form, name).map(({ extension, user }) => ({ extension: extension.trim(), user: user.trim() }))
   const extensions = lines.flatMap(({ extension }) => extension || [])
   const twice = extensions.find((one, at) => extensions.indexOf(one) !== at)
-  if (twice !== undefined) return `Extension ${twice} is there twice.`
+  if (twice !== undefined) return `Extension ${twice} is in the list twice.`
   const alone = lines.find(({ extension, user }) => extension !== '' && user === '')
   return alone === undefined ? undefined : `Extension ${alone.extension} has no user.`
 }

@@ -30,7 +30,7 @@ test('the oldest calls end as unknown, each once, and the newest stay', () => {
     most = Math.max(most, state.calls.size)
   }
   rest(10_000 * MILLISECOND)
-  // Those that end are kept until they are saved: here as many as come in 3 s.
+  // Calls that end are kept until they are saved: here the new calls of 3 s.
   expect(most).toBeLessThan(MAX_LIVE_CALLS + 5_000)
   expect(state.calls.size).toBeLessThanOrEqual(MAX_LIVE_CALLS)
   const ended = events.filter(({ name }) => name === 'call_ended')

@@ -4,7 +4,7 @@ import { createLedger } from '../../../help/ledger.ts'
 import type { Random } from '../../../help/random.ts'
 import { playCase, seedsOf } from '../../../help/seed.ts'
 
-// Pages for which the PBX rings each phone by itself: however their events are interleaved, a page is one call.
+// The PBX rings each phone of a page by itself: however their events interleave, a page is one call.
 
 const SEEDS = seedsOf(20_261_123, 200)
 const CONFERENCE = { BridgeCreator: 'ConfBridge', BridgeType: 'base' }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { AmiDecoder } from '../../../../src/pbx/ami/decoder.ts'
 import { createAmiTranslator } from '../../../../src/pbx/ami/translator/translator.ts'
 
-// What a list contains of a channel.
+// The row of a channel in a list.
 
 const phone = (state: string, name: string) =>
   `Channel: PJSIP/101-00000001\r\nChannelState: ${state}\r\nChannelStateDesc: ${name}\r\nCallerIDNum: 101\r\n` +

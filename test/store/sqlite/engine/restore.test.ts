@@ -54,7 +54,7 @@ test('the store stays as it is, and no part is left, where the file is no backup
   const before = readdirSync(data)
   const other = join(folder.path, 'other')
   writeFileSync(other, 'no store'.repeat(1_000))
-  expect(() => restoreStore(other, data, 'two')).toThrow(`${other} is no backup of a store`)
+  expect(() => restoreStore(other, data, 'two')).toThrow(`${other} is not a backup of a store`)
   writeFileSync(`${other}-wal`, 'changes')
   expect(() => restoreStore(other, data, 'two')).toThrow(/is a store in use/)
   expect(readdirSync(data)).toEqual(before)

@@ -53,7 +53,7 @@ describe("when the writer's thread ends by itself", () => {
         import { openSqliteStore } from ${JSON.stringify(join(import.meta.dir, '../../../../src/store/sqlite/store.ts'))}
         import { dyingThread } from ${JSON.stringify(join(import.meta.dir, '../../../help/dying-thread.ts'))}
         const store = openSqliteStore('hookswitch.db', { thread: dyingThread(${JSON.stringify(death)}) })
-        // As a service does, again and again.
+        // The service writes again and again too.
         setInterval(() => store.maintenance.writeProbe().catch(() => undefined), 20)`
       const child = Bun.spawn([process.execPath, '-e', source], { cwd: folder.path, stdout: 'pipe', stderr: 'pipe' })
       const text = (await new Response(child.stderr).text()) + (await new Response(child.stdout).text())

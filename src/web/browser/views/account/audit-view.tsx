@@ -16,7 +16,9 @@ export function AuditView() {
       </a>
       <header class="view-head">
         <h1>Audit trail</h1>
-        <p class="view-sub">Who changed what in webhooks, options, PBXs, users, tokens and settings: 400 days.</p>
+        <p class="view-sub">
+          Who changed what in webhooks, options, PBXs, users, tokens and settings in the last 400 days.
+        </p>
         <button type="button" onClick={list.reload}>
           <Icon name="retry" /> Refresh
         </button>

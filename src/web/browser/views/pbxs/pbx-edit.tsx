@@ -43,7 +43,7 @@ export function PbxEdit({ name }: { name: string }) {
             <div class="pad">
               <PbxForm fields={fields} onChange={setChanged} isKnown onSaved={onSaved} />
               <p class="hint">
-                With another host or port it is another PBX: calls that are up end with the cause "unknown".
+                A different host or port means a different PBX: its live calls then end with the cause "unknown".
               </p>
             </div>
           </section>

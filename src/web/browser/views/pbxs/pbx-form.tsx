@@ -114,7 +114,7 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
         <summary>More</summary>
         <div class="pbx-fields">
           {field('account', 'Account', 'The customer who owns its calls. Empty: default.')}
-          {field('more', 'Parameters', 'As in README: trunks=carrier*&country=UZ')}
+          {field('more', 'Parameters', 'For example trunks=carrier*&country=UZ: see Connect a PBX under Help.')}
         </div>
       </details>
     </>

@@ -57,7 +57,7 @@ export function PbxList() {
           title={`Remove ${removing.name}?`}
           text={
             removing.calls === 0
-              ? 'Its calls are not followed from then on. Events that are stored stay.'
+              ? 'Hookswitch then no longer follows its calls. Stored events stay.'
               : `${pluralize(removing.calls, 'active call')} ${removing.calls === 1 ? 'ends' : 'end'} with the cause "unknown". Events that are stored stay.`
           }
           action="Remove"

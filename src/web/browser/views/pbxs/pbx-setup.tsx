@@ -8,7 +8,7 @@ export function PbxSetup({ fields }: { fields: PbxFields }) {
   const { intro, file, text, command, hint } = pbxSetupOf(fields)
   return (
     <div class="pbx-setup">
-      <p>On the machine of the PBX, with Hookswitch on it, one command does all of this:</p>
+      <p>If Hookswitch is installed on the PBX's machine, one command does all of this:</p>
       <CodeBlock text="sudo hookswitch pbx setup" label="the command that sets it up" />
       <p>
         <InlineText text={intro} />

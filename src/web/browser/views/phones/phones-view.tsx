@@ -25,7 +25,7 @@ export function PhonesView() {
     <div class="view">
       <header class="view-head">
         <h1>Phones and queues</h1>
-        <p class="view-sub">As the PBXs report them now.</p>
+        <p class="view-sub">Their present states, as the PBXs report them.</p>
       </header>
       <PbxFilter pbx={pbx} />
       {problem === null ? null : <ErrorMessage text={problem} />}

@@ -58,7 +58,7 @@ function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
       <p class="hint">
         {made.length === 0
           ? 'This call causes no request.'
-          : 'Nothing is sent. The answers are those of the CRM’s documentation.'}
+          : 'Nothing is sent. The answers are examples from the CRM’s documentation.'}
       </p>
       <ol class="previewed-steps">
         {made.map(({ event, step, method, url, body, error, answer }, at) => (

@@ -101,7 +101,7 @@ function DeliveryOptions({ form, errors, onChange, isMqtt }: PartProps & { isMqt
         value={form.name}
         onInput={(name) => onChange({ ...form, name })}
         errors={errors}
-        hint="For people: it is shown beside the URL."
+        hint="It is shown beside the URL."
       />
       <label class="check-line">
         <input
@@ -117,7 +117,7 @@ function DeliveryOptions({ form, errors, onChange, isMqtt }: PartProps & { isMqt
           checked={form.strict}
           onChange={(event) => onChange({ ...form, strict: event.currentTarget.checked })}
         />
-        Strict order: an event waits until the one before it in its call is delivered or has failed.
+        Strict order: an event waits until the previous event of its call is delivered or has failed.
       </label>
       <FormField
         label="Attempts per second, at most"
@@ -148,7 +148,7 @@ function EventOptions({ form, errors, onChange }: PartProps) {
   return (
     <fieldset class="further-events">
       <legend>Further events</legend>
-      <p class="hint">They are sent beside those that are switched on in the list.</p>
+      <p class="hint">They are sent in addition to the events that are switched on in the list.</p>
       {FURTHER_NAMES.map((name) => (
         <label class="check-line" key={name}>
           <input

@@ -75,8 +75,8 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
           title="Rotate this secret?"
           text={
             secret?.previous_until == null
-              ? 'A new secret is made for this URL. For 24 hours requests are signed with both, so nothing is lost if the receiver gets the new one within that time.'
-              : 'The secret before this one still signs, and ends at once if you rotate again now: a receiver that has only that one refuses everything from then on.'
+              ? 'This URL gets a new secret. For 24 hours both secrets sign each request, so nothing is lost if the receiver gets the new secret within that time.'
+              : 'The previous secret still signs too. If you rotate again now, it ends at once: a receiver that only has the previous secret then refuses every request.'
           }
           action="Rotate"
           onConfirm={rotate}

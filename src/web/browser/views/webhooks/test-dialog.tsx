@@ -41,7 +41,7 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
       </div>
       {isFlow ? (
         <p class="hint">
-          These are the steps that begin when a call ends, with a made-up call. Sending them creates it in the CRM.
+          These are the steps after a call, filled in with a sample call. If you send them, the CRM creates this call.
         </p>
       ) : (
         <p class="hint">

@@ -243,10 +243,13 @@ function NoWebhooks() {
     <EmptyState icon="webhooks" title="No webhooks yet">
       <p>Add the URL of your CRM, bot or monitoring. It gets a signed POST for each call event that is switched on.</p>
       <p>
-        To try it without one, run this and add <code>http://127.0.0.1:9000/</code>. It prints what it receives:
+        To try it without a receiver, run this and add <code>http://127.0.0.1:9000/</code>. It prints what it receives:
         <code class="line">hookswitch listen --port 9000</code>
       </p>
-      <p>For Bitrix24, HubSpot, Odoo and other CRMs choose “Connect a CRM”: it asks for the key, and no programming.</p>
+      <p>
+        For Bitrix24, HubSpot, Odoo and other CRMs choose “Connect a CRM”: it only asks for a key and needs no
+        programming.
+      </p>
     </EmptyState>
   )
 }
