@@ -254,7 +254,7 @@ type HandOversOptions = {
 
 /** Creates the list of leases that this node is handing over, each as soon as its work has ended. */
 function newHandOvers({ cluster, onReady }: HandOversOptions) {
-  /** By term. `to`: the next owner; `null` if it is chosen at the hand-over. */
+  /** Hand-overs by term. `to`: the next owner; `null` if it is chosen at the hand-over. */
   const handing = new Map<string, { readonly to: string | null; isReady: boolean }>()
   return {
     /** Hands a lease over when the work for it has ended, or its time is over. */

@@ -50,7 +50,7 @@ export function errorsOf(found: Iterable<Found>): FieldError[] {
 /** An error of the whole body has an empty path, so its message needs a subject. */
 const bodyName = ({ schema }: Found): string => (schema.type === 'array' ? 'the list ' : 'the body ')
 
-/** For a value that may be `null` or one other type, the errors of the other type: they have the exact paths. */
+/** Yields the errors of the other type if a value may be `null` or one other type: they have the exact paths. */
 function* expanded(found: Iterable<Found>): Generator<Found> {
   for (const error of found) {
     const isNullable = error.type === ValueErrorType.Union && error.value !== null && error.value !== undefined

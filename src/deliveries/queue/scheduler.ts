@@ -158,7 +158,7 @@ function newQueues() {
   const queues = new Map<number, WebhookQueue>()
   const sharedPaces = new Map<string, SharedPace>()
   const listeners: WebhookListener[] = []
-  /** Returns the pace of this name, and forgets those that no webhook shares any more. */
+  /** Returns the pace of this name, and forgets the paces that no webhook shares. */
   const sharedPaceOf = (name: string): SharedPace => {
     for (const [other, { members }] of sharedPaces) if (members.size === 0) sharedPaces.delete(other)
     const shared = sharedPaces.get(name) ?? newSharedPace()

@@ -19,7 +19,7 @@ type ArrivalsOptions = {
 }
 
 const POLL_MS = 250
-/** For up to this many accounts, comparing all of them costs as little as reading the newest events. */
+/** Up to this many accounts are all compared: that costs as little as reading the newest events. */
 const FEW_ACCOUNTS = 100
 /** The pause between two comparisons of all accounts, which find each event, however late its commit became visible. */
 const COMPARE_MS = 10_000

@@ -2,9 +2,9 @@
 export type Timeouts = {
   readonly connectMs: number
   readonly replyMs: number
-  /** For the PBX's start time: useful, but not worth a longer delay of events. */
+  /** Waiting for the PBX's start time, which is useful, but not worth a longer delay of events. */
   readonly identifyMs: number
-  /** For a list, once it has begun. */
+  /** Waiting for the end of a list that has begun. */
   readonly listMs: number
   /** Between the two snapshots that must both lack a call before it is closed (events.md 9). */
   readonly snapshotAgainMs: number
@@ -14,7 +14,7 @@ export type Timeouts = {
   readonly idleMs: number
   /** After this silence a FreeSWITCH counts as gone: a little over two of its heartbeats. */
   readonly heartbeatMs: number
-  /** For the very first inventory: without it calls would get wrong directions. */
+  /** Waiting for the very first inventory: without it calls would get wrong directions. */
   readonly inventoryMs: number
   /** From a reload to the next inventory: a reload comes in many parts. */
   readonly reloadMs: number

@@ -18,7 +18,7 @@ import { cleanText } from './sanitize.ts'
  * The endpoints of the PBX's configuration, as far as its user may list them; a new inventory replaces the last one.
  */
 export type Inventory = {
-  /** By name, with the technology if the PBX has them: `PJSIP/101`. */
+  /** The configuration by name, which includes the technology if the PBX has them: `PJSIP/101`. */
   readonly endpoints: Readonly<Record<string, Configured>>
   /** Full names by the number of their mailbox. */
   readonly mailboxes: Readonly<Record<string, string>>

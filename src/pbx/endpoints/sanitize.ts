@@ -15,7 +15,7 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
  * C0 and C1 controls, and marks that change the direction of the following text (Unicode Bidi_Control): callers choose
  * their names themselves.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is removed
+// biome-ignore lint/suspicious/noControlCharactersInRegex: sanitizing removes these characters
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
 
 /** Long enough for any name; a caller may send kilobytes. */

@@ -29,7 +29,7 @@ export type SupervisorStatus = Readonly<PbxCounts> & {
 
 type SupervisorOptions = {
   readonly source: PbxSource
-  /** Default: that of the PBX's kind. */
+  /** Default: the function of the PBX's kind. */
   readonly startSession?: StartSession
   readonly memory: Pick<EndpointMemory, 'endpoints' | 'lastRun' | 'setRun'>
   readonly feed: Feed

@@ -41,7 +41,7 @@ const WINDOWS_DRIVE = /^[A-Za-z]:[\\/]/
 function problemOf(path: string): string | undefined {
   if (path === '') return 'it is empty'
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return 'it is too long'
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: paths with these characters are refused
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'it has control characters'
   if (!path.isWellFormed() || path.includes('\ufffd')) return 'it is not in UTF-8'
   if (/[\\/]$/.test(path)) return 'it names a folder'

@@ -24,7 +24,7 @@ export type FlowTurn = {
   readonly attemptsMade: number
   readonly dueSteadyUs: number | null
   readonly endedUs: number | null
-  /** In the order of their times, which are all different. */
+  /** Ordered by time; all times are different. */
   readonly attempts: readonly AttemptRow[]
   readonly progress: FlowProgress
   /** The values that this turn has kept; others of the call stay. */

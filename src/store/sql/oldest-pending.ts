@@ -1,4 +1,4 @@
-/** The pending deliveries of a kind, to read from, and the order in which an index has those of a webhook. */
+/** The pending deliveries of a kind, to read from, and the order in which an index has one webhook's deliveries. */
 type Kind = { readonly from: string; readonly order: string }
 
 /**

@@ -14,7 +14,7 @@ export type TokenAnswer =
   | {
       readonly kind: 'token'
       readonly token: string
-      /** In seconds; `null` if the answer has none. */
+      /** The token's lifetime; `null` if the answer does not say. */
       readonly lifetimeS: number | null
       /** The new refresh token; `null`: the one that was sent stays valid. */
       readonly refreshToken: string | null

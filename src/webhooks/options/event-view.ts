@@ -28,7 +28,7 @@ export type CallView = {
   readonly talk_duration: number | null
   readonly answered_by: PartyView | null
   readonly missed?: boolean | null
-  /** In order; the last one is the owner of the call. */
+  /** The parties in order; the last one is the owner of the call. */
   readonly handled_by?: readonly PartyView[]
 }
 export type StageView = {

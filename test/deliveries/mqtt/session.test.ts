@@ -85,26 +85,27 @@ describe.each([5, 4] as const)('a session of version %i', (version) => {
   )
 
   // Every message fits into a packet of version 3.1.1: a topic that is too long is refused before.
-  test.if(version === 5)('does not send what no packet can hold, and the next message is sent', async () => {
-    const { session, say, written } = sessionOf(version)
-    say(accepted(version))
-    const impossible = session.publish({ ...MESSAGE, contentType: 'x'.repeat(65_536) })
-    const next = session.publish({ ...MESSAGE, userProperties: { empty: '', 'x-ü': 'ü' } })
-    say({ cmd: 'puback', messageId: 2 })
-    expect(await impossible).toEqual({
-      kind: 'unacceptable',
-      reason: 'the message cannot be encoded as an MQTT packet',
+  if (version === 5)
+    test('does not send what no packet can hold, and the next message is sent', async () => {
+      const { session, say, written } = sessionOf(version)
+      say(accepted(version))
+      const impossible = session.publish({ ...MESSAGE, contentType: 'x'.repeat(65_536) })
+      const next = session.publish({ ...MESSAGE, userProperties: { empty: '', 'x-ü': 'ü' } })
+      say({ cmd: 'puback', messageId: 2 })
+      expect(await impossible).toEqual({
+        kind: 'unacceptable',
+        reason: 'the message cannot be encoded as an MQTT packet',
+      })
+      expect(await next).toMatchObject({ kind: 'acknowledged' })
+      const [, packet] = written
+      const read: Packet[] = []
+      mqtt
+        .parser({ protocolVersion: version })
+        .on('packet', (one) => read.push(one))
+        .parse(Buffer.from(packet ?? []))
+      const properties = { userProperties: { empty: '', 'x-ü': 'ü' } }
+      expect(read).toMatchObject([{ cmd: 'publish', topic: 'x', messageId: 2, properties }])
     })
-    expect(await next).toMatchObject({ kind: 'acknowledged' })
-    const [, packet] = written
-    const read: Packet[] = []
-    mqtt
-      .parser({ protocolVersion: version })
-      .on('packet', (one) => read.push(one))
-      .parse(Buffer.from(packet ?? []))
-    expect(read).toMatchObject([{ cmd: 'publish', topic: 'x', messageId: 2 }])
-    expect(read).toMatchObject([{ properties: { userProperties: { empty: '', 'x-ü': 'ü' } } }])
-  })
 
   test.each([
     ['acknowledgements', [0x40, 2, 0, 7]],

@@ -100,7 +100,7 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     return
   }
   if (party === null) return
-  // In click-to-call the agent's channel dials the other party; otherwise the caller does.
+  // The agent's channel dials the other party of click-to-call; otherwise the caller dials.
   const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
   if (callOf(state, dialler) !== call) return
   const dialled = call.clickToCall

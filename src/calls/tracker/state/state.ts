@@ -114,9 +114,9 @@ export type Stage = {
   source: string | null
   /** Since when it rings for that channel, if a transfer handed it over. */
   sinceUs: number | null
-  /** For a group that the PBX shows: the channel for which it rings its members, at once or in turn. */
+  /** The channel for which a group's members ring, at once or in turn, if the PBX shows the group. */
   shownBy: string | null
-  /** For a group: the channel, maybe a virtual half, whose dialplan extension will name it; `null` once it is named. */
+  /** The channel, maybe a virtual half, whose dialplan extension will name the group; `null` once it has a name. */
   dialler: string | null
   rang: boolean
   answered: boolean
@@ -194,7 +194,7 @@ export type Call = {
   root: string | null
   channels: string[]
   parentId: string | null
-  /** For a consultation: the asking channel, which also belongs to the first call. */
+  /** The channel that began a consultation, which also belongs to the first call. */
   consultedBy: string | null
   mergedFrom: readonly string[]
   /** It went on in another call, other than by an attended transfer: that call, and the result so far. */

@@ -135,7 +135,7 @@ function monitorPath(appData: string): string | null {
   return options.includes('m') && name !== '' ? cleanText(`${name}.${format || 'wav'}`) : null
 }
 
-/** Returns the signal of a recording that starts; what was kept of it is used up. */
+/** Returns the signal of a recording that starts; its kept options are used up. */
 function recordingStarted(known: KnownChannel | undefined, id: string, path: string | null): ChannelSignal {
   const { whileBridged = false, appends = false } = known?.recordingOptions ?? {}
   if (known !== undefined) {

@@ -28,9 +28,9 @@ export type Leg = {
   /** Its tenant value; `null` if it has none (yet). */
   tenant: string | null
   dialled: string
-  /** For how long it may ring. */
+  /** How long the leg may ring. */
   timeoutSeconds: number
-  /** For how long those may ring whom it dials. */
+  /** How long the legs that it dials may ring. */
   dialSeconds: number
   rang: boolean
   answered: boolean
@@ -109,7 +109,7 @@ export type EslContext = {
   count: number
 }
 
-/** For how long FreeSWITCH lets somebody ring where nothing else is set. */
+/** FreeSWITCH's default timeout for ringing. */
 const DEFAULT_TIMEOUT_SECONDS = 60
 
 /** Returns a time-out that an event shows, else the default. */

@@ -1,4 +1,4 @@
--- The first attempt of a delivery, if it delivered it: a row of attempts for nearly every delivery would double what is written.
+-- The first attempt of a delivery, if it delivered it: a row of attempts for nearly every delivery would double the writes.
 ALTER TABLE deliveries ADD COLUMN first_at INTEGER; -- NULL: all attempts are in the table attempts
 ALTER TABLE deliveries ADD COLUMN first_status INTEGER;
 ALTER TABLE deliveries ADD COLUMN first_duration_ms INTEGER;
