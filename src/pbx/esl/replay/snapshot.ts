@@ -43,6 +43,8 @@ function upBefore(frames: readonly EslFrame[], steps: readonly EslStep[]): Row[]
   if (met.size > 0) return [...met.values()]
   for (const { name, event } of steps) {
     const id = event.get('Unique-ID')
+    // A leg for which FreeSWITCH found no gateway is destroyed before it is set up: it is in no list.
+    if (name === 'CHANNEL_DESTROY' && event.get('Channel-State') === 'CS_NONE') continue
     if (name.startsWith('CHANNEL_') && id !== '' && !made.has(id) && !met.has(id)) met.set(id, rowOf(event))
   }
   return [...met.values()]

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parsePbxUrl } from '../../../../src/lib/pbx-url.ts'
+import { eslSteps } from '../../../../src/pbx/esl/replay/snapshot.ts'
+import { readRecording } from '../../../../src/pbx/recorded/recording.ts'
 import { checkPbx } from '../../../../src/pbx/tools/check.ts'
 import { recordConnection } from '../../../../src/pbx/tools/record.ts'
 import { startReplay } from '../../../../src/pbx/tools/replay/replay.ts'
@@ -101,6 +103,11 @@ describe('a replayed PBX', () => {
     const again = pbx.entries.findIndex((entry) => entry.kind === 'disconnected') + 1
     await until('a list', () => pbx.entries.slice(again).some((entry) => entry.kind === 'list'))
     expect(pbx.entries[again + 1]).toMatchObject({ kind: 'list' })
+  })
+
+  test('lists no leg that FreeSWITCH destroyed before it was set up', () => {
+    const { up } = eslSteps(readRecording(fixture('gateway-unknown-then-trunk.esl')))
+    expect(up).toEqual([])
   })
 
   test('gives FreeSWITCH events only to whom they were promised', async () => {
