@@ -47,7 +47,7 @@ import type { Log } from '../lib/log.ts'
 import { nowUs } from '../lib/time.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { metricsRoutes } from '../metrics/routes.ts'
-import { ALL_EXAMPLES } from '../openapi/examples.ts'
+import { exampleTexts, flowSample } from '../openapi/examples.ts'
 import { openApiRoutes } from '../openapi/routes.ts'
 import { pbxStatusOf } from '../pbx/watch/account-status.ts'
 import { openPbxList, type PbxList } from '../pbx/watch/pbx-list.ts'
@@ -184,12 +184,11 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
   operatorLog.update()
   const auth = createAuthService({ accounts: store.accounts, note: audit.note })
   const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
-  const samples = new Map(ALL_EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
   const options = createOptionsService({
     authorizations: store.authorizations,
     webhooks: store.webhooks,
     templates,
-    samples,
+    samples: exampleTexts(),
     onChanged: () => emitter.emit('webhooks'),
   })
   store.onForeignChange(() => emitter.emit('foreign'))
@@ -395,11 +394,6 @@ type Parts = {
   readonly contacts: Awaited<ReturnType<typeof startContacts>>
 }
 
-/** Returns the event with which flows are tested. */
-function endedCall(): { readonly event: 'call_ended'; readonly body: string } {
-  return { event: 'call_ended', body: JSON.stringify(ALL_EXAMPLES.find(({ data }) => data.name === 'call_ended')) }
-}
-
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
   { config, log, store, emitter, templates, ownership, persistence, started }: Context,
@@ -483,7 +477,7 @@ async function createRoot(
           templates,
           reserve: dispatcher.reserve,
           isOwner,
-          flow: { templates, send: sending.sendStep, authorizer: sending.authorizer, sample: endedCall() },
+          flow: { templates, send: sending.sendStep, authorizer: sending.authorizer, sample: flowSample() },
         }),
       ),
     )

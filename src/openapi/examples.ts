@@ -8,6 +8,7 @@ import type {
   Stage,
   StateEventBody,
 } from '../calls/event.ts'
+import type { EventKind } from '../lib/event-kinds.ts'
 
 // One body of each event: a call that Anna answers and transfers to Ben.
 
@@ -278,3 +279,13 @@ const STATE_EXAMPLES: readonly StateEventBody[] = [
 
 /** One example for each kind of event. */
 export const ALL_EXAMPLES: readonly EventBody[] = [...EXAMPLES, ...STATE_EXAMPLES]
+
+/** Returns the example of each kind of event as JSON. */
+export const exampleTexts = (): ReadonlyMap<EventKind, string> =>
+  new Map(ALL_EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+
+/** Returns the event with which flows are tested. */
+export const flowSample = (): { readonly event: 'call_ended'; readonly body: string } => ({
+  event: 'call_ended',
+  body: exampleTexts().get('call_ended') ?? '',
+})

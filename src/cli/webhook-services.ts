@@ -1,0 +1,105 @@
+import { Fault, type FieldError } from '../lib/fault.ts'
+import { nowUs } from '../lib/time.ts'
+import { exampleTexts } from '../openapi/examples.ts'
+import { spellingOf } from '../store/account-spelling.ts'
+import type { OperatorAct } from '../store/operations/accounts.ts'
+import type { Store } from '../store/store.ts'
+import { createAuthorizer } from '../webhooks/authorization/authorizer.ts'
+import { createLoginRenderer } from '../webhooks/authorization/login-renderer.ts'
+import type { Authorizer } from '../webhooks/flows/authorizer.ts'
+import type { Exchange } from '../webhooks/flows/exchange.ts'
+import { createOptionsService } from '../webhooks/options/service.ts'
+import { createWebhookService } from '../webhooks/service.ts'
+import { createSetupService, type SetupService } from '../webhooks/setup/service.ts'
+import type { TemplateRenderer } from '../webhooks/templates/renderer.ts'
+import { noteAct } from './note-act.ts'
+import { type StoreFlags, withExistingStore } from './open-store.ts'
+import { withTemplates } from './open-templates.ts'
+
+/** The flags that all commands about the webhooks of an account have. */
+export type AccountFlags = StoreFlags & { json?: boolean; account: string }
+
+export type Services = {
+  readonly webhooks: ReturnType<typeof createWebhookService>
+  readonly options: ReturnType<typeof createOptionsService>
+  readonly setup: SetupService
+  readonly templates: TemplateRenderer
+  readonly authorizer: Authorizer
+  /** Stores a note of the change, which the service writes to its log. */
+  readonly note: (event: OperatorAct['event'], facts: NonNullable<OperatorAct['facts']>) => Promise<void>
+}
+
+/** Runs something on the webhooks and options of an account. */
+export async function onAccount<Result>(
+  { data, databaseUrl, account }: AccountFlags,
+  work: (services: Services, accountId: number, store: Store) => Promise<Result>,
+  exchange: Exchange = noExchange,
+): Promise<Result> {
+  return await withExistingStore({ data, databaseUrl }, async (store) => {
+    const accountId = await store.accounts.accountGetId(spellingOf(account, await store.accounts.accountList()))
+    if (accountId === undefined)
+      throw new Fault('not_found', `there is no account ${account}: list the accounts with hookswitch user list`)
+    const webhooks = createWebhookService({ webhooks: store.webhooks })
+    const note: Services['note'] = (event, facts) => noteAct(store, { event, email: null, account, facts })
+    return await withTemplates(async (templates) => {
+      const options = createOptionsService({
+        webhooks: store.webhooks,
+        authorizations: store.authorizations,
+        templates,
+        samples: exampleTexts(),
+      })
+      const { steppedUs } = await store.maintenance.clockGet()
+      const authorizer = createAuthorizer({
+        store: store.authorizations,
+        exchange,
+        login: createLoginRenderer(templates),
+        nowUs,
+        steadyUs: () => nowUs() - steppedUs,
+        log: NO_LOG,
+        onProblem: () => {},
+      })
+      const setup = createSetupService({ webhooks: store.webhooks, events: store.log, templates, exchange, authorizer })
+      return await work({ webhooks, options, setup, templates, note, authorizer }, accountId, store).finally(
+        authorizer.stop,
+      )
+    }).catch((error) => {
+      throw inWords(error)
+    })
+  })
+}
+
+/** A command prints what went wrong. */
+const NO_LOG = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Most commands make no request. */
+const noExchange: Exchange = () => Promise.reject(new Error('this command makes no request'))
+
+/** On a command line there is no list of errors beside the message. */
+function inWords(error: unknown): unknown {
+  if (!(error instanceof Fault) || error.errors.length === 0) return error
+  return new Fault(error.code, error.errors.map(inOneLine).join('; '))
+}
+
+/** The flags that set the fields of options, by the pointer to the field. */
+const FLAGS: readonly (readonly [RegExp, string])[] = [
+  [/^\/body\/parameters\/(.+)$/, '--parameter $1=…'],
+  [/^\/body\/template$/, 'template:'],
+  [/^\/body\/content_type$/, '--content-type'],
+  [/^\/max_per_second$/, '--max-per-second'],
+  [/^\/(name|headers|filter)$/, '--$1'],
+  [/^\/filter\/([\w/]+)$/, '--filter: $1'],
+]
+
+/** Names an error by its flag, else by its field; one of the whole list has an empty path. */
+function inOneLine({ path, message }: FieldError): string {
+  const [pattern, flag] = FLAGS.find(([one]) => one.test(path)) ?? []
+  const subject = pattern === undefined || flag === undefined ? path.slice(1) : path.replace(pattern, flag)
+  return path === '' ? message : `${subject}${pattern === undefined ? ':' : ''} ${message}`
+}
+
+/** Makes the fault of a URL that is not in the list of an account. */
+export const notInList = (url: string, account: string) =>
+  new Fault(
+    'invalid',
+    `${url} is not in the list of account ${account}: hookswitch webhook list shows it, webhook add adds one`,
+  )
