@@ -80,7 +80,7 @@ describe('README.md and the guides', () => {
     expect(named.filter((script) => !Object.hasOwn(manifest.scripts, script))).toEqual([])
   })
 
-  test('plan nodes and cores of the database by what a delivery costs', () => {
+  test('plan nodes and cores of the database by the measured cost of a delivery', () => {
     const costs = /([\d,]+) µs of processor time of a\s+node and ([\d,]+) µs of Postgres/.exec(GUIDE_TEXT)
     const numberOf = (text = '') => Number(text.replaceAll(',', ''))
     const [nodeUs, serverUs] = [numberOf(costs?.[1]), numberOf(costs?.[2])]

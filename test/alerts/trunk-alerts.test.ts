@@ -97,7 +97,7 @@ test('the next process reports the end, and a PBX that is not connected says not
   await next.stop()
 })
 
-test('one that the PBX does not have any more is gone', async () => {
+test('a trunk that the PBX no longer has is gone', async () => {
   const one = watched()
   await one.at(0, trunk('carrier', 'rejected'))
   await one.at(MINUTE, trunk('carrier', 'rejected'))

@@ -228,7 +228,7 @@ describe('a wrong setting is named, with what to do', () => {
 })
 
 describe('the environment', () => {
-  test('a file holds the value, without its last line break; an empty variable is none; others are left alone', () => {
+  test('a _FILE variable names a file with the value, without its last line break; an empty variable counts as unset', () => {
     const env = { HOOKSWITCH_PBX_FILE: '/run/pbx', HOOKSWITCH_LISTEN: '', PATH_FILE: 'x', HOOKSWITCH_DATA: '/d' }
     prepareEnvironment(env, () => 'ami://u:s@h\n')
     expect<Record<string, string>>(env).toEqual({

@@ -76,7 +76,7 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toMatch(/p4ss|s3cret|another one|wrong one|hks_|whsec_/)
   })
 
-  test('names what the operator does to users beside the service, and of that alone', async () => {
+  test('names changes of users by commands, and no other command', async () => {
     const env = { SUDO_USER: 'jane' }
     const user = (line: string) => run(['user', ...line.split(' ')], { cwd: folder.path, stdin: 'yet another', env })
     const ben = { user: 'ben@example.com', account: 'default', address: null, rest: { by: expect.any(String) } }
@@ -192,7 +192,7 @@ describe('the log of the compiled file', () => {
   })
 })
 
-test('of refused logins one line a minute is logged for each address', async () => {
+test('refused logins cause one line a minute for each address', async () => {
   const addresses: unknown[] = []
   const note = (line: unknown) => void addresses.push(line instanceof Object && 'address' in line && line.address)
   const log: Log = { debug() {}, info() {}, warn: note, error() {} }

@@ -85,7 +85,7 @@ describe('failures in five minutes', () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000)
   })
 
-  test('let no more wait than are answered in time', async () => {
+  test('let only as many wait as can be answered in time', async () => {
     const { limits } = limited()
     const release = Promise.withResolvers<undefined>()
     const attempts = Array.from({ length: 600 }, () =>
@@ -97,7 +97,7 @@ describe('failures in five minutes', () => {
     await Promise.all(attempts)
   })
 
-  test('are no more for many at a time than for many in a row', async () => {
+  test('are the same for simultaneous logins as for logins in a row', async () => {
     const { limits } = limited()
     let checked = 0
     const wrong = async () => {

@@ -88,7 +88,7 @@ describe('an API token', () => {
   )
 })
 
-test('a user makes so many tokens in a minute, and no more', async () => {
+test('a user can make only a limited number of tokens in a minute', async () => {
   const busy = await api.logIn('busy')
   let last = await ask(api, 'POST', '/auth/token', { token: busy, body: { name: 'x' } })
   let made = 0

@@ -6,7 +6,7 @@ import { backupPlaceOf } from '../../src/backups/place.ts'
 import { emptyFolder } from '../help/app.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
 
-test('a folder is made, and what a killed process has left in it is removed', async () => {
+test('the folder is made, and files of a killed process are removed from it', async () => {
   using folder = emptyFolder()
   const path = join(folder.path, 'deep', 'backups')
   const place = backupPlaceOf(path, folder.path)

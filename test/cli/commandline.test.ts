@@ -41,7 +41,7 @@ test.each(['--help', 'serve --help', 'user --help', 'user add --help', 'version'
   },
 )
 
-test('a message that repeats what was typed moves no terminal', async () => {
+test('a message that repeats typed text cannot control the terminal', async () => {
   using folder = emptyFolder()
   const cwd = folder.path
   const email = 'x\u001b]0;owned\u0007\u009b2J\u202e@example.com'
@@ -53,7 +53,7 @@ test('a message that repeats what was typed moves no terminal', async () => {
   }
 })
 
-test('the help of a flag that may be repeated states that there is none, and its variable', async () => {
+test('the help of a repeatable flag states its default (none) and its variable', async () => {
   const { stdout } = await run(['serve', '--help'], { cwd })
   expect(stdout.replace(/\s+/g, ' ')).toContain('(repeatable) (default: none, env: HOOKSWITCH_PBX)')
 })
@@ -104,7 +104,7 @@ describe('users', () => {
 })
 
 test.each(['list', 'passwd --email a@b.c', 'remove --email a@b.c', 'logout --email a@b.c'])(
-  'user %s makes no store where there is none',
+  'user %s does not create a store',
   async (line) => {
     const { code, stderr } = await run(['user', ...line.split(' '), '--data', 'mistyped'], { cwd, stdin: '123456\n' })
     expect([code, stderr]).toEqual([1, expect.stringMatching(/no store at mistyped.*--data\n$/)])
@@ -184,7 +184,7 @@ describe('serve', () => {
     expect(stderr).toMatch(message)
   })
 
-  test('refuses a damaged store, and leaves it as it is', async () => {
+  test('refuses a damaged store, and does not change it', async () => {
     using other = emptyFolder()
     const path = `${other.path}/data/hookswitch.db`
     await Bun.write(

@@ -71,7 +71,7 @@ function skewOf(wallUs: number) {
 test.each([
   ['30 s ahead', 30, /^the clock of this machine is 30 s ahead of the database's/],
   ['30 s behind', -30, /^the clock of this machine is 30 s behind the database's/],
-])('a clock that is %s is corrected to that of the database, and this is said once', (_, seconds, said) => {
+])("a clock that is %s is corrected to the database's clock, and this is logged once", (_, seconds, said) => {
   const databaseUs = 1_795_213_000 * SECOND
   const { skew, lines } = skewOf(databaseUs + seconds * SECOND)
   expect([skew.nowUs(), skew.aheadUs()]).toEqual([databaseUs + seconds * SECOND, null])

@@ -96,7 +96,7 @@ test('a heartbeat that comes after trust was over is as one after a failure', ()
   expect([claims, silent]).toEqual([[], []])
 })
 
-test('of what is free a node takes its share, and what nobody takes as well', () => {
+test('a node takes its share of the free leases, and leases that nobody else takes', () => {
   const leases = ours()
   const free = ['account:1', 'account:2', 'account:3', 'account:4'].map(lease)
   const counts = [{ node: null, kind: 'account', count: 4 }]
@@ -248,7 +248,7 @@ test('the PBXs of a node that leaves go with their accounts', () => {
   expect(heirs.get('account:1')).not.toBe(heirs.get('account:2') ?? '')
 })
 
-test('what the database has under another term is lost, and gained a heartbeat later; what is unknown is gained at once', () => {
+test('a lease with another term in the database is lost, and gained a heartbeat later; an unknown one is gained at once', () => {
   const leases = ours()
   leases.heartbeatReceived(viewOf({ own: [lease('account:1'), lease('account:2')] }), { sentUs: 0, nowUs: 0 })
   const own = [{ name: 'account:1', term: 'another' }, lease('account:3')]

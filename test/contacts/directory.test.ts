@@ -47,7 +47,7 @@ function rig(settings: Partial<DirectorySettings> = {}) {
   return { directory, asked, said, clock, own, lookUp }
 }
 
-test('a number is asked for once, by all that want it, and then for its time no more', async () => {
+test('a number is looked up once for all who need it, and not again while it is cached', async () => {
   const { directory, asked, clock } = rig()
   const both = [directory.find(1, phone('12345')), directory.find(1, { number: '0 12345', e164: '12345' })]
   asked[0]?.answer(FOUND)
@@ -137,7 +137,7 @@ describe('the circuit breaker', () => {
     })
   })
 
-  test('serves what is known while it is open', async () => {
+  test('answers from the cache while it is open', async () => {
     const { directory, lookUp } = rig()
     await lookUp('12345', FOUND)
     for (let number = 1; number <= 5; number++) await lookUp(`2000${number}`, FAILED)
@@ -145,7 +145,7 @@ describe('the circuit breaker', () => {
   })
 })
 
-test('other settings forget what was found with the ones before, and what is still under way', async () => {
+test('a change of settings drops contacts of the earlier settings, and look-ups in flight', async () => {
   const { directory, asked, own, lookUp } = rig()
   await lookUp('12345', FOUND)
   directory.configure(new Map([[1, own('one')]]))
@@ -159,7 +159,7 @@ test('other settings forget what was found with the ones before, and what is sti
   expect(directory.looksUp(1)).toBe(false)
 })
 
-test('no more than 64 numbers of an account are asked for at a time', () => {
+test('at most 64 numbers of an account are looked up at a time', () => {
   const { directory, asked } = rig()
   for (let number = 0; number < 100; number++) directory.begin(1, phone(`10${number}00`))
   expect(asked).toHaveLength(64)

@@ -53,7 +53,7 @@ test('each spelling is tried until one is found, escaped for its place', async (
   expect(asked[0]?.headers['content-type']).toBe('application/json')
 })
 
-test('a number that no spelling finds is none, and a failure ends the look-up', async () => {
+test('a number without a match in any spelling is not found, and a failure ends the look-up', async () => {
   expect(await rig([NONE, NONE, NONE, NONE]).find()).toEqual({ kind: 'not found' })
   const { asked, find } = rig([NONE, [503, {}]])
   expect(await find()).toEqual({ kind: 'failed', reason: 'status 503' })

@@ -93,7 +93,7 @@ describe('an answer to a look-up', () => {
 describe('the cache', () => {
   const entry = (untilUs: number) => ({ contact: { ...contact, id: '1' }, untilUs })
 
-  test('keeps what was found, and that nothing was found, for its time', () => {
+  test('keeps a result, found or not found, for its time', () => {
     const cache = createContactCache()
     cache.set(1, '+49301', entry(10 * SECOND))
     cache.set(1, '+49302', { contact: null, untilUs: 5 * SECOND })

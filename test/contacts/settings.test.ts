@@ -120,7 +120,7 @@ test('a look-up has the host of the URL, and the rest as a template', () => {
   ])
 })
 
-test('a preset without a URL is that of the webhook which has it', () => {
+test('a preset without a URL uses the webhook with this preset', () => {
   const merged = stored({ preset: 'bitrix24', cache_minutes: 1 })
   expect(lookUpOf(1, merged, undefined)).toBeUndefined()
   const lookUp = lookUpOf(1, merged, { url: 'https://x.bitrix24.com/rest/1/key/', parameters: {} })

@@ -269,7 +269,7 @@ for (const engine of ENGINES)
       expect((await find('office'))?.url).toBe(`ami://hookswitch:***@127.0.0.1:${port}?trunks=carrier*`)
     })
 
-    test('a check reports what it finds, also of a host that does not answer', async () => {
+    test('a check reports its findings, also about a host that does not answer', async () => {
       const closed = await api('POST', '/pbx/check', { url: `ami://hookswitch:${SECRET}@127.0.0.1:1` })
       expect([closed.status, closed.body.result]).toEqual([
         200,
@@ -302,7 +302,7 @@ for (const engine of ENGINES)
       expect((await cli(`pbx add ami://u:${SECRET}@h?account=nobody`)).stderr).toContain('user add --account nobody')
     })
 
-    test('those of the settings can only be changed there, and go when they are not there any more', async () => {
+    test('PBXs of the settings can only be changed there, and go when the settings no longer have them', async () => {
       const pbx = startPbx()
       await app.stop()
       shown.push(app.output())

@@ -207,7 +207,7 @@ describe('what an answer contains', () => {
     expect(body.result).toHaveProperty('errors.length', 1_000)
   })
 
-  test('every fault of a query is listed with its path, and what is unknown is ignored', async () => {
+  test('every fault of a query is listed with its path, and unknown parameters are ignored', async () => {
     const path = '/integration/delivery?state=bogus&limit=0&since=x&unknown=1'
     const { status, body } = await ask(app, 'GET', path, { token })
     expect(status).toBe(422)

@@ -56,7 +56,7 @@ test('while the service drains every request is 503 and the connection closes', 
   }
 })
 
-test('what is wrong with a query is 422, every fault with its path', async () => {
+test('a wrong query is 422, with every fault and its path', async () => {
   const { get } = application()
   expect((await get('/query?limit=20&state=up&other=x')).body).toMatchObject({ limit: 20, state: 'up' })
   expect((await get('/query')).status).toBe(200)

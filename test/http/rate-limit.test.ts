@@ -3,7 +3,7 @@ import { createQuota } from '../../src/http/rate-limit.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { SECOND } from '../../src/lib/time.ts'
 
-test('an account may do something so often in a minute, and learns when it may again', () => {
+test('an account has a limit per minute, and learns when it may try again', () => {
   let atUs = 0
   const quota = createQuota({ limit: 3, windowUs: 60 * SECOND, now: () => atUs })
   const take = (accountId: number) => {

@@ -110,7 +110,7 @@ test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', 'fd00::7', '64:ff9b::10.1
   },
 )
 
-test('what is no network is reported', () => {
+test('a text that is not a network is reported', () => {
   expect(parseAllowList(['private', 'intranet'])).toEqual({ wrong: 'intranet' })
   expect(addressRefusal('nonsense', [])).toContain('nonsense is not an IP address')
 })

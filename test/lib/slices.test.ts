@@ -15,7 +15,7 @@ function slowNumbers(count: number) {
   return { numbers: numbers(), nowMs: () => nowMs, made: () => made }
 }
 
-test('a slice ends after 5 ms, and no more was made than it holds', () => {
+test('a slice ends after 5 ms, and nothing beyond it was made', () => {
   const { numbers, nowMs, made } = slowNumbers(12)
   const slices = Array.from({ length: 3 }, () => takeSlice(numbers, nowMs))
   expect(slices.map(({ taken }) => taken)).toEqual([
@@ -66,7 +66,7 @@ test.each<[string, () => Promise<unknown>]>([
   expect(await turnsDuring(work())).toBeGreaterThanOrEqual(9)
 })
 
-test('of many at a time each turn has the slice of one', async () => {
+test('with many at a time each turn has a slice of one of them', async () => {
   const four = Promise.all(Array.from({ length: 4 }, () => collectInSlices(heavy(5))))
   expect(await turnsDuring(four)).toBeGreaterThanOrEqual(4 * 4)
 })

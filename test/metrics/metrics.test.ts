@@ -153,7 +153,7 @@ test('the buckets of a latency grow to its count, and reach from a millisecond t
   expect(sumOf(samples, 'hookswitch_delivered_seconds_sum')).toBeGreaterThan(0)
 })
 
-test('what is down is counted, its probes apart, and what waits for it with its age', async () => {
+test('webhooks that are down are counted, their probes apart, and their pending deliveries with their age', async () => {
   await using all = await measured({ scheduleMs: [60_000] })
   await all.rig.setUrls(url('500'))
   await all.rig.emit(...Array.from({ length: 8 }, (_, n) => `call ${n}`))
@@ -170,7 +170,7 @@ test('what is down is counted, its probes apart, and what waits for it with its 
   await all.reaches('hookswitch_webhooks_down', 0)
 })
 
-test('what is under way, the commits, the disk and the PBXs are emitted as they are', async () => {
+test('attempts in flight, commits, the disk and the PBXs are measured as they are', async () => {
   await using all = await measured()
   await all.rig.setUrls(url('hang'))
   await all.rig.emit('a', 'b')
@@ -237,7 +237,7 @@ test('while the store cannot be read, all that does not need it is measured', as
   expect(ofStore.map((name) => sumOf(after, name))).toEqual([0, 0, 0])
 })
 
-test('what is unknown has no value: the free space where the store is a database', async () => {
+test('an unknown figure has no value: the free space if the store is a database', async () => {
   await using all = await measured({}, NO_DISK)
   expect(sumOf(await all.scrape(), 'hookswitch_disk_free_bytes')).toBeUndefined()
 })

@@ -71,7 +71,7 @@ test('while the clock cannot be trusted only those of erased calls are', async (
   expect([existsSync(pathOf('erased')), existsSync(pathOf('old')), await saved()]).toEqual([false, true, 1])
 })
 
-test('what a killed process left of an erased recording is deleted, though the store knows of no copy', async () => {
+test('files that a killed process left of an erased recording are deleted, although the store knows of no copy', async () => {
   const stem = 'account-1/2026-11-20/call_a-a'
   mkdirSync(join(folder.path, 'copies/account-1/2026-11-20'), { recursive: true })
   const left = ['1x.part', 'wav'].map((ending) => join(folder.path, 'copies', `${stem}.${ending}`))
@@ -83,7 +83,7 @@ test('what a killed process left of an erased recording is deleted, though the s
   expect(left.filter((path) => existsSync(path))).toEqual([])
 })
 
-test('a copy at a place that is not configured any more is not forgotten', async () => {
+test('a copy at a place that is no longer configured is not forgotten', async () => {
   await add(recording('old', { sinceUs: NOW - 2 * SECOND }), recording('none', { sinceUs: 1, copy: null }))
   start({ copies: undefined })
   await until('the one without a copy is forgotten', async () => (await saved()) === 1)

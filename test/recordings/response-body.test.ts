@@ -81,7 +81,7 @@ describe('a source that ends early', () => {
   })
 })
 
-test('only so many are read first at a time; the others are streamed', async () => {
+test('only a limited number of files are read first at a time; the others are streamed', async () => {
   const { promise: begins, resolve: goOn } = Promise.withResolvers<void>()
   const waiting = Array.from({ length: 64 }, () => fileBody(remote(1_000, { begins }), 0, 1_000))
   expect(await fileBody(remote(1_000), 0, 1_000)).toBeInstanceOf(ReadableStream)

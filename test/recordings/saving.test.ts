@@ -340,7 +340,7 @@ describe('with copies in a folder a recording', () => {
     expect(readFileSync(join(copyFolder(), saved?.copy ?? '')).equals(SOUND)).toBe(true)
   })
 
-  test('of which the copy fails is tried again, and nothing of it has the name of a copy', async () => {
+  test('whose copy fails is tried again, and no part of it has the name of a copy', async () => {
     put('a')
     await add(recording('a'))
     // A file is where the folder of the copies has to be.

@@ -221,7 +221,7 @@ test('three hundred clients at once each get the whole, with one date', async ()
   expect(sound.every((one) => one.equals(SOUND))).toBe(true)
 })
 
-test('a PBX of which it is not known where its files are: 404', async () => {
+test('a PBX without a known place of its files: 404', async () => {
   expect((await get(pathOf('good', 'none'))).status).toBe(404)
 })
 

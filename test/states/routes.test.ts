@@ -107,7 +107,7 @@ test('a phone that rings is stored for the webhook that asks for it, and what no
   expect(await get('/phone')).toMatchObject([{ device: 'ringing' }, {}])
 })
 
-test('the store has what is now, for other nodes and the command line', async () => {
+test('the store has the present states, for other nodes and the command line', async () => {
   const rows = async () => [
     ...presentOfRows(await store.calls.subjectStateList('office'), () => true, Date.now() * 1_000),
   ]

@@ -137,7 +137,7 @@ function check(steps: readonly NewStep[]): void {
   }
 }
 
-describe('what is done before a kill is never made again, and what is kept is never lost', () => {
+describe('a step that is done before a kill is never made again, and kept values are never lost', () => {
   test('on SQLite', async () => {
     await play({ nodes: 1, place: [], open: async () => openStore(join(folder.path, 'data', 'hookswitch.db')) })
   })

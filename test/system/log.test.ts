@@ -61,7 +61,7 @@ test('a call can be followed by its id from the PBX to each receiver; its number
   expect(app.output()).not.toMatch(/15551230001|passw0rd|s3cret|whsec_|hks_/)
 })
 
-test('what is secret in the URL of a webhook is in no line of the log, and the page has it', async () => {
+test("secrets in a webhook's URL are in no line of the log, but on the page", async () => {
   using folder = emptyFolder()
   const receiver = startReceiver(({ path }) => new Response('', { status: path.startsWith('/gone') ? 410 : 500 }))
   const go = Promise.withResolvers<void>()

@@ -44,7 +44,7 @@ describe('accepted:', () => {
   })
 })
 
-describe('refused, with what is wrong:', () => {
+describe('refused with the fault:', () => {
   test.each([
     ['mqtt://broker.example', /^must have a topic/],
     ['mqtt://broker.example/', /^must have a topic/],

@@ -64,7 +64,7 @@ test('a URL that comes back within a year has its secret; after that it gets a n
   expect(after[1]).not.toBe(before[1])
 })
 
-test('of the URLs of an account that left, the newest 1,000 have their secrets', async () => {
+test('the newest 1,000 removed URLs of an account keep their secrets', async () => {
   const urls = Array.from({ length: 1_100 }, (_, n) => `https://example.com/${String(n).padStart(4, '0')}`)
   const before = new Map<string, string>()
   for (let n = 0; n < urls.length; n += 100) {

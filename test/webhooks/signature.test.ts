@@ -36,7 +36,7 @@ describe('the official library is the oracle', () => {
     for (const one of [secret, before]) expect(() => new Webhook(one).verify('{}', headers)).not.toThrow()
   })
 
-  test('we take what it signs', () => {
+  test('we accept its signatures', () => {
     const headers = {
       ...headersOf([secret], 'id', NOW_S, '{}'),
       'webhook-signature': new Webhook(secret).sign('id', new Date(NOW_S * 1_000), '{}'),

@@ -59,7 +59,7 @@ test('a number is erased where it is a whole value, and nothing else is', async 
   await store.stop()
 })
 
-test('what is erased is in no byte of the store, though rows with it came, grew and went before', async () => {
+test('an erased number is in no byte of the store, although rows with it came, grew and went before', async () => {
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   const store = openStore(path)

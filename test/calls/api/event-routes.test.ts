@@ -133,7 +133,7 @@ describe('GET /event', () => {
     expect((await other).items).toHaveLength(1)
   })
 
-  test('waits for an event when there is none, and answers without one when the time is over', async () => {
+  test('waits for an event if none is stored, and answers without one when the time is over', async () => {
     const { next_cursor } = await page('?after=now')
     const waiting = page(`?after=${next_cursor}&wait=30`)
     await until('it waits', () => reader.waiting() === 1)

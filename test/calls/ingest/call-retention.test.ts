@@ -8,7 +8,7 @@ import { batch, openStore } from '../../help/store.ts'
 
 const DAY_US = 86_400_000_000
 
-test('call records are kept as long as they are to be, and deleted in steps', async () => {
+test('call records are kept for their retention, and deleted in steps', async () => {
   using folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const saved = Array.from({ length: 600 }, (_, day) => ({

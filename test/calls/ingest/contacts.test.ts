@@ -128,7 +128,7 @@ test('a call waits for its contact, in its order, and no other call does', async
   expect(await store.maintenance.verify()).toEqual([])
 })
 
-test('what is not found in time is in later events', async () => {
+test('a contact that is not found in time is in later events', async () => {
   const store = openStore()
   const { directory, find } = startDirectory(5)
   const ingest = await start(store, { contacts: directory })

@@ -302,7 +302,7 @@ test('while the store cannot be written events wait in memory, and then come in 
   expect(ingest.names()).toEqual(ALL)
 })
 
-test('a signal that makes the tracker fail costs itself alone, and the PBX is asked for what is up', async () => {
+test('a signal on which the tracker fails is lost alone, and the PBX is asked for its channels', async () => {
   const store = openStore()
   let faults = 0
   const ingest = await start(store, { onFault: () => (faults += 1) })
@@ -319,7 +319,7 @@ test('a signal that makes the tracker fail costs itself alone, and the PBX is as
   expect(ingest.names()).toEqual(ALL)
 })
 
-test('with no space left signals are turned away, and the PBX is asked for what is up afterwards', async () => {
+test('without space in memory signals are dropped, and the PBX is asked for its channels afterwards', async () => {
   const disk = fullDisk(openStore())
   const missed = Promise.withResolvers<void>()
   const ingest = await start(disk.store, { onMissed: missed.resolve, maxPending: 10_000 })

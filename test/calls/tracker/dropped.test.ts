@@ -86,7 +86,7 @@ test.each(NAMES)('%s: nothing is missed between two events, and no event differs
   }
 })
 
-test.each(NAMES)('%s: the ledger holds regardless of what is missed, which partial states', (name) => {
+test.each(NAMES)('%s: the promises hold whatever was missed, and `partial` says so', (name) => {
   const tape = tapeOf(name)
   const seen = shownBy(tape)
   for (const restart of [false, true])

@@ -86,7 +86,7 @@ test('a leg that is in the first list after a reconnect and not in the second is
   expect(leftover(state)).toBeUndefined()
 })
 
-test('a restart of the PBX ends what was up in its earlier run, without any list', () => {
+test('a restart of the PBX ends the calls of its earlier run, without any list', () => {
   const { play, rest, events, state } = player()
   play(TALK)
   play(at(10, { kind: 'disconnected' }, { kind: 'connected', first: false, boot: 'two' }))
@@ -145,7 +145,7 @@ test('who talked when Hookswitch was stopped owns a call that ended meanwhile', 
   expect(owners([...before.events, ...events])).toEqual(['101', '102'])
 })
 
-test('what is listed did not begin after it was listed, regardless of the clock of the PBX', () => {
+test('a listed call did not begin after the list, whatever the clock of the PBX says', () => {
   const { play, rest, events } = player()
   const row = { ...listed('a', '101', 'x'), startedUs: START_US + 60 * SECOND, callee: false, source: null }
   play(at(0, { kind: 'connected', first: true, boot: null }, { kind: 'snapshot', channels: [row] }))

@@ -18,7 +18,7 @@ const channel = (id: string, atUs: number): Signal => ({
   arrivedUs: START_US,
 })
 
-test('a time that is none costs its own call alone', () => {
+test('an invalid time costs only its own call', () => {
   let ids = 0
   const state = newTracker('pbx', 'default', () => `id-${++ids}`)
   const wrong = track(state, channel('a', Number.NaN))

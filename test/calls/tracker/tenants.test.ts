@@ -277,7 +277,7 @@ test.each([
   2_805_122_493, 3_276_723_322,
   // Phones of one number of two customers had calls on hold: one's next call was taken to be for the other's.
   3_697_554_303,
-])('the customers of seed %p, of whom one got other events once', (seed) => {
+])('the customers of seed %p: one of them once got other events', (seed) => {
   expect(compareAlone(createRandom(seed), ownSignals)).toBeGreaterThan(0)
 })
 

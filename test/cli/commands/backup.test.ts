@@ -115,7 +115,7 @@ describe('call erase', () => {
     expect((await run(['call', 'erase', '--number', NUMBER, '--json'], { cwd })).stdout).toContain('"calls":0')
   })
 
-  test('names what it could not erase yet: an event that waits for a receiver', async () => {
+  test('reports an event that it cannot erase yet, because it waits for a receiver', async () => {
     receiver.answerWith(() => new Response('not now', { status: 500 }))
     const app = await playCall()
     await app.stop()

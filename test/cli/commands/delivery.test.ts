@@ -49,7 +49,7 @@ test('the call that list shows finds all of its own', async () => {
   expect(lines.every((line) => line.includes(call))).toBe(true)
 })
 
-test('show prints of every attempt what was answered, in one line that moves no cursor', async () => {
+test('show prints the answer of every attempt in one line, without control characters', async () => {
   const [{ id }] = JSON.parse((await delivery('list', '--limit', '1', '--json')).stdout)
   const { stdout } = await delivery('show', id)
   expect(stdout).toMatch(/^\S+Z {2}attempt {2}200 {6}\d+ ms +127\.0\.0\.1 {2}taken, \?\[2Jthanks$/m)

@@ -18,7 +18,7 @@ describe('hookswitch pbx explain', () => {
     expect(stdout).toMatch(/Asterisk \(AMI\): 11 events of 1 call from/)
   })
 
-  test('prints what the endpoints were taken for, and which setting decides of those about which nothing is known', async () => {
+  test('prints the kinds of the endpoints, and the setting that decides about unknown ones', async () => {
     const { stdout } = await run(['pbx', 'explain', fixture('f-outbound-answered.ami')], { cwd })
     expect(stdout).toMatch(
       /\ntrunks: PJSIP\/trunk \(dialled with a number\)\nphones: PJSIP\/101 \(name of the context\)\n$/,

@@ -37,7 +37,7 @@ describe('pbx setup', () => {
   const setup = (...args: string[]) => run(['pbx', 'setup', '--config', etc, ...args], { cwd: folder.path })
   const pbxs = async () => JSON.parse((await run(['pbx', 'list', '--json'], { cwd: folder.path })).stdout || '[]')
 
-  test('shows what it would do, without the secret, and does nothing without a yes', async () => {
+  test('shows its changes without the secret, and makes none without a yes', async () => {
     for (const [args, code] of [
       [['--dry-run'], 0],
       [[], 2],

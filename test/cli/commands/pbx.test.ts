@@ -22,7 +22,7 @@ async function runWith(env: Record<string, string>, input: string, ...args: stri
 }
 
 describe('hookswitch pbx', () => {
-  test('check prints what it finds, and ends with 0', async () => {
+  test('check prints its findings, and exits with 0', async () => {
     const replay = startReplay({ files: [fixture('o-ivr-no-dial.ami')], speed: Number.POSITIVE_INFINITY })
     const { code, out } = await run('check', `ami://u:s@127.0.0.1:${replay.port}`, '--listen-for', '100ms', '--json')
     await replay.stop()

@@ -31,7 +31,7 @@ test.each([
   for (const [index, line] of lines.entries()) expect(printed[index]).toMatch(line)
 })
 
-test('a script gets the id alone, and what was done on standard error', async () => {
+test('a script gets only the id; the message goes to standard error', async () => {
   using folder = emptyFolder()
   const args = ['user', 'add', '--email', 'A@example.com', '--name', 'A']
   expect(await run(args, { cwd: folder.path, stdin: PASSWORD })).toEqual({

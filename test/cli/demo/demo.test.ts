@@ -68,7 +68,7 @@ describe('the ledger', () => {
     expect(ledger.missing([])).toEqual(fault === undefined ? [] : [fault])
   })
 
-  test('names what has not arrived, and waits no longer than it is to', async () => {
+  test('names missing events, and waits no longer than allowed', async () => {
     const ledger = newChecklist()
     for (const played of PLAYED) {
       await ledger.complete(played, 1)

@@ -205,7 +205,7 @@ test('two PBXs on one machine are both found', () => {
 })
 
 test.each(['', '\n', 'a', 'a\n', 'a\n\n', '[general]\nenabled = yes\n\n\n; end', '; hookswitch end\n'])(
-  'what was in a file stays to the byte: %j',
+  'the other content of a file stays to the byte: %j',
   (text) => {
     const once = withOwnLines(text, ['one', 'two'], ASTERISK_COMMENT)
     const twice = withOwnLines(once, ['three'], ASTERISK_COMMENT)

@@ -205,7 +205,7 @@ test('more retries than can be put in order at once are read by their events', a
     expect((await all(filter, 200)).flat().map(({ id }) => id)).toEqual(wanted(filter))
 })
 
-test('retrying what is rare goes through the log in parts, each a commit of its own', async () => {
+test('a retry by a rare filter reads the log in parts, each in a separate commit', async () => {
   const filter: DeliveryFilter = { state: 'delivered', url: 'http://seldom.example/' }
   const before = store.commits.writes
   expect(await createDeliveryService({ templates: TEMPLATES, store }).retryAll(ACCOUNT, filter)).toBe(

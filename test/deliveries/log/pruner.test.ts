@@ -133,7 +133,7 @@ test('an old event that ended late is kept by its end', async () => {
   expect(idsIn(store.db, 'deliveries')).toContain(firstOf(event))
 })
 
-test('what was stored while the clock was ahead is kept, and holds up nothing', async () => {
+test('records from a time when the clock was ahead are kept, and do not hold back others', async () => {
   await using store = newStore()
   await store.setUrls('http://receiver.example/')
   const ahead = await store.emit(-300, 600)
@@ -145,7 +145,7 @@ test('what was stored while the clock was ahead is kept, and holds up nothing', 
   expect(idsIn(store.db, 'deliveries')).toEqual([...ahead, newest].map(firstOf))
 })
 
-test('of an event with several deliveries those go whose time has come, and it goes with the last', async () => {
+test('deliveries of one event are deleted at the end of their own retention, and the event with the last of them', async () => {
   await using store = newStore()
   await store.setUrls('http://one.example/', 'http://two.example/')
   const [event = 0] = await store.emit(60)

@@ -245,7 +245,7 @@ describe('sending again', () => {
     expect(comingTo(path)).toBe(before + 1)
   })
 
-  test('what is retried has a new schedule: its next failure is not its last', async () => {
+  test('a retried delivery has a new schedule: its next failure is not its last', async () => {
     const { id } = await one('state=failed&call_id=c2')
     const beforeMs = Date.now()
     receiver.answerWith(() => new Response('', { status: 400 }))

@@ -50,7 +50,7 @@ describe('the service', () => {
     ])
   })
 
-  test('tries again what a broker has refused, and the log says why', async () => {
+  test('tries a refused message again, and the log has the reason', async () => {
     using broker = await startBroker()
     broker.answerWith(() => (broker.messages.length === 1 ? { code: 135 } : {}))
     await using rig = await newRig({ attempt: newAttempts().attempt, scheduleMs: [1, 3_600_000] })
@@ -85,7 +85,7 @@ describe('the service', () => {
     expect(await send(ACCOUNT, url)).toMatchObject({ status: null, error: expect.stringContaining('not authorized') })
   })
 
-  test('publishes what a template makes of an event, and nothing if that is empty', async () => {
+  test('publishes the result of a template, and nothing if the result is empty', async () => {
     using broker = await startBroker()
     await using rig = await newRig({ attempt: newAttempts().attempt })
     const url = `${broker.url}/calls`

@@ -176,7 +176,7 @@ async function expiryOf(
   }
 }
 
-test('times are shown in wall time, and what is sent again by hand is due at once', async () => {
+test('times are shown in wall time, and a retry by hand is due at once', async () => {
   const world = newWorld()
   const receiver = startReceiver(refusing)
   await using rig = await newRig({ ...world, scheduleMs: [60_000] })
@@ -197,7 +197,7 @@ test('times are shown in wall time, and what is sent again by hand is due at onc
   await receiver.stop()
 })
 
-test('what is sent again by hand just when the clock was set is due at once', async () => {
+test('a retry by hand at the moment when the clock is set is due at once', async () => {
   const world = newWorld()
   const receiver = startReceiver()
   await using rig = await newRig({ ...world, asleep: true })

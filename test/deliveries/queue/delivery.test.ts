@@ -163,7 +163,7 @@ describe('an illegal move throws and changes nothing', () => {
   })
 })
 
-test('in 10,000 random games a delivery makes every move that is legal, no other, and ends for good', () => {
+test('in 10,000 random games a delivery makes every legal move, no other, and ends for good', () => {
   const random = seededRandom(20_261_122)
   const seen = new Set<string>()
   for (let game = 0; game < 10_000; game += 1) {

@@ -109,7 +109,7 @@ test('a webhook that goes down keeps 64 deliveries in memory; the others are fou
   expect(game.backlog().cursor).toBeLessThan(200)
 })
 
-test('after a change by another process nothing that is queued stays, and what is recorded then is not scheduled', () => {
+test('after a change by another process no delivery stays queued, and deliveries that are recorded then are not scheduled', () => {
   const game = play()
   game.add(1, 2)
   const [slot] = [game.scheduler.take(0)]

@@ -148,7 +148,7 @@ test('the answer that takes a webhook down decides when it is probed first', () 
   expect(game.take()?.probe).toBe(true)
 })
 
-test('what is asked for by hand is the next probe of a webhook that is down, at once', () => {
+test('a retry by hand is at once the next probe of a webhook that is down', () => {
   const [a, b, c] = [delivery(10, 'a', 1, 5), delivery(11, 'b', 1, 5), delivery(12, 'c', 1, 5)]
   const game = downGame(a, b, c)
   game.scheduler.prioritize(c, 0)
@@ -163,14 +163,14 @@ test('what is asked for by hand is the next probe of a webhook that is down, at 
   expect(game.take()).toBeUndefined()
 })
 
-test('what was never tried goes before what is asked for of the same call', () => {
+test('an untried delivery goes before a retry by hand of the same call', () => {
   const [first, second, asked] = [delivery(10, 'a'), delivery(11, 'a'), delivery(12, 'a', 1, 5)]
   const game = downGame(first, second, asked)
   game.scheduler.prioritize(asked, 0)
   expect(game.take()?.delivery.id).toBe(10)
 })
 
-test('what is asked for and dropped meanwhile makes no probe of another', () => {
+test('a retry by hand that is dropped meanwhile does not make another delivery a probe', () => {
   const [a, b] = [delivery(10, 'a', 1, 5), delivery(11, 'b', 1, 5)]
   const game = downGame(a, b)
   game.scheduler.prioritize(a, 0)
@@ -245,7 +245,7 @@ test('a hundred webhooks that hang leave the good ones their share', () => {
   expect(game.takeAll().map(({ delivery: { webhookId } }) => webhookId)).toContain(999)
 })
 
-test('no more than 1,024 are under way, and no more than 64 of them began lately', () => {
+test('at most 1,024 attempts are in flight, and at most 64 of them began lately', () => {
   const game = play()
   const learn = (webhook: number) => {
     for (let n = 0; n < 12; n += 1) {

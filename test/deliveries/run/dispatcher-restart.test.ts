@@ -70,7 +70,7 @@ test.each(PLACES)('an error %s costs nothing: sending begins again from the stor
   await receiver.stop()
 })
 
-test('what was in flight is aborted and sent again, and stopping waits for nothing that cannot end', async () => {
+test('attempts in flight are aborted and made again, and stopping does not wait for attempts that cannot end', async () => {
   const bomb = newBomb()
   let answers = false
   const receiver = startReceiver(() => (answers ? new Response() : new Promise<Response>(() => {})))

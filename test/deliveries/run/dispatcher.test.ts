@@ -8,7 +8,7 @@ const idsOf = (received: readonly { id: string }[]) => received.map(({ id }) => 
 const states = async (rig: Awaited<ReturnType<typeof newRig>>) =>
   (await rig.deliveries.list(ACCOUNT, {}, 200)).items.map(({ state }) => state)
 
-test('what is stored is sent once, signed, and written down', async () => {
+test('a stored event is sent once, signed, and recorded', async () => {
   using receiver = disposable(startReceiver())
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
@@ -167,7 +167,7 @@ test('a backlog on disk is sent when the process starts, in order', async () => 
   expect(new Set(idsOf(receiver.received)).size).toBe(1_000)
 })
 
-test('what would be repeated after a kill is bounded: no more is sent than that while outcomes cannot be stored', async () => {
+test('the number of repeats after a kill is bounded: while outcomes cannot be stored, sending stops at the bound', async () => {
   using receiver = disposable(startReceiver())
   const disk = stallableDisk()
   await using rig = await newRig({ thread: disk.thread, asleep: true })

@@ -102,7 +102,7 @@ test('a webhook that is paused is not reported as down, and has its five minutes
   one.stop()
 })
 
-test('what was reported as down is reported as up by the next process, once the receiver has answered', async () => {
+test('a webhook that was reported as down is reported as up by the next process, once the receiver has answered', async () => {
   const one = watchOne()
   one.pause(true)
   one.pause(false)
@@ -121,7 +121,7 @@ test('what was reported as down is reported as up by the next process, once the 
   next.stop()
 })
 
-test('what was reported as down is reported as over when its URL leaves the list, also between two processes', async () => {
+test('a webhook that was reported as down is reported as removed when its URL leaves the list, also between two processes', async () => {
   const one = watchOne()
   one.pause(true)
   one.pause(false)

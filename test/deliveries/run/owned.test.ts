@@ -13,7 +13,7 @@ import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 const pendingOf = async (rig: Awaited<ReturnType<typeof newRig>>) => rig.store.queue.pendingCount()
 
-test('deliveries of an account are sent while it is owned, and what was stored meanwhile is sent when it is gained', async () => {
+test('deliveries of an account are sent while it is owned, and the others when the account is gained', async () => {
   const receiver = startReceiver()
   const { ownership, lose, gain } = changingOwnership()
   await using rig = await newRig({ ownership })
@@ -50,7 +50,7 @@ test('an MQTT connection is closed when its account is lost', async () => {
   await stop()
 })
 
-test('what is in flight when an account is lost is aborted, counts as no attempt, and is sent by the next owner', async () => {
+test('attempts in flight when an account is lost are aborted and do not count, and the next owner makes them', async () => {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
   let requests = 0
   const receiver = startReceiver(async () => {
@@ -141,7 +141,7 @@ test('an outcome that is refused, since another node owns the account, is droppe
   await receiver.stop()
 })
 
-test('what was read while trust had ended is read again, also if nobody is notified that it began again', async () => {
+test('deliveries read without trust are read again, also if nobody is notified that trust began again', async () => {
   const receiver = startReceiver()
   const { ownership } = changingOwnership()
   let isTrusted = true
@@ -270,7 +270,7 @@ test('an event that was read and sent before its answer came is not sent again',
   await receiver.stop()
 })
 
-test('of many webhooks that are gained those with something pending are read, all others by one question', async () => {
+test('of many gained webhooks only those with pending deliveries are read; one query finds them', async () => {
   const receiver = startReceiver()
   const { ownership, lose, gain } = changingOwnership()
   await using rig = await newRig({ ownership })

@@ -47,7 +47,7 @@ const retry = async (rig: Rig, call: string) => rig.deliveries.retry(ACCOUNT, (a
 const attemptsOf = async (rig: Rig, call: string) =>
   (await rig.deliveries.show(ACCOUNT, (await delivery(rig, call)).id)).attempts.map(({ status }) => status)
 
-test('what is retried after its URL came back is sent, though another attempt of then is still under way', async () => {
+test('a delivery that is retried after its URL came back is sent, although an earlier attempt is still in flight', async () => {
   const { answer, state, release } = holding('slow')
   const receiver = startReceiver(answer)
   await using rig = await newRig({ scheduleMs: [60_000] })
@@ -70,7 +70,7 @@ test('what is retried after its URL came back is sent, though another attempt of
 test.each([
   ['fails: it is sent again', 500, [500, 200]],
   ['succeeds: it is delivered, and not sent again', 200, [200]],
-])('what is retried while its own attempt of then is under way, which %s', async (_, status, attempts) => {
+])('a delivery that is retried while its own earlier attempt is in flight, which %s', async (_, status, attempts) => {
   const { answer, release } = holding('slow')
   const receiver = startReceiver(answer)
   await using rig = await newRig({ scheduleMs: [60_000] })
@@ -108,7 +108,7 @@ test('what fails while its URL leaves is not tried again, though writing that do
   await receiver.stop()
 })
 
-test('what was cancelled and deleted while an attempt was under way leaves nothing behind', async () => {
+test('a delivery that is cancelled and deleted during an attempt leaves nothing behind', async () => {
   const { answer, release } = holding('slow')
   const receiver = startReceiver(answer)
   await using rig = await newRig()

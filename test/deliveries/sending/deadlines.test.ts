@@ -23,7 +23,7 @@ test('a limit passes for those that are open, and not before the last of them ha
   expect(ended.signal.aborted).toBe(false)
 })
 
-test('of many that go out in one turn each has its own end', async () => {
+test('each of many requests of one turn has its own deadline', async () => {
   await withEnoughTime(async (timeoutMs) => {
     const receiver = startReceiver(async ({ path }) => {
       if (path === '/hang') return new Promise<Response>(() => {})

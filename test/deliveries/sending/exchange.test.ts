@@ -85,7 +85,7 @@ describe('an answer', () => {
   })
 })
 
-test('an address that is refused, and a URL that is none, are failures with a reason', async () => {
+test('a refused address and an invalid URL are failures with a reason', async () => {
   expect(await guarded(request())).toMatchObject({
     status: null,
     failure: '127.0.0.1 is a loopback address: --allow-net loopback allows it',

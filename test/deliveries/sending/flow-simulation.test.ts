@@ -266,7 +266,7 @@ const elementsOf = (steps: readonly Step[], name: string): number => {
   return each === null ? 1 : Number(each)
 }
 
-test('random flows: what is done is never made again, nothing kept is lost or mixed, every call has its order', async () => {
+test('random flows: a step that is done is never made again, no kept value is lost or mixed, every call has its order', async () => {
   for (const seed of seedsOf(4_711, 400)) {
     await playCase(seed, play).catch((error) => {
       throw new Error(`TEST_SEED=${seed} TEST_SCALE=0: ${error instanceof Error ? error.stack : error}`)

@@ -52,7 +52,7 @@ function startWriter() {
   return { writer, writes, recorded }
 }
 
-test('what was recorded gives its place back before it is reported: attempts begin at once', async () => {
+test('a recorded outcome frees its place before it is reported: attempts begin at once', async () => {
   const { writer, writes, recorded } = startWriter()
   for (let id = 1; !writer.isFull(); id += 1) writer.add(delivery(id), OUTCOME)
   await until('the batch is written', () => writes.length === 1)

@@ -3,7 +3,7 @@ import { traceparentOf } from '../../../src/deliveries/sending/trace-context.ts'
 
 const CALL = '01a1f900-5c8e-7000-8000-000000000001'
 
-test('the trace is that of the call, the parent id another for each attempt', () => {
+test('all events of a call share one trace id, and each attempt has another parent id', () => {
   const all = Array.from({ length: 1_000 }, () => traceparentOf(CALL))
   for (const one of all) expect(one).toMatch(/^00-01a1f9005c8e70008000000000000001-(?!0{16})[0-9a-f]{16}-01$/)
   expect(new Set(all).size).toBe(all.length)

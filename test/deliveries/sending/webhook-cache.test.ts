@@ -52,7 +52,7 @@ test('only the accounts of this node are read, each once while nothing changes',
   expect(read).toEqual([{ accounts: [1, 2] }])
 })
 
-test('of a change only its account is read, and a webhook that has left is known as such', async () => {
+test('after a change only its account is read, and a removed webhook counts as removed', async () => {
   const { cache, versions, records, read, refresh } = newCache()
   await refresh()
   versions.set(1, 2)
@@ -65,7 +65,7 @@ test('of a change only its account is read, and a webhook that has left is known
   expect(cache.activeIds()).toEqual([201])
 })
 
-test('of a gained account the webhooks are read, and read again when it was lost meanwhile', async () => {
+test('the webhooks of a gained account are read, and read again if the account was lost meanwhile', async () => {
   const { cache, read, owned, refresh } = newCache()
   await refresh()
   owned.add(3)
@@ -79,7 +79,7 @@ test('of a gained account the webhooks are read, and read again when it was lost
   expect(cache.get(301)?.accountId).toBe(3)
 })
 
-test('what was read while it changed is read again', async () => {
+test('webhooks that changed during the read are read again', async () => {
   const { cache, versions, records, refresh } = newCache()
   const first = refresh()
   versions.set(2, 2)

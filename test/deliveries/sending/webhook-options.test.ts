@@ -56,7 +56,7 @@ async function sweep({ store, clock: { steadyUs } }: Rig, nowUs: () => number): 
 const pending = async (rig: Rig) => (await rig.deliveries.list(ACCOUNT, { state: 'pending' }, 200)).items.length
 const states = async (rig: Rig) => (await rig.deliveries.list(ACCOUNT, {}, 200)).items.map(({ state }) => state)
 
-test('without options the request is byte for byte what it was', async () => {
+test('without options the request is unchanged, byte for byte', async () => {
   const receiver = startReceiver()
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
@@ -81,7 +81,7 @@ test('without options the request is byte for byte what it was', async () => {
   await receiver.stop()
 })
 
-test('headers and body are its own, and the signature covers what is sent', async () => {
+test('headers and body follow the options, and the signature covers the sent bytes', async () => {
   const receiver = startReceiver()
   await using rig = await newRig()
   await rig.setUrls(receiver.url)

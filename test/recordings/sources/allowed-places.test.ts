@@ -66,7 +66,7 @@ describe('a PBX of the API may have its recordings', () => {
   })
 })
 
-describe('what is allowed counts when a file is read', () => {
+describe('the allowed places are checked when a file is read', () => {
   const open = (location: string, path: string) => createPbxFiles({ location, root: '/rec' }, allowed()).open(path)
 
   test('a file in the folder is opened, one of the copies below it is not', async () => {

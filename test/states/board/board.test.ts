@@ -161,7 +161,7 @@ describe('the board', () => {
     expect(presents(rig)).toContain('support: 2 waiting for 66, 1 0 0')
   })
 
-  test('an agent that is logged out is in no list any more', () => {
+  test('an agent that logs out disappears from all lists', () => {
     const rig = connected(member('available'))
     rig.feed(memberGone)
     expect(presents(rig).filter((text) => text.includes(' of '))).toEqual([])
@@ -196,7 +196,7 @@ describe('the board', () => {
     expect(rig.emitted).toEqual([])
   })
 
-  test('what a complete list lacks is gone, what an incomplete one lacks stays', () => {
+  test('members missing from a complete list are gone, members missing from an incomplete list stay', () => {
     const rig = connected(...REGISTERED, member('available'))
     const half = LISTS.flatMap((list): Step[] => [
       { kind: 'list_began', list },
@@ -220,7 +220,7 @@ describe('the board', () => {
     expect(texts(rig)).toEqual(['support: 3 waiting for 0, 1 0 0'])
   })
 
-  test('a restart goes on with what was stored: differences are emitted, and nothing twice', () => {
+  test('a restart continues with the stored states: differences are emitted, and nothing twice', () => {
     const earlier = connected(...REGISTERED, member('available'))
     earlier.feed(device('101', 'ringing'))
     const stored = [...earlier.board.subjects.values()]
@@ -237,7 +237,7 @@ describe('the board', () => {
     ])
   })
 
-  test('until all lists are there, what was known is shown as it was, with its times', () => {
+  test('until all lists have come, the known states are shown unchanged, with their times', () => {
     const rows = [...REGISTERED, device('carrier', 'idle'), registration('registered'), member('available')]
     const earlier = connected(...rows)
     const rig = createRig(OWN, [...earlier.board.subjects.values()])
@@ -276,7 +276,7 @@ describe('the board', () => {
     expect(presents(rig)).toEqual(['103 registered idle 1'])
   })
 
-  test('customers have their own phones, queues and agents, and the trunks are those of the account of the URL', () => {
+  test('customers have their own phones, queues and agents, and the trunks belong to the account of the URL', () => {
     const accountOf = (tenant: string | null) => (tenant === 'nobody' ? null : (tenant ?? 'owner'))
     const accountOfQueue = (_: string, owners: ReadonlySet<string | null>) =>
       owners.size === 1 ? ([...owners][0] ?? null) : null

@@ -94,7 +94,7 @@ onEngines('authorizations', ({ open }) => {
     })
   })
 
-  test('a token is deleted with the secret of its URL; that of the look-up stays', async () => {
+  test('a token is deleted with the secret of its URL; the token of the look-up stays', async () => {
     await using at = await open()
     const { authorizations, webhooks, maintenance } = at.store
     const lookUp = { ...owner, url: '' }

@@ -64,7 +64,7 @@ onEngines('calls', ({ open }) => {
     expect(await calls.subjectStateList('branch')).toEqual([{ id: 'phone 101', state: '3' }])
   })
 
-  test('what is known of a PBX is replaced as a whole, PBX by PBX', async () => {
+  test('the known endpoints of a PBX are replaced as a whole, PBX by PBX', async () => {
     await using at = await open()
     const { calls } = at.store
     expect(await calls.pbxMemoryGet('office')).toBeUndefined()

@@ -53,7 +53,7 @@ onEngines('flows', ({ open }) => {
     expect(await begin.state()).toEqual({ progress: {}, kept: {} })
   })
 
-  test('a turn records its attempts, its progress and what it has kept', async () => {
+  test('a turn records its attempts, its progress and its kept values', async () => {
     await using begin = await begun()
     expect(await begin.flows.flowRecord(begin.turn())).toBe(true)
     expect(await begin.state()).toEqual({ progress: { find: 'done' }, kept: { call: { id: 7 } } })
@@ -63,7 +63,7 @@ onEngines('flows', ({ open }) => {
     expect((await begin.at.untried(ONE)).map(({ id, tries }) => [id, tries])).toEqual([[begin.delivery, 0]])
   })
 
-  test('values are kept beside those of earlier turns, for the webhook and the call', async () => {
+  test('values are kept beside values of earlier turns, for the webhook and the call', async () => {
     await using begin = await begun()
     await begin.flows.flowRecord(begin.turn({ kept: { id: 7, name: 'Ünï 😀 "x"', vip: true } }))
     await begin.flows.flowRecord(begin.turn({ kept: { id: 8, zero: 0 }, attempts: [] }))
@@ -157,7 +157,7 @@ onEngines('flows', ({ open }) => {
     expect(times).toEqual(Array.from({ length: 20 }, (_, at) => at + 5))
   })
 
-  test('what was kept for a call goes with its record, with its erasing, and after its time', async () => {
+  test('kept values of a call are deleted with its record, when it is erased, and after their time', async () => {
     await using begin = await begun()
     const { flows, at } = begin
     const callIds = ['call', 'old', 'erased', 'young']

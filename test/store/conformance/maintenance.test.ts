@@ -86,7 +86,7 @@ onEngines('maintenance', ({ open }) => {
     expect(given).toEqual([...new Set(given)].toSorted((one, other) => one - other))
   })
 
-  test('webhooks, secrets and call records that nothing refers to any more are pruned', async () => {
+  test('webhooks, secrets and call records without any reference are pruned', async () => {
     await using at = await open(ONE, TWO)
     const { maintenance, calls } = at.store
     await at.setList([entry(TWO)], null, NOW)
@@ -125,7 +125,7 @@ onEngines('maintenance', ({ open }) => {
     expect(await maintenance.verify()).toEqual([expect.stringContaining('calls that neither are up')])
   })
 
-  test('a delivery of which there was nothing to send is whole, one without any attempt that ended it is not', async () => {
+  test('a delivery with nothing to send is complete, a delivered one without an attempt is not', async () => {
     await using at = await open(ONE)
     const { maintenance, queue } = at.store
     const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
@@ -137,7 +137,7 @@ onEngines('maintenance', ({ open }) => {
     expect(await wrong()).toEqual([`1 delivered ones without the attempt that delivered them: ${b}`])
   })
 
-  test('another process sees what was written, and this one is notified that something was', async () => {
+  test('another process sees the writes, and this one is notified of its writes', async () => {
     await using at = await open(ONE)
     let notified = 0
     at.store.onForeignChange(() => {
@@ -165,7 +165,7 @@ onEngines('maintenance', ({ open }) => {
     expect(at.store.commits.batches - before).toBeLessThanOrEqual(2)
   })
 
-  test('an erased number is in no record, body or live call, and what is pending keeps its body', async () => {
+  test('an erased number is in no record, body or live call; pending events keep their bodies', async () => {
     await using at = await open(ONE)
     const { calls, maintenance, queue, log } = at.store
     const body = JSON.stringify({ data: { name: 'call_saved', call: { from: { number: '15551230001' } } } })

@@ -243,7 +243,7 @@ onEngines('queue', ({ open }) => {
     expect(await queue.deliveryGetPending(b)).toMatchObject({ dueSteadyUs: NOW + 5 })
   })
 
-  test('of the probes of a delivery the last twenty are kept', async () => {
+  test('the last twenty probes of a delivery are kept', async () => {
     await using at = await open(ONE)
     const { queue, log } = at.store
     const [id = 0] = idsOf(await at.put(event('a')))
@@ -255,7 +255,7 @@ onEngines('queue', ({ open }) => {
     expect(attempts.map(({ atUs }) => atUs - NOW)).toEqual(Array.from({ length: 20 }, (_, n) => n + 6))
   })
 
-  test('what was pending when a URL left is cancelled in steps, and what comes after it came back is not', async () => {
+  test('deliveries that were pending when a URL left are cancelled in steps, later ones after its return are not', async () => {
     await using at = await open(ONE)
     const { queue, webhooks } = at.store
     const webhookId = await at.webhookId()
@@ -273,7 +273,7 @@ onEngines('queue', ({ open }) => {
     expect(await at.states()).toEqual(['cancelled', 'cancelled', 'cancelled', 'pending'])
   })
 
-  test('what has been pending for too long fails, in steps', async () => {
+  test('deliveries that were pending too long fail, in steps', async () => {
     await using at = await open(ONE, TWO)
     const { queue } = at.store
     await storeEvents(at.store, [event('a'), event('b')], { nowSteadyUs: NOW - HOUR })
@@ -349,7 +349,7 @@ onEngines('queue', ({ open }) => {
     expect(await at.states()).toEqual(Array(5).fill('pending'))
   })
 
-  test('what is pending is counted, and how long it has been', async () => {
+  test('pending deliveries are counted, with the age of the oldest', async () => {
     await using at = await open(ONE, TWO)
     const { queue } = at.store
     const webhookId = await at.webhookId()

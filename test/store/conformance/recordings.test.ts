@@ -67,7 +67,7 @@ onEngines('recordings', ({ open }) => {
     expect(await at.recordings.recordingCount()).toEqual({ pending: 3, saved: 1, failed: 1, erased: 0 })
   })
 
-  test('those of erased calls and old ones are listed, and forgotten one by one', async () => {
+  test('recordings of erased calls and old recordings are listed, and deleted one by one', async () => {
     await using at = await openWith(saved('old', { sinceUs: NOW - 1 }), saved('new'))
     await at.put(saved('other', { callId: 'erased' }))
     await at.recordings.recordingErase(['erased'])

@@ -174,7 +174,7 @@ onEngines('webhooks', ({ open }) => {
     expect(await webhooks.webhookListOfAccounts([])).toEqual([])
   })
 
-  test('what is pending is counted for each webhook, and webhooks with something to cancel are active', async () => {
+  test('pending deliveries are counted for each webhook, and webhooks with deliveries to cancel are active', async () => {
     await using at = await open(ONE, TWO)
     const { webhooks, queue } = at.store
     const [first = 0] = idsOf(await at.put(event('a'), event('b')))

@@ -142,7 +142,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
     expect(await beating).toBeUndefined()
   })
 
-  test('nodes are listed with what they own, dead ones for an hour', async () => {
+  test('nodes are listed with their accounts and PBXs, dead ones for an hour', async () => {
     await client.query(`UPDATE nodes SET dead_us = 1 WHERE id = 'b'`)
     await store().nodeEnd('c')
     await take('a', 'account:1', 'again of a')

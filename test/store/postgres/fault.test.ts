@@ -44,7 +44,7 @@ test.each([
   expect(message).not.toContain('\n')
 })
 
-test('what is wrong with a statement is no fault of the database', () => {
+test('an error in a statement is not a fault of the database', () => {
   const error = ofServer('23505', 'duplicate key')
   expect(asDatabaseFault(error, 'x')).toBe(error)
 })

@@ -45,7 +45,7 @@ test('an earlier timeline is refused while the later one answers, and replaces i
   expect(replaced()).toBe(1)
 })
 
-test('a database that does not say its history is used as it is', () => {
+test('a database that does not report its history is used all the same', () => {
   const { history, replaced } = historyOf(null)
   history.arrived('7/00000001')
   history.arrived(null)

@@ -90,7 +90,7 @@ test('a command beside a running service leaves them to it', async () => {
   lock.release()
 })
 
-test('what is recorded is in the file no longer, and the file goes when the service stops', async () => {
+test('recorded outcomes are no longer in the file, and the file is deleted when the service stops', async () => {
   using at = await newStore(1)
   const store = openSqliteStore(at.path, { thread })
   const batch = outcomes(at.ids, { state: 'delivered', response: 'Anna Beispiel' })
@@ -147,7 +147,7 @@ function newJournal() {
 const record = (id: number, response = 'ok') =>
   new Int32Array(bytesOf(outcomes([id], { state: 'delivered', response })).buffer)
 
-test('a journal has what was kept and is not in the store, in its order, over both halves', () => {
+test('a journal has the kept outcomes that are not in the store, in order, over both halves', () => {
   using at = newJournal()
   const kept = []
   for (let id = 1; ; id += 1) {

@@ -98,7 +98,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events for the accounts of anot
   })
 })
 
-test('of many accounts what is newest in the store is read, and now and then all of them are compared', async () => {
+test('with many accounts the newest events of the store are read, and now and then all accounts are compared', async () => {
   const accounts = Array.from({ length: 101 }, (_, at) => at + 1)
   const events = new Map(accounts.map((accountId) => [accountId, accountId]))
   const above: number[] = []

@@ -101,7 +101,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on one database', () => {
     await Promise.all([one.stop(), two.stop()])
   })
 
-  test('a lease is handed over when what was begun for it has ended', async () => {
+  test('a lease is handed over when its work has ended', async () => {
     await using database = await clusterDatabase()
     const { client } = database
     const one = join(cuttableStore(client))

@@ -230,7 +230,7 @@ for (const [kind, scheme, tenants] of SHARED)
       expect(unsoundCalls(eventsAt(receiver))).toEqual([])
     })
 
-    test('what is in the database is what the webhooks got', async () => {
+    test('the webhooks got exactly the events in the database', async () => {
       const sql = lastingSql(url)
       await until('nothing is unfinished', async () => (await sql.unfinished()) === 0)
       const stored = (await sql.events()).map(({ account, uuid }) => `${account} ${uuid}`)

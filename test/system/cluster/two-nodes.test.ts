@@ -91,7 +91,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('with two nodes', () => {
       (await pendingOf(node, token)).every(({ attempts_made }) => attempts_made > 0),
     )
 
-  test('a list that was replaced at one is what the other sends to', async () => {
+  test('a list that one node replaces is used by the other', async () => {
     await put([`${receiver.url}/one`])
     await until('events come', async () => {
       if (receiver.received.length < EVENTS_A_CALL) call()

@@ -59,7 +59,7 @@ test('the call and each stage have a row, with ringing before the answer and tal
   ])
 })
 
-test('a transfer is an arrow from the row of its originator to that of its target', () => {
+test("a transfer is an arrow from its originator's row to its target's row", () => {
   const transfer = {
     kind: 'blind' as const,
     by: partyOf('101', '101'),

@@ -34,7 +34,7 @@ describe('the form of a preset', () => {
     expect(findCrmErrors(form)).toEqual([])
   })
 
-  test('what was stored comes back as it was', () => {
+  test('stored values come back unchanged', () => {
     const parameters = { format: 'form', internal: true, users: { '101': 'anna', '102': 'bo' }, responsible: 'eve' }
     expect(parametersOf(crmFormOf(preset('journal'), URL, parameters))).toEqual(parameters)
   })
@@ -61,7 +61,7 @@ describe('the form of a preset', () => {
   })
 })
 
-test('the map is filled in with the users of the CRM, and what was there stays', () => {
+test('the map is filled in with the users of the CRM, and existing lines stay', () => {
   const users = [
     { id: '1', name: 'Anna', extension: '101' },
     { id: '2', name: 'Bo', extension: null },

@@ -10,7 +10,7 @@ test.each([
   ['$(reboot) `id` "x"\n', '\'$(reboot) `id` "x"\n\''],
 ])('%p is quoted for a shell', (text, expected) => expect(quoteForShell(text)).toBe(expected))
 
-test('a shell hands every argument on as it is, regardless of the name of a caller', async () => {
+test('a shell passes every argument unchanged, whatever the name of a caller contains', async () => {
   const body = JSON.stringify({ name: `'; touch /tmp/x; echo "$(id)" \\ \``, url: 'é' })
   const command = curlCommand("https://a.example/?q='x'", [['webhook-id', "a'b"]], body).replace(
     /^curl/,

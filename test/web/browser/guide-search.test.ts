@@ -28,7 +28,7 @@ test('sections begin at headings, not within code', () => {
   ])
 })
 
-test('anchors are those of code hosts', () => {
+test('anchors equal the anchors of code hosts', () => {
   expect(anchorOf('Back up & restore: `verify`')).toBe('back-up--restore-verify')
 })
 

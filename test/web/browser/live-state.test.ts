@@ -113,7 +113,7 @@ describe('the feed', () => {
     expect(state.feed[1]?.deliveries.map((one) => one.state)).toEqual(['delivered'])
   })
 
-  test('puts the log below what the stream brought, without repeating an event', () => {
+  test('puts the log below the events of the stream, without repeating one', () => {
     const now = started(call('c'))
     const state = after(event({ ...now, time: at(5) }), {
       kind: 'history',
@@ -123,7 +123,7 @@ describe('the feed', () => {
     expect(state.feed[0]?.body).not.toBeNull()
   })
 
-  test('takes pending deliveries from the log, and nothing that is older than what the stream brought', () => {
+  test("takes pending deliveries from the log, and nothing older than the stream's events", () => {
     const now = started(call('c'))
     const [one, other] = [delivery(now.data.id), delivery(now.data.id, { id: 'paused' })]
     const delivered: Delivery = { ...one, state: 'delivered', attempts_made: 1 }

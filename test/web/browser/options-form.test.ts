@@ -32,7 +32,7 @@ test.each(CASES)('%s come back from the form as they were', (_, options) => {
   expect(optionsOf(all.url, formOf(all))).toEqual(all)
 })
 
-test('what is left empty is nothing', () => {
+test('empty fields are left out', () => {
   const form = { ...formOf(DEFAULTS), name: '  ', filter: { queue: ' , ' }, headers: [{ name: ' ', value: 'x' }] }
   expect(optionsOf(DEFAULTS.url, form)).toEqual(DEFAULTS)
 })

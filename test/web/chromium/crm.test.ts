@@ -70,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     await page.setViewportSize({ width: 1280, height: 900 })
   }
 
-  test('it is chosen, and what is missing is said at its field', async () => {
+  test('it is chosen, and each missing value is reported at its field', async () => {
     const { page } = seen
     await page.getByRole('button', { name: 'Connect a CRM' }).click()
     await page.getByRole('radio', { name: 'amoCRM' }).check({ force: true })
@@ -173,7 +173,7 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     expect(await optionsOf(OTHER)).toMatchObject({ flow: null })
   })
 
-  test('steps of its own are shown as they are, with the way to the guide', async () => {
+  test('own steps are shown unchanged, with a link to the guide', async () => {
     const { page } = seen
     const flow = { steps: [{ name: 'note', on: ['call_ended'], url: '/notes', headers: { 'x-key': 'hidden-value' } }] }
     const { status } = await ask(app, 'PUT', '/integration/webhook/options', { token, body: { url: OTHER, flow } })

@@ -179,7 +179,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await dialog.waitFor({ state: 'detached' })
   })
 
-  test('options are set, with an error beside its field and a preview of what the receiver gets', async () => {
+  test("options are set, with an error beside its field and a preview of the receiver's request", async () => {
     const { page } = seen
     const openOptions = async () => {
       await page.getByRole('button', { name: `Options of ${good.url}/crm` }).click()

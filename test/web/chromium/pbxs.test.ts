@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     await page.getByText('Asterisk', { exact: true }).click()
   })
 
-  test('the check shows what is missing, and nothing is stored', async () => {
+  test('the check shows missing rights, and nothing is stored', async () => {
     const { page } = seen
     await page.getByLabel('Port').fill('1')
     await page.getByLabel('Port').press('Enter')

@@ -50,7 +50,7 @@ describe('the last hour', () => {
     expect(sum?.p99_ms).toBeGreaterThan(4_000)
   })
 
-  test('loses what is more than an hour old, also where nothing came after it', () => {
+  test('drops figures that are more than an hour old, also if nothing came after them', () => {
     const hour = createLastHour()
     hour.addEvents(1, 3, NOW)
     expect(hour.ofAccount(1, NOW + 59 * MINUTE)[0]?.events).toBe(3)

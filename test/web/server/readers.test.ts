@@ -190,7 +190,7 @@ describe('the connection is closed', () => {
   })
 })
 
-test('the events of a call that was erased contain nothing of whom they were about', async () => {
+test('the events of an erased call contain nothing about its parties', async () => {
   await using readers = await startReaders()
   const token = await readers.logIn('a')
   const [, , , , attended] = EXAMPLES

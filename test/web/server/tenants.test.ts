@@ -89,7 +89,7 @@ for (const engine of ENGINES)
       for (const stop of stops) await stop()
     })
 
-    test('nobody sees the PBX before it had calls of theirs', async () => {
+    test('customers see the PBX only after their first call there', async () => {
       await until('it is connected', () => replay.clients() === 1)
       for (const viewer of viewers) expect([await pbxsOf(viewer), (await overviewOf(viewer)).pbxs]).toEqual([[], []])
     })

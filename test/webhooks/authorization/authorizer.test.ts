@@ -74,7 +74,7 @@ function rig(
 }
 
 describe('a token', () => {
-  test('is obtained when there is none, and used until a minute is left', async () => {
+  test('is obtained if the store has none, and used until a minute is left', async () => {
     const { server, webhook, authorizer, pass } = rig()
     expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-1' })
     pass(3_539)

@@ -13,7 +13,7 @@ const DATA: StepData = {
 }
 
 describe('the templates of a step', () => {
-  test('have the event, what is kept, parameters and the element', async () => {
+  test('have the event, kept values, parameters and the element', async () => {
     const made = step({
       url: '/c/{{ kept.contact }}?m={{ merged[0].kept.contact }}',
       headers: { 'x-key': '{{ parameters.key }}', 'x-name': '{{ data.call.from.name }}é' },

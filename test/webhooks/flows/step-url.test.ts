@@ -3,7 +3,7 @@ import { joinStepUrl, urlForLog, urlTemplateProblem } from '../../../src/webhook
 
 const ORIGINS = ['https://files.example', 'https://api.example:8443']
 
-describe('a rendered URL is joined to that of the webhook', () => {
+describe("a rendered URL is joined to the webhook's URL", () => {
   const cases: [webhook: string, rendered: string, expected: string][] = [
     ['https://crm.example/rest/1/key', 'calls.json', 'https://crm.example/rest/1/key/calls.json'],
     ['https://crm.example/rest/1/key/', 'calls.json', 'https://crm.example/rest/1/key/calls.json'],

@@ -147,7 +147,7 @@ const VIEWS: readonly [string, EventView][] = EXAMPLES.flatMap((body): [string, 
 
 describe.each(Object.entries(SCHEMAS))('the preset %s', (name, schema: TSchema) => {
   const { render } = PRESETS[name as keyof typeof SCHEMAS]
-  test.each(VIEWS)('makes of %s what its receiver documents', (_, view) => {
+  test.each(VIEWS)('makes the body for %s as its receiver documents it', (_, view) => {
     const body: unknown = JSON.parse(render(view, parameters))
     expect([...Value.Errors(schema, body)].map(({ path, message }) => `${path}: ${message}`)).toEqual([])
   })
@@ -193,7 +193,7 @@ describe('the preset flat', () => {
     expect(flat.call_merged_from).toBeString()
   })
 
-  test('has the same columns, also of what is null', () => {
+  test('has the same columns, also for null values', () => {
     for (const [name, schema] of Object.entries(BODIES)) {
       const nullable = nullableOf(schema.properties.data, '')
       for (const [path, fields] of nullable) {

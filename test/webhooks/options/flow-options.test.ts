@@ -306,12 +306,12 @@ describe('422 at', () => {
     expect(paths(await put(flow)).toSorted()).toEqual(expected.toSorted())
   })
 
-  test.each(['here', 'http://[', '/rest', ''])('a webhook whose URL is none: %j', async (url) => {
+  test.each(['here', 'http://[', '/rest', ''])('a webhook with an invalid URL: %j', async (url) => {
     const answer = await put({ steps: [step()] }, { url })
     expect([answer.status, paths(answer)]).toEqual([422, ['/url']])
   })
 
-  test.each(['https://[/', 'https://a.example:99999/token'])('a token URL that is none: %s', async (url) => {
+  test.each(['https://[/', 'https://a.example:99999/token'])('an invalid token URL: %s', async (url) => {
     const authorization = { kind: 'oauth2', token_url: url, client_id: 'x', client_secret: 'y' }
     expect(paths(await put({ steps: [step()], authorization }))).toEqual(['/flow/authorization/token_url'])
   })

@@ -86,7 +86,7 @@ describe('options', () => {
     expect(await list(others)).toEqual([])
   })
 
-  test('are replaced as a whole, and what is left out gets its default', async () => {
+  test('are replaced as a whole, and fields that are left out get their defaults', async () => {
     const all = {
       name: 'CRM of the sales team',
       paused: true,
@@ -119,7 +119,7 @@ describe('options', () => {
     ])
   })
 
-  test('an empty filter is none', async () => {
+  test('an empty filter is stored as null', async () => {
     expect((await put({ filter: {} })).body.result).toMatchObject({ filter: null })
   })
 

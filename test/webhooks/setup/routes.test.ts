@@ -88,7 +88,7 @@ describe('GET /integration/webhook/preset', () => {
 })
 
 describe('POST /integration/webhook/preset/check and /directory', () => {
-  test('answer with what the CRM says, 200 also when it refuses', async () => {
+  test("answer with the CRM's message, 200 also when it refuses", async () => {
     expect(await post('preset/check', trial())).toMatchObject({ status: 200, result: { status: 200, error: null } })
     const refused = await post('preset/check', trial({ ...crm.parameters, token: 'wrong-token' }))
     expect(refused).toMatchObject({

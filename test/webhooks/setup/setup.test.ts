@@ -63,7 +63,7 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     expect(stub.calls()).toEqual([])
   })
 
-  test('says in the words of the CRM what is wrong, without the key', async () => {
+  test("reports the fault in the CRM's words, without the key", async () => {
     if (check === null) return
     const stub = startStub(start)
     stub.failWith(({ headers }) => ({
@@ -211,7 +211,7 @@ describe.each(WITH_AUTHORIZATION)('$title, before it is saved', ({ start, preset
     }
   })
 
-  test('says in the words of its server of tokens what is wrong, without a secret', async () => {
+  test("reports the fault in the token server's words, without a secret", async () => {
     using folder = emptyFolder()
     const store = openStore(join(folder.path, 'hookswitch.db'))
     const stub = startStub(start)

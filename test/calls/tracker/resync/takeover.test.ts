@@ -54,7 +54,7 @@ test.each([
   expect(events.map(({ name }) => name)).toEqual(['dial_ended', 'call_ended', 'call_missed', 'call_saved'])
 })
 
-test('events after a takeover are not before those of the earlier process, though its clock was an hour ahead', () => {
+test("events after a takeover are later than the earlier process's events, although its clock was an hour ahead", () => {
   const BEHIND_US = START_US - 3_600_000_000
   const { play, rest, state, events } = player()
   takeOverLiveCalls(state, [readLiveCall(storedCall())])

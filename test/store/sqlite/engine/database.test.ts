@@ -55,7 +55,7 @@ test('the thread writes as this thread would, and faults come back as faults', a
   await db.stop()
 })
 
-test('a change by another process is noticed within a second, an own one is none', async () => {
+test('a change by another process is noticed within a second, an own change is not', async () => {
   const db = openDatabase(path)
   let changes = 0
   db.onForeignChange(() => {

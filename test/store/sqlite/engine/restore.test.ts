@@ -24,7 +24,7 @@ test('a backup can be restored again and again: nothing is left beside it', () =
   }
 })
 
-test('the store stays as it is where the backup is of a newer version, or not of this program', () => {
+test('the store does not change if the backup is of a newer version, or of another program', () => {
   using folder = emptyFolder()
   const data = join(folder.path, 'data')
   const backup = newBackup(folder.path)
@@ -47,7 +47,7 @@ function change(path: string, sql: string): void {
   sqlite.close()
 }
 
-test('the store stays as it is, and no part is left, where the file is no backup', () => {
+test('the store does not change, and no part is left, if the file is not a backup', () => {
   using folder = emptyFolder()
   const data = join(folder.path, 'data')
   restoreStore(newBackup(folder.path), data, 'one')

@@ -39,7 +39,7 @@ describe('behind an error of the store is', () => {
     expect(storeFaultKind(failed('SQLITE_IOERR_SHMSIZE'), join(folder.path, 'hookswitch.db'))).toBe('full')
   })
 
-  test('only for what is damaged is a backup asked for, and no line ever deletes', () => {
+  test('only a damaged store asks for a backup, and no advice ever deletes', () => {
     for (const kind of ['full', 'read-only', 'not-allowed', 'busy', 'damaged', 'disk-error'] as const) {
       const line = fixCommand(kind, 'data/hookswitch.db')
       expect(line).not.toMatch(/\brm\b/)
@@ -47,7 +47,7 @@ describe('behind an error of the store is', () => {
     }
   })
 
-  test("what is none of the store's stays what it was", () => {
+  test("an error that is not the store's stays unchanged", () => {
     const bug = new TypeError('a bug')
     expect(asStoreFault(bug, 'x')).toBe(bug)
     const refused = new Fault('invalid', 'not this one')
