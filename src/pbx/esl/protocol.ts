@@ -43,6 +43,8 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
   const questions = createQuestions(commands, source.tenants)
   const states = createEslStates(source.gateways)
   let followsCommands: Promise<unknown> | undefined
+  const requestSnapshot = createSnapshotRequest(commands, nowUs, source.tenants)
+  let take: (frame: EslFrame) => void = () => {}
 
   return {
     decoder: new EslDecoder(),
@@ -56,13 +58,17 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
     },
     logIn: () => logIn(source, commands, timeouts.connectMs + timeouts.replyMs),
     identifyRun: () => requestRun(commands),
-    requestSnapshot: createSnapshotRequest(commands, nowUs, source.tenants),
+    requestSnapshot(inbox) {
+      take = (frame) => void inbox.push({ frame, arrivedUs: nowUs() }, 0)
+      return requestSnapshot(inbox)
+    },
     requestInventory: () => requestInventory(commands, source.gateways),
     statesOf: ({ event }, arrivedUs) => (event === undefined ? [] : states.signals(event, arrivedUs)),
     async requestStates(feed) {
       followsCommands ??= commands.send(`event json ${COMMAND_EVENT}`)
       await followsCommands
-      await requestStates({ commands, states, nowUs, feed })
+      const nameless = await requestStates({ commands, states, nowUs, feed })
+      void questions.learnNames(nameless, take)
     },
     ask: questions.ask,
     isSheddable: ({ event }) => isSheddable(event?.name ?? ''),

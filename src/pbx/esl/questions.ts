@@ -14,6 +14,8 @@ import { variableOfRule } from './tenant-request.ts'
 type Questions = {
   /** Asks for facts that an event leaves open. */
   ask(frame: EslFrame, answered: (frame: EslFrame) => void): void
+  /** Asks for the names of users before they are dialled, one after the other. */
+  learnNames(users: readonly string[], answered: (frame: EslFrame) => void): Promise<void>
   /** Stops asking. */
   stop(): void
 }
@@ -26,6 +28,8 @@ const MAX_USERS = 50
 /** When a name is asked for again, and the most known names. */
 const NAME_MS = 600_000
 const MAX_NAMES = 20_000
+/** The most users whose names are asked for before they are dialled: each costs FusionPBX a look-up of some 10 ms. */
+const MAX_LEARNED = 2_000
 
 /** Returns the questions of one connection. */
 export function createQuestions(
@@ -36,6 +40,7 @@ export function createQuestions(
   const legs = new Map<string, Timer | undefined>()
   const askedMs = new Map<string, number>()
   let asking = 0
+  let isStopped = false
 
   const forget = (id: string): void => {
     clearTimeout(legs.get(id))
@@ -80,12 +85,16 @@ export function createQuestions(
     // If the dialplan names the party itself, the name may be anything.
     if (variableOf(event, 'origination_callee_id_name') === '' && !isNameless(event)) return
     const user = variableOf(event, 'presence_id')
+    if (asking < MAX_USERS && isDue(user)) void askName(user, answered)
+  }
+
+  /** Returns whether a user's name is to be asked for now, and notes that it is. */
+  function isDue(user: string): boolean {
     const nowMs = performance.now()
-    if (!isUser(user) || asking >= MAX_USERS || nowMs - (askedMs.get(user) ?? Number.NEGATIVE_INFINITY) < NAME_MS)
-      return
+    if (!isUser(user) || nowMs - (askedMs.get(user) ?? Number.NEGATIVE_INFINITY) < NAME_MS) return false
     if (askedMs.size >= MAX_NAMES) askedMs.clear()
     askedMs.set(user, nowMs)
-    void askName(user, answered)
+    return true
   }
 
   return {
@@ -94,7 +103,14 @@ export function createQuestions(
       if (variable !== null) followLeg(event, variable, answered)
       followUser(event, answered)
     },
+    async learnNames(users, answered) {
+      for (const user of users.slice(0, MAX_LEARNED)) {
+        if (isStopped) return
+        if (isDue(user)) await askName(user, answered)
+      }
+    },
     stop() {
+      isStopped = true
       for (const id of [...legs.keys()]) forget(id)
     },
   }

@@ -13,8 +13,11 @@ type ListRequest = {
   readonly feed: StateFeed
 }
 
-/** Requests the present states of phones, trunks, agents and queues, in the background. */
-export async function requestStates({ commands, states, nowUs, feed }: ListRequest): Promise<void> {
+/**
+ * Requests the present states of phones, trunks, agents and queues, in the background. Returns the registered users
+ * whose names FreeSWITCH does not list: all of them, or none.
+ */
+export async function requestStates({ commands, states, nowUs, feed }: ListRequest): Promise<readonly string[]> {
   const ask = async (question: string): Promise<string | undefined> => {
     const answer = await commands.runJob(question)
     return answer === undefined || /^-(ERR|USAGE)/.test(answer) ? undefined : answer
@@ -24,7 +27,8 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
     feed([{ kind: 'list_ended', list, isComplete, atUs: nowUs() }])
 
   states.beginLists()
-  feed(states.users(table((await ask('list_users')) ?? ''), nowUs()))
+  const users = table((await ask('list_users')) ?? '')
+  feed(states.users(users, nowUs()))
   const sofia = await ask('sofia status')
 
   begin('contacts')
@@ -58,6 +62,7 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
     feed(states.callers(table((await ask(`callcenter_config queue list members ${name}`)) ?? ''), nowUs()))
   }
   end('queues', tiers !== undefined)
+  return users.length > 0 ? [] : [...new Set(registrations.map(({ user }) => user))]
 }
 
 const rowOf = (row: Readonly<Record<string, string>>): ListedRow => new Map(Object.entries(row))

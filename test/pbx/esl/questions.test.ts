@@ -25,6 +25,7 @@ function asking(tenants: Parameters<typeof createQuestions>[1], ...bodies: strin
     asked,
     answers,
     stop: questions.stop,
+    learn: (...users: string[]) => questions.learnNames(users, (frame) => answers.push(frame)),
     see: (name: string, fields: Record<string, string>) =>
       questions.ask(answerEvent(name, fields), (frame) => answers.push(frame)),
   }
@@ -105,4 +106,18 @@ test('what is no name is no answer', async () => {
     await until('asked', () => asked.length === 1)
     expect(answers).toEqual([])
   }
+})
+
+test('the names of registered users are asked for once, before they are dialled, and no more after the end', async () => {
+  const { asked, answers, learn, see, stop } = asking(undefined, 'Anna Abel', '-ERR no such user', 'Cleo')
+  await learn('101@acme.example', '102@acme.example', '101@acme.example', 'no\nuser')
+  expect(asked).toEqual(['101', '102'].map((user) => `user_data ${user}@acme.example var effective_caller_id_name`))
+  expect(answers.map(({ event }) => [event?.get('user'), event?.get('name')])).toEqual([
+    ['101@acme.example', 'Anna Abel'],
+  ])
+  const dialled = { 'Call-Direction': 'outbound', variable_presence_id: '101@acme.example' }
+  see('CHANNEL_CREATE', { ...dialled, 'Caller-Callee-ID-Name': 'Outbound Call' })
+  stop()
+  await learn('103@acme.example')
+  expect(asked).toHaveLength(2)
 })
