@@ -160,6 +160,46 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     await page.getByRole('button', { name: 'Discard' }).click()
   })
 
+  test('callers are looked up at a URL of one’s own, which is tried with a number', async () => {
+    const { page } = seen
+    await page.getByRole('button', { name: 'Who calls' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('radio', { name: 'A URL of your own' }).check({ force: true })
+    await dialog.getByLabel('URL', { exact: true }).fill(`${crm.url}/api/v4/contacts?query={{ number }}`)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('alert').filter({ hasText: 'Give the pointer of at least one field.' }).waitFor()
+    await dialog.getByLabel('Name', { exact: true }).fill('/name')
+    await dialog.getByLabel('Where the answer has the contact').fill('/_embedded/contacts/0')
+    await dialog.getByText('More request headers').click()
+    await dialog.getByRole('button', { name: 'Add a header' }).click()
+    await dialog.getByLabel('Name of header 1').fill('authorization')
+    await dialog.getByLabel('Value of header 1').fill(`Bearer ${KEY}`)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByLabel('Try a number').fill('+4930123456')
+    expect((await ask(app, 'GET', '/integration/contacts', { token })).body.result).toMatchObject({
+      url: `${crm.url}/api/v4/contacts?query={{ number }}`,
+      headers: { authorization: null },
+      item: '/_embedded/contacts/0',
+      fields: { name: '/name' },
+    })
+    // A loaded machine may not answer within the budget: the answer is cached then.
+    const looked = crm.requests.length
+    await dialog.getByRole('button', { name: 'Look up' }).click()
+    await until('the number is looked up', () => crm.requests.length > looked)
+    const found = dialog.getByText('Maria Bern')
+    await until('its contact is shown', async () => {
+      if ((await found.count()) > 0) return true
+      const button = dialog.getByRole('button', { name: 'Look up' })
+      if (await button.isEnabled()) await button.click()
+      return false
+    })
+    await examine('contacts')
+    await dialog.getByRole('radio', { name: 'Nowhere' }).check({ force: true })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect((await ask(app, 'GET', '/integration/contacts', { token })).body.result).toBeNull()
+  })
+
   test('an address that is in the list already is refused at its field, and nothing is lost', async () => {
     const { page } = seen
     await page.getByRole('button', { name: 'Connect a CRM' }).click()

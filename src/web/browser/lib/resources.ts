@@ -3,7 +3,7 @@ import type { PresetDirectory } from '../../../webhooks/setup/model.ts'
 
 export type { AuditEntry } from '../../../auth/audit-entry.ts'
 export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
-export type { Call, CallRecord, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
+export type { Call, CallRecord, Contact, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
 export type { ContactSettings } from '../../../contacts/model.ts'
 export type {
   Delivery,

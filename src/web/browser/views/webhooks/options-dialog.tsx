@@ -5,7 +5,6 @@ import type { FieldError } from '../../../../lib/fault.ts'
 import { isMqttUrl } from '../../../../webhooks/mqtt-url.ts'
 import { useFirstError } from '../../components/first-error.ts'
 import { FormField } from '../../components/form-field.tsx'
-import { Icon } from '../../components/icon.tsx'
 import { InlineText } from '../../components/inline-text.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { request } from '../../lib/api.ts'
@@ -14,6 +13,7 @@ import { humanize } from '../../lib/format.ts'
 import { findFormErrors, formOf, type OptionsForm, optionsOf } from '../../lib/options-form.ts'
 import type { WebhookOptions } from '../../lib/resources.ts'
 import { BodyOptions } from './body-options.tsx'
+import { HeaderLines } from './header-lines.tsx'
 import { WebhookDialog } from './webhook-dialog.tsx'
 
 /** Shows and changes the options of one URL, with a live preview of what its receiver gets. */
@@ -64,7 +64,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
           <DeliveryOptions form={form} errors={errors} onChange={setForm} isMqtt={isMqttUrl(url)} />
           <EventOptions form={form} errors={errors} onChange={setForm} />
           <FilterOptions form={form} errors={errors} onChange={setForm} />
-          <HeaderOptions form={form} errors={errors} onChange={setForm} />
+          <HeaderLines headers={form.headers} errors={errors} onChange={(headers) => setForm({ ...form, headers })} />
           {form.others.flow ? (
             <p class="hint">
               The requests of this webhook are those of its {form.others.flow.preset === undefined ? 'steps' : 'CRM'}.
@@ -200,52 +200,3 @@ const below = (errors: readonly FieldError[], path: string): FieldError[] =>
   errors
     .filter((error) => error.path === path || error.path.startsWith(`${path}/`))
     .map((error) => ({ ...error, path }))
-
-function HeaderOptions({ form, errors, onChange }: PartProps) {
-  const set = (at: number, change: Partial<OptionsForm['headers'][number]>) =>
-    onChange({
-      ...form,
-      headers: form.headers.map((header, index) => (index === at ? { ...header, ...change } : header)),
-    })
-  const wrong = errors.filter(({ path }) => path.startsWith('/headers'))
-  return (
-    <details open={form.headers.length > 0 || wrong.length > 0}>
-      <summary>More request headers</summary>
-      <p class="hint">Values are secrets: they cannot be read again. An empty value keeps the stored one.</p>
-      {form.headers.map((header, at) => (
-        <div class="header-line" key={at}>
-          <input
-            aria-label={`Name of header ${at + 1}`}
-            placeholder="X-Api-Key"
-            value={header.name}
-            onInput={(event) => set(at, { name: event.currentTarget.value })}
-          />
-          <input
-            type="password"
-            autoComplete="off"
-            aria-label={`Value of header ${at + 1}`}
-            placeholder="stored value"
-            value={header.value}
-            onInput={(event) => set(at, { value: event.currentTarget.value })}
-          />
-          <button
-            type="button"
-            class="ghost icon-only"
-            aria-label={`Remove header ${at + 1}`}
-            onClick={() => onChange({ ...form, headers: form.headers.filter((_, index) => index !== at) })}
-          >
-            <Icon name="trash" />
-          </button>
-        </div>
-      ))}
-      {wrong.map(({ path, message }) => (
-        <p class="field-error" role="alert" key={path}>
-          {path.replace('/headers', '').slice(1)} {message}
-        </p>
-      ))}
-      <button type="button" onClick={() => onChange({ ...form, headers: [...form.headers, { name: '', value: '' }] })}>
-        <Icon name="plus" /> Add a header
-      </button>
-    </details>
-  )
-}

@@ -24,6 +24,7 @@ import {
   rebaseDraft,
   saveDraft,
 } from '../../lib/webhook-draft.ts'
+import { ContactsDialog } from './contacts-dialog.tsx'
 import { CrmDialog } from './crm-dialog.tsx'
 import { OptionsDialog } from './options-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
@@ -46,7 +47,9 @@ export function WebhooksView() {
   const { draft, options, theirs, error, errors, save, resolveConflict, discard, load, takeOwnChange } =
     useWebhookDraft()
   const setDraft = currentDraft.set
-  const [dialog, setDialog] = useState<{ kind: RowDialog; url: string } | { kind: 'crm'; url: null } | null>(null)
+  const [dialog, setDialog] = useState<
+    { kind: RowDialog; url: string } | { kind: 'crm' | 'contacts'; url: null } | null
+  >(null)
   const table = useRef<HTMLElement>(null)
   useFirstError(table, errors)
   if (draft === null)
@@ -67,6 +70,9 @@ export function WebhooksView() {
         </button>
         <button type="button" onClick={() => setDialog({ kind: 'crm', url: null })}>
           <Icon name="crm" /> Connect a CRM
+        </button>
+        <button type="button" onClick={() => setDialog({ kind: 'contacts', url: null })}>
+          <Icon name="user" /> Who calls
         </button>
       </header>
       {error === null ? null : <ErrorMessage text={error} />}
@@ -106,6 +112,7 @@ export function WebhooksView() {
       {dialog?.kind === 'crm' ? (
         <CrmDialog url={dialog.url} onSaved={() => void takeOwnChange()} onClose={() => setDialog(null)} />
       ) : null}
+      {dialog?.kind === 'contacts' ? <ContactsDialog onClose={() => setDialog(null)} /> : null}
       {dialog?.kind === 'test' ? <TestDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
     </div>
   )

@@ -1,0 +1,366 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import type { FieldError } from '../../../../lib/fault.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { Loading } from '../../components/empty-state.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { useFirstError } from '../../components/first-error.ts'
+import { FormField } from '../../components/form-field.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { showToast } from '../../components/toast.tsx'
+import { errorText, request, withQuery } from '../../lib/api.ts'
+import {
+  CONTACT_FIELDS,
+  type ContactsForm,
+  contactSettingsOf,
+  contactsFormOf,
+  findContactsErrors,
+  METHODS,
+  SPELLING_CHOICES,
+  waitingOf,
+} from '../../lib/contacts-form.ts'
+import { formatSentence } from '../../lib/format.ts'
+import type { Contact, ContactSettings, FlowPreset, WebhookOptions } from '../../lib/resources.ts'
+import { HeaderLines } from './header-lines.tsx'
+
+/** Where callers are looked up: nowhere, at a URL of its own, or in the CRM of a preset (its name). */
+type Source = { readonly kind: 'none' } | { readonly kind: 'own' } | { readonly kind: 'preset'; readonly name: string }
+
+type Loaded = {
+  readonly settings: ContactSettings
+  /** The presets that can be chosen: those of the webhooks, and the stored one. */
+  readonly presets: readonly FlowPreset[]
+}
+
+/** Shows and changes where callers are looked up, and tries a number. */
+export function ContactsDialog({ onClose }: { onClose: () => void }) {
+  const [loaded, setLoaded] = useState<Loaded | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  useEffect(() => {
+    void load().then((found) => (typeof found === 'string' ? setError(found) : setLoaded(found)))
+  }, [])
+  return (
+    <Dialog title="Who calls" onClose={onClose} wide>
+      <p class="dialog-text">
+        Callers are looked up before the phone rings: events, calls and this page then have their name.{' '}
+        <a href="/help#/contacts" target="_blank" rel="noopener">
+          The guide
+        </a>
+      </p>
+      {error === null ? null : <ErrorMessage text={error} />}
+      {loaded !== null ? (
+        <ContactsSettings loaded={loaded} onClose={onClose} />
+      ) : error === null ? (
+        <Loading what="the settings" />
+      ) : null}
+    </Dialog>
+  )
+}
+
+/** Reads what the dialog needs. Returns the error if that fails. */
+async function load(): Promise<Loaded | string> {
+  const [settings, options, presets] = await Promise.all([
+    request<ContactSettings>('GET', '/integration/contacts'),
+    request<WebhookOptions[]>('GET', '/integration/webhook/options'),
+    request<FlowPreset[]>('GET', '/integration/webhook/preset'),
+  ])
+  if (!settings.ok) return settings.message
+  if (!options.ok) return options.message
+  if (!presets.ok) return presets.message
+  const names = new Set([settings.result?.preset, ...options.result.map(({ flow }) => flow?.preset)])
+  return { settings: settings.result, presets: presets.result.filter((one) => one.lookup && names.has(one.name)) }
+}
+
+function sourceOf(settings: ContactSettings): Source {
+  if (settings === null) return { kind: 'none' }
+  return settings.preset === undefined ? { kind: 'own' } : { kind: 'preset', name: settings.preset }
+}
+
+function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: Loaded; onClose: () => void }) {
+  const [stored, setStored] = useState(settings)
+  const [source, setSource] = useState(() => sourceOf(settings))
+  const [form, setForm] = useState(() => contactsFormOf(settings))
+  const [errors, setErrors] = useState<readonly FieldError[]>([])
+  const [error, setError] = useState<string | null>(null)
+  const [isSaving, setSaving] = useState(false)
+  const element = useRef<HTMLFormElement>(null)
+  useFirstError(element, errors)
+  const choose = (next: Source) => {
+    setSource(next)
+    setErrors([])
+    setError(null)
+  }
+  const save = async () => {
+    const wrong = source.kind === 'none' ? [] : findContactsErrors(form, source.kind === 'own')
+    setErrors(wrong)
+    setError(null)
+    if (wrong.length > 0) return
+    setSaving(true)
+    const response = await request<ContactSettings>('PUT', '/integration/contacts', sentOf(source, form, stored))
+    setSaving(false)
+    if (response.ok) {
+      setStored(response.result)
+      setForm(contactsFormOf(response.result))
+      showToast('good', response.result === null ? 'Callers are not looked up.' : 'Saved. Try a number.')
+      if (response.result === null) onClose()
+      return
+    }
+    setErrors(
+      response.errors.map(({ path, message }) => ({
+        path,
+        message: formatSentence(path === '/url' ? `the URL ${message}` : message),
+      })),
+    )
+    const others = response.errors.filter(({ path }) => !SHOWN.test(path))
+    setError(
+      response.errors.length === 0
+        ? response.message
+        : others.length === 0
+          ? null
+          : formatSentence(others.map(({ path, message }) => `${path.slice(1)} ${message}`).join('. ')),
+    )
+  }
+  return (
+    <form
+      ref={element}
+      class="options-form crm-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      <fieldset class="crm-choice">
+        <legend>Where callers are looked up</legend>
+        <Choice title="Nowhere" isChosen={source.kind === 'none'} onChoose={() => choose({ kind: 'none' })} />
+        {presets.map(({ name, title }) => (
+          <Choice
+            key={name}
+            title={title}
+            isChosen={source.kind === 'preset' && source.name === name}
+            onChoose={() => choose({ kind: 'preset', name })}
+          />
+        ))}
+        <Choice title="A URL of your own" isChosen={source.kind === 'own'} onChoose={() => choose({ kind: 'own' })} />
+      </fieldset>
+      {source.kind === 'own' ? <OwnRequest form={form} errors={errors} onChange={setForm} /> : null}
+      {source.kind === 'none' ? null : <Waiting form={form} errors={errors} onChange={setForm} />}
+      {stored === null ? null : <TriedNumber />}
+      <div class="actions end">
+        <div class="form-error">{error === null ? null : <ErrorMessage text={error} />}</div>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+        <button type="submit" class="primary" disabled={isSaving}>
+          {isSaving ? 'Saving…' : 'Save'}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** Paths of errors that stand at a field. */
+const SHOWN = /^\/(url|body|item|fields|spellings|budget_ms|cache_minutes|headers)(\/|$)/
+
+/** Returns the settings that are sent. Of the same preset the stored URL and parameters stay. */
+function sentOf(source: Source, form: ContactsForm, stored: ContactSettings): ContactSettings {
+  if (source.kind === 'none') return null
+  if (source.kind === 'own') return contactSettingsOf(form)
+  const before = stored?.preset === source.name ? stored : { preset: source.name }
+  return { ...before, ...waitingOf(form) }
+}
+
+function Choice({ title, isChosen, onChoose }: { title: string; isChosen: boolean; onChoose: () => void }) {
+  return (
+    <label>
+      <input type="radio" name="source" checked={isChosen} onChange={onChoose} />
+      <span>{title}</span>
+    </label>
+  )
+}
+
+type PartProps = {
+  form: ContactsForm
+  errors: readonly FieldError[]
+  onChange: (form: ContactsForm) => void
+}
+
+function OwnRequest({ form, errors, onChange }: PartProps) {
+  const method = useId()
+  return (
+    <>
+      <FormField
+        label="URL"
+        name="url"
+        value={form.url}
+        onInput={(url) => onChange({ ...form, url })}
+        errors={errors}
+        placeholder="https://crm.example.com/contacts?phone={{ number }}"
+        hint="{{ number }} stands for the caller's number."
+      />
+      <div class="field">
+        <label for={method}>Method</label>
+        <select
+          id={method}
+          value={form.method}
+          onChange={({ currentTarget }) =>
+            onChange({ ...form, method: METHODS.find((one) => one === currentTarget.value) ?? '' })
+          }
+        >
+          <option value="">GET, or POST with a body</option>
+          {METHODS.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </div>
+      <HeaderLines
+        headers={form.headers}
+        errors={errors}
+        onChange={(headers) => onChange({ ...form, headers: [...headers] })}
+      />
+      {form.authorization == null ? null : (
+        <p class="hint">Its authorization stays as it is: it is changed over the API.</p>
+      )}
+      <FormField
+        label="Body (optional)"
+        name="body"
+        value={form.body}
+        onInput={(body) => onChange({ ...form, body })}
+        errors={errors}
+        hint='JSON, as {"phone":{{ number }}}'
+      />
+      <FormField
+        label="Where the answer has the contact (optional)"
+        name="item"
+        value={form.item}
+        onInput={(item) => onChange({ ...form, item })}
+        errors={errors}
+        placeholder="/items/0"
+        hint="A JSON pointer. Empty: the answer itself is the contact."
+      />
+      <fieldset>
+        <legend>Where the contact has its fields</legend>
+        <p class="hint">JSON pointers within the contact. At least one is needed.</p>
+        <div class="contact-fields">
+          {CONTACT_FIELDS.map(({ name, label, example }) => (
+            <FormField
+              key={name}
+              label={label}
+              name={`fields/${name}`}
+              value={form.fields[name]}
+              onInput={(pointer) => onChange({ ...form, fields: { ...form.fields, [name]: pointer } })}
+              errors={errors}
+              placeholder={example}
+            />
+          ))}
+        </div>
+        <Errors at="/fields" errors={errors} />
+      </fieldset>
+      <fieldset>
+        <legend>How the number is written</legend>
+        <p class="hint">They are tried in this order until a contact is found.</p>
+        {SPELLING_CHOICES.map(({ spelling, label }) => (
+          <label class="check-line" key={spelling}>
+            <input
+              type="checkbox"
+              checked={form.spellings.includes(spelling)}
+              onChange={({ currentTarget: { checked } }) =>
+                onChange({
+                  ...form,
+                  spellings: SPELLING_CHOICES.map((one) => one.spelling).filter((one) =>
+                    one === spelling ? checked : form.spellings.includes(one),
+                  ),
+                })
+              }
+            />
+            {label}
+          </label>
+        ))}
+        <Errors at="/spellings" errors={errors} />
+      </fieldset>
+    </>
+  )
+}
+
+function Errors({ at, errors }: { at: string; errors: readonly FieldError[] }) {
+  return (
+    <>
+      {errors
+        .filter(({ path }) => path === at)
+        .map(({ message }) => (
+          <p class="field-error" role="alert" key={message}>
+            {message}
+          </p>
+        ))}
+    </>
+  )
+}
+
+function Waiting({ form, errors, onChange }: PartProps) {
+  return (
+    <div class="contact-fields">
+      <FormField
+        label="Calls wait at most (ms)"
+        name="budget_ms"
+        value={form.budgetMs}
+        onInput={(budgetMs) => onChange({ ...form, budgetMs })}
+        errors={errors}
+        placeholder="300"
+        hint="0 to 2000"
+      />
+      <FormField
+        label="An answer counts (minutes)"
+        name="cache_minutes"
+        value={form.cacheMinutes}
+        onInput={(cacheMinutes) => onChange({ ...form, cacheMinutes })}
+        errors={errors}
+        placeholder="10"
+        hint="0 to 1440; a number that was not found: 1"
+      />
+    </div>
+  )
+}
+
+/** Looks a number up with the saved settings. */
+function TriedNumber() {
+  const id = useId()
+  const [number, setNumber] = useState('')
+  const [found, setFound] = useState<{ readonly isGood: boolean; readonly text: string } | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const look = async () => {
+    setBusy(true)
+    const response = await request<Contact | null>('GET', withQuery('/contact', { number: number.trim() }))
+    setBusy(false)
+    if (!response.ok) return setFound({ isGood: false, text: errorText(response) })
+    const { result } = response
+    if (result === null)
+      return setFound({ isGood: false, text: 'No contact was found, or your system did not answer in time.' })
+    const { name, company, id: key, owner } = result
+    const parts = [name ?? key, company, owner === null ? null : `extension ${owner}`]
+    setFound({ isGood: true, text: parts.filter((part) => part !== null).join(', ') })
+  }
+  return (
+    <div class="crm-check" aria-live="polite">
+      <label for={id}>Try a number with the saved settings</label>
+      <div class="call-choice">
+        <input
+          id={id}
+          type="text"
+          inputMode="tel"
+          autoComplete="off"
+          value={number}
+          placeholder="+4930123456"
+          onInput={({ currentTarget }) => setNumber(currentTarget.value)}
+        />
+        <button type="button" disabled={isBusy || number.trim() === ''} onClick={() => void look()}>
+          <Icon name="user" /> {isBusy ? 'Looking up…' : 'Look up'}
+        </button>
+      </div>
+      {found === null ? null : (
+        <p class={found.isGood ? 'outcome good' : 'outcome bad'}>
+          <Icon name={found.isGood ? 'check' : 'cross'} />
+          <span>{found.text}</span>
+        </p>
+      )}
+    </div>
+  )
+}
