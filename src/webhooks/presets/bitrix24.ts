@@ -49,6 +49,64 @@ const STATUS = `{%- case data.call.result -%}
 {%- if data.call.direction == "inbound" -%}304{%- elsif data.call.result == "cancelled" -%}603-S{%- else -%}480{%- endif -%}
 {%- endcase -%}`
 
+/** A consultation is registered only if it was not part of another call. */
+const IS_UNREGISTERED = `${NUMBER}{%- if kept.call == nil and number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if data.call.parent_id == nil or data.name == "call_ended" -%}yes{%- endif -%}{%- endif -%}`
+const CALLER = `{%- assign user = parameters.responsible -%}
+{%- if data.call.direction == "outbound" -%}{%- assign user = data.call.from.extension | map: parameters.users -%}{%- endif -%}`
+const registerBody = (user: string): string => `${NUMBER}${user}
+{"USER_ID":{{ user | default: parameters.responsible | plus: 0 }},"PHONE_NUMBER":{{ number }},"TYPE":{% if data.call.direction == "outbound" %}1{% else %}2{% endif %},"CALL_START_DATE":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }},"CRM_CREATE":{% if parameters.create %}1{% else %}0{% endif %},"SHOW":{% if data.call.direction == "outbound" and user and data.name != "call_ended" %}1{% else %}0{% endif %},"ADD_TO_CHAT":0,{% if parameters.line %}"LINE_NUMBER":{{ parameters.line }},{% endif %}"EXTERNAL_CALL_ID":{{ data.call.id }}}`
+const REGISTERED = {
+  status: 200,
+  body: {
+    result: {
+      CALL_ID,
+      CRM_CREATED_LEAD: null,
+      CRM_CREATED_ENTITIES: [],
+      CRM_ENTITY_TYPE: 'CONTACT',
+      CRM_ENTITY_ID: 797,
+    },
+    time: TIME,
+  },
+}
+
+const finishBody = (user: string): string => `${user}{%- capture status -%}${STATUS}{%- endcapture -%}
+{"CALL_ID":{{ kept.call }},"USER_ID":{{ user | plus: 0 }},"DURATION":{{ data.call.talk_duration | default: 0 }},"STATUS_CODE":{{ status }},"ADD_TO_CHAT":{% if data.call.missed %}1{% else %}0{% endif %}}`
+const FINISHED = {
+  status: 200,
+  body: {
+    result: {
+      CALL_ID,
+      PORTAL_USER_ID: 1269,
+      PHONE_NUMBER: '19062195047',
+      INCOMING: '2',
+      CALL_DURATION: 95,
+      CALL_STATUS: 1,
+      CALL_FAILED_CODE: '200',
+      CRM_ACTIVITY_ID: 7943,
+      CRM_ENTITY_TYPE: 'CONTACT',
+      CRM_ENTITY_ID: 797,
+      ID: 7,
+    },
+    time: TIME,
+  },
+}
+/** The call was finished by an earlier request, before this process was ended. */
+const WAS_FINISHED: Rule = {
+  pointer: '/error_description',
+  // Bitrix24 sends it without the last bracket, its documentation has it.
+  values: [ALREADY_FINISHED, `${ALREADY_FINISHED})`],
+  then: 'done',
+}
+
+/** A user who has left must not cost the call: `name` is kept, and the responsible user takes the place. */
+const userLeft = (name: string): Rule => ({
+  pointer: '/error_description',
+  values: ['User is not found or is not active'],
+  then: 'done',
+  keep: { [name]: '/error' },
+})
+const RESPONSIBLE = '{%- assign user = parameters.responsible -%}'
+
 export const BITRIX24: Preset = {
   name: 'bitrix24',
   title: 'Bitrix24',
@@ -93,28 +151,25 @@ export const BITRIX24: Preset = {
     {
       name: 'register',
       on: ['call_started', 'dial_started', 'call_ended'],
-      // A consultation is registered only if it was not part of another call.
-      if: `${NUMBER}{%- if kept.call == nil and number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if data.call.parent_id == nil or data.name == "call_ended" -%}yes{%- endif -%}{%- endif -%}`,
+      if: IS_UNREGISTERED,
       url: 'telephony.externalCall.register.json',
-      body: `${NUMBER}{%- assign user = parameters.responsible -%}
-{%- if data.call.direction == "outbound" -%}{%- assign user = data.call.from.extension | map: parameters.users -%}{%- endif -%}
-{"USER_ID":{{ user | default: parameters.responsible | plus: 0 }},"PHONE_NUMBER":{{ number }},"TYPE":{% if data.call.direction == "outbound" %}1{% else %}2{% endif %},"CALL_START_DATE":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }},"CRM_CREATE":{% if parameters.create %}1{% else %}0{% endif %},"SHOW":{% if data.call.direction == "outbound" and user and data.name != "call_ended" %}1{% else %}0{% endif %},"ADD_TO_CHAT":0,{% if parameters.line %}"LINE_NUMBER":{{ parameters.line }},{% endif %}"EXTERNAL_CALL_ID":{{ data.call.id }}}`,
+      body: registerBody(CALLER),
+      keep: { call: '/result/CALL_ID' },
+      when: [...ERRORS, userLeft('caller_left'), FINAL],
+      source: `${CALLS}-register.html`,
+      answer: REGISTERED,
+    },
+    {
+      name: 'register_for_responsible',
+      on: ['call_started', 'dial_started', 'call_ended'],
+      if: IS_UNREGISTERED,
+      needs: ['caller_left'],
+      url: 'telephony.externalCall.register.json',
+      body: registerBody(RESPONSIBLE),
       keep: { call: '/result/CALL_ID' },
       when: [...ERRORS, FINAL],
       source: `${CALLS}-register.html`,
-      answer: {
-        status: 200,
-        body: {
-          result: {
-            CALL_ID,
-            CRM_CREATED_LEAD: null,
-            CRM_CREATED_ENTITIES: [],
-            CRM_ENTITY_TYPE: 'CONTACT',
-            CRM_ENTITY_ID: 797,
-          },
-          time: TIME,
-        },
-      },
+      answer: REGISTERED,
     },
     {
       name: 'show',
@@ -144,40 +199,23 @@ export const BITRIX24: Preset = {
       if: when([IS_WHOLE]),
       needs: ['call'],
       url: 'telephony.externalCall.finish.json',
-      body: `${OWNER}{%- capture status -%}${STATUS}{%- endcapture -%}
-{"CALL_ID":{{ kept.call }},"USER_ID":{{ user | plus: 0 }},"DURATION":{{ data.call.talk_duration | default: 0 }},"STATUS_CODE":{{ status }},"ADD_TO_CHAT":{% if data.call.missed %}1{% else %}0{% endif %}}`,
+      body: finishBody(OWNER),
       keep: { activity: '/result/CRM_ACTIVITY_ID' },
-      when: [
-        ...ERRORS,
-        // The call was finished by an earlier request, before this process was ended.
-        {
-          pointer: '/error_description',
-          // Bitrix24 sends it without the last bracket, its documentation has it.
-          values: [ALREADY_FINISHED, `${ALREADY_FINISHED})`],
-          then: 'done',
-        },
-        FINAL,
-      ],
+      when: [...ERRORS, WAS_FINISHED, userLeft('owner_left'), FINAL],
       source: `${CALLS}-finish.html`,
-      answer: {
-        status: 200,
-        body: {
-          result: {
-            CALL_ID,
-            PORTAL_USER_ID: 1269,
-            PHONE_NUMBER: '19062195047',
-            INCOMING: '2',
-            CALL_DURATION: 95,
-            CALL_STATUS: 1,
-            CALL_FAILED_CODE: '200',
-            CRM_ACTIVITY_ID: 7943,
-            CRM_ENTITY_TYPE: 'CONTACT',
-            CRM_ENTITY_ID: 797,
-            ID: 7,
-          },
-          time: TIME,
-        },
-      },
+      answer: FINISHED,
+    },
+    {
+      name: 'finish_for_responsible',
+      on: ['call_ended'],
+      if: when([IS_WHOLE]),
+      needs: ['call', 'owner_left'],
+      url: 'telephony.externalCall.finish.json',
+      body: finishBody(RESPONSIBLE),
+      keep: { activity: '/result/CRM_ACTIVITY_ID' },
+      when: [...ERRORS, WAS_FINISHED, FINAL],
+      source: `${CALLS}-finish.html`,
+      answer: FINISHED,
     },
     {
       // A call that went on in another one has no activity of its own: it is never finished.
