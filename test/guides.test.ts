@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { SETTINGS } from '../src/app/settings.ts'
-import { commandLine } from '../src/cli/commands/program.ts'
+import { commandLine } from '../src/cli/commands/commands.ts'
 import { readEvent } from '../src/cli/event-sentence.ts'
 import { ALL_EXAMPLES } from '../src/openapi/examples.ts'
 import { GUIDE_FILES, GUIDE_TEXT } from './help/guides.ts'

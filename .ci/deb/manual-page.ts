@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { SETTINGS } from '../../src/app/settings.ts'
-import { commandLine } from '../../src/cli/commands/program.ts'
+import { commandLine } from '../../src/cli/commands/commands.ts'
 
 /** Returns the manual page hookswitch(1), made from the command line and its settings. */
 export function manualPage(releasedMs: number): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { commandLine } from '../../src/cli/commands/program.ts'
+import { commandLine } from '../../src/cli/commands/commands.ts'
 import { noteAct } from '../../src/cli/note-act.ts'
 import { nameVariables } from '../../src/cli/options.ts'
 import { unknownVariables } from '../../src/cli/unknown-variables.ts'

@@ -1,73 +1,11 @@
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { prepareEnvironment } from '../../app/config.ts'
 import { Fault } from '../../lib/fault.ts'
-import { VERSION } from '../../lib/version.ts'
 import type { EndProcess } from '../fatal-errors.ts'
 import { chooseStore, nameVariables } from '../options.ts'
 import { printError } from '../print.ts'
 import { unknownVariables } from '../unknown-variables.ts'
-import { auditCommand } from './audit.ts'
-import { backupCommand } from './backup.ts'
-import { callCommand } from './call.ts'
-import { storeCommand } from './copy.ts'
-import { deliveryCommand } from './delivery.ts'
-import { demoCommand } from './demo.ts'
-import { doctorCommand } from './doctor.ts'
-import { healthCommand } from './health.ts'
-import { helpCommand } from './help.ts'
-import { licensesCommand } from './licenses.ts'
-import { listenCommand } from './listen.ts'
-import { metricsCommand } from './metrics.ts'
-import { nodesCommand } from './nodes.ts'
-import { pbxCommand } from './pbx.ts'
-import { recordingsCommand } from './recordings.ts'
-import { restoreCommand } from './restore.ts'
-import { serveCommand } from './serve.ts'
-import { stateCommands } from './states.ts'
-import { userCommand } from './user.ts'
-import { verifyCommand } from './verify.ts'
-import { versionCommand } from './version.ts'
-import { webhookCommand } from './webhook.ts'
-
-/**
- * Creates the command line with all commands, or with `serve` alone if `args` begin with it: adding the others would
- * delay the start of the service. Long-running commands stop when `stopped()` resolves.
- */
-export function commandLine(
-  stopped: () => Promise<void>,
-  end: EndProcess = () => {},
-  args: readonly string[] = [],
-): Command {
-  const program = new Command('hookswitch')
-    .description('Call-event webhooks for Asterisk and FreeSWITCH: signed, in order, delivered.')
-    .version(VERSION, '-V, --version')
-    .configureOutput({ outputError: () => {} })
-    .exitOverride()
-  serveCommand(program, stopped, end)
-  if (args[0] === 'serve') return program
-  demoCommand(program, stopped)
-  listenCommand(program, stopped)
-  userCommand(program)
-  healthCommand(program)
-  pbxCommand(program, stopped)
-  deliveryCommand(program)
-  webhookCommand(program)
-  stateCommands(program)
-  nodesCommand(program)
-  auditCommand(program)
-  verifyCommand(program)
-  backupCommand(program)
-  restoreCommand(program)
-  storeCommand(program)
-  callCommand(program)
-  recordingsCommand(program)
-  doctorCommand(program)
-  metricsCommand(program)
-  helpCommand(program)
-  licensesCommand(program)
-  versionCommand(program)
-  return program
-}
+import { serviceLine } from './service-line.ts'
 
 /**
  * Runs a command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage. `end` ends the process at once,
@@ -78,7 +16,9 @@ export async function runCommandLine(
   stopped: () => Promise<void>,
   end: EndProcess = () => {},
 ): Promise<number> {
-  const program = commandLine(stopped, end, args)
+  // The service spends neither time nor memory on the other commands.
+  const program =
+    args[0] === 'serve' ? serviceLine(stopped, end) : (await import('./commands.ts')).commandLine(stopped, end)
   try {
     prepareEnvironment(process.env)
     nameVariables(program, process.env)

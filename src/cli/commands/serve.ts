@@ -16,6 +16,9 @@ import { unknownVariables } from '../unknown-variables.ts'
 const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
 
+/** When the memory is released that only the start needed, 3 MB: after the ready line, before most load. */
+const SHRINK_AFTER_MS = 1_000
+
 /** Adds `hookswitch serve`, the service itself. */
 export function serveCommand(program: Command, stopped: () => Promise<void>, end: EndProcess): void {
   addSettingFlags(program.command('serve').description('run the service')).action(
@@ -38,7 +41,9 @@ export function serveCommand(program: Command, stopped: () => Promise<void>, end
       // Where both go to one file or journal every line of it is JSON.
       if (isOneStream()) log.info(ready)
       else standardOutput().write(`${ready}\n`)
+      const shrinking = setTimeout(Bun.shrink, SHRINK_AFTER_MS)
       await stop
+      clearTimeout(shrinking)
       log.info('hookswitch is stopping: requests in flight are finished first')
       await app.stop()
       log.info({ seconds: Math.round((performance.now() - startedMs) / 1_000) }, 'hookswitch has stopped')

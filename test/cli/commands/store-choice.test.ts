@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Command } from 'commander'
-import { commandLine } from '../../../src/cli/commands/program.ts'
+import { commandLine } from '../../../src/cli/commands/commands.ts'
 import { emptyFolder, run } from '../../help/app.ts'
 import { PASSWORD } from '../../help/client.ts'
 
