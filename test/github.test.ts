@@ -26,6 +26,11 @@ describe('the workflows', () => {
       expect(existsSync(join(ROOT, action))).toBe(true)
   })
 
+  test.each(texts('workflows'))('%s names files and folders that exist', (_, text) => {
+    const paths = [...text.matchAll(/(?<![\w./-])(?:test|\.ci)\/[\w./-]+/g)].map(([path]) => path)
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
   test('every image is named by its digest, in the Dockerfile too, and one image by one digest', () => {
     const files = [readFileSync(join(ROOT, 'Dockerfile'), 'utf8'), ...texts('workflows').map(([, text]) => text)]
     const images = files.flatMap((text) =>
@@ -93,4 +98,11 @@ test('the list of all software inside has every package whose licence is printed
   const unlisted = Object.keys(process.versions).filter((name) => !names.has(name) && !INTERFACES.includes(name))
   expect(unlisted).toEqual([])
   for (const { version } of components) expect(version).not.toBe('unknown')
+})
+
+test('the folder of the n8n package has no program beside the node, since its linter reads all of them', () => {
+  const files = [...new Bun.Glob('**/*.ts').scanSync(join(ROOT, '.ci/n8n'))]
+  const own = files.filter((path) => !/^(node_modules|dist)\//.test(path))
+  expect(own.length).toBeGreaterThan(0)
+  expect(own.filter((path) => !/^(credentials|nodes)\//.test(path))).toEqual([])
 })
