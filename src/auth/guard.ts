@@ -25,21 +25,22 @@ export const headerToken = new Elysia({ name: 'header-token' })
  * Creates the plugin that authenticates requests: it adds `{ user, accountId, session }` for the routes after it, or
  * answers 401.
  */
-export function guard(auth: AuthService) {
-  return new Elysia({ name: 'guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
-    const session = await requireSession(auth, bearer)
-    return { session, user: session.user, accountId: session.user.accountId }
-  })
-}
+export const guard = (auth: AuthService) => authenticated('guard', (token) => requireSession(auth, token))
 
 /**
  * Creates the plugin for routes that only an `ADMIN` may use: it adds the same as `guard`, or answers 401, or 403 to
  * other users.
  */
-export function adminGuard(auth: AuthService) {
-  return new Elysia({ name: 'admin-guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
-    const session = await requireSession(auth, bearer)
+export const adminGuard = (auth: AuthService) =>
+  authenticated('admin-guard', async (token) => {
+    const session = await requireSession(auth, token)
     if (!isAdmin(session.user)) throw new Fault('forbidden', ADMINS_ONLY)
+    return session
+  })
+
+function authenticated(name: string, sessionOf: (token: string | undefined) => Promise<Session>) {
+  return new Elysia({ name }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
+    const session = await sessionOf(bearer)
     return { session, user: session.user, accountId: session.user.accountId }
   })
 }

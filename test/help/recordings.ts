@@ -1,4 +1,4 @@
-import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
+import { NOT_SAVED, type RecordingRecord } from '../../src/store/operations/recordings.ts'
 
 type Given = Partial<RecordingRecord> & Pick<RecordingRecord, 'sinceUs'>
 
@@ -11,12 +11,7 @@ export const pendingRecording = (id: string, given: Given): RecordingRecord => (
   path: `/monitor/${id}.wav`,
   state: 'pending',
   sequence: 7,
-  error: null,
-  sizeBytes: null,
-  stamp: null,
-  sha256: null,
-  mediaType: null,
-  copy: null,
+  ...NOT_SAVED,
   ...given,
 })
 

@@ -1,5 +1,5 @@
 import type { AccountBatch, CallBatch, NewEvent, SavedCall } from '../../store/operations/calls.ts'
-import type { RecordingRecord, RecordingRef } from '../../store/operations/recordings.ts'
+import { NOT_SAVED, type RecordingRecord, type RecordingRef } from '../../store/operations/recordings.ts'
 import type { CallEvent, CallRecord, EventBody } from '../event.ts'
 import { factsOf } from '../event-facts.ts'
 import { MAX_BODY_BYTES } from '../tracker/emit/size-limits.ts'
@@ -106,12 +106,7 @@ function newRecordings({ body: { data }, atUs, sequence }: CallEvent, accountId:
           state: 'pending' as const,
           sinceUs: atUs,
           sequence,
-          error: null,
-          sizeBytes: null,
-          stamp: null,
-          sha256: null,
-          mediaType: null,
-          copy: null,
+          ...NOT_SAVED,
         },
   )
 }

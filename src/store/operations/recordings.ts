@@ -34,6 +34,9 @@ export type RecordingRecord = {
   readonly copy: string | null
 }
 
+/** The facts about a file that is not saved yet. */
+export const NOT_SAVED = { error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null }
+
 /** The place of a recording in the list of its PBX. */
 export type RecordingPosition = Pick<RecordingRecord, 'sinceUs' | 'callId' | 'id'>
 
