@@ -56,6 +56,24 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
   return { kind: 'unknown' }
 }
 
+/** Returns whether the PBX rings two parties by itself through the same virtual channel. */
+export function isRungThroughSame(state: TrackerState, one: Channel, other: Channel): boolean {
+  const half = originatedHalf(state, one)
+  return half !== undefined && half === originatedHalf(state, other)
+}
+
+/** Returns the outermost virtual half through which a party is rung, if the PBX rings it by itself. */
+export function originatedHalf(state: TrackerState, party: Channel): Channel | undefined {
+  let rung = party
+  for (let depth = 0; depth < MAX_NESTING; depth++) {
+    if (rung.dial?.source === null) return rung === party ? undefined : rung
+    const half = channelOf(state, channelOf(state, rung.dial?.source ?? null)?.pair ?? null)
+    if (half === undefined) return undefined
+    rung = half
+  }
+  return undefined
+}
+
 function answeredBehind(state: TrackerState, one: Channel): Channel | undefined {
   const party = realPartyOf(state, one)
   return party?.dial === null || (party?.dial.answeredUs ?? null) !== null ? party : undefined

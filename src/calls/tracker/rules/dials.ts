@@ -5,9 +5,15 @@ import { callByLinkedId, callOf, channelOf, heardBy, markChanged, placeInCall } 
 import type { Channel, TrackerState } from '../state/state.ts'
 import { isVirtual, partyOf } from '../state/state.ts'
 import { consultation } from './consultations.ts'
-import { originOf, partyFor } from './dial-origin.ts'
+import { isRungThroughSame, originatedHalf, originOf, partyFor } from './dial-origin.ts'
 import { addStage, assignStage, groupOf, openQueue } from './dial-stages.ts'
-import { beginCallOfNobody, beginClickToCall, decideDirectionByDial, destination } from './direction.ts'
+import {
+  beginCallOfNobody,
+  beginClickToCall,
+  decideDirectionByDial,
+  destination,
+  isInternalNumber,
+} from './direction.ts'
 import { noteGoesOn } from './queues.ts'
 import { placeRecall } from './transfer-recall.ts'
 
@@ -67,6 +73,8 @@ export function placeDial(state: TrackerState, dest: Channel): void {
     return
   }
   if (origin.kind === 'nobody') {
+    // An extension's outside number is rung beside its phone, which shows the agent.
+    if (waitedUs < CONSULTATION_SETTLING_US && isOutsideNumberOf(originatedHalf(state, dest), dest)) return
     if (!placeRecall(state, dest)) placeOriginated(state, dest)
     return
   }
@@ -99,7 +107,9 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
     const isTwin = isRootRung && root.endpoint.number === dest.endpoint.number
     // Several phones are rung for the agent: the one that answers makes the call.
     const isRival = call.clickToCall && !call.customerFirst && isRootRung && root.upUs === null
-    const isOwn = (isTwin || isRival) && dest.endpoint.kind === 'extension'
+    const isExtension = dest.endpoint.kind === 'extension'
+    // An outside number behind the half that rings the agent is the agent's own, too (a follow-me).
+    const isOwn = isExtension ? isTwin || isRival : isRival && isRungThroughSame(state, root, dest)
     assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
     return
   }
@@ -123,6 +133,10 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   if (call.to.number === null) call.startDueUs = state.nowUs + SHOWN_LATER_US
   assignStage(state, call, dest, null, isAgent)
 }
+
+/** Returns whether a virtual channel to an extension rings an outside party. */
+const isOutsideNumberOf = (half: Channel | undefined, { endpoint }: Channel): boolean =>
+  endpoint.kind === 'external' && isInternalNumber(destination(half?.dialledNumber ?? null) ?? '')
 
 /** How long a phone that the PBX rings for a page waits for the conference that shows the pager. */
 const PAGE_US = 5_000_000

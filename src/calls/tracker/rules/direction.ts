@@ -2,11 +2,12 @@ import type { Direction } from '../../../lib/call-enums.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import type { Call, Channel, Party, TrackerState } from '../state/state.ts'
 import { ANONYMOUS, isPartyStage, isVirtual, partyOf, partyOfNumber } from '../state/state.ts'
+import { originatedHalf } from './dial-origin.ts'
 
 /** The direction of a call, its caller and its called party. */
 
 /** Returns whether a number may be one of the PBX's own, as a guess: at most six digits, a name, or a feature code. */
-const isInternalNumber = (number: string): boolean => OWN_NUMBER.test(number) || isFeatureCode(number)
+export const isInternalNumber = (number: string): boolean => OWN_NUMBER.test(number) || isFeatureCode(number)
 
 const OWN_NUMBER = /^(\d{1,6}|[a-z][^\d]*\d{0,6}[^\d]*)$/i
 
@@ -104,7 +105,7 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
   const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
   if (callOf(state, dialler) !== call) return
   const dialled = call.clickToCall
-    ? destination(dialler.dialledNumber)
+    ? (destination(dialler.dialledNumber) ?? dialledThrough(state, dialler))
     : (call.to.number ?? destination(dialler.dialledNumber))
   if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
     setDirection(call, 'outbound')
@@ -126,6 +127,12 @@ export function decideDirectionByListening(call: Call, listener: Channel): void 
   if (!call.clickToCall || call.customerFirst || call.root !== listener.id || call.directionKnown) return
   setDirection(call, 'internal')
   call.directionKnown = true
+}
+
+/** Returns the extension that the PBX dials for an agent whom it rang through a virtual channel, if it is known. */
+function dialledThrough(state: TrackerState, agent: Channel): string | null {
+  const place = destination(originatedHalf(state, agent)?.dialledNumber ?? null)
+  return place === agent.endpoint.number ? null : place
 }
 
 /** Returns whether a number is a feature code followed by that phone's number (an intercom): it calls that phone. */
