@@ -66,7 +66,8 @@ export const SETTINGS = {
   },
   allowNets: {
     flag: '--allow-net <net>',
-    description: 'networks that webhooks may reach besides the internet: private, loopback, or a network',
+    description:
+      'networks that webhooks may reach besides the internet: private, loopback, or a network like 10.1.2.0/24',
     default: [],
     read: (given: Given) => {
       allowListOf(texts(given))
@@ -81,7 +82,8 @@ export const SETTINGS = {
   },
   proxy: {
     flag: '--proxy <url>',
-    description: 'an egress proxy for webhooks; it then has to refuse internal addresses; MQTT is not sent',
+    description:
+      'an egress proxy for webhooks, which then has to refuse internal addresses itself; MQTT events are not sent',
     read: optional((given) => httpUrl('--proxy', given)),
   },
   metricsToken: {
@@ -154,7 +156,7 @@ export const SETTINGS = {
   },
   backup: {
     flag: '--backup <place>',
-    description: 'where backups of the store are kept: a folder, or s3://bucket/prefix; without it none is made',
+    description: 'where backups of the store are kept: a folder, or s3://bucket/prefix; without it no backups are made',
     read: optional((given) => place('--backup', given)),
   },
   backupEveryMs: {
@@ -183,7 +185,7 @@ export const SETTINGS = {
   alertUrl: {
     flag: '--alert-url <url>',
     description:
-      'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, or a trunk for a minute, and when it is up again; when a backup fails',
+      'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, or a trunk for a minute, when it is up again, and when a backup fails',
     read: optional((given) => httpUrl('--alert-url', given)),
   },
   alertTrunkMs: {

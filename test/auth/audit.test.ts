@@ -53,7 +53,7 @@ describe('the log of the compiled file', () => {
     token = await logIn(app, 'anna@example.com')
   })
 
-  test('names whose password was wrong, and does not repeat what a stranger typed', async () => {
+  test("names the user whose password was wrong, and does not repeat a stranger's input", async () => {
     expect(await noted('login_failed', () => login('anna@example.com', 'not this'))).toMatchObject(anna)
     const unknown = await noted('login_failed', () => login('hunter2', 'typed into the wrong field'))
     expect(unknown).toMatchObject({ user: null, account: null, address })
@@ -101,7 +101,7 @@ describe('the log of the compiled file', () => {
     ])
   })
 
-  test('names what the operator does to webhooks, without secrets', async () => {
+  test("names the operator's changes of webhooks, without secrets", async () => {
     const env = { SUDO_USER: 'jane' }
     const url = 'https://u:p4ss@ops.example.com/calls?key=s3cret'
     const webhookRun = (...args: string[]) =>
@@ -122,7 +122,7 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toMatch(/p4ss|s3cret|topsecret|whsec_/)
   })
 
-  test('names what the operator does to PBXs, without secrets', async () => {
+  test("names the operator's changes of PBXs, without secrets", async () => {
     const env = { SUDO_USER: 'jane' }
     const pbx = async (args: string[], stdin = '') => {
       const { code, stderr } = await run(['pbx', ...args], { cwd: folder.path, env, stdin })
@@ -182,7 +182,7 @@ describe('the log of the compiled file', () => {
     expect(changed).toHaveLength(3)
   })
 
-  test('names what the operator did while no service ran, once', async () => {
+  test("names the operator's changes from a time without a service, once", async () => {
     await app.stop()
     await addUser(folder.path, 'carla@example.com')
     app = await startServe({ cwd: folder.path })

@@ -1490,7 +1490,7 @@ describe('recordings that MixMonitor makes', () => {
     pbx.hangup('caller', 127)
     expect(recordingsOf(pbx)).toEqual({ recorded: false, recordings: [] })
   })
-  test('a letter in the argument of another option is none: it records from its start', () => {
+  test('a letter in the argument of another option is not an option: it records from its start', () => {
     const pbx = asteriskScene()
     pbx.inbound('caller', '15551230001', '15550100101')
     record(pbx, 'caller', '/monitor/a.wav', 'i(bab)')
@@ -1501,7 +1501,7 @@ describe('recordings that MixMonitor makes', () => {
     pbx.end('caller', 'a')
     expect(recordingsOf(pbx)).toEqual({ recorded: true, recordings: ['/monitor/a.wav 7'] })
   })
-  test('two starts into one file are one recording: appended it has both lengths, else that of the second', () => {
+  test('two starts into one file are one recording: appended it has both lengths, otherwise the second length', () => {
     const lengthWith = (options: string) => {
       const pbx = asteriskScene()
       talk(pbx)

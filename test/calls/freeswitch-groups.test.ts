@@ -154,7 +154,7 @@ function wanted(members: readonly Member[], outcome: Outcome, winner: Party): st
   ]
 }
 
-test(`${SEEDS.length} groups, in an order of their own each, are told as they are`, () => {
+test(`${SEEDS.length} random groups, each in another order of events, give their true events`, () => {
   for (const seed of SEEDS) {
     playCase(seed, (random) => {
       const members = membersOf(random)

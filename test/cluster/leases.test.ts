@@ -106,7 +106,7 @@ test('a node takes its share of the free leases, and leases that nobody else tak
   expect(beat(leases, { fromUs: SILENT_US + STEP_US, toUs: SILENT_US + 2 * SECOND }, view).claims).toHaveLength(4)
 })
 
-test('leases are handed over to a node that has fewer by two, those with the least to do first, and then no more', () => {
+test('leases are handed over to a node that has two fewer, the least busy ones first, until the difference is one', () => {
   const loads = new Map([
     ['account:1', 9],
     ['account:2', 0],

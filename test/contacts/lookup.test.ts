@@ -63,7 +63,7 @@ describe('an answer to a look-up', () => {
     ['of 204', readLookUp(answered(204, null), PLACE)],
     ['without a body', readLookUp(answered(200, ''), PLACE)],
   ] as const)
-    test(`${name} is none`, () => expect(answer).toEqual({ kind: 'not found' }))
+    test(`${name} is not a contact`, () => expect(answer).toEqual({ kind: 'not found' }))
 
   const NO_JSON = 'the answer is not JSON, or is nested too deeply'
   for (const [name, answer, reason] of [

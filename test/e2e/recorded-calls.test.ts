@@ -115,7 +115,7 @@ describe.each(CASES)('the recording of $name', ({ name, below, sound, type, link
     expect([saved?.recording?.path, saved?.sequence, saved?.call.id]).toEqual([link, record?.sequence, record?.call.id])
   })
 
-  test('is what its link opens, in the type of its content, regardless of its name', async () => {
+  test('opens by its link, in the type of its content, whatever its name', async () => {
     const { response, bytes } = await get()
     expect([response.status, response.headers.get('content-type')]).toEqual([200, type])
     expect(bytes.equals(sound)).toBe(true)

@@ -66,7 +66,7 @@ async function put(): Promise<void> {
 }
 
 describe.each(PROGRAMS)('$file', ({ file, command }) => {
-  test('is in the guide as it is', () => {
+  test('is in the guide unchanged', () => {
     const text = readFileSync(join(FOLDER, file), 'utf8')
     expect(GUIDE_TEXT).toContain(`\n${text}\`\`\`\n`)
   })

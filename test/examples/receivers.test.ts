@@ -22,7 +22,7 @@ const PROGRAMS = [
 ]
 const EXAMPLES = join(import.meta.dir, '../../src/examples')
 
-test.each(['receiver.mjs', 'receiver.py'])('the guide shows %s as it is', (file) => {
+test.each(['receiver.mjs', 'receiver.py'])('the guide shows %s unchanged', (file) => {
   expect(GUIDE_TEXT).toContain(`\n${readFileSync(join(EXAMPLES, file), 'utf8')}\`\`\`\n`)
 })
 

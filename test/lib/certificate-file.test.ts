@@ -16,7 +16,7 @@ test('a file of certificates is read', () => {
   expect(hasCertificates(at('ca.pem'))).toBe(true)
 })
 
-test('what has no end, is none, or is too large is not', () => {
+test('a file without an end, with other content, or of more than the limit is not', () => {
   mkdirSync(at('folder'))
   writeFileSync(at('text'), 'some text')
   writeFileSync(at('large'), '-----BEGIN CERTIFICATE-----'.padEnd(5_000_000))

@@ -124,7 +124,7 @@ describe('the API document', () => {
     expect([...new Set(used)].filter((tag) => !document.tags.some(({ name }) => name === tag))).toEqual([])
   })
 
-  test('gives the form of every text that is not free: what a PBX, a person or a receiver has written', () => {
+  test('gives the form of every text, except free texts of a PBX, a person or a receiver', () => {
     const free =
       /\.(message|name|client|error|response|body|rendered|content_type|number|extension|pbx|pbx_id|did|target|forwarded_to|path|format|address|detail|trunks|phones|undecided|text|line|company|owner|trunk|queue|reason)$|^Contact\.(id|url)$/
     const texts = Object.entries(document.components.schemas).flatMap(([name, schema]) => textsOf(schema, name))

@@ -54,7 +54,7 @@ const start = (more: Partial<Parameters<typeof startCopyRetention>[0]> = {}) => 
 }
 const saved = async () => (await store.recordings.recordingCount()).saved
 
-test('copies that were kept long enough are deleted with what is known of them, and no others', async () => {
+test('copies that were kept long enough are deleted with their records, and no others', async () => {
   const old = Array.from({ length: 250 }, (_, at) => recording(`old-${at}`, { sinceUs: NOW - 2 * SECOND }))
   await add(...old, recording('new'))
   start()
@@ -63,7 +63,7 @@ test('copies that were kept long enough are deleted with what is known of them, 
   expect(existsSync(pathOf('new'))).toBe(true)
 })
 
-test('while the clock cannot be trusted only those of erased calls are', async () => {
+test('while the clock cannot be trusted, only copies of erased calls are deleted', async () => {
   await add(recording('old', { sinceUs: NOW - 2 * SECOND }), recording('erased'))
   await store.recordings.recordingErase(['call erased'])
   start({ mayPrune: () => false })

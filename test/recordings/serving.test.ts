@@ -225,7 +225,7 @@ test('a PBX without a known place of its files: 404', async () => {
   expect((await get(pathOf('good', 'none'))).status).toBe(404)
 })
 
-test('a web server is asked for names as they are, below its folder alone', () => {
+test('a web server is asked for unchanged names, only below its folder', () => {
   expect(server.requests.filter((line) => !/^\w+ \/monitor\/[^/]+(\/[^/]+)?$/.test(line))).toEqual([])
   expect(server.requests).toContain('HEAD /monitor/in/%D0%97%D0%BE%D1%8F%20%221%22.wav')
 })
@@ -270,7 +270,7 @@ describe('who may have a recording', () => {
     ])
   })
 
-  test('a link beside a token of another account, or one that is no more', async () => {
+  test("a link beside another account's token, or beside a revoked token", async () => {
     const link = await linkOf()
     for (const other of [strangers, 'hks_revoked'])
       expect(await plain(link, { authorization: `Bearer ${other}` })).toBe(200)

@@ -154,7 +154,7 @@ describe('a key that was added to a schema', () => {
   const readWithout = (key: string) =>
     readCallRecord(JSON.stringify(stored, (name, value) => (name === key ? undefined : value)))
 
-  test('has the value for "unknown" in what was stored before, at any depth', () => {
+  test('has the value for "unknown" in earlier rows, at any depth', () => {
     const { from, answered_by: answerer, handled_by: handlers } = readWithout('contact').call
     for (const party of [from, answerer, ...handlers]) expect(party).toHaveProperty('contact', null)
     expect(handlers.length).toBeGreaterThan(0)
@@ -165,7 +165,7 @@ describe('a key that was added to a schema', () => {
     expect(readWithout('transfers').call.transfers).toBe(0)
   })
 
-  test('changes nothing of what has it', () => expect(readWithout('no such key')).toEqual(stored))
+  test('does not change rows that have it', () => expect(readWithout('no such key')).toEqual(stored))
 
   test('cannot be added where no value means "unknown"', () =>
     expect(() => readWithout('direction')).toThrow('no value for "unknown"'))

@@ -142,7 +142,7 @@ describe('FreeSWITCH', () => {
   const socket = (password: string, more = '') =>
     `<configuration name="event_socket.conf"><settings><!-- <param name="password" value="old"/> -->${more}<param name="password" value="${password}"/></settings></configuration>`
 
-  test('is used as it is: its only password stays', () => {
+  test('is used unchanged: its only password stays', () => {
     const plan = planned({ files: { [SOCKET]: socket('a/b', `<param value='8022' name='listen-port'/>`) } })
     expect(plan).toMatchObject({ changes: [], reload: [], notes: [], url: 'esl://:a%2Fb@127.0.0.1:8022?name=office' })
   })

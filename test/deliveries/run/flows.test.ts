@@ -59,7 +59,7 @@ const logged = ({
 }) => attempts.map(({ step, status, error }) => [step?.name, status, error])
 
 describe('a delivery of a webhook with a flow', () => {
-  test('is its steps, one after the other, with what is kept, and then delivered', async () => {
+  test('makes its steps one after the other, with kept values, and is then delivered', async () => {
     const rig = await start()
     await rig.setFlow(CRM, {
       steps: [
@@ -114,7 +114,7 @@ describe('a delivery of a webhook with a flow', () => {
     expect(got).toHaveLength(2)
   })
 
-  test('sends the headers of the webhook, and those of the step in their place', async () => {
+  test("sends the headers of the webhook, and the step's headers in their place", async () => {
     const rig = await start()
     const headers = { 'X-Key': 'webhook', 'X-Other': 'other' }
     await rig.setFlow(CRM, { steps: [step('one', { headers: { 'x-key': 'step' } })] }, { headers })
@@ -156,7 +156,7 @@ describe('a delivery of a webhook with a flow', () => {
     expect((await rig.store.maintenance.verify()).filter((one) => !one.includes('calls'))).toEqual([])
   })
 
-  test('makes a step for each element, and keeps what the last one had', async () => {
+  test("makes a step for each element, and keeps the last element's values", async () => {
     const rig = await start()
     answer = ({ path }, count) =>
       path.endsWith('note')
@@ -192,7 +192,7 @@ describe('a delivery of a webhook with a flow', () => {
     ])
   })
 
-  test('a list that is none is a failed attempt that says so', async () => {
+  test('an invalid list is a failed attempt with this reason', async () => {
     const rig = await start({ scheduleMs: [] })
     await rig.setFlow(CRM, { steps: [step('one', { each: '{{ data.call | json }}' })] })
     const delivery = await rig.ended(await rig.event('call_ended', 'one'))
@@ -225,7 +225,7 @@ describe('an answer', () => {
     expect(delivery).toMatchObject({ state: 'delivered', attemptsMade: 4 })
   })
 
-  test('of which a rule says that it is done, done it is', async () => {
+  test('is done if a rule says so', async () => {
     const rig = await start({ scheduleMs: [] })
     answer = () => Response.json({ existing: 9 }, { status: 409 })
     await rig.setFlow(CRM, {
@@ -243,7 +243,7 @@ describe('an answer', () => {
     expect((await rig.store.maintenance.verify()).filter((one) => !one.includes('calls'))).toEqual([])
   })
 
-  test('of which a rule says that it failed ends the delivery', async () => {
+  test('ends the delivery if a rule says that it failed', async () => {
     const rig = await start()
     answer = () => Response.json({ error: 'ACCESS_DENIED' })
     await rig.setFlow(CRM, {
@@ -254,7 +254,7 @@ describe('an answer', () => {
     expect(logged(delivery)).toEqual([['one', 200, 'a rule of the step says "fail"']])
   })
 
-  test('of which a rule says that it is tried again does not open the circuit breaker', async () => {
+  test('does not open the circuit breaker if a rule says that it is tried again', async () => {
     const rig = await start()
     answer = (_, count) => Response.json(count < 9 ? { error: 'QUERY_LIMIT' } : {})
     await rig.setFlow(CRM, { steps: [step('one', { when: [{ pointer: '/error', then: 'retry' }] })] })
@@ -457,7 +457,7 @@ describe('an authorization', () => {
     expect(await rig.ended(await rig.event('call_ended', 'one'))).toMatchObject({ state: 'failed', attemptsMade: 2 })
   })
 
-  test('that there is none leaves deliveries pending, and they are sent when there is one', async () => {
+  test('that is missing leaves deliveries pending, and they are sent when there is one', async () => {
     const authorizer = tokens()
     authorizer.state.refused = 3
     const rig = await start({ authorizer, scheduleMs: [] })
@@ -571,7 +571,7 @@ describe('an upload', () => {
 })
 
 describe('the pace', () => {
-  test('of webhooks that share it is the smallest of theirs, in requests', async () => {
+  test('is the smallest one among webhooks that share it, in requests', async () => {
     const rig = await start()
     const other = `${CRM}/other`
     await rig.setUrls(CRM, other)

@@ -66,7 +66,7 @@ describe('an answer', () => {
     expect(await exchange(request('/', { timeoutMs: 100 }))).toMatchObject({ text: null })
   })
 
-  test('that does not come within the time is none', async () => {
+  test('that does not come in time does not count', async () => {
     const never = Promise.withResolvers<Response>()
     server.answerWith(() => never.promise)
     const answer = await exchange(request('/', { timeoutMs: 50 }))

@@ -105,7 +105,7 @@ test('headers and body follow the options, and the signature covers the sent byt
   await receiver.stop()
 })
 
-test('they are applied at each attempt as they are then', async () => {
+test('each attempt applies the present options', async () => {
   const receiver = startReceiver(() => new Response('', { status: 500 }))
   await using rig = await newRig({ scheduleMs: [1, 1, 1, 1, 1, 1] })
   await rig.setUrls(receiver.url)

@@ -101,7 +101,7 @@ Callgroup: 0\nPickupgroup: 0\nSeconds: 4\nActionID: 7\n\n`
     expect(decode(`${GREETING}${crlf(`${text}\n\n`)}`)[0]?.get(key)).toBe(value)
   })
 
-  test('what is not UTF-8 becomes U+FFFD and costs nothing else', () => {
+  test('bytes that are not UTF-8 become U+FFFD, and nothing else is lost', () => {
     const bytes = Buffer.from(`${GREETING}${crlf(EVENT.replace('Num: 101\n', 'Num: a\xff\xc3(\n'))}`, 'latin1')
     const [frame] = decode(bytes, 3)
     expect(frame?.get('CallerIDNum')).toBe('a\ufffd\ufffd(')

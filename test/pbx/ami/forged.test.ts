@@ -106,7 +106,7 @@ const IDS = NAMES.flatMap((name) =>
   [...readFileSync(join(FIXTURES, name), 'latin1').matchAll(/^Uniqueid: (\S+)$/gm)].map((match) => match[1] ?? ''),
 )
 
-describe('what a caller writes', () => {
+describe('text from callers', () => {
   test('every recorded event has the shape of its kind', () => {
     for (const name of NAMES) {
       const frames = new AmiDecoder().push(readFileSync(join(FIXTURES, name)))
@@ -197,7 +197,7 @@ describe('what a caller writes', () => {
     ['Newexten', { Extension: '1\r\nCustomerId: 7', Application: 'Dial', AppData: 'PJSIP/1' }],
     ['DialEnd', { Forward: '1\r\nCause: 17', DialStatus: 'CANCEL' }],
     ['DialBegin', { DialString: '1@trunk\r\nForward: 7' }],
-  ])('%s with headers behind what a caller can end is tainted', (name, fields) => {
+  ])('%s with headers behind a line that a caller can end is tainted', (name, fields) => {
     const snapshots = { ...snapshotOf('1.1'), ...(name.startsWith('Dial') ? snapshotOf('1.2', {}, 'Dest') : {}) }
     const [frame] = decode(amiEvent(name, snapshots, fields))
     expect([frame?.name, frame?.tainted]).toEqual([name, true])

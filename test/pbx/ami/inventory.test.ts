@@ -96,7 +96,7 @@ const HAND_MADE: Answers = {
   ShowDialPlan: [dial('PJSIP/${EXTEN}@other,30'), dial('PJSIP/fax'), dial('PJSIP/101&PJSIP/anna')],
 }
 
-describe('what is asked of an Asterisk after the login', () => {
+describe('the requests to an Asterisk after the login', () => {
   test('distinguishes phones, with number and name, from trunks, and what nothing is known of', async () => {
     const { inventory, denied } = await ask(HAND_MADE)
     expect(denied).toEqual([])
@@ -123,7 +123,7 @@ describe('what is asked of an Asterisk after the login', () => {
     expect(inventory?.mailboxes).toEqual({ '101': '' })
   })
 
-  test('a right that lacks costs what it would have shown', async () => {
+  test('a missing right costs only its own answers', async () => {
     const { inventory, denied } = await ask({ ...HAND_MADE, ShowDialPlan: 'denied', VoicemailUsersList: 'denied' })
     expect(denied).toEqual(['VoicemailUsersList', 'ShowDialPlan'])
     expect(Object.keys(inventory?.endpoints ?? {})).toEqual([
@@ -144,7 +144,7 @@ describe('what is asked of an Asterisk after the login', () => {
     expect(await ask({})).toMatchObject({ inventory: { endpoints: {} }, denied: [] })
   })
 
-  test('a PBX that stops answering leaves what is known as it is', async () => {
+  test('a PBX that stops answering leaves the known endpoints unchanged', async () => {
     const { inventory, asked } = await ask({ ...HAND_MADE, QueueStatus: 'silent' })
     expect(inventory).toBeUndefined()
     expect(asked.at(-1)).toBe('QueueStatus')

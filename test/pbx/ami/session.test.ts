@@ -71,7 +71,7 @@ describe('an Asterisk is watched', () => {
     })
   })
 
-  test('a lost connection is made again, and what is up is asked for, twice', async () => {
+  test('a lost connection is made again, and the channels are requested, twice', async () => {
     const files = [fixture('t-reconnect.ami'), fixture('t2-reconnect-resync.ami')]
     const again = Promise.withResolvers<void>()
     const replay = kept(startReplay({ files, speed: 20, holds: [{ file: 1, atMs: 0, until: again.promise }] }))
@@ -220,7 +220,7 @@ describe('an Asterisk is watched', () => {
     expect(pbx.status().lastError).toContain('connection refused')
   })
 
-  test('when Status is denied, CoreShowChannels is asked; when both are, events flow and the log names what is missing', async () => {
+  test('when Status is denied, CoreShowChannels is requested; when both are denied, events flow and the log names the missing right', async () => {
     for (const [allowed, lists] of [
       ['CoreShowChannels', 1],
       ['none', 0],
@@ -238,7 +238,7 @@ describe('an Asterisk is watched', () => {
     }
   })
 
-  test('a forged event is not believed: counted, and what is up is asked for again', async () => {
+  test('a forged event is not believed: it is counted, and the channels are requested again', async () => {
     let lists = 0
     const server = letIn((block, send) => {
       if (actionName(block) !== 'Status') return
@@ -252,7 +252,7 @@ describe('an Asterisk is watched', () => {
     expect(pbx.entries.some((entry) => entry.kind === 'event')).toBe(false)
   })
 
-  test('an event that makes us fail costs itself alone: counted, logged, and what is up is asked for', async () => {
+  test('an event on which we fail is lost alone: it is counted and logged, and the channels are requested', async () => {
     let lists = 0
     const server = letIn((block, send) => {
       if (actionName(block) !== 'Status') return
@@ -273,7 +273,7 @@ describe('an Asterisk is watched', () => {
     expect(pbx.logged.filter(({ level }) => level === 'error').length).toBe(1)
   })
 
-  test('calls wait until a PBX that is not known has sent what is configured', async () => {
+  test('calls wait until an unknown PBX has sent its configuration', async () => {
     const asked: string[] = []
     const server = letIn((block, send) => {
       const name = actionName(block)
@@ -288,7 +288,7 @@ describe('an Asterisk is watched', () => {
     expect(pbx.endpoints().map(({ name, kind }) => [name, kind])).toEqual([['PJSIP/101', 'extension']])
   })
 
-  test('a PBX that sends nothing of what is configured is watched all the same', async () => {
+  test('a PBX that sends no configuration is watched all the same', async () => {
     const server = letIn((block, send) => {
       if (actionName(block) === 'Status')
         send(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
@@ -297,7 +297,7 @@ describe('an Asterisk is watched', () => {
     await until('the event', () => pbx.entries.some((entry) => entry.kind === 'event'))
   })
 
-  test('a PBX that did not send what is configured is not waited for again, by another process either', async () => {
+  test('a PBX that did not send its configuration is not waited for again, by another process either', async () => {
     const server = letIn((block, send) => {
       if (actionName(block) === 'Status')
         send(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
@@ -308,7 +308,7 @@ describe('an Asterisk is watched', () => {
     await until('the event', () => next.entries.some((entry) => entry.kind === 'event'))
   })
 
-  test('a reload is a reason to ask again what is configured', async () => {
+  test('after a reload the configuration is requested again', async () => {
     let lists = 0
     const server = letIn((block, send) => {
       const name = actionName(block)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { ByteBuffer } from '../../../src/pbx/connection/byte-buffer.ts'
 
-test('what was read stays as it was, regardless of what is appended and dropped later', () => {
+test('bytes that were read do not change when more are appended and dropped later', () => {
   const buffer = new ByteBuffer()
   const read: { bytes: Buffer; text: string }[] = []
   let text = ''

@@ -35,7 +35,7 @@ describe('the inbox', () => {
     expect(handled).toEqual(upTo(1_000))
   })
 
-  test('hands out nothing while paused; what is put before comes first', async () => {
+  test('hands out nothing while paused; earlier entries come first', async () => {
     const { inbox, push, handled, runAll } = inboxOf(10)
     inbox.pause()
     push(1)
@@ -57,7 +57,7 @@ describe('the inbox', () => {
     expect(inbox.dropped()).toBe(20 + 5)
   })
 
-  test('takes what has no size, such as the place of a snapshot, also when it is full', () => {
+  test('accepts entries without a size, such as the place of a snapshot, also when it is full', () => {
     const { inbox, push } = inboxOf(2)
     for (const entry of [0, 2, 4]) push(entry)
     expect(inbox.push(6)).toBe(true)

@@ -36,7 +36,7 @@ function learn(
   return { ...learning, endpoints, asked: () => asked, trunks: () => endpoints.list().map(({ name }) => name) }
 }
 
-test('what is configured now takes the place of what was', async () => {
+test('the present configuration replaces the earlier one', async () => {
   const it = learn([
     { inventory: inventory('PJSIP/one', 'PJSIP/two'), denied: [] },
     { inventory: inventory('PJSIP/two'), denied: [] },

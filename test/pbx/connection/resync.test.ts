@@ -17,7 +17,7 @@ function start(missing: (lists: number) => boolean) {
   return { resync, lists: () => lists }
 }
 
-test('what is up is asked for twice', async () => {
+test('the channels are requested twice', async () => {
   const { resync, lists } = start(() => false)
   await resync.first()
   await until('the second list', () => lists() === 2)

@@ -34,7 +34,7 @@ describe('the endpoints of a PBX', () => {
     )
   })
 
-  test('what the configuration states is not overturned by a call, and calls fill in what it does not state', () => {
+  test('a call does not overturn the configuration, and calls fill in its gaps', () => {
     const endpoints = createEndpoints(NONE)
     endpoints.configure({
       endpoints: { 'PJSIP/anna': { listed: 'hint', number: '201' }, 'PJSIP/t': { dialled: 'with_number' } },
@@ -111,7 +111,7 @@ describe('the endpoints of a PBX', () => {
     expect(endpoints.kindOf('PJSIP/200')).toBe('extension')
   })
 
-  test('a process after this one knows what it knew, and the settings go before it', () => {
+  test('a later process knows what this one knew, and the settings win over both', () => {
     const before = createEndpoints(NONE)
     before.configure({ endpoints: { 'PJSIP/t': { registers: true } }, mailboxes: {} })
     before.callee('PJSIP/u', callee('15557654321'))

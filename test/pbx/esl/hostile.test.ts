@@ -41,7 +41,7 @@ describe('what no FreeSWITCH should send', () => {
   })
 
   test.each(['1e300', '-1e300', 'NaN', 'Infinity', '-5', '0', '', 'x', '1000000000000000', '9000000000000000'])(
-    'a stamp of %j is none',
+    'a stamp of %j is invalid',
     (stamp) => {
       const signals = createEslTranslator(OPTIONS)
       const [frame] = frames('text/event-json', create('a', { 'Event-Date-Timestamp': stamp }))
@@ -68,7 +68,7 @@ describe('what no FreeSWITCH should send', () => {
   })
 })
 
-describe('when what is listed began', () => {
+describe('the beginning of listed calls', () => {
   const row = { uuid: 'a', direction: 'inbound', created_epoch: '1795212990' }
   const startedUs = (...answers: readonly (string | object)[]) =>
     createEslTranslator(OPTIONS)
@@ -87,7 +87,7 @@ describe('when what is listed began', () => {
   })
 })
 
-describe('what a caller writes into a FreeSWITCH event', () => {
+describe('text from callers in a FreeSWITCH event', () => {
   const PARTS = [
     '"',
     '\\',

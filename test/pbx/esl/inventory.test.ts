@@ -33,7 +33,7 @@ const PROFILES: Readonly<Record<string, string>> = {
   internal: 'Name             	internal\nContext          	default\n',
 }
 
-describe('what a FreeSWITCH reports as configured', () => {
+describe('the configuration that a FreeSWITCH reports', () => {
   test('distinguishes phones, with number and name, from trunks; profiles are neither', () => {
     expect(profilesOf(SOFIA)).toEqual(['external', 'internal'])
     const endpoints = createEndpoints(NONE)
@@ -58,7 +58,7 @@ describe('what a FreeSWITCH reports as configured', () => {
     })
   })
 
-  test('users of one name in several domains are different people: what they share is known of the name alone', () => {
+  test('users of one name in several domains are different people: only common facts are known by the name alone', () => {
     const head = 'userid|context|domain|effective_caller_id_name|effective_caller_id_number'
     const rows = ['1001|a|a.example|Anna|1001', '1001|b|b.example|Bert|1001', '1002|a|a.example|Cleo|1002']
     const none = { sofia: '', registrations: '', agents: '', profiles: {} }
@@ -148,7 +148,7 @@ describe('it is asked in the background', () => {
     expect(Object.keys(inventory?.endpoints ?? {}).length).toBe(7)
   })
 
-  test('a module that is not loaded, or a right that lacks, costs what it would have shown', async () => {
+  test('a missing module or right costs only its own answers', async () => {
     const { inventory, denied } = await ask((command) =>
       command === 'list_users'
         ? undefined

@@ -54,7 +54,7 @@ test('nothing is asked of a leg that shows it, of one that is dialled, or of a P
   expect(alone.asked).toEqual([])
 })
 
-test('a leg that has ended is asked about no more', async () => {
+test('no question is asked about a leg that has ended', async () => {
   const { asked, see } = asking(DOMAIN, '_undef_')
   see('CHANNEL_CREATE', CALLER)
   see('CHANNEL_HANGUP', CALLER)
@@ -81,7 +81,7 @@ test('the name of a user whom the dialplan names otherwise is asked for once', a
   expect(answers[0]?.event?.get('name')).toBe('Anna Müller')
 })
 
-test('the name of an agent whom a queue rings, or of whom a party consults, is asked for', async () => {
+test('the name of an agent is asked for when a queue rings the agent or a party consults the agent', async () => {
   const { asked, see } = asking(undefined, 'Anna Müller')
   const dialled = { 'Call-Direction': 'outbound', 'Caller-Destination-Number': '1001' }
   const agent = { variable_cc_agent: '7c1f', variable_presence_id: '1001@acme.example' }
@@ -95,7 +95,7 @@ test('the name of an agent whom a queue rings, or of whom a party consults, is a
   ])
 })
 
-test('what is no name is no answer', async () => {
+test('a text that is not a name is not an answer', async () => {
   for (const body of ['-ERR no such user', '_undef_', ' ']) {
     const { asked, answers, see } = asking(undefined, body)
     see('CHANNEL_CREATE', {

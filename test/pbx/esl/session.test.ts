@@ -61,7 +61,7 @@ describe('a FreeSWITCH is watched', () => {
     expect(seen).toEqual(expected)
   })
 
-  test('a lost connection is made again, and what is up is asked for, twice', async () => {
+  test('a lost connection is made again, and the channels are requested, twice', async () => {
     const files = [fixture('reconnect-1.esl'), fixture('reconnect-2.esl')]
     const again = Promise.withResolvers<void>()
     const replay = kept(startReplay({ files, speed: 50, holds: [{ file: 1, atMs: 0, until: again.promise }] }))
@@ -193,7 +193,7 @@ describe('a FreeSWITCH is watched', () => {
     expect([pbx.status().state, server.connections()]).toEqual(['up', 1])
   })
 
-  test('without the right to list, events flow and the log names what is missing', async () => {
+  test('without the right to list, events flow and the log names the missing right', async () => {
     const server = letIn((_, send) => {
       send(response('-ERR permission denied\n'))
       send(event('CHANNEL_CREATE'))

@@ -15,7 +15,7 @@ function source(query = '') {
   return parsed.pbx
 }
 
-test('a process knows what the one before it knew: endpoints, and the last run', async () => {
+test('a process knows the endpoints and the last run of the process before it', async () => {
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   const store = openStore(path)
@@ -39,7 +39,7 @@ test('a process knows what the one before it knew: endpoints, and the last run',
 })
 
 test.each(['', 'nonsense', '{}', '[]', 'null', '{"endpoints":7}', '{"endpoints":{"seen":null}}'])(
-  'a memory of %j is none, and is replaced',
+  'a memory of %j is invalid, and is replaced',
   async (json) => {
     using folder = emptyFolder()
     const store = openStore(join(folder.path, 'hookswitch.db'))

@@ -32,7 +32,7 @@ describe('the PBXs of the settings, at the start of a service', () => {
     await store.stop()
   }
 
-  test('are stored, and removed when they are there no more; calls are ended where the address has changed', () =>
+  test('are stored, and removed when the settings no longer have them; if the address has changed, calls are ended', () =>
     withStore(async (store) => {
       await start(store, OFFICE)
       expect(await listed(store)).toEqual([['office', OFFICE, 'settings', false]])

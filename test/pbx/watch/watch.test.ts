@@ -19,7 +19,7 @@ import { storedPbxs } from '../../help/stored-pbxs.ts'
 
 const log = createLog('silent')
 
-test('calls that a PBX left open which is watched no more are ended', async () => {
+test('open calls of a PBX that is no longer watched are ended', async () => {
   using folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const stored: StoredEvent[] = []
@@ -58,7 +58,7 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   await store.stop()
 })
 
-test('what is known of the endpoints of an account is kept for the next process', async () => {
+test('the known endpoints of an account are kept for the next process', async () => {
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   const replay = startReplay({ files: [fixture('f-outbound-answered.ami')] })
@@ -111,7 +111,7 @@ test('a PBX is watched while it is owned, and begun again when it was lost in be
   await store.stop()
 })
 
-test('what a PBX sent and could not be stored before another node took it over is left to that node', async () => {
+test('events that could not be stored before another node took the PBX over are left to that node', async () => {
   using folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const clock = await openClock({ maintenance: store.maintenance, log })

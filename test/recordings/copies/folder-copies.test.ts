@@ -61,7 +61,7 @@ async function copy({ endsAt = Number.POSITIVE_INFINITY, ...changes }: Partial<O
 const isWhole = () => readFileSync(join(placeOf(), 'call-a.wav')).equals(SOUND)
 const partOf = () => join(placeOf(), names().find((name) => name.endsWith('.part')) ?? '')
 
-test('a copy that was interrupted goes on from what is on disk, and has the hash of the whole', async () => {
+test('an interrupted copy continues from the bytes on disk, and has the hash of the whole file', async () => {
   await expect(copy({ endsAt: 1_400_000 })).rejects.toThrow('gone away')
   expect(names()).toEqual([expect.stringMatching(/^call-a\.\w+\.part$/)])
   const written = statSync(partOf()).size
@@ -72,7 +72,7 @@ test('a copy that was interrupted goes on from what is on disk, and has the hash
   expect([names(), isWhole()]).toEqual([['call-a.wav'], true])
 })
 
-test('what a power cut left in the last step counts for nothing', async () => {
+test('bytes that a power cut left in the last step do not count', async () => {
   await expect(copy({ endsAt: 1_400_000 })).rejects.toThrow('gone away')
   const { size } = statSync(partOf())
   const certain = (Math.floor(size / STEP) - 1) * STEP
@@ -98,7 +98,7 @@ test('a file that was written since is copied from its start, and the part of th
   expect([starts, names(), isWhole()]).toEqual([[0, 0], ['call-a.wav'], true])
 })
 
-test('a file of which it is not known when it was written is copied from its start', async () => {
+test('a file without a known time of writing is copied from its start', async () => {
   await expect(copy({ endsAt: 1_400_000, modifiedMs: null })).rejects.toThrow('gone away')
   expect((await copy({ modifiedMs: null })).sha256).toBe(SHA256)
   expect([starts, isWhole()]).toEqual([[0, 0], true])
@@ -113,7 +113,7 @@ test('two nodes that copy the same file at once do not spoil each other’s copy
   expect([names(), isWhole()]).toEqual([['call-a.wav'], true])
 })
 
-test('removing a recording takes its copy and what is left of others, and nothing else', async () => {
+test('removing a recording deletes its copy and its interrupted parts, and nothing else', async () => {
   await copy()
   for (const name of ['call-a.1x2.part', 'call-a.opus', 'call-ab.wav', 'call-a-b.wav'])
     writeFileSync(join(placeOf(), name), 'x')

@@ -137,7 +137,7 @@ test.each([
   await expect(wrong.remove('x/wrong')).rejects.toThrow()
 })
 
-test('a copy that is not what was written is none', async () => {
+test('a copy that differs from the written bytes does not count', async () => {
   const file = await fileOf('short.wav')
   const size = file.size
   const changed = { ...file, size, read: (start: number, end: number) => file.read(start, end) }

@@ -62,7 +62,7 @@ test('a folder of another store is refused', async () => {
   expect(await problem(newStore('b'))).toContain('another store')
 })
 
-test('a folder without a mark is refused where the store has copies elsewhere, and what is said makes it right', async () => {
+test('a folder without a mark is refused if the store has copies elsewhere, and the advice repairs it', async () => {
   const store = newStore('a')
   await addCopy(store, 'one', [])
   mkdirSync(place('away'))

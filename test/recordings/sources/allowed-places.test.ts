@@ -87,7 +87,7 @@ describe('the allowed places are checked when a file is read', () => {
     expect(text).not.toContain('a.wav')
   })
 
-  test('a place of the API that this machine does not allow is not read; that of the operator is', async () => {
+  test("a place from the API that this machine does not allow is not read; the operator's place is", async () => {
     const place = { location: at('secret'), root: '/rec' }
     const filesOf = (isOfApi: boolean) =>
       createRecordingFiles({ pbxs: () => [{ name: 'x', recordings: { ...place }, isOfApi }], maxBytes: 1e6 }).filesOf(

@@ -28,7 +28,7 @@ symlinkSync('/dev/zero', join(monitor, 'zero'))
 
 const source = createFolderSource(monitor)
 
-test('no file of the folder of a store is opened from a wider folder; those of a folder below it are', async () => {
+test('no file in the folder of a store is opened from a wider folder; files in a folder below it are', async () => {
   const data = join(folder, 'data')
   mkdirSync(join(data, 'copies'), { recursive: true })
   for (const name of ['hookswitch.db', 'hookswitch.db-wal', 'key.wav', 'copies/a.wav'])

@@ -137,7 +137,7 @@ describe('the board', () => {
     expect(rig.emitted.every(({ resync }) => !resync)).toBe(true)
   })
 
-  test('phones of the configuration that no list has are unregistered, and what is there is shown at once', () => {
+  test('configured phones that no list has are unregistered, and present ones are shown at once', () => {
     const rig = connected(...REGISTERED)
     expect(presents(rig)).toEqual(['101 registered idle 1', '102 unregistered unknown 0'])
     rig.feed(gone('101'))

@@ -119,7 +119,7 @@ onEngines('flows', ({ open }) => {
     expect((await begin.state()).progress).toEqual({ find: 'done' })
   })
 
-  test('of an earlier schedule only what was made counts, a success for the delivery too', async () => {
+  test('only steps that an earlier schedule made count, a success for the delivery too', async () => {
     await using begin = await begun()
     const failed = { state: stateNumber('failed'), endedUs: NOW + SECOND }
     await begin.flows.flowRecord(begin.turn({ ...failed, attempts: [] }))

@@ -88,7 +88,7 @@ onEngines('log', ({ open }) => {
     expect(await readAll({ limit: 9 })).toEqual({ ids: [first, second, third], afterId: last })
   })
 
-  test('the history of each event is known, and stays the same; that of positions before all is the first', async () => {
+  test('the history of each event is known and does not change; positions before all events have the first history', async () => {
     await using at = await open(ONE)
     const { log } = at.store
     expect(await log.eventGetHistories([0, 1, 99])).toEqual([0, 0, 0])

@@ -16,7 +16,7 @@ onEngines('pbxs', ({ open, engine }) => {
     origin: 'store',
   }
 
-  test('are added and replaced as long as they are as they were seen', async () => {
+  test('are added and replaced only if they have not changed since they were read', async () => {
     await using at = await open()
     const { pbxs } = at.store
     expect(await pbxs.pbxSet({ ...office, seenVersion: '0' })).toBe(false)
@@ -31,7 +31,7 @@ onEngines('pbxs', ({ open, engine }) => {
     expect(await pbxs.pbxList()).toEqual([branch, moved])
   })
 
-  test('are forgotten with what was known of them when the calls of an earlier one are ended', async () => {
+  test('are deleted with their memory when the calls of an earlier PBX are ended', async () => {
     await using at = await open()
     const { pbxs, calls } = at.store
     const known = async () => [await calls.pbxMemoryGet('office'), (await pbxs.pbxStateList()).length]

@@ -179,7 +179,7 @@ onEngines('queue', ({ open }) => {
     })
   })
 
-  test('an outcome that is kept is none of the store until its batch is recorded', async () => {
+  test('a kept outcome is not in the store until its batch is recorded', async () => {
     await using at = await open(ONE)
     const { queue, log } = at.store
     const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))

@@ -214,7 +214,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () 
     await other.stop()
   })
 
-  test('are for the list as it is when they are stored, also if it changes while they wait', async () => {
+  test('follow the list at the moment of storing, also if it changes while they wait', async () => {
     await using at = await open()
     const put = (...some: NewEvent[]) => at.store.calls.batchStore(batch({ events: some }))
     expect((await put(event())).map(({ webhookIds }) => webhookIds.length)).toEqual([1])

@@ -132,7 +132,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => {
-  test('hands over arrays of text as they are, but for NUL, which a database cannot hold', async () => {
+  test('sends arrays of text unchanged, except for NUL, which a database cannot hold', async () => {
     const { url } = await postgresOfRun()
     const client = newClient(databaseSource(url), { role: 'test', connections: 1, statementMs: 5_000 })
     const pieces = ['"', '\\', ',', '{', '}', 'NULL', ' ', "'", '\n', '\t', '😀', 'é', '\u0001', '$1', '']
@@ -164,7 +164,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
     await other.stop()
   })
 
-  test('that writes outcomes has the service read again what is pending, after each new connection', async () => {
+  test('that writes outcomes makes the service read pending deliveries again after each new connection', async () => {
     await using database = await emptyDatabase()
     const store = await openPostgresStore(databaseSource(database.url))
     let notified = 0
@@ -204,7 +204,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
     await client.stop()
   })
 
-  test('waits for what it meets, regardless of what isolation is the default of the database', async () => {
+  test('waits for locks, whatever the default isolation of the database', async () => {
     await using database = await emptyDatabase()
     const source = databaseSource(database.url)
     const sql = new SQL({ url: database.url, max: 1 })

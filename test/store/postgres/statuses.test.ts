@@ -40,7 +40,7 @@ async function open() {
 const one = (term: string, status: string) => ({ webhookId: 1, term, status })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('the statuses that nodes share', () => {
-  test('are those of the present owner: one that is written too late changes nothing', async () => {
+  test('come from the present owner: a late status changes nothing', async () => {
     await using at = await open()
     const { client, statuses } = at
     await statuses.webhookStatusSet([one('term 1', 'down')])
@@ -60,7 +60,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the statuses that nodes share',
     expect(await statuses.webhookStatusGetMany([1])).toEqual([{ webhookId: 1, status: 'up', isPresent: false }])
   })
 
-  test('go with their webhook, and those of webhooks that are gone are left out', async () => {
+  test('are deleted with their webhook, and statuses of removed webhooks are left out', async () => {
     await using at = await open()
     const { client, store, setList, statuses } = at
     await statuses.webhookStatusSet([one('term 1', 'up'), { ...one('term 1', 'x'), webhookId: 999 }])

@@ -29,7 +29,7 @@ const both = (statement: Parameters<typeof compile>[0]) => ({
 })
 
 describe('a statement that both engines run', () => {
-  test('has its values apart from its text, in the order of their places, also those of its parts', () => {
+  test('has its values apart from its text, in order, also the values of its parts', () => {
     const inner = sql`b = ${2}`
     expect(both(sql`SELECT 1 FROM t WHERE a = ${'1'} AND ${inner} AND c = ${true} AND d = ${null}`)).toEqual({
       sqlite: { text: 'SELECT 1 FROM t WHERE a = ? AND b = ? AND c = ? AND d = ?', values: ['1', 2, true, null] },

@@ -14,7 +14,7 @@ test('without a database there are no nodes to list', async () => {
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on a database', () => {
-  test('are listed with what they own, also after they stopped', async () => {
+  test('are listed with their accounts and PBXs, also after they stopped', async () => {
     using folder = emptyFolder()
     await using database = await emptyDatabase()
     const nodes = async () => {

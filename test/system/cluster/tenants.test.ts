@@ -39,7 +39,7 @@ const endsAll = (tenant: string): ChannelSignal[] => [
   { kind: 'hangup', id: `b ${tenant}`, end },
 ]
 
-test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover are those of all its accounts', async () => {
+test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover concern all its accounts', async () => {
   await using database = await migratedDatabase()
   const source = databaseSource(database.url)
   const store = await openPostgresStore(source)

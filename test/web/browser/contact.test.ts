@@ -19,7 +19,7 @@ describe('the link to a contact', () => {
   ] as const)
     test(JSON.stringify(url), () => expect(contactHref(withUrl(url))).toBe(expected))
 
-  test('is none without a contact', () => expect(contactHref({ contact: null })).toBeNull())
+  test('is missing without a contact', () => expect(contactHref({ contact: null })).toBeNull())
 })
 
 describe('a party', () => {

@@ -34,7 +34,7 @@ describe('the list of deliveries', () => {
   test('stays the same object when none of it changed', () =>
     expect(updateDeliveries(LISTED, [delivery('9999')])).toBe(LISTED))
 
-  test('counts what was made later than all of it', () => {
+  test('counts deliveries that are newer than the whole list', () => {
     const later = { created_at: '2026-11-20T21:42:00.000001Z' }
     const changes = [
       delivery('b', later),

@@ -32,7 +32,7 @@ describe('the fields of the form', () => {
     expect(findPortError({ ...fields, port })).toBe(error)
   })
 
-  test('propose a name that is free, and refuse that of another PBX, whose place it would take', () => {
+  test("propose a free name, and refuse another PBX's name, which it would replace", () => {
     const proposed = newPbxFields('a secret')
     expect(withFreeName(proposed, []).name).toBe('office')
     expect(withFreeName(proposed, ['office', 'office-2', 'lab']).name).toBe('office-3')

@@ -33,7 +33,7 @@ describe('the last hour', () => {
     expect(minutes.at(-1)).toMatchObject({ events: 0, failed_attempts: 1, failed_probes: 1 })
   })
 
-  test('of an account is the sum of its webhooks, each of which has its own', () => {
+  test('of an account is the sum over its webhooks, which have their own figures', () => {
     const hour = createLastHour()
     for (const ms of [10, 10, 10]) hour.addDelivered(A, ms * 1_000, NOW)
     hour.addDelivered(B, 5_000_000, NOW)
@@ -153,7 +153,7 @@ describe('the last hour in the store', () => {
     await third.saver.stop()
   })
 
-  test('is saved every so often, so that a process that is killed loses little', async () => {
+  test('is saved regularly, so that a killed process loses little', async () => {
     const lastHour = createLastHour()
     const saver = startLastHourSaver({ statistics: store.statistics, lastHour, log, everyMs: 1, nowUs: () => NOW })
     lastHour.addEvents(1, 5, NOW)

@@ -127,7 +127,7 @@ describe('the words of a server', () => {
     return read.kind === 'refused' ? read.message : ''
   }
 
-  test('are without what it was sent in secret, also where they are cut off', () => {
+  test('are shown without the secrets that it was sent, also if they are cut off', () => {
     expect(refusal('r-123 of client s3cret-9 s3cret is wrong', ['s3cret', null, 'r-123', 's3cret-9'])).toBe(
       'status 400: *** of client *** *** is wrong',
     )

@@ -94,7 +94,7 @@ describe('a flow', () => {
     expect(await listed()).toBeNull()
   })
 
-  test('as it is read back it is accepted, and stays as it is', async () => {
+  test('is accepted in the form in which it is read, and does not change', async () => {
     const whole = {
       steps: [
         step({

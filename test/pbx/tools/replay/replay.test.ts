@@ -93,7 +93,7 @@ describe('a replayed PBX', () => {
     expect(replay.played()).toBe(replay.events)
   })
 
-  test('is cut at any event, and lists what is up then', async () => {
+  test('is cut at any event, and lists the channels of that moment', async () => {
     const replay = kept(
       startReplay({ files: [fixture('a-inbound-answered.ami')], speed: FAST, cut: { after: 60, missing: 5 } }),
     )
@@ -173,14 +173,14 @@ describe('a replayed PBX', () => {
     expect(findings.map(({ text }) => text)).toContainEqual(expect.stringMatching(/^trunks: trunk Carrier One \(/))
   })
 
-  test('what a recording does not show, it refuses as a user without the right would be', async () => {
+  test('requests without an answer in the recording are refused, as for a user without the right', async () => {
     const replay = kept(startReplay({ files: [fixture('k5-blind-transfer-call-class-only.ami')], speed: FAST }))
     const findings = await checkPbx(source(amiUrl(replay.port)), 0)
     const text = findings.map((finding) => finding.text).find((one) => one.startsWith('it does not list'))
     expect(text).toMatch(/the extensions.*the mailboxes.*ShowDialPlan\): add write = reporting$/)
   })
 
-  test('check prints what a PBX shows', async () => {
+  test('check prints the facts of a PBX', async () => {
     const replay = kept(startReplay({ files: [fixture('a4-timestampevents.ami')], speed: FAST }))
     const findings = await checkPbx(source(amiUrl(replay.port)), 50)
     const levels = findings.map(({ level }) => level)

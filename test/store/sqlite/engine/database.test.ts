@@ -121,7 +121,7 @@ function store(): void {
   sqlite.close()
 }
 
-test('a store of the version before is brought up: what has left keeps its place until all of then is gone', async () => {
+test('a store of the previous version is migrated: removed webhooks keep their place until their last delivery is gone', async () => {
   const old = new Sqlite(path, { create: true })
   old.run(readFileSync(new URL('../../../../src/store/sqlite/migrations/001.sql', import.meta.url), 'utf8'))
   old.run(`INSERT INTO webhooks SELECT value, 1, 'http://' || value, 0, iif(value = 1, NULL, 0), 1, 1, 1, 1, 1, 1, 1, 0
