@@ -121,6 +121,7 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
     return removed
   }
 
+  let failure: string | undefined
   return startPeriodic(everyMs, async (stopped) => {
     if (!isOwner()) return
     try {
@@ -129,8 +130,12 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
       const beforeUs = mayPrune() ? nowUs() - keepMs * MILLISECOND : 0
       removed += await round((after) => recordings.recordingListExpired({ beforeUs, after, limit: STEP }), stopped)
       if (removed > 0) log.info({ removed }, 'records of recordings were deleted with their copies')
+      failure = undefined
     } catch (error) {
-      log.warn({ err: error }, 'cannot delete copies of recordings: will retry')
+      const reason = error instanceof Error ? error.message : String(error)
+      // A bucket may be away for days: each reason is logged once.
+      if (reason !== failure) log.warn({ reason }, 'cannot delete copies of recordings: will retry')
+      failure = reason
     }
   })
 }

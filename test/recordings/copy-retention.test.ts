@@ -138,3 +138,19 @@ test('doctor reports which recordings could not be saved, and why', async () => 
   expect(found.map(({ level }) => level)).toEqual(['advice', 'wrong'])
   expect(found[1]?.text).toBe('/monitor/b.wav of office was given up: there is no such file')
 })
+
+test('a place that is away is logged once for each reason', async () => {
+  const logged: string[] = []
+  const silent = () => {}
+  const warn = (facts: unknown) => void logged.push(Object(facts).reason)
+  const log = { debug: silent, info: silent, error: silent, warn }
+  const reasons = ['away', 'away', 'away', 'denied', 'denied', undefined, 'away']
+  let rounds = 0
+  const check = async () => {
+    const reason = reasons[rounds++]
+    if (reason !== undefined) throw new Error(reason)
+  }
+  start({ log, copies: { ...copies(), check } })
+  await until('it was asked often', () => rounds > reasons.length)
+  expect(logged).toEqual(['away', 'denied', 'away'])
+})

@@ -193,6 +193,24 @@ test('a call of another account is never made one with ours', () => {
   ])
 })
 
+test.each([
+  ['talks to an agent', (): Any[] => [...answers('a', 'b', 'bridge')]],
+  ['waits for an agent who rings', (): Any[] => []],
+])('a caller who left a queue and %s needs no further checks until the next signal', (_, signals) => {
+  const ticks: Signal[] = []
+  const { play, rest, events } = player({
+    onTracked: (_tracked, signal) => void (signal.kind === 'tick' && ticks.push(signal)),
+  })
+  play(at(0, comes('a', outside('15551230001'), '15550100104'), { kind: 'up', id: 'a' }))
+  play(at(0, { kind: 'queue_joined', id: 'a', queue: 'all', position: 1 }, ...rings('a', 'b', '101')))
+  play(at(5, ...signals(), { kind: 'queue_left', id: 'a', queue: 'all', result: null, final: false }))
+  rest(3_600 * SECOND)
+  expect(ticks.length).toBeLessThan(20)
+  play(at(3_700, { kind: 'hangup_requested', id: 'a' }, ...hangsUp('a', 'b')))
+  rest(5 * SECOND)
+  expect(checked(events).last('call_ended')?.name).toBe('call_ended')
+})
+
 test('a caller who waits for an hour while twenty are rung again and again: a body of 256 KB at most', () => {
   const { play, rest, events, state } = player()
   const members = Array.from({ length: 20 }, (_, index) => String(101 + index))

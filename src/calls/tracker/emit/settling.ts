@@ -1,23 +1,26 @@
 import { CONSULTATION_SETTLING_US } from '../rules/dials.ts'
 import { isResuming } from '../rules/holds.ts'
+import { membersOf } from '../rules/parent-stages.ts'
 import { isKept } from '../state/payload.ts'
-import { channelsOf } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
+import { channelsOf, stageOf } from '../state/registry.ts'
+import type { Call, Channel, QueueState, TrackerState } from '../state/state.ts'
 import { isUp, isVirtual } from '../state/state.ts'
 
 /** Returns whether the call has a settling event that may become due without another signal of the call. */
 export function isSettling(state: TrackerState, call: Call): boolean {
   if (call.parking !== null || call.holds.some((hold) => isResuming(state, hold))) return true
   if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
-  if (
-    call.queues.some(
-      (queue) =>
-        (queue.leftArrivedUs !== null || call.endDueUs !== null) &&
-        call.stages.some((s) => s.id === queue.stageId && !s.ended),
-    )
-  )
-    return true
+  if (call.queues.some((queue) => isQueueSettling(call, queue))) return true
   return channelsOf(state, call).some((channel) => isDialOpen(state, channel))
+}
+
+/**
+ * Returns whether the end of a queue is settling. While a member still rings or talks, the next signal decides: a
+ * conversation of an hour is not checked again all the time.
+ */
+function isQueueSettling(call: Call, { stageId, leftArrivedUs }: QueueState): boolean {
+  if (leftArrivedUs === null && call.endDueUs === null) return false
+  return stageOf(call, stageId)?.ended === false && membersOf(call, stageId).every(({ ended }) => ended)
 }
 
 /** Returns whether it is open for whom a dial is made; one that is over at once has its time, too. */

@@ -26,7 +26,8 @@ export function updateParents(state: TrackerState, call: Call): void {
 
 const openGroups = (call: Call): Stage[] => call.stages.filter((stage) => !stage.ended && stage.kind === 'group')
 
-function membersOf(call: Call, id: string): Stage[] {
+/** Returns the stages in a group or queue. */
+export function membersOf(call: Call, id: string): Stage[] {
   return call.stages.filter((stage) => stage.parentId === id)
 }
 
