@@ -32,12 +32,15 @@ export async function fileBody(file: OpenFile, start: number, end: number): Prom
   try {
     return await new Response(file.read(start, end)).bytes()
   } catch (cause) {
-    throw new Fault('unavailable', 'The place of the recording does not answer now. Try again later.', { cause })
+    throw unavailable(cause)
   } finally {
     readFirst -= 1
     await file.close()
   }
 }
+
+const unavailable = (cause: unknown): Fault =>
+  new Fault('unavailable', 'The place of the recording does not answer now. Try again later.', { cause })
 
 async function sentByServer(file: OpenFile, local: NonNullable<OpenFile['local']>, { start, end }: ByteRange) {
   const first = Math.min(end, start + CACHED_FIRST_BYTES)
@@ -57,7 +60,7 @@ async function begun(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }:
   const reader = stream.getReader()
   let first: Awaited<ReturnType<typeof reader.read>> | undefined = await reader.read().catch(async (cause) => {
     await close()
-    throw new Fault('unavailable', 'The place of the recording does not answer now. Try again later.', { cause })
+    throw unavailable(cause)
   })
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
@@ -70,7 +73,8 @@ async function begun(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }:
           await close()
         } catch (error) {
           await close()
-          controller.error(error)
+          // Before the head is sent the client gets 503, afterwards the connection breaks.
+          controller.error(unavailable(error))
         }
       },
       async cancel(reason) {

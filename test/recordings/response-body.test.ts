@@ -72,6 +72,14 @@ describe('a source that ends early', () => {
     ])
   })
 
+  test('is no error of this service after its first part either', async () => {
+    const body = await fileBody(remote(10 * LIMIT, { endsAt: 100_000 }), 0, 10 * LIMIT)
+    if (!(body instanceof ReadableStream)) throw new Error('it is not streamed')
+    const reader = body.getReader()
+    expect((await reader.read()).done).toBe(false)
+    expect(reader.read()).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
   test('breaks the connection where it is streamed: half of it is never taken for the whole', async () => {
     file = remote(LIMIT + 1, { endsAt: 500_000 })
     closed = 0
