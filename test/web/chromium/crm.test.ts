@@ -108,11 +108,11 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     })
     await page.getByText('What a call would cause').click()
     await page.getByRole('button', { name: 'Show its requests' }).click()
-    await page.getByText('Nothing is sent. The answers are those').waitFor()
+    await page.getByText('Nothing is sent. The answers are examples').waitFor()
     expect(await page.getByRole('dialog').textContent()).toContain(`POST ${crm.url}/api/v4/calls`)
     expect(await page.getByRole('dialog').textContent()).not.toContain(KEY)
     expect(crm.calls()).toEqual([])
-    await page.getByText('Nothing is sent. The answers are those').scrollIntoViewIfNeeded()
+    await page.getByText('Nothing is sent. The answers are examples').scrollIntoViewIfNeeded()
     await examine('filled')
   })
 
