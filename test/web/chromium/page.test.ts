@@ -485,8 +485,8 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Skip to the content')
     await page.keyboard.press('Enter')
-    // "Add webhook", "Connect a CRM", the URL, its first switch.
-    for (let tabs = 0; tabs < 4; tabs++) await page.keyboard.press('Tab')
+    // "Add webhook", "Connect a CRM", "Who calls", the URL, its first switch.
+    for (let tabs = 0; tabs < 5; tabs++) await page.keyboard.press('Tab')
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe('switch')
     await page.keyboard.press('Space')
     await page.getByText('Unsaved changes').waitFor()
