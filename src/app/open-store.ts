@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { DatabaseSource } from '../lib/database-url.ts'
-import type { NodeStores, PostgresOptions } from '../store/postgres/store.ts'
+import { type NodeStores, openNodeStores, type PostgresOptions } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { lockFolder } from '../store/sqlite/engine/folder-lock.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
@@ -27,7 +27,6 @@ export async function openServiceStore(
   thread: () => Worker,
 ): Promise<{ store: Store; release(): void; nodeStores?: NodeStores }> {
   if (database !== undefined) {
-    const { openNodeStores } = await import('../store/postgres/store.ts')
     const nodeStores = await openNodeStores(database, {
       node,
       withinMs: DATABASE_WITHIN_MS,
