@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { freeswitchScene } from '../help/freeswitch-scene.ts'
+import type { TimedFrame } from '../help/reorder.ts'
 import { checkScene, type SceneCase } from '../help/scene.ts'
 
 // Situations at a FreeSWITCH that no recording has, as the rules of the call events require.
@@ -625,4 +626,38 @@ test.each([
   else pbx.hangup('A')
   const end = pbx.over().bodies.find(({ data }) => data.name === 'call_ended')
   expect(end?.data.call).toMatchObject({ result: 'answered', hangup: { by } })
+})
+
+test('a phone that was busy in the step of the clock in which the next one was dialled was not rung with it', () => {
+  const pbx = freeswitchScene(undefined, (frames) => {
+    const isEnd = ({ frame: { event } }: TimedFrame): boolean =>
+      event?.get('Unique-ID') === 'B' && /HANGUP|DESTROY/.test(event.name)
+    const nextRings = frames.findIndex(({ frame: { event } }) => event?.get('Unique-ID') === 'C') + 2
+    const isOvertaken = (one: TimedFrame, at: number): boolean => at < nextRings && isEnd(one)
+    const ends = frames.filter(isOvertaken).map(({ frame, atUs }) => ({ frame, atUs: atUs + 30_000 }))
+    const others = (from: number, to?: number) => frames.slice(from, to).filter((one) => !isEnd(one))
+    return [...others(0, nextRings), ...ends, ...others(nextRings)]
+  })
+  pbx.inbound('A', '79161234567', '74950001001')
+  pbx.dial('A', 'B', '1001')
+  pbx.later(1_000)
+  pbx.hangup('B', 'USER_BUSY')
+  pbx.dial('A', 'C', '1002')
+  pbx.later(1_000)
+  pbx.answer('C')
+  pbx.answer('A')
+  pbx.bridge('A', 'C')
+  pbx.later(2_000)
+  pbx.end('C', 'A')
+  checkScene(
+    pbx.over(),
+    `call_started inbound 79161234567 74950001001
+~ dial_started user 1001
+~ dial_ended user 1001 busy
+~ dial_started user 1002
+dial_answered user 1002
+dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  )
 })

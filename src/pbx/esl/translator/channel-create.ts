@@ -34,6 +34,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     dialled,
     number: outbound ? '' : event.get('Caller-Caller-ID-Number'),
   })
+  leg.created = { place: placeOf(event), stamp: event.get('Event-Date-Timestamp') }
   if (outbound && endpoint.kind === 'extension' && endpoint.name === null) noteUnnamed(context, event, leg)
   if (leg.originated) leg.originate = originateOf(event)
   if (outbound) {

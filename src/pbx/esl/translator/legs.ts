@@ -67,6 +67,8 @@ export type Leg = {
   sentTo: string | null
   /** The legs that handed it over to another party. */
   handedOverBy: Set<string>
+  /** `Event-Sequence` and time stamp of its creation; of a leg that was listed, none. */
+  created: { readonly place: number; readonly stamp: string }
   /** `Event-Sequence` of its last event that was read. */
   heard: number
   /** The dials whose dialplan extension its next event shows: the number of the last dial's event, and its time. */
@@ -150,6 +152,7 @@ export function addLeg(
     isTransferArranged: false,
     sentTo: null,
     handedOverBy: new Set(),
+    created: { place: 0, stamp: '' },
     heard: 0,
     dialledFrom: null,
     isForwarded: false,

@@ -53,7 +53,8 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     const signals = read(context, event)
     if (signals.length === 0) return []
     const timestamp = event.get('Event-Date-Timestamp')
-    const at: At = { atUs: clockOffset.at(timestamp === '' ? null : Number(timestamp), arrivedUs), arrivedUs }
+    const shownUs = clockOffset.at(timestamp === '' ? null : Number(timestamp), arrivedUs)
+    const at: At = { atUs: shownUs - (isBeforeNextDial(context, event) ? 1 : 0), arrivedUs }
     return signals.map((signal): Signal => ({ ...at, ...signal }))
   }
   const order = createCausalOrder({ orderOf: (event) => orderOf(context, event), handle: translate })
@@ -65,6 +66,19 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     },
     release: order.release,
   }
+}
+
+/**
+ * Returns whether a leg ended before its dialler dialled the next one, although both events have the same time stamp
+ * (FreeSWITCH's clock has steps of 20 ms) and the next leg may have been reported first.
+ */
+function isBeforeNextDial({ legs }: EslContext, event: EslEvent): boolean {
+  const leg = event.name === 'CHANNEL_HANGUP' ? legs.get(event.get('Unique-ID')) : undefined
+  if (leg === undefined || leg.source === null || leg.answered) return false
+  const [place, stamp] = [placeOf(event), event.get('Event-Date-Timestamp')]
+  for (const { source, created } of legs.values())
+    if (source === leg.source && created.place > place && created.stamp === stamp) return true
+  return false
 }
 
 function read(context: EslContext, event: EslEvent): ChannelSignal[] {
