@@ -62,3 +62,17 @@ describe.each([
     expect(got).toBe(expected)
   })
 })
+
+test('a phone that declines is rejected, however late a busy PBX reports the end of its channel', () => {
+  const lateEnds: Change = (blocks) =>
+    blocks
+      .map((block) => {
+        const isEnd = block.text.startsWith('Event: Hangup\r') && header(block.text, 'Channel').startsWith('PJSIP/108')
+        return isEnd ? { ...block, atMs: block.atMs + 2000 } : block
+      })
+      .toSorted((a, b) => a.atMs - b.atMs)
+  const events = asteriskEvents(['two-devices-declined'], lateEnds)
+  const bodies = events.map((event) => event.body)
+  const { got, expected } = compare(bodies, readExpectedFile('asterisk/two-devices-declined'), { all: true })
+  expect(got).toBe(expected)
+})

@@ -1,4 +1,5 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
@@ -32,6 +33,8 @@ export type KnownChannel = {
   isAgent: boolean
   /** How many times its dial was reported to be over. */
   dialEnds: number
+  /** The reason that its phone gave for hanging up before it answered. */
+  refusal: StageResult | null
   /** Its Dial was answered, and has not returned yet. */
   dialAnswered: boolean
   /** The extension that FreePBX is about to dial; `null` once a Dial began, or once it turned out not to be dialled. */
@@ -76,6 +79,7 @@ export function addChannel(
     rungBy: null,
     isAgent: false,
     dialEnds: 0,
+    refusal: null,
     dialAnswered: false,
     aboutToDial: null,
     forwards: false,

@@ -58,15 +58,18 @@ export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): C
   const forward = frame.get('Forward')
   const dest = frame.get('DestUniqueid')
   const caller = context.channels.get(source)
-  const isUnanswered = frame.get('DialStatus') === 'NOANSWER' && forward === ''
-  if (isUnanswered) caller?.unanswered.push(dest)
   const known = context.channels.get(dest)
+  const isNoAnswer = frame.get('DialStatus') === 'NOANSWER' && forward === ''
+  const refusal = isNoAnswer ? (known?.refusal ?? null) : null
+  const isUnanswered = isNoAnswer && refusal === null
+  if (isUnanswered) caller?.unanswered.push(dest)
   if (known !== undefined) {
     known.rungBy = null
     known.dialEnds += 1
   }
   const isDeclined = frame.get('DialStatus') === 'ABORT' && known?.declined === true
-  const said = isDeclined ? 'rejected' : resultOfStatus(frame.get('DialStatus'))
+  // Its status is NOANSWER for most refusals: the phone's own reason is more precise.
+  const said = isDeclined ? 'rejected' : (refusal ?? resultOfStatus(frame.get('DialStatus')))
   return [
     {
       kind: 'dial_end',

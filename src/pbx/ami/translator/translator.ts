@@ -381,7 +381,12 @@ const BUSY = '7'
 function hangupRequest(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
   if (state === UP) return [{ kind: 'hangup_requested', id }]
-  const isRefused = state === BUSY || context.channels.get(id)?.refused === true
+  const known = context.channels.get(id)
+  if (known !== undefined && known.rungBy !== null) {
+    const end = endOf(frame.get('Cause'), frame.get('TechCause'), known.rang)
+    if (!end.withdrawn) known.refusal = end.result
+  }
+  const isRefused = state === BUSY || known?.refused === true
   const givesUp = GIVES_UP.has(frame.get('Cause')) ? !isRefused : isRinging(context, id)
   return givesUp ? [{ kind: 'hangup_requested', id }] : []
 }
