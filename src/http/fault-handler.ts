@@ -2,7 +2,7 @@ import { Elysia, ValidationError } from 'elysia'
 import { Fault } from '../lib/fault.ts'
 import { newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
-import { nowUs } from '../lib/time.ts'
+import { type NowUs, nowUs, SECOND, steadyUs } from '../lib/time.ts'
 import { failure } from './envelope.ts'
 import { errorsOf, INVALID } from './validation.ts'
 
@@ -15,7 +15,11 @@ type FaultsOptions = {
   /** Returns whether requests with this header `Host` are answered; others are refused with 421. */
   isHostAllowed?: (host: string | null) => boolean
   newRequestId?: () => string
+  now?: NowUs
 }
+
+/** While the store cannot be used, strangers could fill the log with requests for `/health`. */
+const UNAVAILABLE_LOGGED_EVERY_US = 10 * SECOND
 
 const MISDIRECTED =
   'This service does not answer under the name in the header Host. Open it by its address, or allow the name with --host NAME (or --public-url).'
@@ -30,7 +34,17 @@ const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff
  */
 export function faults(options: FaultsOptions) {
   const { log, routes, draining = () => false, newRequestId = () => newUuid(nowUs()) } = options
-  const { isHostAllowed = () => true } = options
+  const { isHostAllowed = () => true, now = steadyUs } = options
+  let lastUnavailable = { message: '', atUs: 0 }
+
+  function isLogged({ code, cause, message }: Fault): boolean {
+    if (code !== 'unavailable') return code === 'internal' || cause !== undefined
+    const isRepeated = message === lastUnavailable.message && now() - lastUnavailable.atUs < UNAVAILABLE_LOGGED_EVERY_US
+    if (cause === undefined || isRepeated) return false
+    lastUnavailable = { message, atUs: now() }
+    return true
+  }
+
   return new Elysia({ name: 'faults' })
     .onRequest(({ set, request }) => {
       Object.assign(set.headers, ALWAYS, { 'x-request-id': newRequestId() })
@@ -43,8 +57,7 @@ export function faults(options: FaultsOptions) {
     .onError({ as: 'global' }, ({ error, code, set, request, path }) => {
       const requestId = String(set.headers['x-request-id'] ?? '')
       const fault = code === 'NOT_FOUND' ? unrouted(routes(), request.method, path) : asFault(error, requestId)
-      if (fault.code === 'internal' || fault.cause !== undefined)
-        log.error({ requestId, method: request.method, path, err: fault.cause }, fault.message)
+      if (isLogged(fault)) log.error({ requestId, method: request.method, path, err: fault.cause }, fault.message)
       if (fault.code === 'unauthenticated') set.headers['www-authenticate'] = 'Bearer'
       Object.assign(set.headers, fault.headers)
       set.status = fault.status

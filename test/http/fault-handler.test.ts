@@ -3,17 +3,21 @@ import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { faults } from '../../src/http/fault-handler.ts'
 import { asks } from '../../src/http/query.ts'
+import { Fault } from '../../src/lib/fault.ts'
 import type { Log } from '../../src/lib/log.ts'
 
-function application(draining = false) {
+function application(draining = false, now = () => 0) {
   const logged: unknown[] = []
   const note = (fact: unknown) => void logged.push(fact)
   const log: Log = { debug: note, info: note, warn: note, error: note }
   const root = new Elysia({ normalize: false, handler: { standardHostname: false } })
   root
-    .use(faults({ log, routes: () => root.routes, draining: () => draining, newRequestId: () => 'request-1' }))
+    .use(faults({ log, routes: () => root.routes, draining: () => draining, newRequestId: () => 'request-1', now }))
     .get('/bug', () => {
       throw new Error('password=hunter2')
+    })
+    .get('/away', () => {
+      throw new Fault('unavailable', 'The disk is full.', { cause: new Error('ENOSPC') })
     })
     .get('/wrong', () => ({ n: 'secret' }) as never, { response: { 200: t.Object({ n: t.Number() }) } })
     .get(
@@ -30,6 +34,16 @@ function application(draining = false) {
   }
   return { get, logged }
 }
+
+test('a store that is away is logged once in ten seconds, however often somebody asks', async () => {
+  let nowUs = 0
+  const { get, logged } = application(false, () => nowUs)
+  for (let seconds = 0; seconds < 20; seconds++) {
+    nowUs = seconds * 1_000_000
+    expect((await get('/away')).status).toBe(503)
+  }
+  expect(logged).toHaveLength(2)
+})
 
 test.each(['/bug', '/wrong'])(
   'a fault of ours is 500, names the request and nothing internal, and is logged: %s',
