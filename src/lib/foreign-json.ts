@@ -22,7 +22,7 @@ export function foreignJsonOf(text: string | null): unknown {
   }
 }
 
-/** Of a malformed text only the part before its first fault is counted correctly: no more of it is parsed. */
+/** Of a malformed text only the part before its first fault is counted correctly: the rest is not parsed. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   for (let at = 0; at < text.length; at++) {

@@ -15,7 +15,7 @@ export type LatencyOptions = {
 }
 
 const TICK_MS = 5
-/** In its first seconds the process still compiles code. */
+/** The process compiles code during its first seconds. */
 const WARM_UP_MS = 2_000
 const ARRIVES_WITHIN_MS = 10_000
 /** Events that have nothing to wait for. */

@@ -17,7 +17,7 @@ const node = (id: string, beat: number, pbxs: readonly string[] = []): LiveNode 
   isLeaving: false,
 })
 
-/** Returns a view in which the listed leases, and those of `others`, are counted. */
+/** Returns a view in which the listed leases and the leases of `others` are counted. */
 function viewOf(view: Partial<ClusterView>): ClusterView {
   return { databaseUs: 0, nodes: [], own: [], free: [], counts: [], owners: [], ...view }
 }

@@ -6,7 +6,7 @@ const [RINGING, STAGE] = (() => {
   throw new Error('there is no example of dial_started')
 })()
 
-/** Returns a party of whom only the number is known. */
+/** Returns a party with only a number. */
 export const partyOf = (number: string, extension: string | null = null): Party => ({
   number,
   name: null,

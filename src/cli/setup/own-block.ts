@@ -36,7 +36,7 @@ export function ownLines(text: string, style: CommentStyle): string[] | undefine
         .map((line) => line.trimEnd())
 }
 
-/** Returns whether a file has one of the marks: what is between them may still be there. */
+/** Returns whether a file has one of the marks: the lines between them may still be there. */
 export const hasMark = (text: string, style: CommentStyle): boolean =>
   text.split('\n').some((line) => [BEGIN, END].some((mark) => line.trimEnd() === marked(mark, style)))
 

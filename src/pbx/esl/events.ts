@@ -74,7 +74,7 @@ export const changesQueues = (command: string, argument: string): boolean =>
  */
 export const APPLICATION_EVENT = 'CHANNEL_EXECUTE_COMPLETE'
 
-/** Filters that let every event pass but those of other applications, in the order in which they are set. */
+/** Filters that let every event pass except other applications' events, in the order in which they are set. */
 export const APPLICATION_FILTERS = [`Event-Name /^(?!${APPLICATION_EVENT}$)/`, 'Application bridge'] as const
 
 export type EslCallEvent = keyof typeof CALL_EVENTS

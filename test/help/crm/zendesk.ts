@@ -4,7 +4,7 @@ import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmSer
 
 const AGENTS = [7, 8, 9, 10, 11, 12, 13, 99]
 
-/** A wrong token is that of nobody. */
+/** A wrong token belongs to nobody. */
 const ANONYMOUS: CrmAnswer = { status: 200, body: { user: { id: null, name: 'Anonymous user' } } }
 
 export function startZendesk(): CrmStub {

@@ -27,7 +27,7 @@ type Source = { readonly kind: 'none' } | { readonly kind: 'own' } | { readonly 
 
 type Loaded = {
   readonly settings: ContactSettings
-  /** The presets that can be chosen: those of the webhooks, and the stored one. */
+  /** The presets to choose from: the webhooks' presets, and the stored one. */
   readonly presets: readonly FlowPreset[]
 }
 
