@@ -25,7 +25,7 @@ export async function logIn(source: PbxSource, commands: Commands, greetingMs: n
   return { kind: 'in' }
 }
 
-/** Subscribes to the ends of `bridge`, unless FreeSWITCH refuses a filter: then it would send the ends of all applications. */
+/** Subscribes to the ends of `bridge`, unless FreeSWITCH refuses a filter: it would send every application's ends. */
 async function followApplications(commands: Commands): Promise<void> {
   for (const filter of APPLICATION_FILTERS) {
     const reply = await commands.send(`filter ${filter}`)
