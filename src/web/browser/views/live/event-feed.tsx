@@ -6,13 +6,16 @@ import { DeliveryLink } from '../../components/delivery-link.tsx'
 import { overview } from '../../lib/connection.ts'
 import { formatExactTime, formatParty, formatStage, formatTimeMs, formatTransfer, humanize } from '../../lib/format.ts'
 import type { FeedEvent } from '../../lib/live-state.ts'
+import { describeNoDeliveries } from '../../lib/no-deliveries.ts'
 import { useObservable } from '../../lib/observable.ts'
-import type { Delivery, WebhookHealth } from '../../lib/resources.ts'
+import type { Delivery } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
+import { serverNowMs } from '../../lib/server-clock.ts'
 
 /** Shows events as they occur, the newest first, each with its deliveries. */
 export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
-  const noDeliveries = describeNoDeliveries(useObservable(overview)?.webhooks ?? [])
+  const webhooks = useObservable(overview)?.webhooks ?? []
+  const nowMs = serverNowMs()
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
     <ol class="feed" tabIndex={0} aria-label="Events, the newest first">
@@ -39,19 +42,14 @@ export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
                 <DeliveryLink delivery={delivery} />
               </li>
             ))}
-            {event.deliveries.length === 0 ? <li class="muted">{noDeliveries}</li> : null}
+            {event.deliveries.length === 0 ? (
+              <li class="muted">{describeNoDeliveries(webhooks, nowMs - Date.parse(event.at))}</li>
+            ) : null}
           </ul>
         </li>
       ))}
     </ol>
   )
-}
-
-/** Writes why an event of the feed has no deliveries. Pending ones of a webhook that is paused or down come later. */
-function describeNoDeliveries(webhooks: readonly WebhookHealth[]): string {
-  if (webhooks.length === 0) return 'there is no webhook yet'
-  const isWaiting = webhooks.some((one) => one.paused || one.down_since !== null)
-  return isWaiting ? 'nothing sent yet: a webhook is paused or down' : 'no webhook has this event switched on'
 }
 
 function hasFailed(delivery: Delivery): boolean {
