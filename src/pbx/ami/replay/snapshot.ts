@@ -1,6 +1,7 @@
 import type { PbxRecording, RecordedStep } from '../../recorded/recording.ts'
 import { AmiDecoder, type AmiFrame } from '../decoder.ts'
 import { SNAPSHOT } from '../event-shapes.ts'
+import { GROUP_VARIABLES } from '../events.ts'
 import { type AmiConfigured, configuredOf } from './inventory.ts'
 
 type AmiStep = RecordedStep & { readonly frame: AmiFrame }
@@ -51,6 +52,8 @@ type Row = {
   bridge: string
   application: string
   data: string
+  /** The variables with which lists are requested. */
+  variables: Map<string, string>
   sinceMs: number
 }
 
@@ -91,6 +94,7 @@ export function createAmiUp(): AmiUp {
       dialled.data = '(Outgoing Line)'
     }
     if (row === undefined) return
+    if (frame.name === 'VarSet') noteVariable(row, frame.get('Variable').replace(/^_+/, ''), frame.get('Value'))
     if (frame.name === 'BridgeEnter') row.bridge = frame.get('BridgeUniqueid')
     if (frame.name === 'BridgeLeave') row.bridge = ''
     if (frame.name === 'Newexten') {
@@ -143,6 +147,12 @@ const frameOf = (fields: Readonly<Record<string, string>>): string =>
 
 const secondsOf = (row: Row, atMs: number): number => Math.max(0, Math.floor((atMs - row.sinceMs) / 1_000))
 
+const isRequested = (name: string): boolean => GROUP_VARIABLES.some((one) => one === name)
+
+function noteVariable(row: Row, name: string, value: string): void {
+  if (isRequested(name)) row.variables.set(name, value)
+}
+
 const statusRow = (row: Row, actionId: string, atMs: number): string =>
   frameOf({
     Event: 'Status',
@@ -156,7 +166,7 @@ const statusRow = (row: Row, actionId: string, atMs: number): string =>
     Nativeformats: '(ulaw)',
     Seconds: String(secondsOf(row, atMs)),
     ActionID: actionId,
-  })
+  }).replace(/\r\n$/, `${[...row.variables].map(([name, value]) => `Variable: ${name}=${value}\r\n`).join('')}\r\n`)
 
 const channelRow = (row: Row, actionId: string, atMs: number): string =>
   frameOf({
@@ -190,6 +200,12 @@ function newRow(frame: AmiFrame, prefix: string, atMs: number): Row {
     bridge: frame.get('BridgeID') || frame.get('BridgeId') || frame.get('BridgeUniqueid'),
     application: frame.get('Application'),
     data: frame.get('ApplicationData') || frame.get('Data'),
+    variables: new Map(
+      frame.all('Variable').flatMap((pair) => {
+        const [name = '', ...value] = pair.split('=')
+        return isRequested(name) ? [[name, value.join('=')] as const] : []
+      }),
+    ),
     sinceMs: atMs - agoMs,
   }
 }
