@@ -151,6 +151,16 @@ describe('every file', () => {
     expect(backwards).toEqual([])
   })
 
+  test('imports a module in one statement', () => {
+    const twice = files.flatMap((path) => {
+      const targets = [...source(path).matchAll(/^import (?:type )?\{[^}]*\} from '([^']+)'/gm)].map(
+        ([, target]) => target,
+      )
+      return targets.filter((target, at) => targets.indexOf(target) !== at).map((target) => `${path} -> ${target}`)
+    })
+    expect(twice).toEqual([])
+  })
+
   test("uses plain integers: each of Elysia's compiles a validator, a millisecond of every start", () => {
     expect(offenders(/\bt\.(?:Integer|Numeric)\(/)).toEqual([])
   })

@@ -36,8 +36,7 @@ import {
   markChanged,
   stageOf,
 } from './state/registry.ts'
-import type { Channel, TrackerState } from './state/state.ts'
-import { isUp, isVirtual } from './state/state.ts'
+import { type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 
 /** Changes the state by one signal. Emits nothing; a signal about an unknown channel changes nothing. */

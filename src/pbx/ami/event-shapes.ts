@@ -1,5 +1,4 @@
-import type { Follower, Shape } from './events.ts'
-import { SHAPES } from './events.ts'
+import { type Follower, SHAPES, type Shape } from './events.ts'
 import { hashKey } from './frame.ts'
 
 /** The headers of a snapshot of a channel, in the order in which Asterisk prints them. */

@@ -4,8 +4,7 @@ import { isFeatureCode } from '../rules/direction.ts'
 import { answeredMeanwhile } from '../rules/stage-results.ts'
 import { handledBy } from '../state/handled-by.ts'
 import { channelOf, stageOf } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isUp } from '../state/state.ts'
+import { type Call, type Channel, isUp, type Stage, type TrackerState } from '../state/state.ts'
 
 /**
  * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is stored for

@@ -3,8 +3,7 @@ import { isResuming } from '../rules/holds.ts'
 import { membersOf } from '../rules/parent-stages.ts'
 import { isKept } from '../state/payload.ts'
 import { channelsOf, stageOf } from '../state/registry.ts'
-import type { Call, Channel, QueueState, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 
 /** Returns whether the call has a settling event that may become due without another signal of the call. */
 export function isSettling(state: TrackerState, call: Call): boolean {

@@ -1,7 +1,6 @@
 import type { Stage as StageView } from '../../event.ts'
 import { channelOf, dropChannel, stageOf } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 
 /**
  * Limits the size of a call in memory, in the store and in bodies, whatever its length and number of dials. A caller

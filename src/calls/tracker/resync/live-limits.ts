@@ -1,7 +1,6 @@
 import type { At } from '../../signal.ts'
 import { callOf, channelsOf, dropChannel } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
-import { isUp } from '../state/state.ts'
+import { type Call, type Channel, isUp, type TrackerState } from '../state/state.ts'
 import { loseChannel } from './missing-channels.ts'
 
 /**

@@ -1,7 +1,6 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { channelsOf, dropChannel, markChanged, talkersWith } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
-import { isUp, SECOND_LIST_US } from '../state/state.ts'
+import { type Call, type Channel, isUp, SECOND_LIST_US, type TrackerState } from '../state/state.ts'
 
 /**
  * Ends channels that a snapshot lacks: their end was missed. A snapshot may be older than the last events, so a channel

@@ -24,8 +24,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
-import type { Call, Channel, QueueState, TrackerState } from '../state/state.ts'
-import { isVirtual } from '../state/state.ts'
+import { type Call, type Channel, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
 

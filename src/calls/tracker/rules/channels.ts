@@ -13,8 +13,7 @@ import {
   openCall,
   placeInCall,
 } from '../state/registry.ts'
-import type { Channel, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteExtension } from '../state/tenants.ts'
 import { startWith } from './call-start.ts'
 import { beginDial } from './dials.ts'

@@ -1,6 +1,13 @@
 import { addConsultation, channelOf, consultationsOf, openCall, placeInCall } from '../state/registry.ts'
-import type { Call, Channel, Party, TrackerState } from '../state/state.ts'
-import { ANONYMOUS, partyOf, partyOfNumber } from '../state/state.ts'
+import {
+  ANONYMOUS,
+  type Call,
+  type Channel,
+  type Party,
+  partyOf,
+  partyOfNumber,
+  type TrackerState,
+} from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
 
 /** The other side of a consultation: the half through which it goes, the dialled number, and the rung party, if any. */

@@ -1,8 +1,7 @@
 import { realPartyOf } from '../state/conversations.ts'
 import { newDial } from '../state/initial-state.ts'
 import { callOf, channelOf, heardBy } from '../state/registry.ts'
-import type { Channel, Dial, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { type Channel, type Dial, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 
 /** The origin of a dial: the party for which it is made, through any number of virtual halves. */
 

@@ -1,7 +1,14 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { callOf, channelOf, channelsOf, markChanged, stageOf } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
+import {
+  type Call,
+  type Channel,
+  isPartyStage,
+  isUp,
+  isVirtual,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 import { decideDirectionByDial, destination } from './direction.ts'
 
 /** The stages of dials, and the groups and queues that they belong to. */

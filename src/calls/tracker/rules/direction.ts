@@ -1,7 +1,16 @@
 import type { Direction } from '../../../lib/call-enums.ts'
 import { callOf, channelOf } from '../state/registry.ts'
-import type { Call, Channel, Party, TrackerState } from '../state/state.ts'
-import { ANONYMOUS, isPartyStage, isVirtual, partyOf, partyOfNumber } from '../state/state.ts'
+import {
+  ANONYMOUS,
+  type Call,
+  type Channel,
+  isPartyStage,
+  isVirtual,
+  type Party,
+  partyOf,
+  partyOfNumber,
+  type TrackerState,
+} from '../state/state.ts'
 import { originatedHalf } from './dial-origin.ts'
 
 /** The direction of a call, its caller and its called party. */

@@ -1,7 +1,14 @@
 import type { At } from '../../signal.ts'
 import { callOf, channelOf, markChanged, stageOf } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual, SECOND_LIST_US } from '../state/state.ts'
+import {
+  type Call,
+  type Channel,
+  isUp,
+  isVirtual,
+  SECOND_LIST_US,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 
 /** Hold and resume. */
 

@@ -8,8 +8,7 @@ import {
   markChanged,
   stageOf,
 } from '../state/registry.ts'
-import type { Call, Channel, PendingLink, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type PendingLink, type TrackerState } from '../state/state.ts'
 import { partyFor } from './dial-origin.ts'
 import { setDirection } from './direction.ts'
 import { isOver, merge } from './merges.ts'

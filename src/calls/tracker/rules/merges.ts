@@ -12,8 +12,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
-import type { Call, Stage, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual, partyOf } from '../state/state.ts'
+import { type Call, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
 import { closeGroup } from './parent-stages.ts'
 

@@ -1,7 +1,6 @@
 import type { At } from '../../signal.ts'
 import { callOf, channelOf, channelsOf, markChanged } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 import { addStage } from './dial-stages.ts'
 import { decideDirectionByDial, destination, isByFeatureCode } from './direction.ts'
 import { isOver, mayBecomeOne, merge } from './merges.ts'

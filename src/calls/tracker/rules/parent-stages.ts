@@ -1,7 +1,6 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { channelOf, stageOf } from '../state/registry.ts'
-import type { Call, QueueState, Stage, TrackerState } from '../state/state.ts'
-import { isUp } from '../state/state.ts'
+import { type Call, isUp, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
 import { closeStage } from './dial-stages.ts'
 import { bestOf, EXPLANATION_US, HANGUP_US } from './stage-results.ts'
 

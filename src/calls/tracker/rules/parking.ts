@@ -1,8 +1,7 @@
 import type { At, ChannelSignal } from '../../signal.ts'
 import { realPartyOf } from '../state/conversations.ts'
 import { callOf, channelOf, markChanged } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
-import { isUp, partyOf, partyOfNumber } from '../state/state.ts'
+import { type Call, type Channel, isUp, partyOf, partyOfNumber, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, isExtensionOf } from '../state/tenants.ts'
 
 /** Parking is a blind transfer, which a PBX may or may not report: one-touch parking is not reported. */

@@ -1,7 +1,14 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { callOf, channelOf, channelsOf, stageOf } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isPartyStage, isUp, isVirtual } from '../state/state.ts'
+import {
+  type Call,
+  type Channel,
+  isPartyStage,
+  isUp,
+  isVirtual,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 
 /**
  * The results of stages that nobody answered: their own channels report a result, and other channels may explain it a

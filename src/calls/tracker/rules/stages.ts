@@ -1,7 +1,15 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { channelOf, channelsOf, heardBy, stageOf } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isPartyStage, isUp, isVirtual, partyOf } from '../state/state.ts'
+import {
+  type Call,
+  type Channel,
+  isPartyStage,
+  isUp,
+  isVirtual,
+  partyOf,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 import { closeStage } from './dial-stages.ts'
 import { placeDial } from './dials.ts'
 import { nameAgent } from './direction.ts'

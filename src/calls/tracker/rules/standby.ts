@@ -1,8 +1,7 @@
 import type { At } from '../../signal.ts'
 import { newChannel } from '../state/initial-state.ts'
 import { callOf, leaveBridge, leaveConference, markChanged, openCall, placeInCall } from '../state/registry.ts'
-import type { Channel, TrackerState } from '../state/state.ts'
-import { isUp } from '../state/state.ts'
+import { type Channel, isUp, type TrackerState } from '../state/state.ts'
 import { endRecordings } from './recordings.ts'
 
 /** Agents who stay on the line: they serve one caller after the other with the same channel. */

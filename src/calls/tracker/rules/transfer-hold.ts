@@ -1,6 +1,5 @@
 import { channelsOf, consultationsOf } from '../state/registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state/state.ts'
-import { isUp, isVirtual } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 import { EXPLANATION_US } from './stage-results.ts'
 
 /**

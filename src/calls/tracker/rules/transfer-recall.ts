@@ -1,6 +1,5 @@
 import { callOf, channelOf, heardBy, placeInCall } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
-import { isUp } from '../state/state.ts'
+import { type Call, type Channel, isUp, type TrackerState } from '../state/state.ts'
 import { isOfSameAccount } from '../state/tenants.ts'
 import { assignStage } from './dial-stages.ts'
 import { isOver, merge } from './merges.ts'

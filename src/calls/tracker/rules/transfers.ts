@@ -2,8 +2,18 @@ import type { At, ChannelSignal } from '../../signal.ts'
 import { realPartyOf, talkedWith } from '../state/conversations.ts'
 import { newDial } from '../state/initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../state/registry.ts'
-import type { Call, Channel, Party, Stage, TrackerState } from '../state/state.ts'
-import { ANONYMOUS, isUp, isVirtual, partyOf, partyOfNumber } from '../state/state.ts'
+import {
+  ANONYMOUS,
+  type Call,
+  type Channel,
+  isUp,
+  isVirtual,
+  type Party,
+  partyOf,
+  partyOfNumber,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 import { isExtensionOf, setAccount } from '../state/tenants.ts'
 import { originOf } from './dial-origin.ts'
 import { addStage, openQueue } from './dial-stages.ts'

@@ -1,6 +1,5 @@
 import { callOf, channelOf, channelsOf, heardBy, stageOf } from './registry.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
+import { type Call, type Channel, isUp, isVirtual, type TrackerState } from './state.ts'
 
 /** Conversations: the real parties that virtual halves represent, and the parties that talked with each other. */
 

@@ -1,6 +1,16 @@
 import { channelOf, talkersWith } from './registry.ts'
-import type { Call, Channel, Party, Stage, TrackerState } from './state.ts'
-import { isPartyStage, isUp, isVirtual, partyOf, sameParty } from './state.ts'
+import {
+  type Call,
+  type Channel,
+  isPartyStage,
+  isUp,
+  isVirtual,
+  type Party,
+  partyOf,
+  type Stage,
+  sameParty,
+  type TrackerState,
+} from './state.ts'
 
 /** The parties that handled a call; the last one owns it. */
 

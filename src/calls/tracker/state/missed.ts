@@ -1,6 +1,5 @@
 import { stageParty } from './handled-by.ts'
-import type { Call, Party, Stage, TrackerState } from './state.ts'
-import { isPartyStage, sameParty } from './state.ts'
+import { type Call, isPartyStage, type Party, type Stage, sameParty, type TrackerState } from './state.ts'
 
 /** Missed calls: calls to the PBX's own people that none of them answered. */
 

@@ -1,6 +1,5 @@
 import { newCall } from './initial-state.ts'
-import type { Call, Channel, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
+import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from './state.ts'
 
 /** Finds calls, channels, stages, bridges and conferences, and adds and drops them. Emits nothing. */
 

@@ -2,8 +2,7 @@ import type { Endpoint } from '../../../calls/signal.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
-import type { EslEvent } from '../event.ts'
-import { variableOf } from '../event.ts'
+import { type EslEvent, variableOf } from '../event.ts'
 
 /** A leg, with the state kept between its events. */
 export type Leg = {

@@ -1,6 +1,5 @@
 import { isShortNumber } from '../../endpoints/endpoint-classifier.ts'
-import type { EslEvent } from '../event.ts'
-import { variableOf } from '../event.ts'
+import { type EslEvent, variableOf } from '../event.ts'
 import type { EventOrder, Prerequisite } from './causal-order.ts'
 import { campingFor, isAutoAnswered, pagerOf, sourceOf } from './channel-create.ts'
 import { type EslContext, type Leg, placeOf } from './legs.ts'

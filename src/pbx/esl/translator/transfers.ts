@@ -1,7 +1,6 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
-import type { EslEvent } from '../event.ts'
-import { variableOf } from '../event.ts'
+import { type EslEvent, variableOf } from '../event.ts'
 import { areOfOneCustomer, type EslContext, everLeg, type Leg, partyBehind } from './legs.ts'
 
 // Transfers and pick-ups: FreeSWITCH has no events for them, so they follow from variables and from legs that meet.

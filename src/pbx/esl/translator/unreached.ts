@@ -1,7 +1,6 @@
 import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
-import type { EslEvent } from '../event.ts'
-import { variableOf } from '../event.ts'
+import { type EslEvent, variableOf } from '../event.ts'
 import { isUnreached, resultOfCause } from './hangup-causes.ts'
 import { type EslContext, everLeg, type Leg } from './legs.ts'
 
