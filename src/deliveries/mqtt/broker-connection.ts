@@ -165,6 +165,7 @@ function newConnection({ session, address, version, keepAliveS, close }: Connect
   let isOpen = true
   let usedMs = performance.now()
   let sentMs = usedMs
+  let pingedMs = usedMs
 
   const shut = () => {
     isOpen = false
@@ -194,12 +195,13 @@ function newConnection({ session, address, version, keepAliveS, close }: Connect
       if (!isOpen) return
       if (inUse === 0 && nowMs - usedMs >= KEPT_MS) return shut()
       if (session.isPinging()) {
-        if (nowMs - sentMs >= PING_MS) shut()
+        if (nowMs - pingedMs >= PING_MS) shut()
         return
       }
       // A broker closes a connection that is silent for longer than the time agreed on.
       if (keepAliveS === 0 || nowMs - sentMs < (keepAliveS * 1_000) / 2) return
       sentMs = nowMs
+      pingedMs = nowMs
       session.ping()
     },
     close: shut,

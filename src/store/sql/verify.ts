@@ -16,8 +16,11 @@ const KINDS_OF_STATES = EVENT_NAMES.filter(isOfState)
   .map((name) => `'${name}'`)
   .join(', ')
 
-/** The condition that an attempt (`a`) delivered: it was accepted, there was nothing to send, or it ended a flow. */
-const HAS_DELIVERED = `(a.status BETWEEN 200 AND 299 OR a.error IN ('${NOTHING_TO_SEND}', '${NO_STEP}') OR a.step IS NOT NULL)`
+/**
+ * The condition that an attempt (`a`) delivered: it was accepted (by a broker without a status), there was nothing to
+ * send, or it ended a flow.
+ */
+const HAS_DELIVERED = `(a.status BETWEEN 200 AND 299 OR (a.status IS NULL AND a.error IS NULL) OR a.error IN ('${NOTHING_TO_SEND}', '${NO_STEP}') OR a.step IS NOT NULL)`
 
 /** A wall clock that was set back gives later events earlier times, by less than this. */
 const MARGIN_US = 86_400 * SECOND

@@ -125,12 +125,13 @@ onEngines('maintenance', ({ open }) => {
     expect(await maintenance.verify()).toEqual([expect.stringContaining('calls that neither are up')])
   })
 
-  test('a delivery with nothing to send is complete, a delivered one without an attempt is not', async () => {
+  test('a delivery with nothing to send, or to a broker, is complete, a delivered one without an attempt is not', async () => {
     await using at = await open(ONE)
     const { maintenance, queue } = at.store
-    const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+    const [a = 0, b = 0, c = 0] = idsOf(await at.put(event('a'), event('b'), event('c')))
     const unsent = { ...outcomes([a], { state: 'delivered' }), statuses: [null] }
     await queue.deliveryRecordOutcomes({ ...unsent, errors: [NOTHING_TO_SEND] })
+    await queue.deliveryRecordOutcomes({ ...unsent, deliveryIds: [c], errors: [null], responses: ['acknowledged'] })
     const wrong = async () => (await maintenance.verify()).filter((text) => !text.includes('neither are up'))
     expect(await wrong()).toEqual([])
     await queue.deliveryRecordOutcomes({ ...unsent, deliveryIds: [b], errors: ['connection refused'] })

@@ -20,17 +20,27 @@ test.skipIf(CHROMIUM === undefined)('the audit trail is on the page of an admini
 
   const seen = await visit(await browserOfRun(), { viewport: { width: 1_280, height: 850 } })
   const { page } = seen
-  const enter = async (email: string) => {
+  const enter = async (email: string, asked?: Promise<unknown>) => {
     await page.goto(app.url)
     await page.getByLabel('E-mail').fill(email)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByRole('link', { name: 'Account', exact: true }).waitFor()
-    // The link may still move while the page is drawn for the first time.
-    await page.goto(`${app.url}/#/account`)
+    await asked
+    await page.getByRole('link', { name: 'Account', exact: true }).click()
     await page.getByRole('heading', { name: 'Profile' }).waitFor()
   }
-  await enter(ADMIN)
+  // The first view of an administrator without a PBX asks for PBXs, to lead to the first one: not away from another view.
+  const held = Promise.withResolvers<void>()
+  await page.route(`${app.url}/pbx`, async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  const answered = page.waitForResponse(`${app.url}/pbx`)
+  await enter(ADMIN, page.waitForRequest(`${app.url}/pbx`))
+  held.resolve()
+  await (await answered).finished()
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+  expect(new URL(page.url()).hash).toBe('#/account')
   await page.getByRole('link', { name: 'Audit trail' }).click()
   const row = page.getByRole('row').filter({ hasText: 'the list of webhooks was replaced' })
   await row.waitFor()

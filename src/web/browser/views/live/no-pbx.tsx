@@ -14,10 +14,16 @@ export function NoPbx() {
   const isAdmin = useIsAdmin()
   useEffect(() => {
     if (isAdmin !== true || isLedThere) return
-    isLedThere = true
+    let isShown = true
     void request<Pbx[]>('GET', '/pbx').then((response) => {
+      // Another view may have been chosen meanwhile.
+      if (!isShown) return
+      isLedThere = true
       if (response.ok && response.result.length === 0) replaceRoute(routeHref('connect'))
     })
+    return () => {
+      isShown = false
+    }
   }, [isAdmin])
   if (isAdmin === false) return <AskAdmin />
   return (
