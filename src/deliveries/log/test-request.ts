@@ -72,7 +72,8 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, isSent: 
         outcome = { kind: 'delivered', status: 200 }
       return tested
     }
-    const attempted = await attemptFor(attempt, recipient, sent)
+    // A broker must not keep a test in place of the last event.
+    const attempted = await attemptFor(attempt, { ...recipient, retain: false }, sent)
     outcome = attempted.outcome
     const { durationMs, response } = attempted
     if (outcome.kind === 'delivered' && !isOwner(accountId))

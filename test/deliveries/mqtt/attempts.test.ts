@@ -68,12 +68,14 @@ describe('the service', () => {
     ])
   })
 
-  test('sends a test to the topic of the event test', async () => {
+  test('sends a test to the topic of the event test, and never lets the broker keep it', async () => {
     using broker = await startBroker()
     const { attempt } = newAttempts()
     await using rig = await newRig({ attempt })
     const url = `${broker.url}/calls/{account}/{event}/{extension}`
     await rig.setUrls(url)
+    const options = { ...DEFAULT_OPTIONS, retain: true }
+    await rig.store.webhooks.optionsReplace({ accountId: ACCOUNT, url, options, nowUs: nowUs() })
     const send = createTestSender({ store: rig.store, attempt, templates: TEMPLATES, reserve: rig.dispatcher.reserve })
     expect(await send(ACCOUNT, url)).toEqual({
       status: null,
@@ -81,6 +83,7 @@ describe('the service', () => {
       error: null,
       response: 'acknowledged (MQTT 5), topic calls/default/test/-',
     })
+    expect(broker.messages.map(({ retain }) => retain)).toEqual([false])
     broker.answerWith(() => ({ code: 135 }))
     expect(await send(ACCOUNT, url)).toMatchObject({ status: null, error: expect.stringContaining('not authorized') })
   })
