@@ -34,6 +34,10 @@ export const statusOf = (outcome: Outcome): number | null => ('status' in outcom
 /** Returns why there was no answer, or no request; `null` if there was an answer. */
 export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? outcome.reason : null)
 
+/** Returns how many requests an attempt made that is no turn of a flow. One that was aborted may have been sent. */
+export const requestsOf = ({ kind }: Outcome): number =>
+  kind === 'skipped' || kind === 'unrendered' || kind === 'unsent' ? 0 : 1
+
 /** The state of a delivery after an attempt; `dueUs`: the time of its retry. */
 export type NextStep =
   | { readonly state: 'delivered' }

@@ -18,6 +18,7 @@ export type WebhookTiming = {
  * clock by less than the burst.
  */
 export type Pace = {
+  readonly webhookId: number
   /** The owner has paused it. */
   readonly isPaused: boolean
   /** `null`: no limit. */
@@ -29,8 +30,9 @@ export type Pace = {
   readonly shared: SharedPace | undefined
 }
 
-/** One pace of several webhooks: the smallest of theirs. */
+/** One pace of several webhooks: the smallest of theirs. Those that wait for it are served in turn. */
 export type SharedPace = {
+  /** The webhook whose last attempt began the longest ago is the first. */
   readonly members: Map<Pace, number | null>
   /** `null`: none of them has a limit. */
   readonly maxPerSecond: number | null
@@ -44,7 +46,8 @@ type SharedState = { -readonly [name in keyof SharedPace]: SharedPace[name] }
 const SUSPENSION_US = SECOND
 
 /** Returns a pace without a limit. */
-export const newPace = (): Pace => ({
+export const newPace = (webhookId: number): Pace => ({
+  webhookId,
   isPaused: false,
   maxPerSecond: null,
   nextUs: Number.NEGATIVE_INFINITY,
@@ -116,7 +119,21 @@ function isWithin({ maxPerSecond, nextUs }: Limit, nowUs: number): boolean {
 /** Notes that an attempt begins. */
 export function noteBegun(pace: Pace, nowUs: number): void {
   count(pace, nowUs, 1)
-  if (pace.shared !== undefined) count(pace.shared, nowUs, 1)
+  if (pace.shared === undefined) return
+  count(pace.shared, nowUs, 1)
+  // A map keeps the order of insertion: the others come first now.
+  pace.shared.members.delete(pace)
+  pace.shared.members.set(pace, pace.maxPerSecond)
+}
+
+/**
+ * Returns the webhook whose turn it is, of those that share a limit with this one and could begin an attempt now;
+ * `undefined`: there is no such limit, or none could. One that could not begin delays no other.
+ */
+export function nextOfShared({ shared }: Pace, couldBegin: (webhookId: number) => boolean): number | undefined {
+  if (shared === undefined || shared.maxPerSecond === null) return undefined
+  for (const { webhookId } of shared.members.keys()) if (couldBegin(webhookId)) return webhookId
+  return undefined
 }
 
 /** Corrects the count of an attempt that made another number of requests than one. */

@@ -1,11 +1,12 @@
 import { newFifo } from '../../lib/fifo.ts'
 import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../policy/circuit-breaker.ts'
-import type { Outcome } from '../policy/retry-policy.ts'
+import { type Outcome, requestsOf } from '../policy/retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
 import {
   mayBegin as mayBeginAt,
   newSharedPace,
+  nextOfShared,
   noteBegun,
   noteRequests,
   type SharedPace,
@@ -46,10 +47,11 @@ export type Scheduler = {
   prioritize(delivery: LoadedDelivery, nowUs: number): void
   /** Begins the next attempt. Returns `undefined` if none may begin now. */
   take(nowUs: number): AttemptSlot | undefined
-  /** Ends an attempt. Its lane stays closed until `release`, so that the delivery can be queued again before. */
-  end(slot: AttemptSlot, outcome: Outcome, nowUs: number): void
-  /** Notes that an attempt of a flow made another number of requests than one. */
-  noteRequests(slot: AttemptSlot, requests: number, nowUs: number): void
+  /**
+   * Ends an attempt. Its lane stays closed until `release`, so that the delivery can be queued again before.
+   * `requests`: how many it made, of a flow; its pace counts these.
+   */
+  end(slot: AttemptSlot, outcome: Outcome, nowUs: number, requests?: number): void
   /** Lets no attempt on a webhook begin for a time. */
   suspend(webhookId: number, forUs: number, nowUs: number): void
   /** Ends an attempt that an error of this program interrupted, if it has not ended. Suspends its webhook for 1 s. */
@@ -76,7 +78,7 @@ export function createScheduler(): Scheduler {
   const queues = newQueues()
   const { queueOf } = queues
   const capacity = createCapacity()
-  const turns = newTurns(capacity)
+  const turns = newTurns(capacity, queues.find)
 
   const judge = ({ webhookId, breaker }: WebhookQueue, outcome: Outcome, at: { probe: boolean; nowUs: number }) => {
     const change = recordOutcome(breaker, outcome, at)
@@ -100,11 +102,11 @@ export function createScheduler(): Scheduler {
       turns.add(queue, nowUs)
     },
     take: (nowUs) => takeNext(turns, capacity, nowUs),
-    end(slot, outcome, nowUs) {
+    end(slot, outcome, nowUs, requests = requestsOf(outcome)) {
       capacity.end(slot)
+      noteRequests(slot.queue.pace, nowUs, requests)
       judge(slot.queue, outcome, { probe: slot.probe, nowUs })
     },
-    noteRequests: (slot, requests, nowUs) => noteRequests(slot.queue.pace, nowUs, requests),
     suspend: (webhookId, forUs, nowUs) => suspend(queueOf(webhookId).pace, nowUs, forUs),
     interrupt(slot, nowUs) {
       if (slot.phase !== 'ended') capacity.end(slot)
@@ -200,8 +202,11 @@ function newQueues() {
   }
 }
 
+/** The webhook whose turn it is, and the class in which it has it. */
+type Turn = { readonly queue: WebhookQueue; readonly from: Class }
+
 /** The webhooks that may begin an attempt, in turn within a class; the classes take turns too. */
-function newTurns(capacity: Capacity) {
+function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue | undefined) {
   const turnsOf = { good: newFifo<WebhookQueue>(), unsure: newFifo<WebhookQueue>(), hanging: newFifo<WebhookQueue>() }
   const members = new Set<WebhookQueue>()
   let turn = 0
@@ -217,7 +222,7 @@ function newTurns(capacity: Capacity) {
     const inFlight = capacity.inFlightOf(queue)
     return inFlight < window && inFlight < pace.parallel
   }
-  const shift = (): { queue: WebhookQueue; from: Class } | undefined => {
+  const shift = (): Turn | undefined => {
     for (let step = 0; step < CLASSES.length; step += 1) {
       const from = CLASSES[(turn + step) % CLASSES.length] ?? 'good'
       const queue = capacity.allows(from) ? turnsOf[from].shift() : undefined
@@ -229,18 +234,34 @@ function newTurns(capacity: Capacity) {
     return undefined
   }
 
+  const add = (queue: WebhookQueue, nowUs: number): void => {
+    if (members.has(queue) || !mayBegin(queue, nowUs)) return
+    members.add(queue)
+    turnsOf[capacity.classOf(queue)].push(queue)
+  }
+  /** Returns whether a webhook not only may begin an attempt, but would: no other should wait for it in vain. */
+  const wouldBegin = (queue: WebhookQueue, nowUs: number): boolean =>
+    mayBegin(queue, nowUs) && queue.hasReady && capacity.allows(capacity.classOf(queue))
+  /** Gives a turn to the webhook that is the next of those with a shared pace: else the same one might take it all. */
+  const giveWay = (turn: Turn, nowUs: number): Turn => {
+    const nextId = nextOfShared(turn.queue.pace, (webhookId) => {
+      const other = find(webhookId)
+      return other !== undefined && wouldBegin(other, nowUs)
+    })
+    const next = nextId === undefined ? undefined : find(nextId)
+    if (next === undefined || next === turn.queue) return turn
+    add(turn.queue, nowUs)
+    return { queue: next, from: capacity.classOf(next) }
+  }
+
   return {
     /** Adds a webhook at the end of its class, unless it may not begin an attempt or has its turn already. */
-    add(queue: WebhookQueue, nowUs: number): void {
-      if (members.has(queue) || !mayBegin(queue, nowUs)) return
-      members.add(queue)
-      turnsOf[capacity.classOf(queue)].push(queue)
-    },
+    add,
     /** Returns the webhook whose turn it is, and the class in which it had it; `undefined` if none may begin. */
-    next(nowUs: number): { queue: WebhookQueue; from: Class } | undefined {
+    next(nowUs: number): Turn | undefined {
       let turn = shift()
       while (turn !== undefined && !mayBegin(turn.queue, nowUs)) turn = shift()
-      return turn
+      return turn?.queue.pace.shared === undefined ? turn : giveWay(turn, nowUs)
     },
   }
 }

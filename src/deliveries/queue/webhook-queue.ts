@@ -31,6 +31,8 @@ export type WebhookQueue = {
   readonly size: number
   /** Whether an urgent delivery is queued, and its lane is open. */
   readonly hasUrgent: boolean
+  /** Whether a delivery can be taken: one is queued, and its lane is open. */
+  readonly hasReady: boolean
   /** Adds a delivery. @throws Error when it is not queued. */
   add(delivery: LoadedDelivery): void
   /** Makes a delivery the next, after first attempts of its call that precede it; nothing if it is not queued here. */
@@ -71,12 +73,15 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
   return {
     webhookId,
     breaker,
-    pace: newPace(),
+    pace: newPace(webhookId),
     get size() {
       return size
     },
     get hasUrgent() {
       return urgent.isReady()
+    },
+    get hasReady() {
+      return urgent.isReady() || rotation.hasNext()
     },
     add(delivery) {
       const lane = laneOf(delivery.callId)
@@ -152,6 +157,15 @@ function newRotation() {
     }
     return undefined
   }
+  /** Skips the lanes that are not ready, as `nextOf` does: they are added again when they are. */
+  function hasNextOf(kind: 'first' | 'retries'): boolean {
+    for (let lane = waiting[kind].peek(); lane !== undefined; lane = waiting[kind].peek()) {
+      if (isReady(lane)) return true
+      lane.turns[kind] = false
+      waiting[kind].shift()
+    }
+    return false
+  }
 
   return {
     /** Adds a lane at the end, unless it is not ready or has its turn already. */
@@ -164,5 +178,7 @@ function newRotation() {
     },
     /** Returns the next ready lane, if any. */
     next: (): Lane | undefined => nextOf('first') ?? nextOf('retries'),
+    /** Returns whether a lane is ready. */
+    hasNext: (): boolean => hasNextOf('first') || hasNextOf('retries'),
   }
 }

@@ -72,8 +72,7 @@ export function createSender(options: SenderOptions): Sender {
     const { outcome, turn } = attempted
     // The clocks are read once per answer.
     const [endedUs, endedSteadyUs] = [nowUs(), steadyUs()]
-    scheduler.end(slot, outcome, endedSteadyUs)
-    if (turn !== undefined) scheduler.noteRequests(slot, turn.requests, endedSteadyUs)
+    scheduler.end(slot, outcome, endedSteadyUs, turn?.requests)
     if (outcome.kind === 'deferred') scheduler.suspend(delivery.webhookId, outcome.afterMs * MILLISECOND, endedSteadyUs)
     const isUndone = outcome.kind === 'unsent' || outcome.kind === 'aborted'
     if (isUndone || (outcome.kind === 'deferred' && turn?.requests === 0)) {

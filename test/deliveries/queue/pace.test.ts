@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
-import { createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
+import { type AttemptSlot, createScheduler, type Scheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
+import { NO_STEP } from '../../../src/store/operations/log.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 
 const DELIVERED: Outcome = { kind: 'delivered', status: 200 }
@@ -71,6 +72,119 @@ describe('a pace', () => {
     expect(taken.filter((id) => id === 1)).toHaveLength(1)
     expect(scheduler.reserve(2, 0)).toBeDefined()
     expect(scheduler.reserve(1, 0)).toBeDefined()
+  })
+})
+
+/** Ends each attempt at once, and returns how many began; it ends with the outcome that its delivery has. */
+function playAll(scheduler: Scheduler, seconds: number, outcomeOf: (slot: AttemptSlot) => Outcome | 'hangs') {
+  const begun: AttemptSlot[] = []
+  for (let atUs = 0; atUs < seconds * SECOND; atUs += TICK_US) {
+    scheduler.tick(atUs)
+    for (let slot = scheduler.take(atUs); slot !== undefined; slot = scheduler.take(atUs)) {
+      begun.push(slot)
+      const outcome = outcomeOf(slot)
+      if (outcome === 'hangs') continue
+      scheduler.end(slot, outcome, atUs)
+      scheduler.release(slot.delivery, atUs)
+    }
+  }
+  return begun
+}
+
+describe('a delivery without a request', () => {
+  test.each([
+    { kind: 'skipped', reason: NO_STEP },
+    { kind: 'unrendered', reason: 'the template: it fails' },
+    { kind: 'unsent', reason: 'there is no file descriptor left' },
+  ] as const)('takes nothing from the pace: $kind', (outcome) => {
+    const scheduler = createScheduler()
+    scheduler.setTiming(1, { paused: false, maxPerSecond: 1, sharedPace: 'host' })
+    for (let id = 1; id <= 20; id += 1) scheduler.add(deliveryOf({ id, callId: `call ${id}` }), 0)
+    // Ten without a request, then ten with one.
+    const begun = playAll(scheduler, 3, ({ delivery: { id } }) => (id <= 10 ? outcome : DELIVERED))
+    const times = begun.map(({ startedUs }) => startedUs)
+    expect(times.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 0))
+    expect(times.slice(11)).toEqual([SECOND, 2 * SECOND])
+  })
+
+  test('a turn of a flow counts as many requests as it made', () => {
+    const scheduler = createScheduler()
+    scheduler.setTiming(1, { paused: false, maxPerSecond: 1 })
+    for (let id = 1; id <= 3; id += 1) scheduler.add(deliveryOf({ id, callId: `call ${id}` }), 0)
+    const end = (requests: number) => {
+      const slot = scheduler.take(0)
+      if (slot === undefined) return false
+      scheduler.end(slot, DELIVERED, 0, requests)
+      scheduler.release(slot.delivery, 0)
+      return true
+    }
+    expect([end(0), end(2), end(1)]).toEqual([true, true, false])
+    scheduler.tick(SECOND)
+    expect(scheduler.take(SECOND)).toBeUndefined()
+    scheduler.tick(2 * SECOND)
+    expect(scheduler.take(2 * SECOND)).toBeDefined()
+  })
+})
+
+describe('a shared pace', () => {
+  const REFUSED: Outcome = { kind: 'refused', status: 404 }
+
+  /** Webhooks with a backlog each, and one pace. */
+  function sharing(webhooks: number, maxPerSecond: number, callsOf: (webhookId: number) => number = () => 500) {
+    const scheduler = createScheduler()
+    for (let webhookId = 1; webhookId <= webhooks; webhookId += 1) {
+      scheduler.setTiming(webhookId, { paused: false, maxPerSecond, sharedPace: 'host' })
+      for (let n = 0; n < 1_000; n += 1) {
+        const callId = `call ${n % callsOf(webhookId)}`
+        scheduler.add(deliveryOf({ id: webhookId * 1_000 + n, callId, webhookId }), 0)
+      }
+    }
+    return scheduler
+  }
+  const counts = (begun: readonly AttemptSlot[], webhooks: number) =>
+    Array.from({ length: webhooks }, (_, n) => begun.filter(({ queue }) => queue.webhookId === n + 1).length)
+
+  test.each([1, 10, 100])('of %d a second serves the webhooks in turn, whatever they answer', (rate) => {
+    const begun = playAll(sharing(3, rate), 6, ({ queue }) => (queue.webhookId === 1 ? REFUSED : DELIVERED))
+    const each = counts(begun, 3)
+    expect(Math.max(...each) - Math.min(...each)).toBeLessThanOrEqual(1)
+    expect(Math.abs(begun.length - rate * 7)).toBeLessThanOrEqual(Math.max(1, rate * 0.3))
+  })
+
+  test('serves the one that waits when the attempt of the other ends between two ticks', () => {
+    const scheduler = sharing(2, 1)
+    const first = scheduler.take(0)
+    expect(first?.queue.webhookId).toBe(1)
+    if (first === undefined) throw new Error('nothing was taken')
+    // Nothing may begin now: so neither has a turn until the next tick, unless its attempt ends before.
+    expect(scheduler.take(0)).toBeUndefined()
+    scheduler.end(first, DELIVERED, SECOND)
+    scheduler.release(first.delivery, SECOND)
+    expect(scheduler.take(SECOND)?.queue.webhookId).toBe(2)
+  })
+
+  test('does not wait for a webhook that cannot begin', () => {
+    // The first has one call, whose attempt hangs; the second is paused; the third is down after five troubles.
+    const scheduler = sharing(4, 10, (webhookId) => (webhookId === 1 ? 1 : 500))
+    scheduler.setTiming(2, { paused: true, maxPerSecond: 10, sharedPace: 'host' })
+    const begun = playAll(scheduler, 10, ({ queue: { webhookId } }) =>
+      webhookId === 1 ? 'hangs' : webhookId === 3 ? { kind: 'unreachable', reason: 'refused' } : DELIVERED,
+    )
+    const [one, two, three = 0, four = 0] = counts(begun, 4)
+    expect([one, two]).toEqual([1, 0])
+    expect(three).toBeLessThan(10)
+    expect(four).toBeGreaterThan(90)
+  })
+
+  test('is free for the others when one has nothing to send', () => {
+    const scheduler = sharing(2, 10)
+    scheduler.queueOf(1).remove(() => true)
+    expect(
+      counts(
+        playAll(scheduler, 10, () => DELIVERED),
+        2,
+      ),
+    ).toEqual([0, 109])
   })
 })
 
