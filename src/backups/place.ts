@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { S3Client } from 'bun'
+import { MAX_PUT_BYTES, putStream, requestObject, requireNoRedirect, statObject } from '../lib/s3-requests.ts'
 import { parseS3Url, type S3Place } from '../lib/s3-url.ts'
 
 /** Where backups are kept. Each operation throws an error with the reason if the place cannot be used. */
@@ -76,6 +77,7 @@ function createS3Place({ bucket, prefix }: S3Place, workPath: string, client = n
       const names: string[] = []
       const start = keyOf('')
       let startAfter: string | undefined
+      await within(ANSWER_WITHIN_MS, requireNoRedirect(client))
       do {
         const page = await within(
           ANSWER_WITHIN_MS,
@@ -93,13 +95,19 @@ function createS3Place({ bucket, prefix }: S3Place, workPath: string, client = n
     },
     async put(file, name) {
       const { size } = await stat(file)
-      await within(UPLOAD_WITHIN_MS, client.write(keyOf(name), Bun.file(file)))
-      const stored = await within(ANSWER_WITHIN_MS, client.stat(keyOf(name)))
+      const key = keyOf(name)
+      await within(ANSWER_WITHIN_MS, requireNoRedirect(client))
+      if (size > MAX_PUT_BYTES) await within(UPLOAD_WITHIN_MS, client.write(key, Bun.file(file)))
+      else {
+        const signal = AbortSignal.timeout(UPLOAD_WITHIN_MS)
+        await within(UPLOAD_WITHIN_MS, putStream(client, key, { body: Bun.file(file).stream(), size, signal }))
+      }
+      const stored = await within(ANSWER_WITHIN_MS, statObject(client, key))
       if (stored.size !== size) throw new Error(`s3://${bucket}/${keyOf(name)} has ${stored.size} of ${size} bytes`)
       await rm(file)
     },
     async delete(name) {
-      await within(ANSWER_WITHIN_MS, client.delete(keyOf(name)))
+      await within(ANSWER_WITHIN_MS, requestObject(client, { method: 'DELETE', key: keyOf(name) }))
     },
   }
 }

@@ -63,9 +63,17 @@ export function createRecordingFiles({ pbxs, maxBytes, copies, allowed }: Record
     return files
   }
 
+  /** Opens a copy. One that was changed or cut in its place is as one that cannot be read. */
+  async function openCopy(copy: string, sizeBytes: number | null): Promise<Opened | undefined> {
+    const opened = await copies?.open(copy.split('/'))
+    if (opened?.kind !== 'file' || sizeBytes === null || opened.file.size === sizeBytes) return opened
+    await opened.file.close()
+    return { kind: 'unavailable', reason: `the copy has ${opened.file.size} bytes, and was written with ${sizeBytes}` }
+  }
+
   async function openAny(recording: RecordingRecord): Promise<{ opened: Opened; isCopy: boolean }> {
-    const { copy, path, pbx } = recording
-    const copied = copy === null ? undefined : await copies?.open(copy.split('/'))
+    const { copy, path, pbx, sizeBytes } = recording
+    const copied = copy === null ? undefined : await openCopy(copy, sizeBytes)
     if (copied?.kind === 'file') return { opened: copied, isCopy: true }
     const original = await filesOf(pbx)?.open(path)
     // A copy that cannot be read now is not missing for good.

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { S3Client } from 'bun'
 import { backupPlaceOf } from '../../src/backups/place.ts'
 import { emptyFolder } from '../help/app.ts'
+import { startRedirects } from '../help/s3-redirects.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
 
 test('the folder is made, and files of a killed process are removed from it', async () => {
@@ -47,4 +48,34 @@ test('a bucket whose list never ends is an error', async () => {
   const client = new S3Client({ ...S3_KEYS, endpoint: server.url.origin, bucket: S3_BUCKET })
   const place = backupPlaceOf(`s3://${S3_BUCKET}`, folder.path, client)
   expect(place.list()).rejects.toThrow('has more than 50000 objects: give a prefix for the backups alone')
+})
+
+test.each([301, 302, 307, 308])(
+  'a redirect of the S3 server (%d) is a failure: no backup goes elsewhere',
+  async (status) => {
+    using folder = emptyFolder()
+    const server = startRedirects(status)
+    const client = new S3Client({ ...S3_KEYS, endpoint: server.url, bucket: S3_BUCKET })
+    const place = backupPlaceOf(`s3://${S3_BUCKET}/store`, folder.path, client)
+    const file = join(folder.path, 'hookswitch.db')
+    writeFileSync(file, 'all secrets')
+    const reason = 'the S3 server redirects to another address: name the right endpoint and region'
+    await expect(place.put(file, 'one.db')).rejects.toThrow(reason)
+    await expect(place.list()).rejects.toThrow(reason)
+    await expect(place.delete('one.db')).rejects.toThrow(reason)
+    expect([server.arrived, existsSync(file)]).toEqual([[], true])
+    await server.stop()
+  },
+)
+
+test('a redirect of the upload alone is a failure', async () => {
+  using folder = emptyFolder()
+  const server = startRedirects(307, 'PUT')
+  const client = new S3Client({ ...S3_KEYS, endpoint: server.url, bucket: S3_BUCKET })
+  const file = join(folder.path, 'hookswitch.db')
+  writeFileSync(file, 'all secrets')
+  const place = backupPlaceOf(`s3://${S3_BUCKET}`, folder.path, client)
+  await expect(place.put(file, 'one.db')).rejects.toThrow('redirects to another address')
+  expect(server.arrived).toEqual([])
+  await server.stop()
 })

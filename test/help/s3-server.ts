@@ -11,15 +11,25 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 function isSigned(request: Request): boolean {
   const { pathname, searchParams } = new URL(request.url)
   const header = request.headers.get('authorization') ?? ''
-  const [, scope = '', signed = '', given] =
-    /^AWS4-HMAC-SHA256 Credential=key\/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)$/.exec(header) ?? []
+  const inUrl = searchParams.get('X-Amz-Signature')
+  const given = inUrl ?? /, ?Signature=(\w+)$/.exec(header)?.[1]
+  const [, key0, scope = ''] =
+    (inUrl === null
+      ? /Credential=([^/]+)\/([^,]+)/.exec(header)
+      : /^([^/]+)\/(.+)$/.exec(searchParams.get('X-Amz-Credential') ?? '')) ?? []
+  if (key0 !== S3_KEYS.accessKeyId) return false
+  const signed = searchParams.get('X-Amz-SignedHeaders') ?? /SignedHeaders=([^,]+)/.exec(header)?.[1] ?? ''
+  const date = searchParams.get('X-Amz-Date') ?? request.headers.get('x-amz-date')
   const plain = (text: string) =>
     encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
-  const query = [...searchParams].map(([name, value]) => `${plain(name)}=${plain(value)}`).toSorted()
+  const query = [...searchParams]
+    .filter(([name]) => name !== 'X-Amz-Signature')
+    .map(([name, value]) => `${plain(name)}=${plain(value)}`)
+    .toSorted()
   const headers = signed.split(';').map((name) => `${name}:${request.headers.get(name)?.trim()}\n`)
-  const body = request.headers.get('x-amz-content-sha256') ?? ''
+  const body = inUrl === null ? (request.headers.get('x-amz-content-sha256') ?? '') : 'UNSIGNED-PAYLOAD'
   const canonical = [request.method, pathname, query.join('&'), headers.join(''), signed, body].join('\n')
-  const text = ['AWS4-HMAC-SHA256', request.headers.get('x-amz-date'), scope, sha256(canonical)].join('\n')
+  const text = ['AWS4-HMAC-SHA256', date, scope, sha256(canonical)].join('\n')
   const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${S3_KEYS.secretAccessKey}`)
   return hmac(key, text).toString('hex') === given
 }

@@ -1,4 +1,5 @@
 import { S3Client } from 'bun'
+import { MAX_PUT_BYTES, putStream, requestObject, requireNoRedirect, statObject } from '../../lib/s3-requests.ts'
 import type { S3Place } from '../../lib/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
@@ -18,22 +19,19 @@ export function createS3Copies(
   limits: ReadLimits = READ_LIMITS,
 ): Copies {
   const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
-  const fileOf = (name: string) => client.file(keyOf(name))
-
   const answered = <Result>(work: Promise<Result>) => withinMs(limits.answerMs, NO_ANSWER, work)
   const { problemOfList, explained } = problemsOf(client, bucket, answered)
 
   async function openObject(name: string): Promise<Opened> {
-    const object = fileOf(name)
+    const key = keyOf(name)
     try {
-      const { size, etag, lastModified } = await answered(object.stat())
-      const modifiedMs = lastModified.getTime()
+      const { size, etag, modifiedMs } = await answered(statObject(client, key))
       const file: OpenFile = {
         size,
         stamp: `${size}-${etag}`,
         modifiedMs: Number.isNaN(modifiedMs) ? null : modifiedMs,
         ageMs: null,
-        read: (start, end) => complete(object.slice(start, end).stream(), end - start, limits),
+        read: (start, end) => complete((signal) => readPart(client, key, { start, end, signal }), end - start, limits),
         close: async () => undefined,
       }
       return { kind: 'file', file }
@@ -45,22 +43,85 @@ export function createS3Copies(
     }
   }
 
+  type Hasher = ReturnType<typeof newHasher>
+
+  async function uploadWhole(key: string, file: OpenFile, hasher: Hasher): Promise<void> {
+    const silence = new AbortController()
+    const reader = file.read(0, file.size).getReader()
+    let timer: Timer | undefined
+    let left = file.size
+    let isOver = false
+    let failure: unknown
+    // The time that the PBX takes is limited where its file is read.
+    const awaitS3 = () => {
+      if (!isOver) timer = setTimeout(() => silence.abort(new Error(NO_ANSWER)), limits.silentMs)
+    }
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+      {
+        async pull(controller) {
+          clearTimeout(timer)
+          let value: Uint8Array<ArrayBuffer> | undefined
+          try {
+            value = (await reader.read()).value
+            left -= value?.length ?? 0
+            if (value === undefined && left > 0 && !isOver) throw new Error('the file ended before its end')
+          } catch (error) {
+            failure = error
+            // Otherwise the request would wait for the rest of its body.
+            silence.abort(error)
+            throw error
+          }
+          // S3 may refuse the request before it has the whole body.
+          if (isOver) return
+          awaitS3()
+          if (value === undefined) return controller.close()
+          hasher.update(value)
+          controller.enqueue(value)
+        },
+        cancel() {
+          isOver = true
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    awaitS3()
+    try {
+      await putStream(client, key, { body, size: file.size, signal: silence.signal })
+    } catch (error) {
+      throw failure ?? error
+    } finally {
+      isOver = true
+      clearTimeout(timer)
+      await reader.cancel().catch(() => undefined)
+    }
+  }
+
+  async function uploadInParts(key: string, file: OpenFile, hasher: Hasher): Promise<void> {
+    await answered(requireNoRedirect(client))
+    const writer = client.file(key).writer({ partSize: PART_BYTES, queueSize: 1, retry: 2 })
+    try {
+      await hashInto(hasher, file.read(0, file.size), async (chunk) => {
+        writer.write(chunk)
+        await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.flush()))
+      })
+      await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.end()))
+    } catch (error) {
+      // Otherwise a truncated copy would appear under its name.
+      const aborted = Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error))))
+      await answered(aborted).catch(() => undefined)
+      throw error
+    }
+  }
+
   return {
     open: (segments) => openObject(segments.join('/')),
     async write({ stem, extension }, file) {
       const name = `${stem}.${extension}`
-      const writer = fileOf(name).writer({ partSize: PART_BYTES, queueSize: 1, retry: 2 })
       const hasher = newHasher()
       try {
-        await hashInto(hasher, file.read(0, file.size), async (chunk) => {
-          writer.write(chunk)
-          await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.flush()))
-        })
-        await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.end()))
+        const upload = file.size > MAX_PUT_BYTES ? uploadInParts : uploadWhole
+        await upload(keyOf(name), file, hasher)
       } catch (error) {
-        // Otherwise a truncated copy would appear under its name.
-        const aborted = Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error))))
-        await answered(aborted).catch(() => undefined)
         throw await explained(error)
       }
       const sha256 = hasher.digest('hex')
@@ -70,8 +131,9 @@ export function createS3Copies(
       return { name, sha256 }
     },
     async remove(stem) {
+      await answered(requireNoRedirect(client))
       const { contents = [] } = await answered(client.list({ prefix: keyOf(`${stem}.`) }))
-      for (const { key } of contents) await answered(client.delete(key))
+      for (const { key } of contents) await answered(requestObject(client, { method: 'DELETE', key }))
     },
   }
 }
@@ -95,9 +157,10 @@ export function createS3Mark(
   }
   // A list, since the answer to a request for one object can be the same for a missing one and a wrong key.
   const has = (key: string, isKey: (found: string) => boolean) =>
-    asked(
-      async () => (await client.list({ prefix: key, maxKeys: 10 })).contents?.some((one) => isKey(one.key)) === true,
-    )
+    asked(async () => {
+      await requireNoRedirect(client)
+      return (await client.list({ prefix: key, maxKeys: 10 })).contents?.some((one) => isKey(one.key)) === true
+    })
   const hasObject = (key: string) => has(key, (found) => found === key)
   const markKey = keyOf(MARK_FILE)
   return {
@@ -106,11 +169,13 @@ export function createS3Mark(
     commandFor: (id) => `echo ${id} | aws s3 cp - ${name}/${MARK_FILE}`,
     async readMark() {
       if (!(await hasObject(markKey))) return undefined
-      const object = client.file(markKey)
-      const [text, { lastModified }] = await asked(() => Promise.all([object.text(), object.stat()]))
-      return { text, writtenMs: lastModified.getTime() }
+      return asked(async () => {
+        const response = await requestObject(client, { method: 'GET', key: markKey })
+        return { text: await response.text(), writtenMs: Date.parse(response.headers.get('last-modified') ?? '') }
+      })
     },
-    writeMark: (text) => asked(async () => void (await client.write(markKey, text))),
+    writeMark: (text) =>
+      asked(async () => void (await requestObject(client, { method: 'PUT', key: markKey, body: text }))),
     hasCopy: (copy) => hasObject(keyOf(copy)),
     hasAnyCopy: () => has(keyOf(COPIES_BEGIN), () => true),
   }
@@ -119,7 +184,7 @@ export function createS3Mark(
 /** Returns a function that finds out why requests of a client fail. */
 function problemsOf(client: S3Client, bucket: string, answered: <Result>(work: Promise<Result>) => Promise<Result>) {
   const problemOfList = () =>
-    answered(client.list({ maxKeys: 1 })).then(
+    answered(requireNoRedirect(client).then(() => client.list({ maxKeys: 1 }))).then(
       () => undefined,
       (error) => reasonOf(error) ?? String(error),
     )
@@ -141,33 +206,58 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 /** Returns an error of S3 in plain words; `undefined` for a code without a text here. */
 function reasonOf(error: unknown): string | undefined {
   const code = codeOf(error)
-  if (code === 'ConnectionRefused') return 'the connection is refused: check AWS_ENDPOINT'
-  if (code === 'UnknownError') return undefined
-  if (code === 'AuthorizationHeaderMalformed') return 'the region is another one: set AWS_REGION'
+  if (code === 'ConnectionRefused' || code === 'ECONNREFUSED') return 'the connection is refused: check AWS_ENDPOINT'
+  // A server may close the connection of an upload that it refuses: a list has the reason.
+  if (code === 'UnknownError' || code === 'ECONNRESET') return undefined
+  if (code === 'AuthorizationHeaderMalformed' || code === 'AuthorizationQueryParametersError')
+    return 'the region is another one: set AWS_REGION'
   return error instanceof Error && !/unexpected error/.test(error.message) ? error.message : code
 }
 
+type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
+
+type Part = { readonly start: number; readonly end: number; readonly signal: AbortSignal }
+
+async function readPart(client: S3Client, key: string, { start, end, signal }: Part): Promise<Reader> {
+  const headers = { range: `bytes=${start}-${end - 1}` }
+  const { status, body } = await requestObject(client, { method: 'GET', key, headers, signal })
+  if (body === null) throw new Error('S3 sends no file')
+  if (status === 206 || start === 0) return body.getReader()
+  await body.cancel()
+  throw new Error('S3 sends the whole file for a part of it')
+}
+
 /** Passes a stream on within limits. The stream fails if it ends early. */
-function complete(stream: ReadableStream, bytes: number, limits: ReadLimits): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> = stream.getReader()
+function complete(
+  open: (signal: AbortSignal) => Promise<Reader>,
+  bytes: number,
+  limits: ReadLimits,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let opening: Promise<Reader> | undefined
+  const stopped = new AbortController()
+  const stop = () => stopped.abort()
   const limited = limitedReads(limits)
   let left = bytes
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         try {
-          const chunk = await limited(async () => (await reader.read()).value)
+          if (bytes === 0) return controller.close()
+          const chunk = await limited(async () => {
+            opening ??= open(stopped.signal)
+            return (await (await opening).read()).value
+          })
           if (chunk !== undefined) {
             left -= chunk.length
             controller.enqueue(chunk)
           } else if (left === 0) controller.close()
           else throw new Error('S3 ended before the end of the file')
         } catch (error) {
-          void reader.cancel().catch(() => undefined)
+          stop()
           throw error
         }
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel: stop,
     },
     { highWaterMark: 0 },
   )

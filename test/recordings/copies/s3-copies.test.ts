@@ -4,11 +4,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { S3Client } from 'bun'
 import { parseS3Url } from '../../../src/lib/s3-url.ts'
-import { createS3Copies } from '../../../src/recordings/copies/s3-copies.ts'
+import { createS3Copies, createS3Mark } from '../../../src/recordings/copies/s3-copies.ts'
+import { createRecordingFiles } from '../../../src/recordings/recording-files.ts'
 import { createFolderSource } from '../../../src/recordings/sources/folder-source.ts'
 import type { OpenFile } from '../../../src/recordings/sources/source.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { tone } from '../../help/audio.ts'
+import { pendingRecording } from '../../help/recordings.ts'
+import { startRedirects } from '../../help/s3-redirects.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../../help/s3-server.ts'
 import { startS3rver } from '../../help/s3rver.ts'
 
@@ -147,5 +150,63 @@ test('a copy that differs from the written bytes does not count', async () => {
   server.objects.set = (key, content) => set(key, Buffer.concat([content.subarray(0, -1), Buffer.from('x')]))
   await expect(writing).rejects.toThrow('SHA-256')
   server.objects.set = set
+  await file.close()
+})
+
+test.each([301, 302, 307, 308])(
+  'a redirect of the S3 server (%d) is a failure: nothing is sent or read elsewhere',
+  async (status) => {
+    const redirects = startRedirects(status)
+    const place = { bucket: S3_BUCKET, prefix: '' }
+    const redirected = new S3Client({ ...CREDENTIALS, endpoint: redirects.url })
+    const [elsewhere, mark] = [createS3Copies(place, redirected), createS3Mark(place, redirected)]
+    const reason = 'the S3 server redirects to another address: name the right endpoint and region'
+    for (const name of ['short.wav', 'long.wav']) {
+      const file = await fileOf(name)
+      await expect(elsewhere.write({ stem: 'x/one', extension: 'wav' }, file)).rejects.toThrow(reason)
+      await file.close()
+    }
+    expect(await elsewhere.open(['x', 'one.wav'])).toEqual({
+      kind: 'unavailable',
+      reason: expect.stringContaining(reason),
+    })
+    await expect(elsewhere.remove('x/one')).rejects.toThrow(reason)
+    await expect(mark.readMark()).rejects.toThrow(reason)
+    await expect(mark.writeMark('id')).rejects.toThrow(reason)
+    expect(redirects.arrived).toEqual([])
+    await redirects.stop()
+  },
+)
+
+test('a redirect of the request for the sound alone is a failure', async () => {
+  const redirects = startRedirects(302, 'GET')
+  const redirected = new S3Client({ ...CREDENTIALS, endpoint: redirects.url })
+  const opened = await createS3Copies({ bucket: S3_BUCKET, prefix: '' }, redirected).open(['x', 'one.wav'])
+  if (opened.kind !== 'file') throw new Error(opened.reason)
+  await expect(bytesOf(opened.file.read(0, 15))).rejects.toThrow('redirects to another address')
+  expect(redirects.arrived).toEqual([])
+  await redirects.stop()
+})
+
+test('a copy that was cut in S3 is as one that cannot be read', async () => {
+  const recording = pendingRecording('cut', {
+    sinceUs: 1,
+    state: 'saved',
+    copy: 'x/cut.wav',
+    mediaType: 'audio/wav',
+    sizeBytes: SOUND.length,
+  })
+  const files = createRecordingFiles({ pbxs: () => [], maxBytes: 1e9, copies })
+  server.objects.set('calls/hookswitch/a/x/cut.wav', SOUND)
+  expect((await files.open(recording)).file.size).toBe(SOUND.length)
+  server.objects.set('calls/hookswitch/a/x/cut.wav', SOUND.subarray(0, -100))
+  await expect(files.open(recording)).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('a file that ends early leaves no copy', async () => {
+  const file = await fileOf('long.wav')
+  const short = { ...file, read: () => file.read(0, 9_000_000) }
+  await expect(copies.write({ stem: 'x/early', extension: 'wav' }, short)).rejects.toThrow('ended before its end')
+  expect(server.objects.has('calls/hookswitch/a/x/early.wav')).toBe(false)
   await file.close()
 })
