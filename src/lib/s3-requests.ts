@@ -9,6 +9,10 @@ export const MAX_PUT_BYTES = 5 * 1024 ** 3
 
 /** S3 compares its clock with the time of the signature when a request begins. */
 const SIGNED_FOR_S = 900
+/** A request without a signal of its own ends then, whatever its caller waits for. */
+const ENDS_AFTER_MS = 60_000
+/** Errors and marks are far shorter: a server may send without end. */
+const MAX_TEXT_BYTES = 65_536
 
 type ObjectRequest = {
   readonly method: 'DELETE' | 'GET' | 'HEAD' | 'PUT'
@@ -28,13 +32,34 @@ class S3RequestError extends Error {
   }
 }
 
-/** Makes a request for one object. Throws an error named `S3Error` for each answer but a success. */
+/**
+ * Makes a request for one object. Only a GET has a body in its response. Throws an error named `S3Error` for each answer
+ * but a success.
+ */
 export async function requestObject(client: S3Client, request: ObjectRequest): Promise<Response> {
   const response = await send(client, request)
-  if (response.ok) return response
-  const text = request.method === 'HEAD' ? '' : await response.text()
-  const code = textOf(text, 'Code') ?? (response.status === 404 ? 'NoSuchKey' : 'UnknownError')
-  throw new S3RequestError(code, textOf(text, 'Message') ?? `the S3 server answers ${response.status}`)
+  if (response.ok) {
+    if (request.method !== 'GET') await response.body?.cancel()
+    return response
+  }
+  const text = await textOf(response)
+  const code = valueIn(text, 'Code') ?? (response.status === 404 ? 'NoSuchKey' : 'UnknownError')
+  throw new S3RequestError(code, valueIn(text, 'Message') ?? `the S3 server answers ${response.status}`)
+}
+
+/** Returns the beginning of a response as text, 64 KiB at most. */
+export async function textOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (let bytes = 0; reader !== undefined && bytes < MAX_TEXT_BYTES; ) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    text += decoder.decode(value.subarray(0, MAX_TEXT_BYTES - bytes), { stream: true })
+    bytes += value.length
+  }
+  await reader?.cancel()
+  return text
 }
 
 /** Returns what S3 knows of an object. */
@@ -64,7 +89,8 @@ export async function putStream(
  * signs no address for them.
  */
 export async function requireNoRedirect(client: S3Client): Promise<void> {
-  await send(client, { method: 'HEAD', key: 'hookswitch' })
+  const { body } = await send(client, { method: 'HEAD', key: 'hookswitch' })
+  await body?.cancel()
 }
 
 async function send(client: S3Client, { method, key, ...init }: ObjectRequest): Promise<Response> {
@@ -72,7 +98,8 @@ async function send(client: S3Client, { method, key, ...init }: ObjectRequest): 
   const headers = { 'accept-encoding': 'identity', ...init.headers }
   let response: Response
   try {
-    response = await fetch(url, { ...init, method, headers, redirect: 'manual', decompress: false })
+    const signal = init.signal ?? AbortSignal.timeout(ENDS_AFTER_MS)
+    response = await fetch(url, { ...init, signal, method, headers, redirect: 'manual', decompress: false })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'UnknownError'
     // The error itself has the signed address, which must not be logged.
@@ -83,4 +110,4 @@ async function send(client: S3Client, { method, key, ...init }: ObjectRequest): 
   throw new S3RequestError('Redirect', 'the S3 server redirects to another address: name the right endpoint and region')
 }
 
-const textOf = (xml: string, tag: string): string | undefined => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]
+const valueIn = (xml: string, tag: string): string | undefined => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]

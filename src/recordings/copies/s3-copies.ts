@@ -1,5 +1,12 @@
 import { S3Client } from 'bun'
-import { MAX_PUT_BYTES, putStream, requestObject, requireNoRedirect, statObject } from '../../lib/s3-requests.ts'
+import {
+  MAX_PUT_BYTES,
+  putStream,
+  requestObject,
+  requireNoRedirect,
+  statObject,
+  textOf,
+} from '../../lib/s3-requests.ts'
 import type { S3Place } from '../../lib/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
@@ -171,7 +178,7 @@ export function createS3Mark(
       if (!(await hasObject(markKey))) return undefined
       return asked(async () => {
         const response = await requestObject(client, { method: 'GET', key: markKey })
-        return { text: await response.text(), writtenMs: Date.parse(response.headers.get('last-modified') ?? '') }
+        return { text: await textOf(response), writtenMs: Date.parse(response.headers.get('last-modified') ?? '') }
       })
     },
     writeMark: (text) =>
