@@ -9,7 +9,7 @@ import { type HandOver, newShares, type Shares, type SharesOptions } from './sha
  *
  *     view of a heartbeat ──→ own leases (which it has)      ──┐
  *                        ├──→ silence (which nodes are dead) ───┼──→ plan: what to take, to give, whom to declare dead
- *                        └──→ shares (what is free) ────────────┘
+ *                        └──→ shares (the free leases) ─────────┘
  *
  * Invariants:
  * - A node trusts its leases until TRUST_US after it *sent* its last successful heartbeat. Only that moment counts,

@@ -23,7 +23,7 @@ export const FILTER_KEYS = {
   did: 'The outside number that was called; also in its E.164 form',
   number: 'The number of the caller, the number called, or an outside number that was dialled; also in its E.164 form',
   extension:
-    'Of a `dial_*` event the extension that was dialled (of a group or queue: any member), else any in the call so far',
+    'The dialled extension of a `dial_*` event (any member of a group or queue); any extension so far of other events',
   result: `The result of the call: ${RESULTS}; only \`call_ended\`, \`call_saved\` and \`call_missed\` have one`,
 } as const satisfies Readonly<Record<keyof EventFacts, string>>
 type FilterKey = keyof typeof FILTER_KEYS

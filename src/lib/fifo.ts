@@ -6,8 +6,8 @@ const MIN_SLOTS = 16
 const MAX_IDLE_SLOTS = 4_096
 
 /**
- * Creates an empty queue: a ring, which doubles when it is full. A removed item is not referenced any more: one that
- * survives a few collections of garbage costs far more than one that dies young.
+ * Creates an empty queue: a ring, which doubles when it is full. It drops the reference to a removed item at
+ * once: an item that survives a few collections of garbage costs far more than one that dies young.
  */
 export function newFifo<T>(): Fifo<T> {
   let slots = new Array<T | undefined>(MIN_SLOTS).fill(undefined)

@@ -33,8 +33,8 @@ class S3RequestError extends Error {
 }
 
 /**
- * Makes a request for one object. Only a GET has a body in its response. Throws an error named `S3Error` for each answer
- * but a success.
+ * Makes a request for one object. Only a GET has a body in its response. Throws an error named `S3Error` for each
+ * answer but a success.
  */
 export async function requestObject(client: S3Client, request: ObjectRequest): Promise<Response> {
   const response = await send(client, request)

@@ -36,8 +36,8 @@ type Lap = {
 }
 
 /**
- * Starts to save the recordings of the PBXs that this node owns. The node that does the maintenance saves those of
- * removed PBXs too.
+ * Starts to save the recordings of the PBXs that this node owns. The node that does the maintenance also saves
+ * the recordings of removed PBXs.
  */
 export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Promise<void> } {
   const { store, ownership, steadyUs, log, pbxs } = given

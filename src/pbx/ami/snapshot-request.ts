@@ -13,7 +13,8 @@ type AmiInbox = Inbox<InboxEntry<AmiFrame>>
 /**
  * Returns a function that requests the list of channels and puts it into the inbox: the first list before all waiting
  * entries, each later one at its place in the stream, so that a channel that ends during the list stays ended. Resolves
- * with whether the list was complete. The rows of Status have the channel variable `variable`, and those of groups.
+ * with whether the list was complete. The rows of Status have the channel variable `variable` and the variables of
+ * groups.
  */
 export function createSnapshotRequest(
   actions: Actions,

@@ -19,7 +19,7 @@ const CHANNEL = 'hookswitch_leases'
 
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 
-/** Creates the cluster operations of the engine: nodes and leases. Without `hints`, nobody is told of changes. */
+/** Creates the cluster operations of the engine: nodes and leases. Without `hints`, no node is notified of changes. */
 export function createClusterStore({ query }: Pick<Client, 'query'>, hints?: Hints): ClusterStore {
   /** A statement of its own, because some databases lack it. */
   const hint = () => query(`SELECT pg_notify($1, '')`, [CHANNEL]).catch(() => undefined)

@@ -15,7 +15,7 @@ import {
 
 /**
  * Renders templates in a thread of its own, for all accounts in turn. The first template starts the thread, a second
- * one is kept ready: it takes over what waits behind a job that takes long, and everything when the first is ended. An
+ * one is kept ready: it takes over the jobs behind a long one, and all jobs when the first thread is ended. An
  * account is rendered by one thread at a time. Both threads end when nothing was rendered for some minutes.
  */
 export type TemplateRenderer = {

@@ -109,7 +109,7 @@ function joinLinkedCalls(
     takeOverCall(state, at, channel, into)
     return
   }
-  // The PBX counts a channel to the older call, regardless of which was reported first.
+  // The PBX counts a channel to the older call, in whatever order it reports the two calls.
   const isOwnFirst = unseen || own.emitted !== other.emitted ? isOlder(own, other) : false
   const [first, second] = isOwnFirst ? [own, other] : [other, own]
   merge(state, second, first, atUs)

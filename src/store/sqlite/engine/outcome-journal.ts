@@ -3,16 +3,16 @@ import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { FILE_MODE, readStoreFile } from './data-folder.ts'
 
 /**
- * A file beside the store that keeps outcomes until they are in the store. It is mapped into memory: what is written
- * survives the end of this process at once, without a call to the operating system. A power cut may lose it, as it may
- * lose outcomes in the store.
+ * A file beside the store that keeps outcomes until they are in the store. It is mapped into memory: a written
+ * outcome survives the end of this process at once, without a call to the operating system. A power cut may lose it, as
+ * it may lose outcomes in the store.
  *
- * It has a header and two halves, which are filled in turns. Invariants: a half is filled while the other one still has
- * outcomes that are not in the store; what is in the store is skipped (`applied`), and a half of which everything is in
- * the store is cleared, so that it has nothing that was erased in the store. The file belongs to the store whose key
- * its header has.
+ * It has a header and two halves, which are filled in turns. Invariants: a half is filled while the other half still
+ * has outcomes that the store lacks. A reader skips outcomes that the store has (`applied`). A half is cleared once the
+ * store has all its outcomes, so that no erased text stays in the file. The file belongs to the store whose key its
+ * header has.
  *
- *   header: 0 key (32 bytes)   64, 80: of each half its lap and the end of what is in the store (4 bytes each)
+ *   header: 0 key (32 bytes)   64, 80: lap and `applied` of each half (4 bytes each)
  */
 const HEADER_BYTES = 4_096
 const HALF_BYTES = 512 * 1_024
