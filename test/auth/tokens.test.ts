@@ -55,7 +55,7 @@ describe('an API token', () => {
     expect((await revoke(session, one.id)).status).toBe(404)
   })
 
-  test('of another user cannot be seen or revoked, of the same account neither', async () => {
+  test('can be seen and revoked by its user alone, by no other user of the account', async () => {
     const [mine, theirs] = [await api.logIn('mine'), await api.logIn('theirs')]
     const { id } = made(await create(theirs, { name: 'secret' }))
     expect(await list(mine)).toHaveLength(1)

@@ -56,7 +56,7 @@ describe('the facts of an event', () => {
     expect(factsOf({ ...event, body: { ...event.body, data: outbound } as CallEvent['body'] }).did).toEqual([])
   })
 
-  test('of a stage have its own target, and the numbers of the call', () => {
+  test('have the own target of its stage, and the numbers of the call', () => {
     const facts = factsOf(eventOf('dial_started', 'mobile'))
     expect(facts).toMatchObject({ direction: 'inbound', pbx: 'office', queue: null, did: ['+49301110'], result: null })
     expect(facts.number).toEqual(['+4930123456', '+49301110', '+491701234567'])
@@ -64,7 +64,7 @@ describe('the facts of an event', () => {
     expect(factsOf(eventOf('dial_ended', 'group')).extension).toEqual(['101', '102'])
   })
 
-  test('of a call have every extension that is part of it so far, and its result once it has one', () => {
+  test('have every extension that is part of the call so far, and its result once it has one', () => {
     const facts = factsOf(eventOf('call_ended'))
     expect(facts.extension).toEqual(['101', '102', '103'])
     expect(facts.result).toBe('answered')

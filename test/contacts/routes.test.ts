@@ -130,7 +130,7 @@ describe('settings', () => {
     expect((await ask(api, 'GET', '/integration/contacts', { token })).body.result).toEqual(body.result)
   })
 
-  test('that cannot work are 422, with every fault', async () => {
+  test('are 422 with every fault if they cannot work', async () => {
     const paths = async (body: unknown, at = api) => {
       const { status, body: answer } = await put(body, at)
       expect(status).toBe(422)

@@ -86,7 +86,7 @@ describe('secrets', () => {
     })
   })
 
-  test('that are null keep their stored value', () => {
+  test('keep their stored value if they are null', () => {
     const again = stored({ ...settingsWithoutSecrets(first), headers: { 'x-key': null }, budget_ms: 50 }, first)
     expect(again.secrets).toEqual(first.secrets)
     const lookUp = lookUpOf(1, again, undefined)

@@ -152,7 +152,7 @@ describe('a HEAD request', () => {
     expect(await head.text()).toBe('')
   })
 
-  test('of the stream does not wait for its end', async () => {
+  test('does not wait for the end of the stream', async () => {
     const options = { method: 'HEAD', headers: { authorization: `Bearer ${token}` } }
     const { status, headers } = await fetch(`${app.url}/stream`, options)
     expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream'])

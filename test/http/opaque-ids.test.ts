@@ -26,13 +26,13 @@ describe('an id or cursor', () => {
         if (!written.has(changed)) expect(ids.read('eventCursor', changed)).toBeUndefined()
   })
 
-  test('of another store is not one of this account', async () => {
+  test('names nothing of this account if another store made it', async () => {
     const other = await idsUnder(KEY.replace('0', '1'))
     for (let id = 0; id < 1_000; id += 1)
       expect(other.read('eventCursor', ids.write('eventCursor', { accountId: 1, id }))?.accountId).not.toBe(1)
   })
 
-  test('of a delivery may be a plain number where an earlier version gave it out', () => {
+  test('may be the plain number of a delivery where an earlier version gave it out', () => {
     const delivery = { accountId: 3, id: 9 * 128 + 5 }
     expect(readDeliveryId(ids, deliveryIdText(ids, delivery))).toBe(delivery.id)
     expect(readDeliveryId(ids, `${7 * 128 + 127}`)).toBe(7 * 128 + 127)

@@ -38,7 +38,7 @@ const CASES: readonly (readonly [string, EventFilter, boolean])[] = [
   ['a fact that is unknown matches nothing', { result: ['answered', '*'] }, false],
 ]
 
-test('of any values matches what one by one would match', () => {
+test('a filter matches what its values match one by one', () => {
   const random = seededRandom(7)
   const text = (length: number) =>
     Array.from({ length }, () => random.pick(['0', '1', '+', 'é', '\u{1f600}', '*'])).join('')

@@ -24,7 +24,7 @@ function accountsOf(signals: readonly Signal[]): string[] {
   return events.filter(({ name }) => name === 'call_started').map(({ body }) => body.data.account)
 }
 
-describe('of an Asterisk', () => {
+describe('the snapshot of an Asterisk', () => {
   const row = (id: string, ...more: string[]) => [
     'Event: Status',
     'Privilege: Call',
@@ -51,7 +51,7 @@ describe('of an Asterisk', () => {
   })
 })
 
-describe('of a FreeSWITCH', () => {
+describe('the snapshot of a FreeSWITCH', () => {
   const [PHONE, TRUNK] = ['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002']
   const up = {
     direction: 'inbound',

@@ -290,7 +290,7 @@ describe('with copies in a folder a recording', () => {
     await ready.file.close()
   })
 
-  test('that grows while it is copied is copied again', async () => {
+  test('is copied again if it grows while it is copied', async () => {
     put('a')
     await add(recording('a'))
     const plain = createFolderCopies(copyFolder())
@@ -314,7 +314,7 @@ describe('with copies in a folder a recording', () => {
     expect(readFileSync(join(copyFolder(), saved?.copy ?? '')).length).toBe(SOUND.length + 4)
   })
 
-  test('that is cut off while it is copied is copied once it is whole', async () => {
+  test('is copied once it is whole if it is cut off while it is copied', async () => {
     put('a')
     await add(recording('a'))
     const plain = createFolderCopies(copyFolder())

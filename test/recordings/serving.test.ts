@@ -202,7 +202,7 @@ describe.each(['folder', 'web'])('a recording in a %s', (pbx) => {
     expect(response.status).toBe(code)
   })
 
-  test('that is a page is only to be saved, never shown', async () => {
+  test('is only to be saved, never shown, if it is a page', async () => {
     const { headers } = await get(pathOf('page', pbx))
     expect(headers.get('content-type')).toBe('application/octet-stream')
     expect(headers.get('content-disposition')).toStartWith('attachment; filename="page.wav"')

@@ -52,7 +52,7 @@ test.each([
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a server', () => {
-  test('that is too old is refused with its version', async () => {
+  test('is refused with its version if it is too old', async () => {
     await using database = await emptyDatabase()
     const { hostname, port } = new URL(database.url)
     // A server of today whose version is another number on the way.
@@ -74,7 +74,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a server', () => {
     server.close()
   })
 
-  test('that is a standby is refused at once, and doctor names it', async () => {
+  test('is refused at once if it is a standby, and doctor names it', async () => {
     const server = await startPostgres()
     const standby = await server.standby()
     try {

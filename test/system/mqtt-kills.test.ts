@@ -103,7 +103,7 @@ describe.each([
   ['a broker of this test', true],
   ['Mosquitto', MOSQUITTO !== undefined],
 ])('%s', (kind, isThere) => {
-  test.skipIf(!isThere)(`that is killed ${KILLS} times in the middle has got everything, in order`, async () => {
+  test.skipIf(!isThere)(`has got everything, in order, after ${KILLS} kills in the middle`, async () => {
     const broker = await startKillable(kind)
     const { attempt, stop } = createAttempts({ allow: allowing('loopback') })
     const random = seededRandom(26)

@@ -168,7 +168,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch store copy', () => {
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already has users')])
   })
 
-  test('that is killed in the middle leaves nothing, and copies everything when it is repeated', async () => {
+  test('leaves nothing if it is killed in the middle, and copies everything when it is repeated', async () => {
     using folder = emptyFolder()
     await using database = await emptyDatabase()
     await run(['user', 'add', '--email', 'x@example.com', '--name', 'X'], { cwd: folder.path, stdin: '123456789\n' })

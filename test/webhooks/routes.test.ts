@@ -104,7 +104,7 @@ describe('a URL', () => {
 })
 
 describe('If-Match', () => {
-  test('of the present list replaces it; of the one before it does not', async () => {
+  test('replaces the list if it names the present one, not if it names the one before', async () => {
     const first = (await put([A])).headers.get('etag') ?? ''
     expect((await put([B], { 'if-match': first })).status).toBe(200)
     expect((await put([A], { 'if-match': first })).status).toBe(412)

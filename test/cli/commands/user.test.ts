@@ -104,7 +104,7 @@ describe('the users of a file', () => {
     ])
   })
 
-  test('that exist do not change', async () => {
+  test('are left unchanged if they exist', async () => {
     const { code, stderr, users } = await from('acme,Other,known@example.com\nacme,Anna,anna@example.com\n')
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^1 user of the file already existed.*\n1 user added\./)])
     expect(users).toEqual([['acme', 'Anna', 'anna@example.com', 'USER']])

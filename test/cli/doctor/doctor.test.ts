@@ -176,7 +176,7 @@ describe('the clock', () => {
     expect(diagnoseClock(NOW, others, newest).map((one) => one.level)).toEqual([level])
   })
 
-  test('that is wrong by days is reported in days', () => {
+  test('is reported in days if it is wrong by days', () => {
     expect(diagnoseClock(NOW, [NOW + 3 * 86_400_000], undefined)[0]?.text).toContain('by 3 d from the clocks')
   })
 })

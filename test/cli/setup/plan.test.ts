@@ -147,12 +147,12 @@ describe('FreeSWITCH', () => {
     expect(plan).toMatchObject({ changes: [], reload: [], notes: [], url: 'esl://:a%2Fb@127.0.0.1:8022?name=office' })
   })
 
-  test('with the published password: that is said', () => {
+  test('the published password is named as a risk', () => {
     const { notes } = planned({ files: { [SOCKET]: socket('ClueCon') } })
     expect(notes).toEqual([expect.stringContaining('published default (ClueCon)')])
   })
 
-  test('without an event socket gets one, on this machine alone', () => {
+  test('gets an event socket if it has none, on this machine alone', () => {
     const plan = planned({ files: { '/etc/freeswitch/freeswitch.xml': '' } })
     expect(plan.changes).toMatchObject([{ path: SOCKET, before: null }])
     expect(plan.changes[0]?.after).toContain('<param name="listen-ip" value="127.0.0.1"/>')
@@ -160,7 +160,7 @@ describe('FreeSWITCH', () => {
     expect(plan.reload.at(-1)).toEqual(['fs_cli', '-x', 'reload mod_event_socket'])
   })
 
-  test('of FusionPBX: each domain is a customer, and its two places of the password are compared', () => {
+  test('each domain of FusionPBX is a customer, and its two places of the password are compared', () => {
     const config = '/etc/fusionpbx/config.conf'
     const folders = ['/var/lib/freeswitch/recordings']
     const files = { [SOCKET]: socket('one'), [config]: 'database.0.type = pgsql\nswitch.event_socket.password = two\n' }

@@ -42,7 +42,7 @@ async function brokerOf(options: BrokerOptions = {}) {
 }
 
 describe('a message', () => {
-  test('of MQTT 5 has QoS 1, its content type, and the headers of a webhook as user properties', async () => {
+  test('has QoS 1, its content type, and in MQTT 5 the headers of a webhook as user properties', async () => {
     const broker = await brokerOf()
     const { send } = mqttTo(`${broker.url}/calls`)
     const headers = { 'x-tenant': 'acme', 'webhook-id': 'not this one' }
@@ -334,7 +334,7 @@ describe('the connection of a webhook', () => {
     expect(broker.messages.map(({ connection }) => connection)).toEqual([1, 2, 1, 2])
   })
 
-  test('that the broker closes just as a message is sent is no failure: the message is sent again, once', async () => {
+  test('may be closed by the broker just as a message is sent: the message is sent again, once, and none has failed', async () => {
     const broker = await brokerOf()
     const { send } = mqttTo(`${broker.url}/calls`)
     await send('first')

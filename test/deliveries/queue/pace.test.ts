@@ -144,7 +144,7 @@ describe('a shared pace', () => {
   const counts = (begun: readonly AttemptSlot[], webhooks: number) =>
     Array.from({ length: webhooks }, (_, n) => begun.filter(({ queue }) => queue.webhookId === n + 1).length)
 
-  test.each([1, 10, 100])('of %d a second serves the webhooks in turn, whatever they answer', (rate) => {
+  test.each([1, 10, 100])('serves the webhooks in turn at %d a second, whatever they answer', (rate) => {
     const begun = playAll(sharing(3, rate), 6, ({ queue }) => (queue.webhookId === 1 ? REFUSED : DELIVERED))
     const each = counts(begun, 3)
     expect(Math.max(...each) - Math.min(...each)).toBeLessThanOrEqual(1)

@@ -122,7 +122,7 @@ describe('a delivery of a webhook with a flow', () => {
     expect(got[0]?.headers).toMatchObject({ 'x-key': 'step', 'x-other': 'other' })
   })
 
-  test('of an event without a step is delivered at once, and the log says so', async () => {
+  test('is delivered at once if no step is for its event, and the log says so', async () => {
     const rig = await start()
     await rig.setFlow(CRM, { steps: [step('one')] })
     const delivery = await rig.ended(await rig.event('call_started', 'one'))
@@ -284,7 +284,7 @@ describe('an answer', () => {
     expect(rig.dispatcher.down().now).toBe(0)
   })
 
-  test('that breaks off is no answer where it is to be kept', async () => {
+  test('is none where it is to be kept and breaks off', async () => {
     const rig = await start()
     answer = (_, count) => {
       if (count > 1) return Response.json({ id: 7 })
@@ -303,7 +303,7 @@ describe('an answer', () => {
     expect(delivery.attempts[0]?.error).toMatch(/the answer \(200\) broke off/)
   })
 
-  test('that is longer than 256 KiB, endless or no JSON is done, and nothing of it is kept', async () => {
+  test('ends its step, but is not kept, if it is longer than 256 KiB, endless or no JSON', async () => {
     const rig = await start()
     const endless = () =>
       new ReadableStream({
@@ -391,7 +391,7 @@ describe('the calls of a flow', () => {
     expect(got.filter(({ body }) => body === '"b"')).toHaveLength(2)
   })
 
-  test('that were merged give their values', async () => {
+  test('give their values to the call into which they are merged', async () => {
     const rig = await start()
     answer = ({ body }) => Response.json({ id: `id of ${body}` })
     await rig.setFlow(CRM, {
@@ -450,14 +450,14 @@ describe('an authorization', () => {
     expect(authorizer.renewed).toEqual(['Bearer one'])
   })
 
-  test('that is renewed and refused again is a failed attempt', async () => {
+  test('fails the attempt if it is renewed and refused again', async () => {
     const rig = await start({ authorizer: tokens(), scheduleMs: [] })
     answer = () => new Response('', { status: 401 })
     await rig.setFlow(CRM, { steps: [step('one')], authorization })
     expect(await rig.ended(await rig.event('call_ended', 'one'))).toMatchObject({ state: 'failed', attemptsMade: 2 })
   })
 
-  test('that is missing leaves deliveries pending, and they are sent when there is one', async () => {
+  test('is waited for: deliveries stay pending without one, and are sent once it is there', async () => {
     const authorizer = tokens()
     authorizer.state.refused = 3
     const rig = await start({ authorizer, scheduleMs: [] })

@@ -270,7 +270,7 @@ test('an event that was read and sent before its answer came is not sent again',
   await receiver.stop()
 })
 
-test('of many gained webhooks only those with pending deliveries are read; one query finds them', async () => {
+test('one query finds the gained webhooks with pending deliveries, and only these are read', async () => {
   const receiver = startReceiver()
   const { ownership, lose, gain } = changingOwnership()
   await using rig = await newRig({ ownership })

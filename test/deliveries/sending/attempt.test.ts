@@ -346,7 +346,7 @@ test('an address that takes its time to answer is not taken for one that swallow
   })
 })
 
-test('without a file descriptor nothing is sent, which counts nothing against the receiver', async () => {
+test('nothing is sent without a file descriptor, and the receiver is not to blame', async () => {
   const receiver = await rawReceiver((socket) => socket.write(OK))
   const [without, then] = await attemptWithoutFiles([receiver.url, `http://localhost:${receiver.port}/`])
   const reason = expect.stringContaining('no free file descriptor')

@@ -46,14 +46,14 @@ test('a request has the given method, headers and body, and the user of the URL'
 })
 
 describe('an answer', () => {
-  test('that is longer than it may be has no text', async () => {
+  test('has no text if it is too long', async () => {
     server.answerWith(() => new Response('x'.repeat(1_000)))
     expect((await exchange(request())).text).toHaveLength(1_000)
     server.answerWith(() => new Response('x'.repeat(1_001)))
     expect(await exchange(request())).toMatchObject({ status: 200, text: null })
   })
 
-  test('that never ends takes no longer than it may', async () => {
+  test('is given up after its time if it never ends', async () => {
     const endless = () =>
       new Response(
         new ReadableStream({
@@ -66,7 +66,7 @@ describe('an answer', () => {
     expect(await exchange(request('/', { timeoutMs: 100 }))).toMatchObject({ text: null })
   })
 
-  test('that does not come in time does not count', async () => {
+  test('does not count if it comes too late', async () => {
     const never = Promise.withResolvers<Response>()
     server.answerWith(() => never.promise)
     const answer = await exchange(request('/', { timeoutMs: 50 }))
@@ -74,7 +74,7 @@ describe('an answer', () => {
     never.resolve(new Response())
   })
 
-  test('with another address is not followed', async () => {
+  test('is not followed to another address', async () => {
     server.answerWith(() => Response.redirect('http://127.0.0.1:1/'))
     expect(await exchange(request())).toMatchObject({ status: 302 })
   })

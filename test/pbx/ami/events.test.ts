@@ -21,7 +21,7 @@ const newexten = (application: string, at = {}) =>
   })
 const varSet = (variable: string) => amiEvent('VarSet', snapshotOf('1.1'), { Variable: variable, Value: '1' })
 
-describe('of the events of an Asterisk', () => {
+describe('the events of an Asterisk', () => {
   test.each([
     ['a new channel', 'read', amiEvent('Newchannel', snapshotOf('1.1'))],
     ['a Dial, in any case', 'read', newexten('dIaL')],

@@ -66,7 +66,7 @@ test('a name that a shell would read otherwise is quoted', () => {
   expect(findings.at(-1)?.text).toEndWith(`hookswitch user add --account 'Ann'\\''s shop' --email … --name …`)
 })
 
-test('of hundreds without an account some are named', () => {
+test('some customers without an account are named, even of hundreds', () => {
   const values = new Set(Array.from({ length: 300 }, (_, index) => `c${index}.example`))
   const findings = judgeTenants(DOMAIN, values, { accountOf })
   expect(findings).toHaveLength(52)

@@ -49,7 +49,7 @@ describe('a recording is explained', () => {
     expect(ended?.event.body.data.call).toMatchObject({ partial: true, hangup: { cause: 'unknown' } })
   })
 
-  test('of a PBX that was started again in between: its calls end with that', () => {
+  test('with a restart of the PBX in between, which ends its calls', () => {
     const first = readRecording(pathOf('freeswitch/reconnect-1'))
     const text = readFileSync(pathOf('freeswitch/reconnect-2'), 'latin1')
     const second = text.replaceAll('501b98a2-de76-440b-a390-7d2f7fdd0505', '601b98a2-de76-440b-a390-7d2f7fdd0505')
@@ -58,7 +58,7 @@ describe('a recording is explained', () => {
     expect(causes).toContain('pbx_restart')
   })
 
-  test('that has no timing, all at once', () => {
+  test('all at once if it has no timing', () => {
     const bytes = readFileSync(pathOf('asterisk/a-inbound-answered'))
     const { explained } = explain([recordingOf('asterisk', bytes, '')], OPTIONS)
     expect(explained.map(({ event }) => event.name)).toContain('call_saved')
@@ -93,7 +93,7 @@ describe('a recording is explained', () => {
     expect(matching.map(({ reason }) => reason)).toContain(why)
   })
 
-  test('that is cut off: the calls that are up are counted', () => {
+  test('even if it is cut off: the calls that are up are counted', () => {
     const bytes = readFileSync(pathOf('asterisk/a-inbound-answered')).subarray(0, 20_000)
     expect(explain([recordingOf('asterisk', bytes, '')], OPTIONS).open).toBe(1)
   })

@@ -47,7 +47,7 @@ describe('the place of the recordings of a PBX', () => {
       expect(await originNow()).toBe('store')
     }))
 
-  test('that a command gave stays when the API changes something else, and is not given again once it was removed', () =>
+  test('stays as a command gave it when the API changes something else, and is not given again once it was removed', () =>
     withChanges(async ({ api, command, check, originNow }) => {
       await command(`${OFFICE}&recordings=/srv/monitor`)
       await api('ami://u:***@pbx?recordings=/srv/monitor&trunks=x')
@@ -60,7 +60,7 @@ describe('the place of the recordings of a PBX', () => {
       expect(await refusal(api('ami://u:***@pbx?recordings=/srv/monitor'))).toEqual(REFUSED)
     }))
 
-  test('of a PBX that was removed cannot be taken over', () =>
+  test('cannot be taken over from a PBX that was removed', () =>
     withChanges(async ({ api, command, remove }) => {
       await command(`${OFFICE}&recordings=/srv/monitor`)
       await remove()

@@ -80,7 +80,7 @@ describe('the PBXs of the settings, at the start of a service', () => {
       ])
     }))
 
-  test.skipIf(POSTGRES_MISSING !== undefined)('of another node that is alive stay', async () => {
+  test.skipIf(POSTGRES_MISSING !== undefined)('stay if another node has them and is alive', async () => {
     await using database = await emptyDatabase()
     const source = databaseSource(database.url)
     const store = await openPostgresStore(source)

@@ -81,7 +81,7 @@ test('a folder that an earlier version filled is marked; one with the copies of 
   expect(await problem(newStore('c'), place('others'))).toContain('is not marked')
 })
 
-test('of two nodes with a folder each, the one that lacks the newest copies says so', async () => {
+test('the node whose folder lacks the newest copies says so, if two nodes have a folder each', async () => {
   const store = newStore('a')
   expect(await problem(store, place('first'))).toBeUndefined()
   expect(await problem(store, place('second'))).toBeUndefined()

@@ -57,20 +57,20 @@ async function readingOf(url: string, given: ReadLimits): Promise<string> {
 }
 
 describe('a web server', () => {
-  test('that trickles is given up for its rate', async () => {
+  test('is given up for its rate if it trickles', async () => {
     expect(await readingOf(startTrickle(10), limits({ spanMs: 500 }))).toBe('it sends less than 8000 bytes a second')
   })
 
-  test('that sends as little as is allowed is given up after the whole time', async () => {
+  test('is given up after the whole time if it sends as little as is allowed', async () => {
     const slow = limits({ spanMs: 100, leastBytesPerS: 0, wholeMs: 700 })
     expect(await readingOf(startTrickle(10), slow)).toMatch(/it takes too long|it sends no more/)
   })
 
-  test('that falls silent is given up', async () => {
+  test('is given up if it falls silent', async () => {
     expect(await readingOf(startTrickle(3_600_000), limits({ silentMs: 300 }))).toBe('it sends no more')
   })
 
-  test('that does not answer is given up', async () => {
+  test('is given up if it does not answer', async () => {
     expect(await readingOf(startSilence(), limits({ answerMs: 300 }))).toContain('does not answer')
   })
 })

@@ -82,7 +82,7 @@ onEngines('authorizations', ({ open }) => {
       })
     })
 
-    test('of other settings is worth nothing, nor is a renewal with them', async () => {
+    test('is worth nothing for other settings, nor is a renewal with them', async () => {
       await using at = await open()
       const { authorizations } = at.store
       await authorizations.renewalClaim(claiming('a'))

@@ -105,12 +105,12 @@ onEngines('pbxs', ({ open, engine }) => {
     ])
   })
 
-  test('of other nodes are known where there are other nodes', async () => {
+  test('are known from other nodes where there are other nodes', async () => {
     await using at = await open()
     expect(await at.store.pbxs.pbxListInSettings()).toEqual(engine === 'SQLite' ? null : [])
   })
 
-  test('that another process changes are noticed', async () => {
+  test('are noticed when another process changes them', async () => {
     await using at = await open()
     const other = await at.another()
     let seen = 0

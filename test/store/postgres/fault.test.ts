@@ -97,7 +97,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a database', () => {
     await store.stop()
   })
 
-  test('that can only be read is refused at the start', async () => {
+  test('is refused at the start if it can only be read', async () => {
     await using database = await emptyDatabase()
     const sql = new SQL({ url: database.url, max: 1 })
     const name = new URL(database.url).pathname.slice(1)

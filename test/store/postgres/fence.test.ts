@@ -242,7 +242,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () 
     await other.stop()
   })
 
-  test('of a commit whose answer was lost are stored once', async () => {
+  test('are stored once even if the answer to their commit was lost', async () => {
     await using at = await open()
     const batches: CallBatch[] = Array.from({ length: 40 }, (_, n) =>
       batch({ events: [event(`a ${n}`), event(`b ${n}`)] }),

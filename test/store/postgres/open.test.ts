@@ -54,7 +54,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await sql.close()
   })
 
-  test('that a store is copied into is waited for with a message, and not for long', async () => {
+  test('is waited for with a message, and not for long, while a store is copied into it', async () => {
     await using database = await emptyDatabase()
     const source = databaseSource(database.url)
     await prepareDatabase(source)
@@ -78,7 +78,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     expect(messages).toEqual([expect.stringContaining(what)])
   })
 
-  test('that a newer version made is opened as long as that allows it, else refused', async () => {
+  test('is opened if a newer version made it and allows that, else refused', async () => {
     await using database = await emptyDatabase()
     const source = databaseSource(database.url)
     await prepareDatabase(source)
@@ -90,7 +90,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await client.stop()
   })
 
-  test('of another program is left alone', async () => {
+  test('is left alone if it belongs to another program', async () => {
     await using database = await emptyDatabase()
     const sql = new SQL({ url: database.url, max: 1 })
     await sql`CREATE TABLE accounts (id int)`
@@ -99,7 +99,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await sql.close()
   })
 
-  test('that cannot be used is reported with the reason and what to do, in one line, without the password', async () => {
+  test('is reported with the reason and what to do, in one line, without the password, if it cannot be used', async () => {
     const { url } = await postgresOfRun()
     const source = databaseSource(url)
     const messages = [
@@ -164,7 +164,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
     await other.stop()
   })
 
-  test('that writes outcomes makes the service read pending deliveries again after each new connection', async () => {
+  test('makes the service read pending deliveries again after each new connection that writes outcomes', async () => {
     await using database = await emptyDatabase()
     const store = await openPostgresStore(databaseSource(database.url))
     let notified = 0

@@ -52,7 +52,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the statuses that nodes share',
     expect(await statuses.webhookStatusGetMany([1])).toEqual([{ webhookId: 1, status: 'next', isPresent: true }])
   })
 
-  test('of a node that is dead are of the past', async () => {
+  test('are of the past once their node is dead', async () => {
     await using at = await open()
     const { client, statuses } = at
     await statuses.webhookStatusSet([one('term 1', 'up')])

@@ -31,12 +31,12 @@ describe('the form of a look-up', () => {
     expect(contactSettingsOf(contactsFormOf({ ...STORED, authorization })).authorization).toEqual(authorization)
   })
 
-  test('of a preset has no request, and its waiting', () => {
+  test('has no request for a preset, whose waiting time it has', () => {
     const form = contactsFormOf({ preset: 'odoo', budget_ms: 100, cache_minutes: 5 })
     expect([form.url, form.budgetMs, form.cacheMinutes]).toEqual(['', '100', '5'])
   })
 
-  test('that is new has all spellings, and the API takes it once it has a URL and a field', () => {
+  test('has all spellings when it is new, and the API takes it once it has a URL and a field', () => {
     const empty = contactsFormOf(null)
     expect(empty.spellings).toEqual([...SPELLINGS])
     const form = { ...empty, url: ' https://crm.example.com/{{ number }} ', fields: { ...empty.fields, name: '/name' } }

@@ -68,7 +68,7 @@ describe('the fields of the form', () => {
     expect(pbxFieldsOf(pbxUrlOf(changed), changed.name)).toEqual(changed)
   })
 
-  test('of a URL whose secret is hidden keep it hidden', () => {
+  test('keep the secret of a URL hidden', () => {
     const url = 'ami://hookswitch:***@127.0.0.1:5038?recordings=https://me:***@h/&name=office'
     expect(pbxFieldsOf(url, 'office')).toMatchObject({ secret: '***', more: 'recordings=https://me:***@h/' })
     expect(pbxUrlOf(pbxFieldsOf(url, 'office'))).toContain(

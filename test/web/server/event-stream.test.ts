@@ -124,7 +124,7 @@ function* heavy(count: number) {
 }
 
 describe('one reader', () => {
-  test('that falls behind is cut off, and costs at most its limit of waiting data', async () => {
+  test('is cut off if it falls behind, and costs at most its limit of waiting data', async () => {
     let closed = 0
     const sink = openSink({ closed: () => void closed++ })
     for (let sent = 0; sent < 3_000; sent++) sink.message('event', 'x'.repeat(1_000))
@@ -146,7 +146,7 @@ describe('one reader', () => {
     expect((await last).done).toBe(true)
   })
 
-  test('that leaves is forgotten', async () => {
+  test('is forgotten when it leaves', async () => {
     let closed = 0
     const sink = openSink({ closed: () => void closed++ })
     await sink.body.cancel()

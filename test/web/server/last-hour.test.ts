@@ -16,7 +16,7 @@ const B = { accountId: 1, webhookId: 8 }
 const QUIET = { events: 0, delivered: 0, failed_attempts: 0, failed_probes: 0, p50_ms: null, p99_ms: null }
 
 describe('the last hour', () => {
-  test('of an account without events is quiet', () => {
+  test('is quiet for an account without events', () => {
     const minutes = createLastHour().ofAccount(1, NOW)
     expect(minutes).toHaveLength(60)
     expect(minutes.at(-1)).toEqual({ at: '2026-11-20T21:42:00.000000Z', ...QUIET })
@@ -33,7 +33,7 @@ describe('the last hour', () => {
     expect(minutes.at(-1)).toMatchObject({ events: 0, failed_attempts: 1, failed_probes: 1 })
   })
 
-  test('of an account is the sum over its webhooks, which have their own figures', () => {
+  test('is the sum over the webhooks of an account, which have their own figures', () => {
     const hour = createLastHour()
     for (const ms of [10, 10, 10]) hour.addDelivered(A, ms * 1_000, NOW)
     hour.addDelivered(B, 5_000_000, NOW)

@@ -153,7 +153,7 @@ test('an account is sure of 16 streams, regardless of what others have, and gets
 })
 
 describe('the connection is closed', () => {
-  test('of a reader that is refused', async () => {
+  test('if its reader is refused', async () => {
     await using readers = await startReaders()
     const token = await readers.logIn('a')
     const statuses = await openByHand(readers.url, Array(64).fill(token))
@@ -164,7 +164,7 @@ describe('the connection is closed', () => {
     statuses.drop()
   })
 
-  test('of a reader whose token is revoked', async () => {
+  test('if the token of its reader is revoked', async () => {
     await using readers = await startReaders()
     using reader = askByHand(readers.url, await readers.logIn('a'))
     await until('it is open', () => reader.state.text.includes(': the stream'))
@@ -173,7 +173,7 @@ describe('the connection is closed', () => {
     await until('it is closed', () => reader.state.closed)
   })
 
-  test('of a reader that takes nothing', async () => {
+  test('if its reader takes nothing', async () => {
     await using readers = await startReaders()
     using reader = askByHand(readers.url, await readers.logIn('a'), { reads: false })
     await until('it is open', () => readers.pendingRequests() === 1)

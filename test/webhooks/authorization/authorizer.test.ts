@@ -117,7 +117,7 @@ describe('a token', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test('that is new and refused is not renewed for every request', async () => {
+  test('is not renewed for every request if it is new and refused', async () => {
     const { server, webhook, authorizer, pass } = rig()
     await authorizer.authorize(webhook)
     expect(await authorizer.renew(webhook, 'Bearer access-1')).toEqual({
@@ -129,7 +129,7 @@ describe('a token', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test('of other settings is not used', async () => {
+  test('is not used for other settings', async () => {
     const { server, webhook, authorizer } = rig()
     server.moves = ['rotate']
     await authorizer.authorize(webhook)
@@ -138,13 +138,13 @@ describe('a token', () => {
     expect(server.requests.at(-1)?.get('refresh_token')).toBe('refresh-2')
   })
 
-  test('of client credentials needs no refresh token', async () => {
+  test('needs no refresh token if it comes from client credentials', async () => {
     const { server, webhook, authorizer } = rig(oauth2(null))
     expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-1' })
     expect(server.requests[0]?.get('grant_type')).toBe('client_credentials')
   })
 
-  test('of a log-in is at the pointer, for its time, in the header of the settings', async () => {
+  test('comes from the answer to a log-in, at the pointer, for its time, and goes into the header of the settings', async () => {
     const authorization: Authorization = {
       kind: 'login',
       request: { ...STEP_DEFAULTS, body: '{"password":"hunter22"}' },
@@ -180,7 +180,7 @@ describe('a token', () => {
     expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-2' })
   })
 
-  test('without a lifetime is never renewed', async () => {
+  test('is never renewed if it has no lifetime', async () => {
     const server = createTokenServer(null)
     const { webhook, authorizer, pass } = rig(oauth2(), { exchange: server.exchange() })
     await authorizer.authorize(webhook)
@@ -335,7 +335,7 @@ describe('a trial of settings', () => {
     expect(server.requests).toHaveLength(last)
   })
 
-  test('of the saved settings uses their token, and renews it once for all after a 401', async () => {
+  test('uses the token of the saved settings, and renews it once for all after a 401', async () => {
     const { server, webhook, authorizer, pass } = rig()
     server.moves = ['rotate', 'rotate']
     await authorizer.authorize(webhook)
@@ -346,7 +346,7 @@ describe('a trial of settings', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test('of one settings is one at a time', async () => {
+  test('waits for another one of the same settings', async () => {
     const { server, webhook, authorizer } = rig()
     server.moves = ['rotate', 'rotate']
     const both = await Promise.all([authorizer.authorizeTrial(webhook, null), authorizer.authorizeTrial(webhook, null)])

@@ -201,7 +201,7 @@ describe('secrets', () => {
     expect((await stored()).authorization).toMatchObject({ refreshToken: null, clientSecret: 'client-secret' })
   })
 
-  test('of a log-in its body and headers are', async () => {
+  test('include the body and headers of a log-in', async () => {
     const login = {
       kind: 'login',
       request: { url: 'login', body: '{"password":"secret"}', headers: { 'X-App': 'app-secret' } },

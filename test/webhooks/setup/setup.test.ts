@@ -247,7 +247,7 @@ describe('a preset that is tried', () => {
     await expect(known.check(1, { ...trial, url: 'https://other.example' })).rejects.toMatchObject({ code: 'invalid' })
   })
 
-  test('that is unknown is refused', async () => {
+  test('is refused if it is unknown', async () => {
     await expect(service().check(1, { url: 'https://crm.example', preset: 'nonsense' })).rejects.toMatchObject({
       code: 'invalid',
     })

@@ -47,7 +47,7 @@ describe('a template', () => {
     expect(rests.restsForUs('b', 0)).toBe(0)
   })
 
-  test('that is ended rests at once, each time twice as long, an hour at most', () => {
+  test('rests at once when it is ended, each time twice as long, an hour at most', () => {
     const rests = createRests()
     const forS = Array.from({ length: 9 }, () => rests.rest('a', 0) / SECOND)
     expect(forS).toEqual([60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600])

@@ -143,7 +143,7 @@ describe('a template that no limit of the engine stops', () => {
     expect([await endless, await waiting]).toMatchObject([{ kind: 'busy' }, { kind: 'busy' }])
   })
 
-  test('that was slow leaves nothing behind: what another thread took over is rendered by either', async () => {
+  test('leaves nothing behind when it was slow: what another thread took over is rendered by either', async () => {
     const { one } = start({ limits: { cpuUs: 1e12, ticksUnknown: 1e9, ticks: 1e9 } })
     for (let round = 0; round < 4; round += 1) {
       const text = `round ${round}`

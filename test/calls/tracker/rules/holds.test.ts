@@ -77,7 +77,7 @@ describe('hold and resume', () => {
     if (lines.length > 1) expect(names.indexOf('call_resumed')).toBeLessThan(names.indexOf('dial_ended'))
   })
 
-  test('of a caller have no stage', () => {
+  test('have no stage if the caller pressed them', () => {
     const [holdEvent] = eventsOf(...RINGS, ...TALKS, ...at(2, holds('a', true)), ...ENDS).filter(
       ({ name }) => name === 'call_held',
     )
