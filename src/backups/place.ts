@@ -1,8 +1,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { S3Client } from 'bun'
-import { MAX_PUT_BYTES, putStream, requestObject, requireNoRedirect, statObject } from '../lib/s3-requests.ts'
+import { createS3Client, type S3Client } from '../lib/s3-client.ts'
 import { parseS3Url, type S3Place } from '../lib/s3-url.ts'
 
 /** Where backups are kept. Each operation throws an error with the reason if the place cannot be used. */
@@ -66,7 +65,11 @@ const MAX_OBJECTS = 50_000
  * Creates a place for backups in an S3 bucket, below a prefix. The environment has the endpoint, region and keys. A
  * backup is written and verified in `workPath` first.
  */
-function createS3Place({ bucket, prefix }: S3Place, workPath: string, client = new S3Client({ bucket })): BackupPlace {
+function createS3Place(
+  { bucket, prefix }: S3Place,
+  workPath: string,
+  client = createS3Client({ bucket }),
+): BackupPlace {
   const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
   return {
     async makeWorkFolder() {
@@ -77,42 +80,36 @@ function createS3Place({ bucket, prefix }: S3Place, workPath: string, client = n
       const names: string[] = []
       const start = keyOf('')
       let startAfter: string | undefined
-      await within(ANSWER_WITHIN_MS, requireNoRedirect(client))
       do {
-        const page = await within(
+        const { keys, isTruncated } = await within(
           ANSWER_WITHIN_MS,
           client.list(startAfter === undefined ? { prefix: start } : { prefix: start, startAfter }),
         )
-        const keys = (page.contents ?? []).map(({ key }) => key)
         names.push(...keys.map((key) => key.slice(start.length)))
         if (names.length > MAX_OBJECTS)
           throw new Error(
             `s3://${bucket}/${start} has more than ${MAX_OBJECTS} objects: give a prefix for the backups alone`,
           )
-        startAfter = page.isTruncated === true ? keys.at(-1) : undefined
+        startAfter = isTruncated ? keys.at(-1) : undefined
       } while (startAfter !== undefined)
       return names
     },
     async put(file, name) {
       const { size } = await stat(file)
       const key = keyOf(name)
-      await within(ANSWER_WITHIN_MS, requireNoRedirect(client))
-      if (size > MAX_PUT_BYTES) await within(UPLOAD_WITHIN_MS, client.write(key, Bun.file(file)))
-      else {
-        const signal = AbortSignal.timeout(UPLOAD_WITHIN_MS)
-        await within(UPLOAD_WITHIN_MS, putStream(client, key, { body: Bun.file(file).stream(), size, signal }))
-      }
-      const stored = await within(ANSWER_WITHIN_MS, statObject(client, key))
+      const signal = AbortSignal.timeout(UPLOAD_WITHIN_MS)
+      await within(UPLOAD_WITHIN_MS, client.put(key, { body: Bun.file(file).stream(), size, signal }))
+      const stored = await within(ANSWER_WITHIN_MS, client.stat(key))
       if (stored.size !== size) throw new Error(`s3://${bucket}/${keyOf(name)} has ${stored.size} of ${size} bytes`)
       await rm(file)
     },
     async delete(name) {
-      await within(ANSWER_WITHIN_MS, requestObject(client, { method: 'DELETE', key: keyOf(name) }))
+      await within(ANSWER_WITHIN_MS, client.request({ method: 'DELETE', key: keyOf(name) }))
     },
   }
 }
 
-/** Awaits a request to the S3 server, for a limited time: Bun's client would wait minutes for an answer. */
+/** Awaits a request to the S3 server, for a limited time. */
 async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`the S3 server did not answer within ${ms / 1_000} s`)), ms)

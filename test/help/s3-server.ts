@@ -3,6 +3,8 @@ import { parseRange } from '../../src/recordings/byte-range.ts'
 
 export const S3_KEYS = { accessKeyId: 'key', secretAccessKey: 'secret' }
 export const S3_BUCKET = 'calls'
+/** Few, so that short lists have several pages. */
+const PAGE_OF_LIST = 3
 
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -53,11 +55,14 @@ export function startS3Server() {
   }
   function post(key: string, query: URLSearchParams): Response {
     if (query.has('uploads')) {
-      const id = String(uploads.size + 1)
+      const id = `upload ${requests.length} &`
       uploads.set(id, new Map())
-      return xml(`<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`)
+      return xml(
+        `<InitiateMultipartUploadResult><UploadId>${Bun.escapeHTML(id)}</UploadId></InitiateMultipartUploadResult>`,
+      )
     }
     const parts = [...(uploads.get(query.get('uploadId') ?? '') ?? [])].toSorted(([one], [other]) => one - other)
+    uploads.delete(query.get('uploadId') ?? '')
     objects.set(key, Buffer.concat(parts.map(([, content]) => content)))
     return xml(`<CompleteMultipartUploadResult><ETag>"x"</ETag></CompleteMultipartUploadResult>`)
   }
@@ -76,10 +81,16 @@ export function startS3Server() {
       headers,
     })
   }
-  function list(bucket: string, prefix: string): Response {
-    const keys = [...objects.keys()].filter((key) => key.startsWith(`${bucket}/${prefix}`))
-    const contents = keys.map((key) => `<Contents><Key>${key.slice(bucket.length + 1)}</Key></Contents>`)
-    return xml(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`)
+  function list(bucket: string, query: URLSearchParams): Response {
+    const [prefix, after] = [query.get('prefix') ?? '', query.get('start-after') ?? '']
+    const keys = [...objects.keys()]
+      .filter((key) => key.startsWith(`${bucket}/${prefix}`))
+      .map((key) => key.slice(bucket.length + 1))
+      .filter((key) => key > after)
+      .toSorted()
+    const contents = keys.slice(0, PAGE_OF_LIST).map((key) => `<Contents><Key>${Bun.escapeHTML(key)}</Key></Contents>`)
+    const isTruncated = keys.length > PAGE_OF_LIST
+    return xml(`<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents.join('')}</ListBucketResult>`)
   }
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -99,7 +110,7 @@ export function startS3Server() {
       if (key.split('/')[0] !== S3_BUCKET) return failure('NoSuchBucket', 'The specified bucket does not exist', 404)
       if (request.method === 'PUT') return put(key, request, searchParams)
       if (request.method === 'POST') return post(key, searchParams)
-      if (searchParams.has('list-type')) return list(key.replace(/\/$/, ''), searchParams.get('prefix') ?? '')
+      if (searchParams.has('list-type')) return list(key.replace(/\/$/, ''), searchParams)
       if (request.method !== 'DELETE') return get(key, request)
       if (searchParams.has('uploadId')) uploads.delete(searchParams.get('uploadId') ?? '')
       else objects.delete(key)
@@ -109,6 +120,8 @@ export function startS3Server() {
   return {
     url: `http://127.0.0.1:${server.port}`,
     objects,
+    /** Uploads that are neither complete nor given up. */
+    uploads,
     requests,
     /** Answers 503 from now on, or works again. */
     setBroken(isBroken: boolean) {

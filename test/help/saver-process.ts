@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { S3Client } from 'bun'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { createS3Client } from '../../src/lib/s3-client.ts'
 import { nowUs, steadyUs } from '../../src/lib/time.ts'
 import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
 import { createS3Copies } from '../../src/recordings/copies/s3-copies.ts'
@@ -21,7 +21,7 @@ const [folder = '', place = '', databaseUrl] = process.argv.slice(2)
 const parsed = parsePbxUrl(`ami://u:s@h?name=office&recordings=${join(folder, 'monitor')}`)
 if ('wrong' in parsed) throw new Error(parsed.wrong)
 const inS3 = () =>
-  createS3Copies({ bucket: S3_BUCKET, prefix: '' }, new S3Client({ ...S3_KEYS, bucket: S3_BUCKET, endpoint: place }))
+  createS3Copies({ bucket: S3_BUCKET, prefix: '' }, createS3Client({ ...S3_KEYS, bucket: S3_BUCKET, endpoint: place }))
 const inFolder = () => createFolderCopies(join(folder, 'copies'), 100_000)
 const copies = place === 'copies' ? inFolder() : place === 'no copies' ? undefined : inS3()
 const store =

@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { S3Client } from 'bun'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { createS3Client } from '../../src/lib/s3-client.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import type { Copies } from '../../src/recordings/copies/copies.ts'
 import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
@@ -245,7 +245,7 @@ describe.each(['without copies', 'with copies'])('%s a file that has become quie
 
 test('while S3 is away a recording waits, and is saved once when it is back', async () => {
   const s3 = startS3Server()
-  const client = new S3Client({ ...S3_KEYS, bucket: S3_BUCKET, endpoint: s3.url })
+  const client = createS3Client({ ...S3_KEYS, bucket: S3_BUCKET, endpoint: s3.url })
   s3.setBroken(true)
   put('a')
   await add(recording('a'))

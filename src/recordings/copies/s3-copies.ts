@@ -1,28 +1,17 @@
-import { S3Client } from 'bun'
-import {
-  MAX_PUT_BYTES,
-  putStream,
-  requestObject,
-  requireNoRedirect,
-  statObject,
-  textOf,
-} from '../../lib/s3-requests.ts'
+import { createS3Client, type S3Client, textOf } from '../../lib/s3-client.ts'
 import type { S3Place } from '../../lib/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
-import { type Copies, hashInto, newHasher, notAsWritten, sha256Of } from './copies.ts'
+import { type Copies, newHasher, notAsWritten, sha256Of } from './copies.ts'
 import { COPIES_BEGIN, MARK_FILE, type MarkPlace } from './store-mark.ts'
 
-/** The part size of an upload, small enough that parts of several copies fit into memory. */
-const PART_BYTES = 8 * 1024 * 1024
-
 /**
- * Creates the place of copies in a bucket of S3. Endpoint, region and keys come from the environment. Bun's client
- * waits for minutes for a server that accepts but does not answer: `limits` ends that.
+ * Creates the place of copies in a bucket of S3. Endpoint, region and keys come from the environment. `limits` ends
+ * the wait for a server that accepts but does not answer.
  */
 export function createS3Copies(
   { bucket, prefix }: S3Place,
-  client = new S3Client({ bucket }),
+  client = createS3Client({ bucket }),
   limits: ReadLimits = READ_LIMITS,
 ): Copies {
   const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
@@ -32,7 +21,7 @@ export function createS3Copies(
   async function openObject(name: string): Promise<Opened> {
     const key = keyOf(name)
     try {
-      const { size, etag, modifiedMs } = await answered(statObject(client, key))
+      const { size, etag, modifiedMs } = await answered(client.stat(key))
       const file: OpenFile = {
         size,
         stamp: `${size}-${etag}`,
@@ -52,7 +41,7 @@ export function createS3Copies(
 
   type Hasher = ReturnType<typeof newHasher>
 
-  async function uploadWhole(key: string, file: OpenFile, hasher: Hasher): Promise<void> {
+  async function upload(key: string, file: OpenFile, hasher: Hasher): Promise<void> {
     const silence = new AbortController()
     const reader = file.read(0, file.size).getReader()
     let timer: Timer | undefined
@@ -93,7 +82,7 @@ export function createS3Copies(
     )
     awaitS3()
     try {
-      await putStream(client, key, { body, size: file.size, signal: silence.signal })
+      await client.put(key, { body, size: file.size, signal: silence.signal })
     } catch (error) {
       throw failure ?? error
     } finally {
@@ -103,30 +92,12 @@ export function createS3Copies(
     }
   }
 
-  async function uploadInParts(key: string, file: OpenFile, hasher: Hasher): Promise<void> {
-    await answered(requireNoRedirect(client))
-    const writer = client.file(key).writer({ partSize: PART_BYTES, queueSize: 1, retry: 2 })
-    try {
-      await hashInto(hasher, file.read(0, file.size), async (chunk) => {
-        writer.write(chunk)
-        await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.flush()))
-      })
-      await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.end()))
-    } catch (error) {
-      // Otherwise a truncated copy would appear under its name.
-      const aborted = Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error))))
-      await answered(aborted).catch(() => undefined)
-      throw error
-    }
-  }
-
   return {
     open: (segments) => openObject(segments.join('/')),
     async write({ stem, extension }, file) {
       const name = `${stem}.${extension}`
       const hasher = newHasher()
       try {
-        const upload = file.size > MAX_PUT_BYTES ? uploadInParts : uploadWhole
         await upload(keyOf(name), file, hasher)
       } catch (error) {
         throw await explained(error)
@@ -138,9 +109,8 @@ export function createS3Copies(
       return { name, sha256 }
     },
     async remove(stem) {
-      await answered(requireNoRedirect(client))
-      const { contents = [] } = await answered(client.list({ prefix: keyOf(`${stem}.`) }))
-      for (const { key } of contents) await answered(requestObject(client, { method: 'DELETE', key }))
+      const { keys } = await answered(client.list({ prefix: keyOf(`${stem}.`) }))
+      for (const key of keys) await answered(client.request({ method: 'DELETE', key }))
     },
   }
 }
@@ -148,7 +118,7 @@ export function createS3Copies(
 /** Returns a prefix of a bucket as a place of copies that is marked. */
 export function createS3Mark(
   { bucket, prefix }: S3Place,
-  client = new S3Client({ bucket }),
+  client = createS3Client({ bucket }),
   limits: ReadLimits = READ_LIMITS,
 ): MarkPlace {
   const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
@@ -164,10 +134,7 @@ export function createS3Mark(
   }
   // A list, since the answer to a request for one object can be the same for a missing one and a wrong key.
   const has = (key: string, isKey: (found: string) => boolean) =>
-    asked(async () => {
-      await requireNoRedirect(client)
-      return (await client.list({ prefix: key, maxKeys: 10 })).contents?.some((one) => isKey(one.key)) === true
-    })
+    asked(async () => (await client.list({ prefix: key, maxKeys: 10 })).keys.some(isKey))
   const hasObject = (key: string) => has(key, (found) => found === key)
   const markKey = keyOf(MARK_FILE)
   return {
@@ -177,12 +144,11 @@ export function createS3Mark(
     async readMark() {
       if (!(await hasObject(markKey))) return undefined
       return asked(async () => {
-        const response = await requestObject(client, { method: 'GET', key: markKey })
+        const response = await client.request({ method: 'GET', key: markKey })
         return { text: await textOf(response), writtenMs: Date.parse(response.headers.get('last-modified') ?? '') }
       })
     },
-    writeMark: (text) =>
-      asked(async () => void (await requestObject(client, { method: 'PUT', key: markKey, body: text }))),
+    writeMark: (text) => asked(async () => void (await client.request({ method: 'PUT', key: markKey, body: text }))),
     hasCopy: (copy) => hasObject(keyOf(copy)),
     hasAnyCopy: () => has(keyOf(COPIES_BEGIN), () => true),
   }
@@ -191,7 +157,7 @@ export function createS3Mark(
 /** Returns a function that finds out why requests of a client fail. */
 function problemsOf(client: S3Client, bucket: string, answered: <Result>(work: Promise<Result>) => Promise<Result>) {
   const problemOfList = () =>
-    answered(requireNoRedirect(client).then(() => client.list({ maxKeys: 1 }))).then(
+    answered(client.list({ maxKeys: 1 })).then(
       () => undefined,
       (error) => reasonOf(error) ?? String(error),
     )
@@ -227,7 +193,7 @@ type Part = { readonly start: number; readonly end: number; readonly signal: Abo
 
 async function readPart(client: S3Client, key: string, { start, end, signal }: Part): Promise<Reader> {
   const headers = { range: `bytes=${start}-${end - 1}` }
-  const { status, body } = await requestObject(client, { method: 'GET', key, headers, signal })
+  const { status, body } = await client.request({ method: 'GET', key, headers, signal })
   if (body === null) throw new Error('S3 sends no file')
   if (status === 206 || start === 0) return body.getReader()
   await body.cancel()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { S3Client } from 'bun'
+import { createS3Client } from '../../../src/lib/s3-client.ts'
 import { parseS3Url } from '../../../src/lib/s3-url.ts'
 import { createS3Copies, createS3Mark } from '../../../src/recordings/copies/s3-copies.ts'
 import { createRecordingFiles } from '../../../src/recordings/recording-files.ts'
@@ -19,7 +19,7 @@ import { startS3rver } from '../../help/s3rver.ts'
 
 const server = startS3Server()
 const CREDENTIALS = { bucket: S3_BUCKET, endpoint: server.url, ...S3_KEYS }
-const client = new S3Client(CREDENTIALS)
+const client = createS3Client(CREDENTIALS)
 const copies = createS3Copies({ bucket: 'calls', prefix: 'hookswitch/a' }, client)
 const folder = emptyFolder()
 const SOUND = tone(1)
@@ -102,7 +102,7 @@ async function copyTo(url: string, wrongs: readonly object[]): Promise<void> {
   const bucket = pathname.slice(1)
   const credentials = { endpoint: origin, region, bucket, accessKeyId: username, secretAccessKey: password }
   const real = (change: object = {}) =>
-    createS3Copies({ bucket, prefix: `hookswitch-test-${process.pid}` }, new S3Client({ ...credentials, ...change }))
+    createS3Copies({ bucket, prefix: `hookswitch-test-${process.pid}` }, createS3Client({ ...credentials, ...change }))
   for (const [name, content] of Object.entries({ short: SOUND, long: LONG })) {
     const file = await fileOf(`${name}.wav`)
     for (const _ of ['first', 'in place of the first'])
@@ -127,7 +127,7 @@ test.each([
   ['a server that is not there', { endpoint: 'http://127.0.0.1:1' }, 'check AWS_ENDPOINT'],
 ])('%s is reported with its reason: reading, and writing little and much', async (_, change, reason) => {
   const bucket = 'bucket' in change ? change.bucket : 'calls'
-  const wrong = createS3Copies({ bucket, prefix: '' }, new S3Client({ ...CREDENTIALS, ...change }))
+  const wrong = createS3Copies({ bucket, prefix: '' }, createS3Client({ ...CREDENTIALS, ...change }))
   for (const name of ['short.wav', 'long.wav']) {
     const file = await fileOf(name)
     await expect(wrong.write({ stem: 'x/wrong', extension: 'wav' }, file)).rejects.toThrow(reason)
@@ -158,7 +158,7 @@ test.each([301, 302, 307, 308])(
   async (status) => {
     const redirects = startRedirects(status)
     const place = { bucket: S3_BUCKET, prefix: '' }
-    const redirected = new S3Client({ ...CREDENTIALS, endpoint: redirects.url })
+    const redirected = createS3Client({ ...CREDENTIALS, endpoint: redirects.url })
     const [elsewhere, mark] = [createS3Copies(place, redirected), createS3Mark(place, redirected)]
     const reason = 'the S3 server redirects to another address: name the right endpoint and region'
     for (const name of ['short.wav', 'long.wav']) {
@@ -180,7 +180,7 @@ test.each([301, 302, 307, 308])(
 
 test('a redirect of the request for the sound alone is a failure', async () => {
   const redirects = startRedirects(302, 'GET')
-  const redirected = new S3Client({ ...CREDENTIALS, endpoint: redirects.url })
+  const redirected = createS3Client({ ...CREDENTIALS, endpoint: redirects.url })
   const opened = await createS3Copies({ bucket: S3_BUCKET, prefix: '' }, redirected).open(['x', 'one.wav'])
   if (opened.kind !== 'file') throw new Error(opened.reason)
   await expect(bytesOf(opened.file.read(0, 15))).rejects.toThrow('redirects to another address')

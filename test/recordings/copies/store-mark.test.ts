@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { S3Client } from 'bun'
 import { diagnoseCopies } from '../../../src/cli/doctor/recordings.ts'
 import { createLog } from '../../../src/lib/log.ts'
+import { createS3Client } from '../../../src/lib/s3-client.ts'
 import { markOf } from '../../../src/recordings/copies/copies-place.ts'
 import { createFolderCopies } from '../../../src/recordings/copies/folder-copies.ts'
 import { createS3Copies, createS3Mark } from '../../../src/recordings/copies/s3-copies.ts'
@@ -120,7 +120,7 @@ test('nothing is saved or forgotten while the folder is away, and doctor names i
 
 test('a prefix of a bucket is marked as a folder is: another store neither copies into it nor deletes there', async () => {
   const server = startS3Server()
-  const client = new S3Client({ bucket: S3_BUCKET, endpoint: server.url, ...S3_KEYS })
+  const client = createS3Client({ bucket: S3_BUCKET, endpoint: server.url, ...S3_KEYS })
   const prefixMark = (store: OpenStore, prefix: string) =>
     markOf(store, '', createS3Mark({ bucket: S3_BUCKET, prefix }, client))
   const prefixProblem = (store: OpenStore, prefix = 'office') => problemOfMark(prefixMark(store, prefix))

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { S3Client } from 'bun'
+import { createS3Client } from '../../../src/lib/s3-client.ts'
 import { createS3Copies } from '../../../src/recordings/copies/s3-copies.ts'
 import { createFolderSource } from '../../../src/recordings/sources/folder-source.ts'
 import { createHttpSource } from '../../../src/recordings/sources/http-source.ts'
@@ -86,7 +86,7 @@ test('a client that takes a file slowly breaks no limit', async () => {
 test('an S3 that accepts and does not answer: nothing waits for longer than is allowed', async () => {
   writeFileSync(join(folder.path, 'a.wav'), 'sound')
   const keys = { accessKeyId: 'key', secretAccessKey: 'secret' }
-  const client = new S3Client({ bucket: 'calls', endpoint: startSilence(), ...keys })
+  const client = createS3Client({ bucket: 'calls', endpoint: startSilence(), ...keys })
   const copies = createS3Copies({ bucket: 'calls', prefix: '' }, client, limits({ answerMs: 300, silentMs: 300 }))
   const opened = await createFolderSource(folder.path).open(['a.wav'])
   if (opened.kind !== 'file') throw new Error(opened.reason)
