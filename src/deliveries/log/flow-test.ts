@@ -85,7 +85,7 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
   const isOver = () => characters > MAX_SHOWN_CHARACTERS || performance.now() > untilMs
   for (let turns = 0; turns < MAX_TURNS && !isOver(); turns += 1) {
     sent.length = 0
-    const { outcome, turn } = await makeTurn(webhook, delivery, undefined)
+    const { outcome, turn } = await makeTurn(webhook, delivery, {})
     if (turn !== undefined) {
       steps.push(...stepsOf(turn, sent, webhook, outcome.kind === 'refused'))
       memory.note(turn)
@@ -146,6 +146,7 @@ function deliveryOf(
     phase: 'in flight',
     state: 'pending',
     plan: 'schedule',
+    hadTrial: false,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { LoadedDelivery } from './delivery.ts'
+import { type LoadedDelivery, mayNeedNone } from './delivery.ts'
 
 /**
  * The queued deliveries of one call to one webhook, the lowest id first: so its events arrive in their order. Pure.
@@ -33,6 +33,10 @@ export const isUnused = ({ queued, current }: Lane): boolean => current === unde
 
 /** Returns whether a first attempt is queued: such lanes are served before those that have retries alone. */
 export const hasFirstAttempt = ({ queued }: Lane): boolean => queued.some(({ dueUs }) => dueUs === undefined)
+
+/** Returns whether the lane is open, and a trial may show that its lowest delivery needs no request. */
+export const headMayNeedNone = ({ queued: [head], current }: Lane): boolean =>
+  current === undefined && head !== undefined && mayNeedNone(head)
 
 /** Inserts a delivery by its id. @throws Error when it is not queued. */
 export function insertDelivery(lane: Lane, delivery: LoadedDelivery): void {

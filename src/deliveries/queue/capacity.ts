@@ -21,11 +21,15 @@ const RESERVED_QUICK: Readonly<Record<Class, number>> = { good: 0, unsure: 8, ha
 /** A request is slow from this age on: it then counts only towards the total in flight. */
 const SLOW_AFTER_US = 50 * MILLISECOND
 
+/** Trials of flows at a time, of one webhook and of all: they send nothing, but read the store and render templates. */
+const MAX_TRIALS_OF_WEBHOOK = 4
+const MAX_TRIALS = 64
+
 /** The place of one request in flight: first quick, slow after 50 ms, then ended. */
 export type Slot = {
   readonly queue: WebhookQueue
-  /** The class of its webhook when it began. */
-  readonly from: Class
+  /** The class of its webhook when it began; `trial`: it sends nothing, and takes no capacity from requests. */
+  readonly from: Class | 'trial'
   readonly startedUs: number
   readonly phase: 'quick' | 'slow' | 'ended'
 }
@@ -41,15 +45,20 @@ export function createCapacity() {
   const quickFrom: Record<Class, number> = { good: 0, unsure: 0, hanging: 0 }
   let inFlight = 0
   let quick = 0
+  let trials = 0
 
-  const countQuick = ({ from }: Slot, change: 1 | -1) => {
+  const countQuick = (from: Class, change: 1 | -1) => {
     quick += change
     quickFrom[from] += change
+  }
+  const countTrial = (queue: WebhookQueue, change: 1 | -1) => {
+    trials += change
+    ofWebhook(queue).trials += change
   }
 
   return {
     get inFlight() {
-      return inFlight
+      return inFlight + trials
     },
     /** Returns how many requests to a webhook are in flight. */
     inFlightOf: (queue: WebhookQueue): number => ofWebhook(queue).inFlight,
@@ -65,32 +74,46 @@ export function createCapacity() {
     /** Returns whether one more request may be in flight at all. */
     allowsAny: (): boolean => inFlight < MAX_IN_FLIGHT.good,
 
-    /** Begins a request, whose slot is quick. Returns its slot. */
+    /** Returns whether a webhook may begin one more trial of its flow. */
+    allowsTrial: (queue: WebhookQueue): boolean =>
+      trials < MAX_TRIALS && ofWebhook(queue).trials < MAX_TRIALS_OF_WEBHOOK,
+
+    /** Begins a request or a trial, whose slot is quick. Returns its slot. */
     begin<S extends Slot & { readonly phase: 'quick' }>(slot: S): S {
+      const { queue, from } = slot
+      if (from === 'trial') {
+        countTrial(queue, 1)
+        return slot
+      }
       begun.push(slot)
-      ofWebhook(slot.queue).inFlight += 1
+      ofWebhook(queue).inFlight += 1
       inFlight += 1
-      countQuick(slot, 1)
+      countQuick(from, 1)
       return slot
     },
-    /** Ends a request. @throws Error when it has ended. */
+    /** Ends a request or a trial. @throws Error when it has ended. */
     end(slot: Slot): void {
-      if (slot.phase === 'ended') throw new Error(`a request to webhook ${slot.queue.webhookId} has ended twice`)
-      ofWebhook(slot.queue).inFlight -= 1
-      inFlight -= 1
-      if (slot.phase === 'slow') ofWebhook(slot.queue).slow -= 1
-      else countQuick(slot, -1)
+      const { queue, from, phase } = slot
+      if (phase === 'ended') throw new Error(`a request to webhook ${queue.webhookId} has ended twice`)
       setPhase(slot, 'ended')
+      if (from === 'trial') {
+        countTrial(queue, -1)
+        return
+      }
+      ofWebhook(queue).inFlight -= 1
+      inFlight -= 1
+      if (phase === 'slow') ofWebhook(queue).slow -= 1
+      else countQuick(from, -1)
     },
     /** Finds the requests that have become slow, and frees their quick places. */
     tick(nowUs: number): void {
       for (let slot = begun.peek(); slot !== undefined; slot = begun.peek()) {
         if (slot.phase !== 'ended' && nowUs - slot.startedUs < SLOW_AFTER_US) return
         begun.shift()
-        if (slot.phase === 'ended') continue
+        if (slot.phase === 'ended' || slot.from === 'trial') continue
         setPhase(slot, 'slow')
         ofWebhook(slot.queue).slow += 1
-        countQuick(slot, -1)
+        countQuick(slot.from, -1)
       }
     },
   }
@@ -103,11 +126,11 @@ function setPhase(slot: Slot, phase: Slot['phase']): void {
 
 /** Counts the requests in flight to each webhook. */
 function newWebhookCounts() {
-  const counts = new WeakMap<WebhookQueue, { inFlight: number; slow: number }>()
+  const counts = new WeakMap<WebhookQueue, { inFlight: number; slow: number; trials: number }>()
   return (queue: WebhookQueue) => {
     const known = counts.get(queue)
     if (known !== undefined) return known
-    const none = { inFlight: 0, slow: 0 }
+    const none = { inFlight: 0, slow: 0, trials: 0 }
     counts.set(queue, none)
     return none
   }

@@ -7,6 +7,7 @@ import type { NextStep } from '../policy/retry-policy.ts'
  *
  *   stored ── loadDelivery, newDelivery ──→ queued      in the lane of its call
  *   queued ── beginAttempt ───────────────→ in flight   one attempt is made
+ *        └─── beginTrial ─────────────────→ in flight   its flow is played until it would send a request
  *   in flight ── endAttempt, endStep ─────→ recording   its outcome is being written to the store
  *            ├── cancelAttempt ───────────→ queued      nothing was sent
  *            └── interruptAttempt ────────→ evicted     an error of this program ended it
@@ -41,6 +42,8 @@ export type LoadedDelivery = Omit<PendingDelivery, 'dueSteadyUs' | 'sinceSteadyU
   readonly state: NextStep['state']
   /** The move that is planned for when its outcome is recorded, if it is still pending. */
   readonly plan: Plan
+  /** A trial of its flow has begun: whatever comes after it takes its turn as other deliveries do. */
+  readonly hadTrial: boolean
 }
 
 type State = { -readonly [name in keyof LoadedDelivery]: LoadedDelivery[name] }
@@ -85,6 +88,7 @@ export function loadDelivery(pending: PendingDelivery): LoadedDelivery {
     phase: 'queued',
     state: 'pending',
     plan: 'schedule',
+    hadTrial: false,
   }
 }
 
@@ -108,6 +112,7 @@ export function newDelivery(event: StoredEvent, { id, webhookId }: StoredEvent['
     phase: 'queued',
     state: 'pending',
     plan: 'schedule',
+    hadTrial: false,
   }
 }
 
@@ -115,6 +120,17 @@ export function newDelivery(event: StoredEvent, { id, webhookId }: StoredEvent['
 export function beginAttempt(delivery: LoadedDelivery): void {
   move(delivery, 'in flight')
 }
+
+/** Begins a trial of its flow, which sends nothing: queued → in flight. @throws Error from any other phase. */
+export function beginTrial(delivery: LoadedDelivery): void {
+  const state: State = delivery
+  move(state, 'in flight')
+  state.hadTrial = true
+}
+
+/** Returns whether a trial may show that it needs no request: no request was made, and no trial. */
+export const mayNeedNone = ({ hadTrial, tries, attemptsMade }: LoadedDelivery): boolean =>
+  !hadTrial && tries === 0 && attemptsMade === 0
 
 /**
  * Cancels an attempt that was never sent: in flight → queued, or evicted if that was requested. Returns the phase.

@@ -8,6 +8,8 @@ export type WebhookTiming = {
   readonly parallel?: number | undefined
   /** The name of the pace that it shares with others; left out: it has its own alone. */
   readonly sharedPace?: string | undefined
+  /** It has a flow: some of its deliveries may need no request. */
+  readonly hasFlow?: boolean
 }
 
 /**
@@ -24,9 +26,12 @@ export type Pace = {
   /** `null`: no limit. */
   readonly maxPerSecond: number | null
   readonly nextUs: number
-  /** Nothing is sent before this: an error of this program, or of an authorization, interrupted an attempt. */
+  /** Nothing begins before this: an error of this program interrupted an attempt. */
   readonly suspendedUntilUs: number
+  /** No request is sent before this: there was no authorization, or no time for templates. */
+  readonly deferredUntilUs: number
   readonly parallel: number
+  readonly hasFlow: boolean
   readonly shared: SharedPace | undefined
 }
 
@@ -52,17 +57,20 @@ export const newPace = (webhookId: number): Pace => ({
   maxPerSecond: null,
   nextUs: Number.NEGATIVE_INFINITY,
   suspendedUntilUs: Number.NEGATIVE_INFINITY,
+  deferredUntilUs: Number.NEGATIVE_INFINITY,
   parallel: Number.POSITIVE_INFINITY,
+  hasFlow: false,
   shared: undefined,
 })
 
 /** Sets the timing, from now on. Returns whether that has paused the webhook. */
 export function setTiming(
   pace: Pace,
-  { paused, maxPerSecond, parallel = Number.POSITIVE_INFINITY }: WebhookTiming,
+  { paused, maxPerSecond, parallel = Number.POSITIVE_INFINITY, hasFlow = false }: WebhookTiming,
 ): boolean {
   const state: State = pace
   state.parallel = parallel
+  state.hasFlow = hasFlow
   const wasPaused = state.isPaused
   state.isPaused = paused
   state.maxPerSecond = maxPerSecond
@@ -95,15 +103,25 @@ function setSmallest(shared: SharedPace): void {
   state.maxPerSecond = limits.length === 0 ? null : Math.min(...limits)
 }
 
-/** Lets nothing begin for a second, or for another time. */
-export function suspend(pace: Pace, nowUs: number, forUs = SUSPENSION_US): void {
+/** Lets nothing begin for a second. */
+export function suspend(pace: Pace, nowUs: number): void {
   const state: State = pace
-  state.suspendedUntilUs = Math.max(state.suspendedUntilUs, nowUs + forUs)
+  state.suspendedUntilUs = nowUs + SUSPENSION_US
 }
+
+/** Lets no request begin for a time. */
+export function defer(pace: Pace, nowUs: number, forUs: number): void {
+  const state: State = pace
+  state.deferredUntilUs = Math.max(state.deferredUntilUs, nowUs + forUs)
+}
+
+/** Returns whether a trial of a flow may begin, which sends nothing. */
+export const mayTry = ({ hasFlow, isPaused, suspendedUntilUs }: Pace, nowUs: number): boolean =>
+  hasFlow && !isPaused && nowUs >= suspendedUntilUs
 
 /** Returns whether an attempt may begin. */
 export function mayBegin(pace: Pace, nowUs: number): boolean {
-  if (pace.isPaused || nowUs < pace.suspendedUntilUs) return false
+  if (pace.isPaused || nowUs < pace.suspendedUntilUs || nowUs < pace.deferredUntilUs) return false
   return isWithin(pace, nowUs) && (pace.shared === undefined || isWithin(pace.shared, nowUs))
 }
 

@@ -4,7 +4,9 @@ import { type Outcome, requestsOf } from '../policy/retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
 import {
+  defer,
   mayBegin as mayBeginAt,
+  mayTry,
   newSharedPace,
   nextOfShared,
   noteBegun,
@@ -17,7 +19,7 @@ import {
 } from './pace.ts'
 import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
 
-/** One attempt on a delivery that is in flight. */
+/** One attempt on a delivery that is in flight; or, where `from` is `trial`, a turn of its flow that sends nothing. */
 export type AttemptSlot = Slot & { readonly delivery: LoadedDelivery; readonly probe: boolean }
 
 /** Called after the circuit breaker of a webhook opened or closed, its owner paused it, or its queue was removed. */
@@ -27,7 +29,8 @@ type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'r
  * Decides whose delivery is sent next. Pure: times are parameters, of the steady clock.
  *
  * Invariants: the webhooks of a class take turns, and so do the classes; a webhook has at most as many attempts in
- * flight as the window of its circuit breaker allows (1 to 16), and one probe while that is open.
+ * flight as the window of its circuit breaker allows (1 to 16), and one probe while that is open. Deliveries of a flow
+ * that must wait get a trial first, outside of these limits: an event that begins no step is delivered at once.
  */
 export type Scheduler = {
   /** How many requests are in flight: attempts and test requests. */
@@ -45,15 +48,15 @@ export type Scheduler = {
   add(delivery: LoadedDelivery, nowUs: number): void
   /** Makes a queued delivery the next of its webhook, even while that is down. */
   prioritize(delivery: LoadedDelivery, nowUs: number): void
-  /** Begins the next attempt. Returns `undefined` if none may begin now. */
+  /** Begins the next attempt, or the next trial of a flow. Returns `undefined` if none may begin now. */
   take(nowUs: number): AttemptSlot | undefined
   /**
    * Ends an attempt. Its lane stays closed until `release`, so that the delivery can be queued again before.
    * `requests`: how many it made, of a flow; its pace counts these.
    */
   end(slot: AttemptSlot, outcome: Outcome, nowUs: number, requests?: number): void
-  /** Lets no attempt on a webhook begin for a time. */
-  suspend(webhookId: number, forUs: number, nowUs: number): void
+  /** Lets no request to a webhook begin for a time; trials go on. */
+  defer(webhookId: number, forUs: number, nowUs: number): void
   /** Ends an attempt that an error of this program interrupted, if it has not ended. Suspends its webhook for 1 s. */
   interrupt(slot: AttemptSlot, nowUs: number): void
   /** Opens the lane of a delivery whose attempt has ended. */
@@ -104,10 +107,11 @@ export function createScheduler(): Scheduler {
     take: (nowUs) => takeNext(turns, capacity, nowUs),
     end(slot, outcome, nowUs, requests = requestsOf(outcome)) {
       capacity.end(slot)
+      if (slot.from === 'trial') return
       noteRequests(slot.queue.pace, nowUs, requests)
       judge(slot.queue, outcome, { probe: slot.probe, nowUs })
     },
-    suspend: (webhookId, forUs, nowUs) => suspend(queueOf(webhookId).pace, nowUs, forUs),
+    defer: (webhookId, forUs, nowUs) => defer(queueOf(webhookId).pace, nowUs, forUs),
     interrupt(slot, nowUs) {
       if (slot.phase !== 'ended') capacity.end(slot)
       suspend(slot.queue.pace, nowUs)
@@ -152,7 +156,11 @@ function takeNext(turns: ReturnType<typeof newTurns>, capacity: Capacity, nowUs:
     turns.add(queue, nowUs)
     return slot
   }
-  return undefined
+  const queue = turns.nextTrial(nowUs)
+  const delivery = queue?.takeTrial()
+  if (queue === undefined || delivery === undefined) return undefined
+  turns.add(queue, nowUs)
+  return capacity.begin({ queue, delivery, from: 'trial', startedUs: nowUs, probe: false, phase: 'quick' })
 }
 
 /** The queues of all webhooks, and the subscribers to their changes. */
@@ -185,8 +193,8 @@ function newQueues() {
     queueOf,
     setTiming(webhookId: number, timing: WebhookTiming): void {
       // The default needs no queue to be set.
-      const { paused, maxPerSecond, parallel, sharedPace } = timing
-      const isSet = paused || maxPerSecond !== null || parallel !== undefined || sharedPace !== undefined
+      const { paused, maxPerSecond, hasFlow, sharedPace } = timing
+      const isSet = paused || maxPerSecond !== null || hasFlow || sharedPace !== undefined
       const queue = isSet ? queueOf(webhookId) : queues.get(webhookId)
       if (queue === undefined) return
       const isNewlyPaused = setTiming(queue.pace, timing)
@@ -209,6 +217,7 @@ type Turn = { readonly queue: WebhookQueue; readonly from: Class }
 function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue | undefined) {
   const turnsOf = { good: newFifo<WebhookQueue>(), unsure: newFifo<WebhookQueue>(), hanging: newFifo<WebhookQueue>() }
   const members = new Set<WebhookQueue>()
+  const forTrial = new Set<WebhookQueue>()
   let turn = 0
 
   const mayProbe = (queue: WebhookQueue, probeAtUs: number, nowUs: number): boolean =>
@@ -235,6 +244,7 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
   }
 
   const add = (queue: WebhookQueue, nowUs: number): void => {
+    if (queue.hasTrial) forTrial.add(queue)
     if (members.has(queue) || !mayBegin(queue, nowUs)) return
     members.add(queue)
     turnsOf[capacity.classOf(queue)].push(queue)
@@ -257,6 +267,14 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
   return {
     /** Adds a webhook at the end of its class, unless it may not begin an attempt or has its turn already. */
     add,
+    /** Returns the webhook whose turn it is to begin a trial, if any; those that may not are added again later. */
+    nextTrial(nowUs: number): WebhookQueue | undefined {
+      for (const queue of forTrial) {
+        forTrial.delete(queue)
+        if (queue.hasTrial && mayTry(queue.pace, nowUs) && capacity.allowsTrial(queue)) return queue
+      }
+      return undefined
+    },
     /** Returns the webhook whose turn it is, and the class in which it had it; `undefined` if none may begin. */
     next(nowUs: number): Turn | undefined {
       let turn = shift()

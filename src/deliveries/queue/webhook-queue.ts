@@ -2,6 +2,7 @@ import { newFifo } from '../../lib/fifo.ts'
 import { type CircuitBreaker, newCircuitBreaker } from '../policy/circuit-breaker.ts'
 import {
   hasFirstAttempt,
+  headMayNeedNone,
   insertDelivery,
   isReady,
   isUnused,
@@ -12,7 +13,7 @@ import {
   takeFirst,
   takeUrgent,
 } from './call-lane.ts'
-import { beginAttempt, type LoadedDelivery } from './delivery.ts'
+import { beginAttempt, beginTrial, type LoadedDelivery } from './delivery.ts'
 import { newPace, type Pace } from './pace.ts'
 
 /**
@@ -37,8 +38,12 @@ export type WebhookQueue = {
   add(delivery: LoadedDelivery): void
   /** Makes a delivery the next, after first attempts of its call that precede it; nothing if it is not queued here. */
   prioritize(delivery: LoadedDelivery): void
+  /** Whether a delivery of a flow can be taken for a trial. */
+  readonly hasTrial: boolean
   /** Begins the next attempt, and closes its lane until `release`. Returns `undefined` if no delivery can be taken. */
   take(): LoadedDelivery | undefined
+  /** Begins the next trial of a flow, and closes its lane until `release`; `undefined`: no delivery can be taken. */
+  takeTrial(): LoadedDelivery | undefined
   /** Opens the lane of a delivery that was taken. To queue the delivery again, add it before. */
   release(delivery: LoadedDelivery): void
   /** Removes queued deliveries that match, and returns them. */
@@ -53,6 +58,9 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
   const rotation = newRotation()
   const breaker = newCircuitBreaker()
   const urgent = newUrgent(lanes)
+  const pace = newPace(webhookId)
+  /** Lanes whose next delivery a trial may end. A webhook without a flow has none. */
+  const forTrial = new Set<Lane>()
   let size = 0
 
   const takeNext = (): LoadedDelivery | undefined => {
@@ -69,11 +77,21 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
   const removeUnused = (lane: Lane) => {
     if (isUnused(lane)) lanes.delete(lane.callId)
   }
+  const noteTrial = (lane: Lane) => {
+    if (pace.hasFlow && headMayNeedNone(lane)) forTrial.add(lane)
+    else if (forTrial.size > 0) forTrial.delete(lane)
+  }
+  const noteTaken = (delivery: LoadedDelivery) => {
+    urgent.remove((one) => one === delivery)
+    size -= 1
+    const lane = forTrial.size > 0 ? lanes.get(delivery.callId) : undefined
+    if (lane !== undefined) forTrial.delete(lane)
+  }
 
   return {
     webhookId,
     breaker,
-    pace: newPace(webhookId),
+    pace,
     get size() {
       return size
     },
@@ -83,11 +101,15 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
     get hasReady() {
       return urgent.isReady() || rotation.hasNext()
     },
+    get hasTrial() {
+      return forTrial.size > 0
+    },
     add(delivery) {
       const lane = laneOf(delivery.callId)
       insertDelivery(lane, delivery)
       size += 1
       rotation.add(lane)
+      noteTrial(lane)
     },
     prioritize(delivery) {
       if (lanes.get(delivery.callId)?.queued.includes(delivery)) urgent.add(delivery)
@@ -95,9 +117,16 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
     take() {
       const delivery = urgent.take() ?? takeNext()
       if (delivery === undefined) return undefined
-      urgent.remove((one) => one === delivery)
-      size -= 1
+      noteTaken(delivery)
       beginAttempt(delivery)
+      return delivery
+    },
+    takeTrial() {
+      const [lane] = forTrial
+      const delivery = lane && takeFirst(lane)
+      if (delivery === undefined) return undefined
+      noteTaken(delivery)
+      beginTrial(delivery)
       return delivery
     },
     release(delivery) {
@@ -105,11 +134,13 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
       if (lane?.current !== delivery) return
       openLane(lane, delivery)
       rotation.add(lane)
+      noteTrial(lane)
       removeUnused(lane)
     },
     remove(matches) {
       const removed = [...lanes.values()].flatMap((lane) => {
         const ofLane = removeDeliveries(lane, matches)
+        noteTrial(lane)
         removeUnused(lane)
         return ofLane
       })

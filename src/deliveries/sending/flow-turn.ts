@@ -52,12 +52,14 @@ type FlowTurnsOptions = {
   readonly newBoundary?: () => string
 }
 
+type TurnOptions = {
+  readonly group?: AbortGroup
+  /** It ends before its first request, as `deferred`: only a delivery that needs none is `skipped`. */
+  readonly isTrial?: boolean
+}
+
 /** Makes a turn of a flow. Rejects after an internal error alone. */
-export type MakeTurn = (
-  webhook: FlowWebhook,
-  delivery: LoadedDelivery,
-  group: AbortGroup | undefined,
-) => Promise<Attempted>
+export type MakeTurn = (webhook: FlowWebhook, delivery: LoadedDelivery, options: TurnOptions) => Promise<Attempted>
 
 /**
  * Creates the function that makes the turns of flows. A turn is one request. It skips the steps before that one, where
@@ -66,7 +68,7 @@ export type MakeTurn = (
  */
 export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
   const { flows } = options
-  return async (webhook, delivery, group) => {
+  return async (webhook, delivery, { group, isTrial = false }) => {
     const { flow } = webhook
     if ('problem' in flow) return withoutRequest({ kind: 'unrendered', reason: flow.problem })
     const { id: deliveryId, event, body, callId } = delivery
@@ -77,7 +79,7 @@ export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
       const { progress, kept } = await flows.flowGet({ deliveryId, webhookId: webhook.id, callIds })
       const merged = facts.mergedFrom.map((id) => ({ kept: kept.get(id) ?? {} }))
       const turn = newTurn({ kept: kept.get(callId) ?? {}, merged, progress, facts })
-      return await play(options, { ...webhook, flow }, { delivery, group, turn })
+      return await play(options, { ...webhook, flow }, { delivery, group, isTrial, turn })
     } catch (error) {
       if (error instanceof Fault && error.code === 'unavailable')
         return withoutRequest({ kind: 'unsent', reason: 'the store cannot be read' })
@@ -137,13 +139,18 @@ function newTurn(begun: { kept: Kept; merged: StepData['merged']; progress: Prog
   }
 }
 
-type Players = { readonly delivery: LoadedDelivery; readonly group: AbortGroup | undefined; readonly turn: Turn }
+type Players = {
+  readonly delivery: LoadedDelivery
+  readonly group: AbortGroup | undefined
+  readonly isTrial: boolean
+  readonly turn: Turn
+}
 type Playing = FlowWebhook & { readonly flow: Flow }
 
 async function play(options: FlowTurnsOptions, webhook: Playing, players: Players): Promise<Attempted> {
   const { nowUs } = options
   const { flow, renderer } = webhook
-  const { delivery, turn } = players
+  const { delivery, isTrial, turn } = players
   const skip = (step: Step, reason: string) =>
     turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: reason, step: withoutUrl(step) })
   const unrendered = (step: Step, { problem, retryAfterMs }: Pick<StepProblem, 'problem' | 'retryAfterMs'>) => {
@@ -181,7 +188,8 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
       turn.advance(step, { element, count, as: 'skipped' })
       continue
     }
-    const rendered = await renderer.request(step, list === undefined ? data : { ...data, item: list.elements[element] })
+    const ofElement = list === undefined ? data : { ...data, item: list.elements[element] }
+    const rendered = isTrial ? await renderer.condition(step, ofElement) : await renderer.request(step, ofElement)
     if ('problem' in rendered) return unrendered(step, rendered)
     if ('skipped' in rendered) {
       lastSkip = count === 1 ? SKIPPED_BY_IF : `${SKIPPED_BY_IF} (element ${element + 1} of ${count})`
@@ -189,6 +197,8 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
       turn.advance(step, { element, count, as: 'skipped' })
       continue
     }
+    if ('isMet' in rendered)
+      return ended({ kind: 'deferred', reason: `${step.name} sends a request`, afterMs: 0 }, turn)
     const joined = joinStepUrl(webhook.url, rendered.request.url, flow.origins)
     if ('problem' in joined) return unrendered(step, { problem: `url: ${joined.problem}` })
     return await request(options, webhook, {

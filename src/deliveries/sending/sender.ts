@@ -72,15 +72,18 @@ export function createSender(options: SenderOptions): Sender {
     const { outcome, turn } = attempted
     // The clocks are read once per answer.
     const [endedUs, endedSteadyUs] = [nowUs(), steadyUs()]
+    const isTrial = slot.from === 'trial'
     scheduler.end(slot, outcome, endedSteadyUs, turn?.requests)
-    if (outcome.kind === 'deferred') scheduler.suspend(delivery.webhookId, outcome.afterMs * MILLISECOND, endedSteadyUs)
-    const isUndone = outcome.kind === 'unsent' || outcome.kind === 'aborted'
+    if (outcome.kind === 'deferred' && !isTrial)
+      scheduler.defer(delivery.webhookId, outcome.afterMs * MILLISECOND, endedSteadyUs)
+    const isUndone = outcome.kind === 'unsent' || outcome.kind === 'aborted' || (isTrial && outcome.kind !== 'skipped')
     if (isUndone || (outcome.kind === 'deferred' && turn?.requests === 0)) {
       loaded.attemptCancelled(delivery)
       if (outcome.kind === 'unsent') onUnsent(outcome.reason)
       return
     }
     const waitedUs = endedSteadyUs - delivery.sinceUs
+    if (isTrial) observer.started(delivery, slot.startedUs - delivery.sinceUs)
     const probe = slot.probe && slot.queue.breaker.open !== undefined && outcome.kind !== 'skipped'
     if (outcome.kind === 'advanced' || outcome.kind === 'deferred') endStep(delivery, turn?.requests ?? 1)
     // A failed probe does not count as a try: only age ends the delivery.
@@ -125,8 +128,10 @@ function createBeginning(
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const timestampS = Math.floor(atUs / SECOND)
-    observer.started(slot.delivery, slot.startedUs - sinceUs)
-    if (webhook.flow !== undefined) return makeTurn(webhook.flow, slot.delivery, flows.of(accountId))
+    const isTrial = slot.from === 'trial'
+    if (!isTrial) observer.started(slot.delivery, slot.startedUs - sinceUs)
+    if (webhook.flow !== undefined)
+      return makeTurn(webhook.flow, slot.delivery, { group: flows.of(accountId), isTrial })
     const group = groups.of(accountId)
     const sent = {
       id: uuid,

@@ -185,6 +185,7 @@ function timingOf({ accountId, url, options }: WebhookRecord, { flow }: OwnReque
     // The limit that a preset names holds whatever the option says.
     maxPerSecond: limits.length === 0 ? null : Math.min(...limits),
     parallel: made?.parallel,
+    hasFlow: flow !== undefined,
     sharedPace: options?.sharePace === true ? `${accountId} ${new URL(url).host}` : undefined,
   }
 }

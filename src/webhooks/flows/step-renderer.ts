@@ -40,6 +40,8 @@ export type RenderedStep = {
 export type StepRenderer = {
   /** Renders `each`. Returns an array with at most MAX_ELEMENTS. */
   elements(step: Step, data: StepData): Promise<{ readonly elements: readonly unknown[] } | StepProblem>
+  /** Renders `if` alone. Returns `skipped` if it is empty or `false`. */
+  condition(step: Request, data: StepData): Promise<{ readonly isMet: true } | { readonly skipped: true } | StepProblem>
   /** Renders `if`, then the request unless the step is skipped. Returns `skipped` if `if` is empty or `false`. */
   request(
     step: Request,
@@ -64,6 +66,13 @@ export function createStepRenderer(
     async elements({ each }, data) {
       const rendered = await render({ each: listTemplate(each ?? '[]') }, data)
       return elementsOf(rendered.each)
+    },
+
+    async condition(step, data) {
+      if (step.if === null) return { isMet: true }
+      const rendered = await render({ if: conditionTemplate(step.if) }, data)
+      if (isSkipped(rendered.if)) return { skipped: true }
+      return problemsOf(rendered)[0] ?? { isMet: true }
     },
 
     async request(step, data) {
@@ -103,6 +112,7 @@ type Templates = Readonly<Record<string, TemplateText>>
 const HEADERS = 'headers/'
 const FIELDS = 'upload/fields/'
 
+const conditionTemplate = (text: string): TemplateText => ({ text, escaping: 'none', isJson: false })
 const listTemplate = (text: string): TemplateText => ({ text, escaping: 'json', isJson: true })
 const fieldsOf = ({ upload }: Request): Readonly<Record<string, string>> =>
   upload === null || upload === 'recording' ? {} : (upload.fields ?? {})

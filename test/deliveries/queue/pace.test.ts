@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
+import { cancelAttempt } from '../../../src/deliveries/queue/delivery.ts'
 import { type AttemptSlot, createScheduler, type Scheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
 import { NO_STEP } from '../../../src/store/operations/log.ts'
@@ -123,6 +124,49 @@ describe('a delivery without a request', () => {
     expect(scheduler.take(SECOND)).toBeUndefined()
     scheduler.tick(2 * SECOND)
     expect(scheduler.take(2 * SECOND)).toBeDefined()
+  })
+})
+
+describe('a trial of a flow', () => {
+  const NEEDS_A_REQUEST: Outcome = { kind: 'deferred', reason: 'a step sends a request', afterMs: 0 }
+
+  test('comes once for each delivery that has to wait, outside of the pace and the window', () => {
+    const scheduler = createScheduler()
+    scheduler.setTiming(1, { paused: false, maxPerSecond: 1, parallel: 1, hasFlow: true })
+    for (let id = 1; id <= 20; id += 1) scheduler.add(deliveryOf({ id, callId: `call ${id % 10}` }), 0)
+    const request = scheduler.take(0)
+    expect([request?.delivery.id, request?.from]).toEqual([1, 'unsure'])
+    const tried: number[] = []
+    for (let slot = scheduler.take(0); slot !== undefined; slot = scheduler.take(0)) {
+      expect(slot.from).toBe('trial')
+      const { delivery } = slot
+      tried.push(delivery.id)
+      // Every third needs no request, and ends.
+      const isSkipped = delivery.id % 3 === 0
+      scheduler.end(slot, isSkipped ? { kind: 'skipped', reason: NO_STEP } : NEEDS_A_REQUEST, 0)
+      if (!isSkipped) {
+        cancelAttempt(delivery)
+        scheduler.add(delivery, 0)
+      }
+      scheduler.release(delivery, 0)
+    }
+    // The first of each call but that of the request; then those that come after one that has ended.
+    expect(tried).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 19])
+    expect([scheduler.inFlight, scheduler.queueOf(1).breaker.window]).toEqual([1, 4])
+  })
+
+  test('are four at a time, and none begins for a webhook without a flow, or that its owner paused', () => {
+    const trialsOf = (timing: { paused: boolean; hasFlow: boolean }) => {
+      const scheduler = createScheduler()
+      scheduler.setTiming(1, { ...timing, maxPerSecond: 1 })
+      for (let id = 1; id <= 20; id += 1) scheduler.add(deliveryOf({ id, callId: `call ${id}` }), 0)
+      const taken: string[] = []
+      for (let slot = scheduler.take(0); slot !== undefined; slot = scheduler.take(0)) taken.push(slot.from)
+      return taken
+    }
+    expect(trialsOf({ paused: false, hasFlow: true })).toEqual(['unsure', 'trial', 'trial', 'trial', 'trial'])
+    expect(trialsOf({ paused: false, hasFlow: false })).toEqual(['unsure'])
+    expect(trialsOf({ paused: true, hasFlow: true })).toEqual([])
   })
 })
 

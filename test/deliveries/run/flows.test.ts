@@ -6,6 +6,7 @@ import { cachedWebhookOf, ownRequestsOf } from '../../../src/deliveries/sending/
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import { NO_STEP } from '../../../src/store/operations/log.ts'
 import type { Authorizer } from '../../../src/webhooks/flows/authorizer.ts'
+import { SKIPPED_BY_IF } from '../../../src/webhooks/flows/machine.ts'
 import type { NewStep } from '../../../src/webhooks/flows/model.ts'
 import { faultOfSigned } from '../../../src/webhooks/signature.ts'
 import { until } from '../../help/receiver.ts'
@@ -589,6 +590,89 @@ describe('the pace', () => {
     await until('all eight requests came', () => at.length === 8)
     // A burst of one second, then four a second: the eighth comes a second after the beginning, at the earliest.
     expect((at[7] ?? 0) - fromMs).toBeGreaterThan(900)
+  })
+})
+
+describe('an event that begins no step, while others of its webhook wait', () => {
+  const BUSY = { steps: [step('one'), step('two', { on: ['call_started'], if: "{{ data.call.direction == 'x' }}" })] }
+  /** Events without a request, of calls of their own: of a kind without a step, and with an `if` that is not met. */
+  const others = async (rig: Awaited<ReturnType<typeof start>>) => [
+    await rig.ended(await rig.event('dial_started', 'without a step')),
+    await rig.ended(await rig.event('call_started', 'without a match')),
+  ]
+  const DELIVERED = [
+    { state: 'delivered', attempts: [{ status: null, error: NO_STEP }] },
+    { state: 'delivered', attempts: [{ status: null, error: SKIPPED_BY_IF }] },
+  ]
+  const sent = () => got.length
+
+  test.each([
+    ['the pace', { maxPerSecond: 1 }],
+    ['a shared pace', { maxPerSecond: 1, sharePace: true }],
+  ])('is delivered though %s allows no request', async (_, more) => {
+    // The clock stands still: the pace allows one request, and no further one ever.
+    const rig = await start({ steadyUs: () => 0 })
+    await rig.setFlow(CRM, BUSY, more)
+    await rig.ended(await rig.event('call_ended', 'first'))
+    const waiting = await rig.event('call_ended', 'second')
+    expect(await others(rig)).toMatchObject(DELIVERED)
+    // Those of a call keep their order: this one waits for the one before it.
+    const after = await rig.event('dial_started', 'second')
+    expect(await others(rig)).toMatchObject(DELIVERED)
+    expect([(await rig.delivery(waiting)).state, (await rig.delivery(after)).state]).toEqual(['pending', 'pending'])
+    expect(sent()).toBe(1)
+  })
+
+  test('is delivered while `parallel` calls have their steps in flight', async () => {
+    const rig = await start()
+    const held = Promise.withResolvers<Response>()
+    answer = () => held.promise
+    await rig.setFlow(CRM, { ...BUSY, parallel: 1 })
+    await rig.event('call_ended', 'first')
+    await until('the request came', () => got.length === 1)
+    await rig.event('call_ended', 'second')
+    expect(await others(rig)).toMatchObject(DELIVERED)
+    expect(sent()).toBe(1)
+    held.resolve(Response.json({}))
+  })
+
+  test('is delivered while the webhook is down', async () => {
+    const rig = await start({ steadyUs: () => 0 })
+    answer = () => new Response('', { status: 500 })
+    await rig.setFlow(CRM, BUSY)
+    for (const call of ['a', 'b', 'c', 'd', 'e']) await rig.event('call_ended', call)
+    await until('five failed', () => rig.dispatcher.down().now === 1)
+    expect(await others(rig)).toMatchObject(DELIVERED)
+  })
+
+  test('is delivered while there is no authorization', async () => {
+    let refusals = 0
+    const refuse = async () => {
+      refusals += 1
+      return { reason: 'it was refused (400)', retryAfterMs: 3_600_000 }
+    }
+    const rig = await start({ authorizer: { authorize: refuse, renew: refuse } })
+    const authorization = {
+      kind: 'oauth2',
+      token_url: 'https://a.example/',
+      client_id: 'i',
+      client_secret: 's',
+    } as const
+    await rig.setFlow(CRM, { ...BUSY, authorization })
+    await rig.event('call_ended', 'first')
+    await until('an authorization was asked for', () => refusals === 1)
+    expect(await others(rig)).toMatchObject(DELIVERED)
+    expect(sent()).toBe(0)
+  })
+
+  test('waits while the webhook is paused', async () => {
+    const rig = await start()
+    await rig.setFlow(CRM, BUSY, { paused: true })
+    const ids = [await rig.event('dial_started', 'one'), await rig.event('call_started', 'two')]
+    await rig.setFlow(CRM, BUSY, { paused: true, name: 'still' })
+    for (const id of ids) expect((await rig.delivery(id)).state).toBe('pending')
+    await rig.setFlow(CRM, BUSY)
+    for (const id of ids) expect((await rig.ended(id)).state).toBe('delivered')
   })
 })
 

@@ -45,6 +45,7 @@ function randomFlow(random: Random): readonly NewStep[] {
 /** Renders the facts that the simulation checks: the call, the element and all kept values. */
 const RENDERER: StepRenderer = {
   elements: async ({ each }) => ({ elements: Array.from({ length: Number(each) }, (_, at) => at) }),
+  condition: async (step) => (step.if === 'false' ? { skipped: true } : { isMet: true }),
   async request(step, data) {
     if (step.if === 'false') return { skipped: true }
     return { request: { url: step.url, headers: {}, body: bodyOf(data), fields: {} } }
@@ -202,7 +203,13 @@ async function run(world: World, webhook: FlowWebhook, steps: readonly Step[], r
       deliveries: [],
     } as unknown as Parameters<typeof newDelivery>[0]
     const delivery = newDelivery(stored, { id: row.id, webhookId: 1 })
-    const { outcome, turn } = await makeTurn(webhook, delivery, undefined)
+    const isTrial = random.chance(0.3)
+    const requestsOfCall = () => world.requests.filter(({ call }) => call === row.call).length
+    const before = requestsOfCall()
+    const { outcome, turn } = await makeTurn(webhook, delivery, { isTrial })
+    // A trial sends nothing, and what it has skipped counts only if that is all.
+    if (isTrial) expect(requestsOfCall()).toBe(before)
+    if (isTrial && outcome.kind !== 'skipped') return
     // The process is killed before the turn is committed: the store is as it was.
     if (random.chance(0.15)) return
     if (turn !== undefined) {

@@ -79,7 +79,7 @@ async function play(path: string, stub: CrmStub, deliveries: Awaited<ReturnType<
     for (let isEnded = false; !isEnded; ) {
       const { store, webhook, makeTurn } = living
       const before = stub.requests.length
-      const { outcome, turn } = await makeTurn(webhook, delivery, undefined)
+      const { outcome, turn } = await makeTurn(webhook, delivery, {})
       expect(['advanced', 'delivered', 'skipped']).toContain(outcome.kind)
       if (stub.requests.length > MOST_REQUESTS) throw new Error('the flow does not end: its progress is lost')
       // No step begins with this event.
