@@ -13,13 +13,26 @@ export function parseForeignJson(text: string): unknown {
   return JSON.parse(text)
 }
 
-/** Returns the JSON of an answer; `undefined` if the text is missing or malformed, or is nested too deeply. */
+/**
+ * Returns the JSON of an answer; `undefined` if the text is missing or malformed, or is nested too deeply. An integer
+ * that a number cannot hold is a string of its digits: rounded, the id of one contact would be the id of another.
+ */
 export function foreignJsonOf(text: string | null): unknown {
   try {
-    return text === null ? undefined : parseForeignJson(text)
+    if (text === null) return undefined
+    const value = parseForeignJson(text)
+    return LONG_INTEGER.test(text) ? JSON.parse(text, withWholeIntegers) : value
   } catch {
     return undefined
   }
+}
+
+/** The first integer that a number cannot hold has 16 digits. */
+const LONG_INTEGER = /\d{16}/
+
+function withWholeIntegers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source ?? ''
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? source : value
 }
 
 /** Of a malformed text only the part before its first fault is counted correctly: the rest is not parsed. */

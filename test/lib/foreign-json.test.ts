@@ -27,6 +27,14 @@ test.each([
   expect(foreignJsonOf(text)).toBeUndefined()
 })
 
+test.each([
+  ['{"a":[9007199254740993,-12345678901234567891]}', { a: ['9007199254740993', '-12345678901234567891'] }],
+  ['{"id":9007199254740991,"text":"9007199254740993"}', { id: 9007199254740991, text: '9007199254740993' }],
+  ['[1e300, 0.1234567890123456, 1234567890123456.5]', [1e300, 0.1234567890123456, 1234567890123456.5]],
+])('an integer that a number cannot hold is its digits in an answer: %s', (text, value) => {
+  expect(foreignJsonOf(text)).toEqual(value)
+})
+
 test('reads and refuses what JSON.parse does, where nothing is nested deeply', () => {
   const random = seededRandom(91)
   const PIECES = ['[', ']', '{', '}', '"', '\\', '\\"', ',', ':', '1', 'true', ' ', '"a":', '\u0000', 'é']
