@@ -64,7 +64,7 @@ export type MaintenanceStore = {
   callListWithNumber(number: string): Promise<string[]>
   /** Deletes the records of calls and empties the bodies of their events that have ended. Returns the counts. */
   callErase(ids: readonly string[]): Promise<ErasedCounts>
-  /** Removes a number from the stored live calls. Returns the number of calls that contained it. */
+  /** Removes a number, in each spelling of an E.164 number, from live calls. Returns the number of calls with it. */
   liveCallErase(number: string): Promise<number>
   /** Returns all inconsistencies in the store, a sentence each with some ids; empty if the store is consistent. */
   verify(): Promise<string[]>

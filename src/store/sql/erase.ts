@@ -72,15 +72,34 @@ export function otherCallIdOf(body: string): string | undefined {
   return typeof found === 'string' ? found : undefined
 }
 
-/** A running service has the live calls in memory, and may write the number again. */
+/**
+ * Erases a number from live calls, in each spelling that their events have beside it. Returns the number of calls that
+ * contain it: a running service has them in memory, and may write the number again.
+ */
 function* eraseLive(number: string): Work<number> {
+  const events = yield* all<{ id: string; body: string }>(sql`
+    SELECT call_id AS id, body FROM events
+    WHERE call_id IN (SELECT id FROM live_calls) AND ${contains(sql`body`, quoted(number))}`)
+  const spellings = new Map<string, Set<string>>()
+  for (const { id, body } of events)
+    spellings.set(id, spellingsIn(JSON.parse(body), number, spellings.get(id) ?? new Set([number])))
   const rows = yield* all<{ pbx: string; id: string; state: string }>(sql`
-    SELECT pbx, id, state FROM live_calls WHERE ${contains(sql`state`, quoted(number))} ${forUpdate}`)
+    SELECT pbx, id, state FROM live_calls
+    WHERE id ${among(texts([...spellings.keys()]))} OR ${contains(sql`state`, quoted(number))} ${forUpdate}`)
   for (const { pbx, id, state } of rows) {
-    const without = JSON.stringify(withoutNumber(JSON.parse(state), number))
+    const without = JSON.stringify(withoutNumbers(JSON.parse(state), spellings.get(id) ?? new Set([number])))
     yield* run(sql`UPDATE live_calls SET state = ${without} WHERE pbx = ${pbx} AND id = ${id}`)
   }
   return rows.length
+}
+
+/** Adds the numbers, as the PBX spells them, of the parties whose E.164 form is `e164`. */
+function spellingsIn(value: unknown, e164: string, found: Set<string>): Set<string> {
+  if (typeof value !== 'object' || value === null) return found
+  if ('e164' in value && value.e164 === e164 && 'number' in value && typeof value.number === 'string')
+    found.add(value.number)
+  for (const item of Object.values(value)) spellingsIn(item, e164, found)
+  return found
 }
 
 /** The operations that erase a number. */
@@ -91,12 +110,15 @@ export const ERASE: Declarations<Pick<MaintenanceStore, 'callListWithNumber' | '
   liveCallErase: write(eraseLive, { isSlow: true }),
 }
 
-/** Replaces a number in data by `null`, and in channel variables, which are strings, by an empty one. */
-function withoutNumber(value: unknown, number: string, within = ''): unknown {
-  if (value === number) return within === 'variables' ? '' : null
-  if (Array.isArray(value)) return value.map((item) => withoutNumber(item, number, within))
+/** Replaces numbers in data by `null`, and in channel variables, which are strings, by an empty one. */
+function withoutNumbers(value: unknown, numbers: ReadonlySet<string>, within = ''): unknown {
+  if (typeof value === 'string' && numbers.has(value)) return within === 'variables' ? '' : null
+  if (Array.isArray(value)) return value.map((item) => withoutNumbers(item, numbers, within))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, withoutNumber(item, number, key === 'variables' ? key : within)]),
+    Object.entries(value).map(([key, item]) => [
+      key,
+      withoutNumbers(item, numbers, key === 'variables' ? key : within),
+    ]),
   )
 }

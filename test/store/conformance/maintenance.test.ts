@@ -190,4 +190,21 @@ onEngines('maintenance', ({ open }) => {
     expect((await log.deliveryGet(ACCOUNT, ended))?.attempts).toMatchObject([{ status: 200, response: null }])
     expect(await maintenance.callListWithNumber('15551230001')).toEqual(['pending'])
   })
+
+  test('a number that is erased in its E.164 form is erased from a live call as its PBX spells it', async () => {
+    await using at = await open(ONE)
+    const { calls, maintenance } = at.store
+    const from = { number: '030123456', e164: '+4930123456' }
+    await at.put(event('up', { name: 'call_started', body: JSON.stringify({ data: { call: { from } } }) }))
+    const state = (number: string | null) => JSON.stringify({ call: { from: number } })
+    const live = ['up', 'elsewhere'].map((id) => ({ id, state: state('030123456') }))
+    await calls.batchStore(batch({}, { live }))
+    expect(await maintenance.liveCallErase('+4930123456')).toBe(1)
+    const left = await calls.liveCallList('office')
+    // Another PBX may mean another subscriber by the same digits.
+    expect(left.toSorted((one, other) => one.id.localeCompare(other.id))).toEqual([
+      { id: 'elsewhere', state: state('030123456') },
+      { id: 'up', state: state(null) },
+    ])
+  })
 })
