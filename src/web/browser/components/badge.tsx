@@ -1,5 +1,5 @@
 import { humanize } from '../lib/format.ts'
-import type { DeliveryState } from '../lib/resources.ts'
+import type { Call, DeliveryState, Pbx } from '../lib/resources.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 export const DELIVERY_ICON: Readonly<Record<DeliveryState, IconName>> = {
@@ -44,6 +44,23 @@ export function CallBadge({ state, dot = false }: { state: string; dot?: boolean
     <span class={`badge ${CALL_TONE[state] ?? 'neutral'}`}>
       {dot ? <i class="dot" aria-hidden="true" /> : null}
       {humanize(state)}
+    </span>
+  )
+}
+
+const PBX_TONE = { up: 'good', connecting: 'pending', down: 'bad', refused: 'bad' } as const
+
+/** Shows the state of a PBX. */
+export function PbxBadge({ pbx: { state } }: { pbx: Pick<Pbx, 'state'> }) {
+  return <span class={`badge ${PBX_TONE[state]}`}>{state}</span>
+}
+
+/** Shows the direction of a call as an icon. */
+export function DirectionIcon({ direction }: Pick<Call, 'direction'>) {
+  return (
+    <span class={`direction ${direction}`} title={direction}>
+      <Icon name={direction} />
+      <span class="visually-hidden">{direction}</span>
     </span>
   )
 }

@@ -57,6 +57,31 @@ export function FormField(props: FormFieldProps) {
   )
 }
 
+type CheckFieldProps = { checked: boolean; onChange: (checked: boolean) => void; children: ComponentChildren }
+
+/** Shows a checkbox with its text. */
+export function CheckField({ checked, onChange, children }: CheckFieldProps) {
+  return (
+    <label class="check-line">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
+      {children}
+    </label>
+  )
+}
+
+/** Shows errors that belong to several fields or to none. */
+export function FieldErrors({ errors }: { errors: readonly FieldError[] }) {
+  return (
+    <>
+      {errors.map(({ path, message }) => (
+        <p class="field-error" role="alert" key={`${path} ${message}`}>
+          {message}
+        </p>
+      ))}
+    </>
+  )
+}
+
 type CredentialFieldsProps = {
   email: string
   password: string

@@ -1,6 +1,7 @@
 import type { FieldError } from '../../../lib/fault.ts'
 import type { NewWebhookOptions } from '../../../webhooks/options/model.ts'
-import type { CrmUser, FlowPreset } from './resources.ts'
+import { formatSentence } from './format.ts'
+import type { CrmUser, FlowPreset, WebhookOptions } from './resources.ts'
 
 /** A line of a map: the user of the CRM who has an extension. */
 export type MapLine = { readonly extension: string; readonly user: string }
@@ -114,4 +115,72 @@ export function fillLines(lines: readonly MapLine[], users: readonly CrmUser[]):
     }
   }
   return filled
+}
+
+/** Returns the form of a webhook's stored flow; `null` without a flow of a known preset. */
+export function storedCrmForm(presets: readonly FlowPreset[], options: WebhookOptions | null): CrmForm | null {
+  const preset = presets.find(({ name }) => name === options?.flow?.preset)
+  return preset === undefined || options === null ? null : crmFormOf(preset, options.url, options.flow?.parameters)
+}
+
+/** Returns whether a preset can check a key and list users: presets of CRMs can, and they look contacts up too. */
+export const isCrm = ({ lookup }: FlowPreset): boolean => lookup
+
+/** A part of the form: required access, access for some installations, users, and switches. */
+type Group = 'access' | 'more' | 'users' | 'switches'
+
+function groupOf({ name, type, required }: Parameter): Group {
+  // The responsible user is chosen among the users of the map.
+  if (type === 'map' || name === 'responsible') return 'users'
+  if (type === 'boolean') return 'switches'
+  return required || type === 'choice' ? 'access' : 'more'
+}
+
+/** Returns the parameters in a part of the form; a map comes before the user whom it proposes. */
+export const parametersIn = ({ parameters }: FlowPreset, group: Group): Parameter[] =>
+  parameters
+    .filter((one) => groupOf(one) === group)
+    .toSorted((one, other) => Number(other.type === 'map') - Number(one.type === 'map'))
+
+const accessParameters = (preset: FlowPreset): Parameter[] => [
+  ...parametersIn(preset, 'access'),
+  ...parametersIn(preset, 'more'),
+]
+
+/** Returns what decides whether the CRM accepts a request: the result of a check counts as long as this stays. */
+export function accessKeyOf({ url, preset, values }: CrmForm): string {
+  return JSON.stringify([preset.name, url.trim(), accessParameters(preset).map(({ name }) => values[name])])
+}
+
+/** Returns the errors of fields that have to be filled in before the CRM can be asked. */
+export const findAccessErrors = (form: CrmForm): FieldError[] =>
+  findCrmErrors(form).filter(
+    ({ path }) => path === '/url' || accessParameters(form.preset).some(({ name }) => path === `/parameters/${name}`),
+  )
+
+/** Returns whether the field of an error has the same value in both forms. */
+export function isSameField(path: string, form: CrmForm | null, next: CrmForm): boolean {
+  if (path === '/url') return form?.url === next.url
+  const name = path.split('/')[2] ?? ''
+  return form?.values[name] === next.values[name]
+}
+
+/** Returns the errors of the API, each as a sentence at its field of the form, and the ones without a field. */
+export function placeErrors(
+  errors: readonly FieldError[],
+  { parameters }: FlowPreset,
+): { atFields: FieldError[]; others: FieldError[] } {
+  const atFields: FieldError[] = []
+  const others: FieldError[] = []
+  for (const { path, message } of errors) {
+    const place = path.replace(/^\/flow(?=\/)/, '')
+    const parameter = parameters.find(({ name }) => `${place}/`.startsWith(`/parameters/${name}/`))
+    if (place === '/url') atFields.push({ path: place, message: formatSentence(`The address ${message}`) })
+    else if (parameter === undefined) others.push({ path: place, message })
+    else {
+      const sentence = formatSentence(`${parameter.title} ${message}`)
+      atFields.push({ path: `/parameters/${parameter.name}`, message: sentence })
+    }
+  }
+  return { atFields, others }
 }

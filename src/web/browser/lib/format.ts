@@ -46,7 +46,8 @@ export function formatExactTime(at: string): string {
 }
 
 /** Formats a duration as `0:07`, `12:34` or `1:02:03`. */
-export function formatStopwatch(seconds: number): string {
+export function formatStopwatch(seconds: number | null): string {
+  if (seconds === null) return '–'
   const whole = Math.max(0, Math.floor(seconds))
   const pad = (n: number) => String(n).padStart(2, '0')
   const minutes = Math.floor(whole / 60)
@@ -61,6 +62,15 @@ export function formatMilliseconds(ms: number | null): string {
   if (ms < 0.05) return '0 ms'
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 1))} s`
+}
+
+/** Formats JSON with line breaks; returns any other text as it is. */
+export function formatJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
 }
 
 /** Writes an identifier of the API with spaces: `dial_started` as `dial started`. */

@@ -1,6 +1,7 @@
 import { authorizationHeader } from './api.ts'
 import { type ApiDocument, type ApiOperation, exampleOf } from './api-document.ts'
 import { type Headers as CurlHeaders, quoteForShell } from './curl.ts'
+import { formatJson } from './format.ts'
 
 /** A request as its form holds it: parameters by name, and the text of the body. */
 export type RequestForm = { readonly parameters: Readonly<Record<string, string>>; readonly body: string | null }
@@ -82,11 +83,4 @@ export async function send(endpoint: ApiOperation, form: RequestForm): Promise<T
 
 const isText = (type: string): boolean => /^(text\/|application\/([\w.-]+\+)?json)/.test(type)
 const sizeOf = async (response: Response) => `${(await response.arrayBuffer()).byteLength} bytes`
-
-function readable(type: string, text: string): string {
-  try {
-    return type.includes('json') ? JSON.stringify(JSON.parse(text), null, 2) : text
-  } catch {
-    return text
-  }
-}
+const readable = (type: string, text: string): string => (type.includes('json') ? formatJson(text) : text)

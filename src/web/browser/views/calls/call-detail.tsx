@@ -162,14 +162,14 @@ function CallFacts({ call }: { call: Call }) {
     ['Started', <Time key="s" at={call.started_at} day />],
     ['Answered', <Time key="a" at={call.answered_at} day />],
     ['Ended', <Time key="e" at={call.ended_at} day />],
-    ['Waiting, talking', `${stopwatchOrDash(call.wait_duration)}, ${stopwatchOrDash(call.talk_duration)}`],
+    ['Waiting, talking', `${formatStopwatch(call.wait_duration)}, ${formatStopwatch(call.talk_duration)}`],
     ['Answered by', call.answered_by === null ? '–' : formatParty(call.answered_by)],
     ['Handled by', call.handled_by.length === 0 ? '–' : call.handled_by.map(formatParty).join(', then ')],
     ['Hang-up', describeHangup(call)],
   ]
   if (call.did !== null) facts.push(['Number called', call.did])
   if (call.queue !== null)
-    facts.push(['Queue', `${call.queue.name}, waited ${stopwatchOrDash(call.queue.wait_duration)}`])
+    facts.push(['Queue', `${call.queue.name}, waited ${formatStopwatch(call.queue.wait_duration)}`])
   if (call.parent_id !== null) facts.push(['Consultation for', <CallLink key="p" id={call.parent_id} />])
   for (const id of call.merged_from) facts.push(['Merged from', <CallLink key={id} id={id} />])
   if (call.partial) facts.push(['Incomplete', 'the PBX was not connected during the whole call'])
@@ -194,8 +194,4 @@ function describeHangup({ hangup }: Call): string {
 
 function CallLink({ id }: { id: string }) {
   return <a href={routeHref('calls', id)}>{id}</a>
-}
-
-function stopwatchOrDash(seconds: number | null): string {
-  return seconds === null ? '–' : formatStopwatch(seconds)
 }

@@ -1,4 +1,4 @@
-import { CallBadge } from '../../components/badge.tsx'
+import { CallBadge, DirectionIcon } from '../../components/badge.tsx'
 import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx'
 import { MoreFilters, SegmentedFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -111,10 +111,7 @@ function CallRow({ call }: { call: Call }) {
   return (
     <tr onClick={(event) => openUnlessLink(event, href)}>
       <td class="direction-cell">
-        <span class={`direction ${call.direction}`} title={call.direction}>
-          <Icon name={call.direction} />
-          <span class="visually-hidden">{call.direction}</span>
-        </span>
+        <DirectionIcon direction={call.direction} />
       </td>
       <td class="cell-main">
         <a href={href}>
@@ -136,8 +133,8 @@ function CallRow({ call }: { call: Call }) {
       <td class="cell-when">
         <Time at={call.started_at} day />
       </td>
-      <td class="number cell-extra">{call.wait_duration === null ? '–' : formatStopwatch(call.wait_duration)}</td>
-      <td class="number cell-extra">{call.talk_duration === null ? '–' : formatStopwatch(call.talk_duration)}</td>
+      <td class="number cell-extra">{formatStopwatch(call.wait_duration)}</td>
+      <td class="number cell-extra">{formatStopwatch(call.talk_duration)}</td>
     </tr>
   )
 }

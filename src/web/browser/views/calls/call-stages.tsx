@@ -54,8 +54,8 @@ function StageRow({ stage, isCurrent }: { stage: Stage; isCurrent: boolean }) {
       <td class="wide-only">
         <Time at={stage.started_at} />
       </td>
-      <td class="number">{stage.ring_duration === null ? '–' : formatStopwatch(stage.ring_duration)}</td>
-      <td class="number">{stage.talk_duration === null ? '–' : formatStopwatch(stage.talk_duration)}</td>
+      <td class="number">{formatStopwatch(stage.ring_duration)}</td>
+      <td class="number">{formatStopwatch(stage.talk_duration)}</td>
       <td>
         {stage.result === null ? 'not ended' : humanize(stage.result)}
         {stage.forwarded_to === null ? null : <span class="muted"> to {stage.forwarded_to}</span>}

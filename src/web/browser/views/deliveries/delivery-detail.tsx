@@ -11,7 +11,7 @@ import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { liveState, useReconnected } from '../../lib/connection.ts'
 import { curlCommand, requestHeaders } from '../../lib/curl.ts'
-import { humanize } from '../../lib/format.ts'
+import { formatJson, humanize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import type { DeliveryDetail, WebhookSecret } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
@@ -92,7 +92,7 @@ function DeliveryContent({ delivery, onRetry }: { delivery: DeliveryDetail; onRe
             <h2 id="body">Body</h2>
             <p class="muted">{new TextEncoder().encode(delivery.body).length.toLocaleString()} bytes, as sent</p>
           </header>
-          <CodeBlock text={prettyJson(delivery.body)} label="the body" />
+          <CodeBlock text={formatJson(delivery.body)} label="the body" />
         </section>
         <CurlCommand delivery={delivery} />
       </div>
@@ -169,12 +169,4 @@ function CurlCommand({ delivery }: { delivery: DeliveryDetail }) {
       </p>
     </section>
   )
-}
-
-function prettyJson(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
 }

@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { CredentialFields } from '../../components/form-field.tsx'
 import { errorText, request } from '../../lib/api.ts'
+import { logOut } from '../../lib/log-out.ts'
 import { useObservable } from '../../lib/observable.ts'
-import { accessToken, clearToken, logInWith } from '../../lib/session.ts'
+import { accessToken, logInWith } from '../../lib/session.ts'
 
 /** Shows the login for the requests of this page, which is shared with the page of calls. */
 export function DocsLogin() {
@@ -17,10 +18,6 @@ export function DocsLogin() {
     if (response.ok) logInWith(response.result.access_token, false)
     setError(response.ok ? null : errorText(response))
     setPassword('')
-  }
-  const logOut = async () => {
-    await request('POST', '/auth/logout')
-    clearToken(null)
   }
   if (loggedIn)
     return (

@@ -1,5 +1,4 @@
-import { CallBadge } from '../../components/badge.tsx'
-import { Icon } from '../../components/icon.tsx'
+import { CallBadge, DirectionIcon } from '../../components/badge.tsx'
 import { PartyName } from '../../components/party-name.tsx'
 import { formatHangup, formatStageTarget, formatStopwatch, pluralize } from '../../lib/format.ts'
 import type { LiveCallEntry } from '../../lib/live-state.ts'
@@ -37,10 +36,7 @@ function LiveCallRow({ entry, nowMs }: { entry: LiveCallEntry; nowMs: number }) 
   const seconds = ended ? (call.duration ?? elapsed) : elapsed
   return (
     <a class="live-call-row" href={routeHref('calls', call.id)}>
-      <span class={`direction ${call.direction}`} title={call.direction}>
-        <Icon name={call.direction} />
-        <span class="visually-hidden">{call.direction}</span>
-      </span>
+      <DirectionIcon direction={call.direction} />
       <span class="live-call-text">
         <span class="parties">
           <PartyName party={call.from} />
@@ -54,7 +50,7 @@ function LiveCallRow({ entry, nowMs }: { entry: LiveCallEntry; nowMs: number }) 
       </span>
       <span class="live-call-state">
         <CallBadge state={ended ? (call.result ?? 'ended') : call.state} dot={!ended} />
-        <span class="elapsed">{seconds === null ? '–' : formatStopwatch(seconds)}</span>
+        <span class="elapsed">{formatStopwatch(seconds)}</span>
       </span>
     </a>
   )

@@ -4,7 +4,6 @@ import { request } from '../../lib/api.ts'
 import type { Pbx } from '../../lib/resources.ts'
 import { replaceRoute, routeHref } from '../../lib/router.ts'
 import { useIsAdmin } from '../../lib/user.ts'
-import { AskAdmin } from './ask-admin.tsx'
 
 /** The first screen of an administrator leads to the first PBX once, and then to any view that is chosen. */
 let isLedThere = false
@@ -30,6 +29,19 @@ export function NoPbx() {
     <EmptyState icon="pbx" title="No PBX is connected to this account">
       <p>
         <a href={routeHref('connect')}>Connect a PBX</a>: its calls appear here as they happen.
+      </p>
+    </EmptyState>
+  )
+}
+
+/** Asks a user who may not manage PBXs to turn to an administrator. */
+export function AskAdmin() {
+  return (
+    <EmptyState icon="pbx" title="No PBX is connected to your account">
+      <p>
+        Ask the operator of this service to connect your PBX. Operators do that in this page, logged in as an
+        administrator, or with a command:
+        <code class="line">hookswitch pbx add ami://user:secret@host?name=office</code>
       </p>
     </EmptyState>
   )

@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { Time } from '../../components/time.tsx'
 import { request } from '../../lib/api.ts'
+import { usePolling } from '../../lib/polling.ts'
 import type { Node } from '../../lib/resources.ts'
 import { useIsAdmin } from '../../lib/user.ts'
 
@@ -40,18 +41,12 @@ export function NodeList() {
 function useNodes(): readonly Node[] {
   const isAdmin = useIsAdmin()
   const [nodes, setNodes] = useState<readonly Node[]>([])
-  useEffect(() => {
+  const load = async () => {
     if (isAdmin !== true) return
-    const load = async () => {
-      const response = await request<Node[]>('GET', '/node')
-      if (response.ok) setNodes(response.result)
-    }
-    void load()
-    const timer = setInterval(() => {
-      if (!document.hidden) void load()
-    }, EVERY_MS)
-    return () => clearInterval(timer)
-  }, [isAdmin])
+    const response = await request<Node[]>('GET', '/node')
+    if (response.ok) setNodes(response.result)
+  }
+  usePolling(load, EVERY_MS, [isAdmin])
   return nodes
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { PBX_FACTS } from '../../../../lib/pbx-kinds.ts'
+import { PbxBadge } from '../../components/badge.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
@@ -13,8 +14,7 @@ import { usePbxs } from '../../lib/pbx-store.ts'
 import type { Pbx } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
 import { useIsAdmin } from '../../lib/user.ts'
-import { AskAdmin } from '../live/ask-admin.tsx'
-import { PbxBadge } from './pbx-badge.tsx'
+import { AskAdmin } from '../live/no-pbx.tsx'
 
 /** Shows the PBXs with their state; administrators add, change and remove them. */
 export function PbxList() {

@@ -2,9 +2,9 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
-import { FormField } from '../../components/form-field.tsx'
+import { FieldErrors, FormField } from '../../components/form-field.tsx'
 import { errorText, request } from '../../lib/api.ts'
-import { humanize } from '../../lib/format.ts'
+import { formatJson, humanize } from '../../lib/format.ts'
 import { bodyOf, type OptionsForm } from '../../lib/options-form.ts'
 import type { WebhookPreview } from '../../lib/resources.ts'
 
@@ -79,13 +79,14 @@ export function BodyOptions({ form, errors, onChange }: BodyOptionsProps) {
           />
         </>
       ) : null}
-      {errors
-        .filter(({ path }) => path === '/body' || path === '/body/template')
-        .map(({ path, message }) => (
-          <p class="field-error" role="alert" key={path}>
-            The template{message.startsWith('line ') ? ':' : ''} {message}
-          </p>
-        ))}
+      <FieldErrors
+        errors={errors
+          .filter(({ path }) => path === '/body' || path === '/body/template')
+          .map(({ path, message }) => ({
+            path,
+            message: `The template${message.startsWith('line ') ? ':' : ''} ${message}`,
+          }))}
+      />
       <Preview form={form} />
     </fieldset>
   )
@@ -129,17 +130,11 @@ function Preview({ form }: { form: OptionsForm }) {
       {preview === null ? null : preview.body === '' ? (
         <p class="muted">Nothing: the template gives an empty result, so this event is not sent.</p>
       ) : (
-        <CodeBlock text={readable(preview)} label={`the body, ${preview.content_type}`} />
+        <CodeBlock
+          text={preview.content_type.includes('json') ? formatJson(preview.body) : preview.body}
+          label={`the body, ${preview.content_type}`}
+        />
       )}
     </section>
   )
-}
-
-/** JSON with line breaks; anything else as it is. */
-function readable({ content_type: type, body }: WebhookPreview): string {
-  try {
-    return type.includes('json') ? JSON.stringify(JSON.parse(body), null, 2) : body
-  } catch {
-    return body
-  }
 }

@@ -3,7 +3,7 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { type CrmForm, flowOfForm } from '../../lib/crm-form.ts'
-import { formatDateTime, formatParty, humanize } from '../../lib/format.ts'
+import { formatDateTime, formatJson, formatParty, humanize } from '../../lib/format.ts'
 import type { Call, Page, CallPreview as Preview } from '../../lib/resources.ts'
 
 /** Shows which requests one of the last calls would have caused. Nothing is sent. */
@@ -75,7 +75,7 @@ function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
             )}
             {error === null ? null : <p class="field-error">{error}</p>}
             {body === null || body === '' ? null : (
-              <CodeBlock text={readable(body)} label={`the body of ${humanize(step)}`} />
+              <CodeBlock text={formatJson(body)} label={`the body of ${humanize(step)}`} />
             )}
             {answer === null ? null : <p class="muted">Answer: {answer.status}</p>}
           </li>
@@ -88,13 +88,4 @@ function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
       )}
     </>
   )
-}
-
-/** JSON with line breaks; anything else as it is. */
-function readable(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
 }

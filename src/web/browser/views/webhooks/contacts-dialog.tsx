@@ -1,11 +1,13 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { DialogForm } from '../../components/dialog-form.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { useFirstError } from '../../components/first-error.ts'
-import { FormField } from '../../components/form-field.tsx'
+import { CheckField, FieldErrors, FormField } from '../../components/form-field.tsx'
+import { GuideLink } from '../../components/guide-link.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { Outcome } from '../../components/outcome.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request, withQuery } from '../../lib/api.ts'
 import {
@@ -42,9 +44,7 @@ export function ContactsDialog({ onClose }: { onClose: () => void }) {
     <Dialog title="Who calls" onClose={onClose} wide>
       <p class="dialog-text">
         Callers are looked up before the phone rings: events, calls and this page then have their name.{' '}
-        <a href="/help#/contacts" target="_blank" rel="noopener">
-          The guide
-        </a>
+        <GuideLink guide="contacts">The guide</GuideLink>
       </p>
       {error === null ? null : <ErrorMessage text={error} />}
       {loaded !== null ? (
@@ -82,8 +82,6 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
   const [errors, setErrors] = useState<readonly FieldError[]>([])
   const [error, setError] = useState<string | null>(null)
   const [isSaving, setSaving] = useState(false)
-  const element = useRef<HTMLFormElement>(null)
-  useFirstError(element, errors)
   const choose = (next: Source) => {
     setSource(next)
     setErrors([])
@@ -120,14 +118,15 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
     )
   }
   return (
-    <form
-      ref={element}
-      class="options-form crm-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        void save()
-      }}
+    <DialogForm
+      styles="options-form crm-form"
+      errors={errors}
+      error={error}
+      action={isSaving ? 'Saving…' : 'Save'}
+      cancel="Close"
+      disabled={isSaving}
+      onSubmit={() => void save()}
+      onClose={onClose}
     >
       <fieldset class="crm-choice">
         <legend>Where callers are looked up</legend>
@@ -145,23 +144,14 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
       {source.kind === 'own' ? <OwnRequest form={form} errors={errors} onChange={setForm} /> : null}
       {source.kind === 'none' ? null : <Waiting form={form} errors={errors} onChange={setForm} />}
       {stored === null ? null : <TriedNumber />}
-      <div class="actions end">
-        <div class="form-error">{error === null ? null : <ErrorMessage text={error} />}</div>
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
-        <button type="submit" class="primary" disabled={isSaving}>
-          {isSaving ? 'Saving…' : 'Save'}
-        </button>
-      </div>
-    </form>
+    </DialogForm>
   )
 }
 
 /** Paths of errors that stand at a field. */
 const SHOWN = /^\/(url|body|item|fields|spellings|budget_ms|cache_minutes|headers)(\/|$)/
 
-/** Returns the settings that are sent. Of the same preset the stored URL and parameters stay. */
+/** Returns the settings to be sent. A preset that is stored already keeps its URL and parameters. */
 function sentOf(source: Source, form: ContactsForm, stored: ContactSettings): ContactSettings {
   if (source.kind === 'none') return null
   if (source.kind === 'own') return contactSettingsOf(form)
@@ -253,44 +243,29 @@ function OwnRequest({ form, errors, onChange }: PartProps) {
             />
           ))}
         </div>
-        <Errors at="/fields" errors={errors} />
+        <FieldErrors errors={errors.filter(({ path }) => path === '/fields')} />
       </fieldset>
       <fieldset>
         <legend>How the number is written</legend>
         <p class="hint">They are tried in this order until a contact is found.</p>
         {SPELLING_CHOICES.map(({ spelling, label }) => (
-          <label class="check-line" key={spelling}>
-            <input
-              type="checkbox"
-              checked={form.spellings.includes(spelling)}
-              onChange={({ currentTarget: { checked } }) =>
-                onChange({
-                  ...form,
-                  spellings: SPELLING_CHOICES.map((one) => one.spelling).filter((one) =>
-                    one === spelling ? checked : form.spellings.includes(one),
-                  ),
-                })
-              }
-            />
+          <CheckField
+            key={spelling}
+            checked={form.spellings.includes(spelling)}
+            onChange={(isChecked) =>
+              onChange({
+                ...form,
+                spellings: SPELLING_CHOICES.map((one) => one.spelling).filter((one) =>
+                  one === spelling ? isChecked : form.spellings.includes(one),
+                ),
+              })
+            }
+          >
             {label}
-          </label>
+          </CheckField>
         ))}
-        <Errors at="/spellings" errors={errors} />
+        <FieldErrors errors={errors.filter(({ path }) => path === '/spellings')} />
       </fieldset>
-    </>
-  )
-}
-
-function Errors({ at, errors }: { at: string; errors: readonly FieldError[] }) {
-  return (
-    <>
-      {errors
-        .filter(({ path }) => path === at)
-        .map(({ message }) => (
-          <p class="field-error" role="alert" key={message}>
-            {message}
-          </p>
-        ))}
     </>
   )
 }
@@ -356,10 +331,9 @@ function TriedNumber() {
         </button>
       </div>
       {found === null ? null : (
-        <p class={found.isGood ? 'outcome good' : 'outcome bad'}>
-          <Icon name={found.isGood ? 'check' : 'cross'} />
+        <Outcome isGood={found.isGood}>
           <span>{found.text}</span>
-        </p>
+        </Outcome>
       )}
     </div>
   )

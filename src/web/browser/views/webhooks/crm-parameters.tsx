@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
-import { FormField } from '../../components/form-field.tsx'
+import { CheckField, FieldErrors, FormField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { type CrmForm, fieldText, linesOf, type MapLine } from '../../lib/crm-form.ts'
 import type { CrmUser, FlowPreset } from '../../lib/resources.ts'
@@ -50,16 +50,11 @@ function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
   const set = (value: string | boolean) => onChange({ ...form, values: { ...form.values, [name]: value } })
   if (type === 'boolean')
     return (
-      <label class="check-line">
-        <input
-          type="checkbox"
-          checked={form.values[name] === true}
-          onChange={(event) => set(event.currentTarget.checked)}
-        />
+      <CheckField checked={form.values[name] === true} onChange={set}>
         <span>
           <b>{title}</b>: {help}
         </span>
-      </label>
+      </CheckField>
     )
   if (type === 'choice')
     return (
@@ -156,11 +151,7 @@ function UserMap({ form, errors, onChange, parameter, users, onFill }: FieldProp
           })}
         </div>
       )}
-      {wrong.map(({ path, message }) => (
-        <p class="field-error" role="alert" key={path}>
-          {message}
-        </p>
-      ))}
+      <FieldErrors errors={wrong} />
       <div>
         <button type="button" onClick={() => setLines([...lines, { extension: '', user: '' }])}>
           <Icon name="plus" /> Add an extension

@@ -1,4 +1,5 @@
 import type { FieldError } from '../../../../lib/fault.ts'
+import { FieldErrors } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 
 type Line = { readonly name: string; readonly value: string }
@@ -45,11 +46,12 @@ export function HeaderLines({ headers, errors, onChange }: HeaderLinesProps) {
           </button>
         </div>
       ))}
-      {wrong.map(({ path, message }) => (
-        <p class="field-error" role="alert" key={path}>
-          {path.replace('/headers', '').slice(1)} {message}
-        </p>
-      ))}
+      <FieldErrors
+        errors={wrong.map(({ path, message }) => ({
+          path,
+          message: `${path.replace('/headers', '').slice(1)} ${message}`,
+        }))}
+      />
       <button type="button" onClick={() => onChange([...headers, { name: '', value: '' }])}>
         <Icon name="plus" /> Add a header
       </button>

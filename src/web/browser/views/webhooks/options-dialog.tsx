@@ -1,10 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { FILTER_KEYS, FILTER_NAMES } from '../../../../lib/event-filter.ts'
 import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { isMqttUrl } from '../../../../webhooks/mqtt-url.ts'
-import { useFirstError } from '../../components/first-error.ts'
-import { FormField } from '../../components/form-field.tsx'
+import { DialogForm } from '../../components/dialog-form.tsx'
+import { CheckField, FieldErrors, FormField } from '../../components/form-field.tsx'
 import { InlineText } from '../../components/inline-text.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { request } from '../../lib/api.ts'
@@ -21,8 +21,6 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
   const [form, setForm] = useState<OptionsForm | null>(null)
   const [error, setError] = useState<string | null>(null)
   const [errors, setErrors] = useState<readonly FieldError[]>([])
-  const element = useRef<HTMLFormElement>(null)
-  useFirstError(element, errors)
   const load = async () => {
     const response = await request<WebhookOptions[]>('GET', '/integration/webhook/options')
     if (!response.ok) return setError(response.message)
@@ -53,13 +51,12 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
       onClose={onClose}
     >
       {form === null ? null : (
-        <form
-          ref={element}
-          class="options-form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void save()
-          }}
+        <DialogForm
+          styles="options-form"
+          errors={errors}
+          action="Save options"
+          onSubmit={() => void save()}
+          onClose={onClose}
         >
           <DeliveryOptions form={form} errors={errors} onChange={setForm} isMqtt={isMqttUrl(url)} />
           <EventOptions form={form} errors={errors} onChange={setForm} />
@@ -72,15 +69,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
           ) : (
             <BodyOptions form={form} errors={errors} onChange={setForm} />
           )}
-          <div class="actions end">
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button type="submit" class="primary">
-              Save options
-            </button>
-          </div>
-        </form>
+        </DialogForm>
       )}
     </WebhookDialog>
   )
@@ -103,22 +92,12 @@ function DeliveryOptions({ form, errors, onChange, isMqtt }: PartProps & { isMqt
         errors={errors}
         hint="It is shown beside the URL."
       />
-      <label class="check-line">
-        <input
-          type="checkbox"
-          checked={form.paused}
-          onChange={(event) => onChange({ ...form, paused: event.currentTarget.checked })}
-        />
+      <CheckField checked={form.paused} onChange={(paused) => onChange({ ...form, paused })}>
         Paused: send nothing for now. Deliveries stay pending, do not expire, and are sent in order afterwards.
-      </label>
-      <label class="check-line">
-        <input
-          type="checkbox"
-          checked={form.strict}
-          onChange={(event) => onChange({ ...form, strict: event.currentTarget.checked })}
-        />
+      </CheckField>
+      <CheckField checked={form.strict} onChange={(strict) => onChange({ ...form, strict })}>
         Strict order: an event waits until the previous event of its call is delivered or has failed.
-      </label>
+      </CheckField>
       <FormField
         label="Attempts per second, at most"
         name="max_per_second"
@@ -128,14 +107,9 @@ function DeliveryOptions({ form, errors, onChange, isMqtt }: PartProps & { isMqt
         hint="From 0.1 to 1,000. Empty: as fast as the receiver answers."
       />
       {isMqtt ? (
-        <label class="check-line">
-          <input
-            type="checkbox"
-            checked={form.retain}
-            onChange={(event) => onChange({ ...form, retain: event.currentTarget.checked })}
-          />
+        <CheckField checked={form.retain} onChange={(retain) => onChange({ ...form, retain })}>
           Retain: the broker keeps the newest message of each topic, and gives it to everyone who subscribes later.
-        </label>
+        </CheckField>
       ) : null}
     </>
   )
@@ -150,24 +124,13 @@ function EventOptions({ form, errors, onChange }: PartProps) {
       <legend>Further events</legend>
       <p class="hint">They are sent in addition to the events that are switched on in the list.</p>
       {FURTHER_NAMES.map((name) => (
-        <label class="check-line" key={name}>
-          <input
-            type="checkbox"
-            checked={form.events.includes(name)}
-            onChange={(event) => toggle(name, event.currentTarget.checked)}
-          />
+        <CheckField key={name} checked={form.events.includes(name)} onChange={(wanted) => toggle(name, wanted)}>
           <span>
             <b>{humanize(name)}</b>: <InlineText text={FURTHER_EVENTS[name]} />
           </span>
-        </label>
+        </CheckField>
       ))}
-      {errors
-        .filter(({ path }) => path.startsWith('/events'))
-        .map(({ path, message }) => (
-          <p class="field-error" role="alert" key={path}>
-            {message}
-          </p>
-        ))}
+      <FieldErrors errors={errors.filter(({ path }) => path.startsWith('/events'))} />
     </fieldset>
   )
 }

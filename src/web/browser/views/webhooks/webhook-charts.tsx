@@ -1,8 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { request, withQuery } from '../../lib/api.ts'
 import { useReconnected } from '../../lib/connection.ts'
+import { usePolling } from '../../lib/polling.ts'
 import type { WebhookMinute } from '../../lib/resources.ts'
 import { LatencyChart, SuccessChart } from '../live/last-hour-charts.tsx'
 
@@ -18,11 +19,7 @@ export function WebhookCharts({ url, occurrence }: { url: string; occurrence: nu
     setError(response.ok ? null : response.message)
     if (response.ok) setMinutes(response.result)
   }
-  useEffect(() => {
-    void load()
-    const timer = setInterval(() => document.hidden || void load(), POLL_INTERVAL_MS)
-    return () => clearInterval(timer)
-  }, [url, occurrence])
+  usePolling(load, POLL_INTERVAL_MS, [url, occurrence])
   useReconnected(load)
   if (error !== null) return <ErrorMessage text={error} onRetry={load} />
   if (minutes === null) return <Loading what="the charts" />

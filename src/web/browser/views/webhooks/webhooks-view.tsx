@@ -8,6 +8,7 @@ import { showToast } from '../../components/toast.tsx'
 import { type ApiResult, request, withQuery } from '../../lib/api.ts'
 import { overview, refreshOverview, useReconnected } from '../../lib/connection.ts'
 import { observable, useObservable } from '../../lib/observable.ts'
+import { usePolling } from '../../lib/polling.ts'
 import type { Webhook, WebhookOptions } from '../../lib/resources.ts'
 import { accessToken } from '../../lib/session.ts'
 import { mergeWebhooks, sameWebhooks, singleChange } from '../../lib/webhook-diff.ts'
@@ -162,15 +163,11 @@ function useWebhookDraft() {
     if (now === null || !isDraftChanged(now)) return setDraft(newDraft(result, etag))
     setDraft(rebaseDraft(mergeWebhooks(now.base, draftWebhooks(now), result), result, etag))
   }
-  useEffect(() => {
-    const loadAll = () => {
-      void load()
-      void loadOptions()
-    }
-    loadAll()
-    const timer = setInterval(() => document.hidden || loadAll(), POLL_INTERVAL_MS)
-    return () => clearInterval(timer)
-  }, [])
+  const loadAll = () => {
+    void load()
+    void loadOptions()
+  }
+  usePolling(loadAll, POLL_INTERVAL_MS, [])
   useReconnected(() => {
     setError(null)
     void load()
