@@ -17,7 +17,7 @@ export type PresetParameter = {
 }
 
 /** A request of a preset, with its source and the answer in the vendor's documentation. */
-type PresetStep = NewStep & {
+export type PresetStep = NewStep & {
   readonly source: string
   readonly answer: { readonly status: number; readonly body: unknown }
 }

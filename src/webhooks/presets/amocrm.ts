@@ -1,6 +1,7 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
-import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, TITLE, when } from './liquid.ts'
+import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, PHONE_USER, TITLE, when } from './liquid.ts'
+import { ownedStep } from './owned-steps.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
@@ -16,10 +17,16 @@ const LIMITS: readonly Rule[] = [
   { status: [403, 429], then: 'retry' },
 ]
 const CARD_FAILED: Rule = { status: '4xx', then: 'done' }
+/** The documentation of amoCRM names no error for a user: whatever it cannot validate is sent without the owner. */
+const USER_REFUSED = {
+  status: [400],
+  pointer: '/validation-errors/0/errors/0/code',
+  mark: '/validation-errors/0/errors/0/code',
+}
 const FINAL: Rule = { status: [400, 402, 404, 422], then: 'fail' }
 
 const HEADERS = { authorization: 'Bearer {{ parameters.token }}' }
-const CALL = `${NUMBER}${OWNER}{%- assign link = data.recordings[0].url -%}`
+const callOf = (user: string): string => `${NUMBER}${user}{%- assign link = data.recordings[0].url -%}`
 const STATUS = `{% case data.call.result %}{% when "answered" %}4{% when "voicemail" %}1{% when "busy" %}7{% else %}{% if data.call.hangup.cause == "invalid_number" %}5{% else %}6{% endif %}{% endcase %}`
 
 export const AMOCRM: Preset = {
@@ -46,14 +53,17 @@ export const AMOCRM: Preset = {
         body: { _embedded: { items: [{ element_id: 45_687, element_type: 1, phone_number: '+79998887766' }] } },
       },
     },
-    {
+    ...ownedStep({
       name: 'call',
       on: ['call_saved'],
       if: when(['number', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v4/calls',
       headers: HEADERS,
-      body: `${CALL}[{"uniq":{{ data.call.id }},"direction":{{ data.call.direction }},"duration":{{ data.call.talk_duration | default: 0 }},"source":"Hookswitch","phone":{{ number }},{% if link %}"link":{{ link }},{% endif %}{% if user %}"responsible_user_id":{{ user | plus: 0 }},"call_responsible":{{ user | plus: 0 }},{% endif %}"call_status":${STATUS},"call_result":{{ data.call.result | replace: "_", " " }},"created_at":{{ data.call.started_at | seconds }},"request_id":"0"}]`,
+      body: (user) =>
+        `${callOf(user)}[{"uniq":{{ data.call.id }},"direction":{{ data.call.direction }},"duration":{{ data.call.talk_duration | default: 0 }},"source":"Hookswitch","phone":{{ number }},{% if link %}"link":{{ link }},{% endif %}{% if user %}"responsible_user_id":{{ user | plus: 0 }},"call_responsible":{{ user | plus: 0 }},{% endif %}"call_status":${STATUS},"call_result":{{ data.call.result | replace: "_", " " }},"created_at":{{ data.call.started_at | seconds }},"request_id":"0"}]`,
       keep: { call: '/_embedded/calls/0/id' },
+      result: 'call',
+      refused: [USER_REFUSED],
       when: [
         ...LIMITS,
         // The number has no card: see the next step.
@@ -70,8 +80,8 @@ export const AMOCRM: Preset = {
           _embedded: { calls: [{ id: 1_234_567, entity_id: 45_687, entity_type: 'contact', request_id: '0' }] },
         },
       },
-    },
-    {
+    }),
+    ...ownedStep({
       name: 'incoming_lead',
       on: ['call_saved'],
       if: when(
@@ -80,12 +90,15 @@ export const AMOCRM: Preset = {
       ),
       url: '/api/v4/leads/unsorted/sip',
       headers: HEADERS,
-      body: `${CALL}${TITLE}[{"request_id":{{ data.call.id }},"source_name":"Hookswitch","source_uid":{{ data.call.id }},"created_at":{{ data.call.started_at | seconds }},"_embedded":{"leads":[{"name":{{ title }}}],"contacts":[{"name":{{ outside.name | default: number }},"custom_fields_values":[{"field_code":"PHONE","values":[{"value":{{ number }}}]}]}]},"metadata":{"is_call_event_needed":true,"uniq":{{ data.call.id }},"duration":{{ data.call.talk_duration | default: 0 }},"service_code":"hookswitch",{% if link %}"link":{{ link }},{% endif %}{% if user %}"call_responsible":{{ user | plus: 0 }},{% endif %}"phone":{{ data.call.did | default: data.call.to.number }},"called_at":{{ data.call.started_at | seconds }},"from":{{ number }}}}]`,
+      body: (user) =>
+        `${callOf(user)}${TITLE}[{"request_id":{{ data.call.id }},"source_name":"Hookswitch","source_uid":{{ data.call.id }},"created_at":{{ data.call.started_at | seconds }},"_embedded":{"leads":[{"name":{{ title }}}],"contacts":[{"name":{{ outside.name | default: number }},"custom_fields_values":[{"field_code":"PHONE","values":[{"value":{{ number }}}]}]}]},"metadata":{"is_call_event_needed":true,"uniq":{{ data.call.id }},"duration":{{ data.call.talk_duration | default: 0 }},"service_code":"hookswitch",{% if link %}"link":{{ link }},{% endif %}{% if user %}"call_responsible":{{ user | plus: 0 }},{% endif %}"phone":{{ data.call.did | default: data.call.to.number }},"called_at":{{ data.call.started_at | seconds }},"from":{{ number }}}}]`,
       keep: { incoming_lead: '/_embedded/unsorted/0/uid' },
+      result: 'incoming_lead',
+      refused: [USER_REFUSED],
       when: [...LIMITS, FINAL],
       source: `${DOCS}/crm_platform/unsorted-api`,
       answer: { status: 200, body: { _total_items: 1, _embedded: { unsorted: [{ uid: '1a2b3c', request_id: '0' }] } } },
-    },
+    }),
   ],
   origins: [],
   authorization: () => null,

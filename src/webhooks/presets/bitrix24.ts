@@ -1,6 +1,6 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
-import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, when } from './liquid.ts'
+import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, RESPONSIBLE, when } from './liquid.ts'
 import { responsible, USERS, yesNo } from './parameters.ts'
 
 /**
@@ -105,7 +105,6 @@ const userLeft = (name: string): Rule => ({
   then: 'done',
   keep: { [name]: '/error' },
 })
-const RESPONSIBLE = '{%- assign user = parameters.responsible -%}'
 
 export const BITRIX24: Preset = {
   name: 'bitrix24',

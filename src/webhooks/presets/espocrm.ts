@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
-import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
+import { ownedStep } from './owned-steps.ts'
 import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
@@ -16,6 +17,8 @@ const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { status: [429], then: 'retry' },
 ]
+/** The key may not assign to the user, who was deleted: the reason is in a header alone. */
+const USER_REFUSED = { status: [403] }
 const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
 const HEADERS = { 'x-api-key': '{{ parameters.key }}' }
 const WHERE = (attribute: string, type: string, value: string): string =>
@@ -45,14 +48,17 @@ export const ESPOCRM: Preset = {
       source: `${DOCS}/crud/#list`,
       answer: { status: 200, body: { total: 1, list: [{ id: '5564764442a6d024c', name: 'Maria Bern' }] } },
     },
-    {
+    ...ownedStep({
       ...createContact('call_saved'),
       url: '/api/v1/Contact',
       headers: HEADERS,
-      body: `${NUMBER}${OWNER}{"lastName":"{% if outside.name and outside.name != number %}{{ outside.name }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
+      body: (user) =>
+        `${NUMBER}${user}{"lastName":"{% if outside.name and outside.name != number %}{{ outside.name }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
       keep: { contact: '/id' },
       // EspoCRM refuses duplicate names: this name has the number, so the existing contact is the one of a repeated
       // request.
+      result: 'contact',
+      refused: [USER_REFUSED],
       when: [
         ...LIMITS,
         { status: [409], then: 'done', keep: { contact: '/0/id' } },
@@ -61,21 +67,23 @@ export const ESPOCRM: Preset = {
       ],
       source: `${DOCS}/crud/#create`,
       answer: { status: 200, body: { id: '5564764442a6d024c', lastName: '+4930123456' } },
-    },
-    {
+    }),
+    ...ownedStep({
       // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_saved'],
       if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
       url: '/api/v1/Call',
       headers: { ...HEADERS, 'x-skip-duplicate-check': 'true' },
-      body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}
+      body: (user) => `${NUMBER}${user}${TITLE}${FACTS}${LINKS}
 {"name":{{ title }},"status":{% if data.call.result == "answered" %}"Held"{% else %}"Not Held"{% endif %},"direction":{{ data.call.direction | capitalize }},"dateStart":{{ data.call.started_at | ${TIME} }},"dateEnd":{{ data.call.ended_at | ${TIME} }},"description":{{ facts | append: links }},"assignedUserId":{{ user }},"usersIds":["{{ user }}"]{% if kept.contact %},"contactsIds":["{{ kept.contact }}"]{% endif %}}`,
       keep: { call: '/id' },
+      result: 'call',
+      refused: [USER_REFUSED],
       when: [...LIMITS, FINAL],
       source: `${DOCS}/crud/#create`,
       answer: { status: 200, body: { id: '60c8f1a2b3c4d5e6f', name: 'Incoming call from Maria Bern', status: 'Held' } },
-    },
+    }),
     {
       name: 'twins',
       on: ['call_saved'],

@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
-import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
+import { ownedStep } from './owned-steps.ts'
 import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
@@ -16,9 +17,16 @@ const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { status: [423, 429, 477], then: 'retry' },
 ]
+/** An owner who was removed is no valid value of the property, as a faulty number is none. */
+const USER_REFUSED = { status: [400], pointer: '/category', values: ['VALIDATION_ERROR'], mark: '/category' }
 const FINAL: Rule = { status: [400, 403, 404, 409], then: 'fail' }
 /** An upsert with a fault inside is answered with 207. */
 const PARTLY: Rule = { pointer: '/errors/0', then: 'fail' }
+const USER_PARTLY_REFUSED = {
+  pointer: '/errors/0/category',
+  values: ['VALIDATION_ERROR'],
+  mark: '/errors/0/category',
+}
 
 const HEADERS = { authorization: 'Bearer {{ parameters.token }}' }
 const STATUS = `{%- case data.call.result -%}{%- when "answered" -%}COMPLETED{%- when "busy" -%}BUSY{%- when "failed" -%}FAILED{%- when "cancelled" -%}{%- if data.call.direction == "outbound" -%}CANCELED{%- else -%}NO_ANSWER{%- endif -%}{%- else -%}NO_ANSWER{%- endcase -%}`
@@ -63,16 +71,19 @@ export const HUBSPOT: Preset = {
       source: `${DOCS}/guides/api/crm/search`,
       answer: FOUND,
     },
-    {
+    ...ownedStep({
       ...createContact('call_ended'),
       url: '/crm/v3/objects/contacts',
       headers: HEADERS,
-      body: `${NUMBER}${OWNER}{"properties":{"phone":{{ number }},"lastname":{{ outside.name | default: number }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}`,
+      body: (user) =>
+        `${NUMBER}${user}{"properties":{"phone":{{ number }},"lastname":{{ outside.name | default: number }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}`,
       keep: { contact: '/id' },
+      result: 'contact',
+      refused: [USER_REFUSED],
       when: [...LIMITS, CONTACT_REFUSED, CONTACT_FORBIDDEN],
       source: `${DOCS}/guides/api/crm/objects/contacts`,
       answer: { status: 201, body: { id: '104901', properties: { phone: '+4930123456' } } },
-    },
+    }),
     {
       // After the first call the property exists: 409.
       name: 'property',
@@ -85,22 +96,26 @@ export const HUBSPOT: Preset = {
       source: `${DOCS}/guides/api/crm/properties`,
       answer: { status: 201, body: { name: 'hookswitch_call_id', hasUniqueValue: true } },
     },
-    {
+    ...ownedStep({
       name: 'call',
       on: ['call_ended'],
       if: when(['number', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/crm/v3/objects/calls/batch/upsert',
       headers: HEADERS,
-      body: `${NUMBER}${OWNER}${TITLE}${FACTS}{%- capture status -%}${STATUS}{%- endcapture -%}{%- capture outcome -%}${OUTCOME}{%- endcapture -%}
+      body: (
+        user,
+      ) => `${NUMBER}${user}${TITLE}${FACTS}{%- capture status -%}${STATUS}{%- endcapture -%}{%- capture outcome -%}${OUTCOME}{%- endcapture -%}
 {"inputs":[{"idProperty":"hookswitch_call_id","id":{{ data.call.id }},"properties":{"hs_timestamp":{{ data.call.started_at }},"hs_call_title":{{ title }},"hs_call_body":{{ facts | escape | newline_to_br }},"hs_call_duration":"{{ data.call.talk_duration | default: 0 | times: 1000 }}","hs_call_direction":{{ data.call.direction | upcase }},"hs_call_from_number":"{{ data.call.from.e164 | default: data.call.from.number }}","hs_call_to_number":"{{ data.call.to.e164 | default: data.call.to.number }}","hs_call_status":{{ status }},"hs_call_disposition":{{ outcome }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}]}`,
       keep: { call: '/results/0/id' },
+      result: 'call',
+      refused: [USER_REFUSED, USER_PARTLY_REFUSED],
       when: [...LIMITS, PARTLY, FINAL],
       source: `${DOCS}/api-reference/crm-calls-v3/batch/post-crm-v3-objects-calls-batch-upsert`,
       answer: {
         status: 200,
         body: { status: 'COMPLETE', results: [{ id: '17591596434', new: true, properties: {} }] },
       },
-    },
+    }),
     {
       name: 'association',
       on: ['call_ended'],

@@ -26,6 +26,9 @@ export const OWNER = [
   assign('user', 'user | default: parameters.responsible'),
 ].join('')
 
+/** `user`: the responsible user, in place of an owner whom the CRM refuses. */
+export const RESPONSIBLE = assign('user', 'parameters.responsible')
+
 /** `user`: the CRM user of this event's phone; `nil` if it has none. */
 export const PHONE_USER = assign('user', 'data.stage.target | map: parameters.users')
 

@@ -1,7 +1,7 @@
 import type { Keep, Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
-import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, RESPONSIBLE, TITLE, when } from './liquid.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 
 /**
@@ -45,6 +45,25 @@ const call = (model: string, method: string, args: string, before = '') => ({
 const keeping = (name: string, pointer: string): { keep: Keep; when: Rule[] } => ({
   keep: { [name]: pointer },
   when: [...FAULTS, { pointer: `/result${pointer}`, then: 'done', keep: { [name]: `/result${pointer}` } }],
+})
+
+/** Looks for a user who is active. The note is written by the user's partner, which a missed call is not assigned to. */
+const findUser = (assignUser: string) => ({
+  ...call(
+    'res.users',
+    'search_read',
+    '{"domain":[["id","=",{{ user | plus: 0 }}]],"fields":["partner_id"],"limit":1}',
+    assignUser,
+  ),
+  keep: { owner: '/0/partner_id/0', user: '/0/id' },
+  when: [
+    ...FAULTS,
+    {
+      pointer: '/result/0/id',
+      then: 'done' as const,
+      keep: { owner: '/result/0/partner_id/0', user: '/result/0/id' },
+    },
+  ],
 })
 
 const CALL_KEY = '{%- assign key = data.call.id | replace: "-", "_" -%}'
@@ -121,13 +140,17 @@ export const ODOO: Preset = {
       on: ['call_ended'],
       if: when(['user', IS_OUTSIDE, IS_WHOLE], OWNER),
       needs: ['contact'],
-      ...call(
-        'res.users',
-        'search_read',
-        '{"domain":[["id","=",{{ user | plus: 0 }}]],"fields":["partner_id"],"limit":1}',
-        OWNER,
-      ),
-      ...keeping('owner', '/0/partner_id/0'),
+      ...findUser(OWNER),
+      source: API,
+      answer: { status: 200, body: [{ id: 7, partner_id: [12, 'Anna Smith'] }] },
+    },
+    {
+      // The owner has left: an archived user is not found.
+      name: 'owner_for_responsible',
+      on: ['call_ended'],
+      if: when(['user', 'kept.user == nil', IS_OUTSIDE, IS_WHOLE], RESPONSIBLE),
+      needs: ['contact'],
+      ...findUser(RESPONSIBLE),
       source: API,
       answer: { status: 200, body: [{ id: 7, partner_id: [12, 'Anna Smith'] }] },
     },
@@ -149,13 +172,13 @@ export const ODOO: Preset = {
     {
       name: 'missed',
       on: ['call_ended'],
-      if: when(['data.call.missed', 'user', IS_OUTSIDE, IS_WHOLE], OWNER),
-      needs: ['contact'],
+      if: when(['data.call.missed', IS_OUTSIDE, IS_WHOLE]),
+      needs: ['contact', 'user'],
       ...call(
         'mail.activity',
         'load',
-        '{"fields":["id","res_model_id/id","res_id","activity_type_id/id","user_id/.id","date_deadline","summary"],"data":[["hookswitch.missed_{{ key }}","base.model_res_partner","{{ kept.contact }}","mail.mail_activity_data_call","{{ user }}",{{ data.call.ended_at | local_time: "UTC", "%Y-%m-%d" }},{{ title }}]]}',
-        NUMBER + OWNER + TITLE + CALL_KEY,
+        '{"fields":["id","res_model_id/id","res_id","activity_type_id/id","user_id/.id","date_deadline","summary"],"data":[["hookswitch.missed_{{ key }}","base.model_res_partner","{{ kept.contact }}","mail.mail_activity_data_call","{{ kept.user }}",{{ data.call.ended_at | local_time: "UTC", "%Y-%m-%d" }},{{ title }}]]}',
+        NUMBER + TITLE + CALL_KEY,
       ),
       ...keeping('missed', '/ids/0'),
       source: IMPORT,

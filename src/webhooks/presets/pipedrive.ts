@@ -1,6 +1,7 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
-import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
+import { ownedStep } from './owned-steps.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 import { CONTACT_REFUSED } from './rules.ts'
 
@@ -16,6 +17,8 @@ const LIMITS: readonly Rule[] = [
   // A 403 without an API error comes from its firewall, after too many requests.
   { status: [403], then: 'retry' },
 ]
+/** Pipedrive documents no error for an unknown user, and 403 for one whom the token may not make an owner. */
+const USER_REFUSED = { status: [400, 403, 404, 422], pointer: '/error', mark: '/error' }
 const FINAL: Rule = { status: [400, 402, 404, 409, 410, 422], then: 'fail' }
 const HEADERS = { 'x-api-token': '{{ parameters.token }}' }
 const OUTCOME = `{%- case data.call.result -%}{%- when "answered" -%}connected{%- when "busy" -%}busy{%- when "voicemail" -%}left_voicemail{%- else -%}{%- if data.call.hangup.cause == "invalid_number" -%}wrong_number{%- else -%}no_answer{%- endif -%}{%- endcase -%}`
@@ -55,35 +58,40 @@ export const PIPEDRIVE: Preset = {
       source: `${DOCS}/Persons#searchPersons`,
       answer: FOUND,
     },
-    {
+    ...ownedStep({
       name: 'new_person',
       on: ['call_ended'],
       if: when(['number', 'kept.person == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v2/persons',
       headers: HEADERS,
-      body: `${NUMBER}${OWNER}{"name":{{ outside.name | default: number }},{% if user %}"owner_id":{{ user | plus: 0 }},{% endif %}"phones":[{"value":{{ number }},"primary":true,"label":"work"}]}`,
+      body: (user) =>
+        `${NUMBER}${user}{"name":{{ outside.name | default: number }},{% if user %}"owner_id":{{ user | plus: 0 }},{% endif %}"phones":[{"value":{{ number }},"primary":true,"label":"work"}]}`,
       keep: { person: '/data/id' },
+      result: 'person',
+      refused: [USER_REFUSED],
       when: [...LIMITS, CONTACT_REFUSED],
       source: `${DOCS}/Persons#addPerson`,
       answer: { status: 201, body: { success: true, data: { id: 15, name: '+4930123456' } } },
-    },
-    {
+    }),
+    ...ownedStep({
       // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_ended'],
       if: when(['number', 'kept.call == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v1/callLogs',
       headers: HEADERS,
-      body: `${NUMBER}${OWNER}${TITLE}${FACTS}{%- capture outcome -%}${OUTCOME}{%- endcapture -%}
+      body: (user) => `${NUMBER}${user}${TITLE}${FACTS}{%- capture outcome -%}${OUTCOME}{%- endcapture -%}
 {"subject":{{ title }},"outcome":{{ outcome }},"duration":"{{ data.call.talk_duration | default: 0 }}","start_time":{{ data.call.started_at | ${TIME} }},"end_time":{{ data.call.ended_at | ${TIME} }},"from_phone_number":"{{ data.call.from.e164 | default: data.call.from.number }}","to_phone_number":"{{ data.call.to.e164 | default: data.call.to.number }}",{% if user %}"user_id":{{ user | plus: 0 }},{% endif %}{% if kept.person %}"person_id":{{ kept.person }},{% endif %}"note":{{ facts | escape | newline_to_br }}}`,
       keep: { call: '/data/id' },
+      result: 'call',
+      refused: [USER_REFUSED],
       when: [...LIMITS, FINAL],
       source: `${DOCS}/CallLogs#addCallLog`,
       answer: {
         status: 200,
         body: { success: true, data: { id: 'CAd92b224eb4a39b5ad8fea92ff0e', activity_id: 15, outcome: 'connected' } },
       },
-    },
+    }),
     {
       name: 'recording',
       on: ['recording_saved'],

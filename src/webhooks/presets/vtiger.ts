@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
-import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
+import { ownedStep } from './owned-steps.ts'
 import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
@@ -16,6 +17,8 @@ const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { status: [429], then: 'retry' },
 ]
+/** The access key may assign nothing to a user who is inactive or deleted (include/Webservices/Create.php). */
+const USER_REFUSED = { pointer: '/error/code', values: ['ACCESS_DENIED', 'REFERENCE_INVALID'], mark: '/error/code' }
 const FINAL: Rule = { status: [400, 403, 404], then: 'fail' }
 /** Some errors are answered with 200. */
 const REFUSED: Rule = { pointer: '/error/code', then: 'fail' }
@@ -62,18 +65,21 @@ export const VTIGER: Preset = {
       source: DOCS,
       answer: FOUND,
     },
-    {
+    ...ownedStep({
       ...createContact('call_saved'),
       url: 'create',
       headers: HEADERS,
       content_type: FORM,
-      body: `${NUMBER}${OWNER}{%- capture element -%}{"lastname":{{ outside.name | default: number | json }},"phone":{{ number | json }},"assigned_user_id":{{ user | json }}}{%- endcapture -%}elementType=Contacts&element={{ element }}`,
+      body: (user) =>
+        `${NUMBER}${user}{%- capture element -%}{"lastname":{{ outside.name | default: number | json }},"phone":{{ number | json }},"assigned_user_id":{{ user | json }}}{%- endcapture -%}elementType=Contacts&element={{ element }}`,
       keep: { contact: '/result/id' },
+      result: 'contact',
+      refused: [USER_REFUSED],
       when: [...LIMITS, { pointer: '/error/code', then: 'done' }, CONTACT_REFUSED, CONTACT_FORBIDDEN],
       source: DOCS,
       answer: { status: 200, body: { success: true, result: { id: '12x3', lastname: '+4930123456' } } },
-    },
-    {
+    }),
+    ...ownedStep({
       // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_saved'],
@@ -81,15 +87,18 @@ export const VTIGER: Preset = {
       url: 'create',
       headers: HEADERS,
       content_type: FORM,
-      body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}{%- capture element -%}{"subject":{{ title | json }},"activitytype":"Call","eventstatus":{% if data.call.result == "answered" %}"Held"{% else %}"Not Held"{% endif %},"date_start":${at('data.call.started_at', '%Y-%m-%d')},"time_start":${at('data.call.started_at', '%H:%M:%S')},"due_date":${at('data.call.ended_at', '%Y-%m-%d')},"time_end":${at('data.call.ended_at', '%H:%M:%S')},"duration_hours":"0","visibility":"Public","description":{{ facts | append: links | json }},"assigned_user_id":{{ user | json }}{% if kept.contact %},"contact_id":{{ kept.contact | json }}{% endif %}}{%- endcapture -%}elementType=Events&element={{ element }}`,
+      body: (user) =>
+        `${NUMBER}${user}${TITLE}${FACTS}${LINKS}{%- capture element -%}{"subject":{{ title | json }},"activitytype":"Call","eventstatus":{% if data.call.result == "answered" %}"Held"{% else %}"Not Held"{% endif %},"date_start":${at('data.call.started_at', '%Y-%m-%d')},"time_start":${at('data.call.started_at', '%H:%M:%S')},"due_date":${at('data.call.ended_at', '%Y-%m-%d')},"time_end":${at('data.call.ended_at', '%H:%M:%S')},"duration_hours":"0","visibility":"Public","description":{{ facts | append: links | json }},"assigned_user_id":{{ user | json }}{% if kept.contact %},"contact_id":{{ kept.contact | json }}{% endif %}}{%- endcapture -%}elementType=Events&element={{ element }}`,
       keep: { call: '/result/id' },
+      result: 'call',
+      refused: [USER_REFUSED],
       when: [...LIMITS, REFUSED, FINAL],
       source: DOCS,
       answer: {
         status: 200,
         body: { success: true, result: { id: '18x44', subject: 'Incoming call from Maria Bern' } },
       },
-    },
+    }),
     {
       name: 'twins',
       on: ['call_saved'],

@@ -1,6 +1,7 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
-import { FACTS, IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, TITLE, when } from './liquid.ts'
+import { FACTS, IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, PHONE_USER, TITLE, when } from './liquid.ts'
+import { ownedStep } from './owned-steps.ts'
 import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
@@ -19,6 +20,8 @@ const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { status: [409, 429], then: 'retry' },
 ]
+/** An assignee who is suspended, deleted or no agent any more. */
+const USER_REFUSED = { status: [422], pointer: '/error', values: ['RecordInvalid'], mark: '/error' }
 const FINAL: Rule = { status: [400, 403, 404, 422], then: 'fail' }
 const CARD_FAILED: Rule = { status: [400, 403, 404, 422], then: 'done' }
 const HEADERS = {
@@ -99,22 +102,28 @@ export const ZENDESK: Preset = {
       source: VOICE,
       answer: { status: 200, body: null },
     },
-    {
+    ...ownedStep({
       name: 'ticket',
       on: ['call_saved'],
       if: IS_TICKET,
+      // The second ticket names no agent but the responsible user: `owner` is not assigned there.
       url: '/api/v2/channels/voice/tickets.json',
       headers: { ...HEADERS, 'idempotency-key': '{{ data.call.id }}' },
-      body: `${NUMBER}${OWNER}${TITLE}${FACTS}{%- assign link = data.recordings[0].url -%}{%- assign answerer = data.call.answered_by.extension | map: parameters.users -%}
+      body: (
+        user,
+      ) => `${NUMBER}${user}${TITLE}${FACTS}{%- assign link = data.recordings[0].url -%}{%- if owner -%}{%- assign answerer = data.call.answered_by.extension | map: parameters.users -%}{%- endif -%}
 {"ticket":{"via_id":{% if data.call.result == "voicemail" %}44{% elsif data.call.direction == "outbound" %}46{% else %}45{% endif %},"subject":{{ title }},"description":{{ facts }},"external_id":{{ data.call.id }},{% if kept.caller %}"requester_id":{{ kept.caller }},{% endif %}{% if user %}"assignee_id":{{ user | plus: 0 }},{% endif %}"voice_comment":{"from":"{{ data.call.from.e164 | default: data.call.from.number }}","to":"{{ data.call.to.e164 | default: data.call.to.number }}","started_at":{{ data.call.started_at }},"call_duration":{{ data.call.talk_duration | default: 0 }},{% if link %}"recording_url":{{ link }},{% endif %}{% if answerer %}"answered_by_id":{{ answerer | plus: 0 }},{% endif %}"transcription_text":{{ facts }}}}}`,
       keep: { ticket: '/ticket/id' },
+      result: 'ticket',
+      refused: [USER_REFUSED],
+      headersAgain: { ...HEADERS, 'idempotency-key': '{{ data.call.id }} for responsible' },
       when: [...LIMITS, FINAL],
       source: VOICE,
       answer: {
         status: 201,
         body: { ticket: { id: 35_437, subject: 'Incoming call from +4930123456', via: { channel: 'api' } } },
       },
-    },
+    }),
     {
       name: 'twins',
       on: ['call_saved'],

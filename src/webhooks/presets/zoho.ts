@@ -1,7 +1,8 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
-import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
+import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
+import { ownedStep } from './owned-steps.ts'
 import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
@@ -23,6 +24,8 @@ const LIMITS_OF_QUERY: readonly Rule[] = [
   { pointer: '/code', values: ['OAUTH_SCOPE_MISMATCH'], then: 'done' },
   ...LIMITS,
 ]
+/** The owner is no active user. */
+const USER_REFUSED = { pointer: '/data/0/code', values: ['INVALID_DATA'], mark: '/data/0/code' }
 const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
 /** The answer has the error of each record, whatever its status. */
 const REFUSED: Rule = { pointer: '/data/0/status', values: ['error'], then: 'fail' }
@@ -81,11 +84,14 @@ export const ZOHO: Preset = {
       source: `${DOCS}/search-records.html`,
       answer: FOUND,
     },
-    {
+    ...ownedStep({
       ...createContact('call_saved'),
       url: '/crm/v8/Contacts',
-      body: `${NUMBER}${OWNER}{"data":[{"Last_Name":{{ outside.name | default: number }},"Phone":{{ number }}{% if user %},"Owner":{"id":{{ user }}}{% endif %}}]}`,
+      body: (user) =>
+        `${NUMBER}${user}{"data":[{"Last_Name":{{ outside.name | default: number }},"Phone":{{ number }}{% if user %},"Owner":{"id":{{ user }}}{% endif %}}]}`,
       keep: { contact: '/data/0/details/id' },
+      result: 'contact',
+      refused: [USER_REFUSED],
       when: [
         ...LIMITS,
         { pointer: '/data/0/status', values: ['error'], then: 'done' },
@@ -97,23 +103,25 @@ export const ZOHO: Preset = {
         status: 201,
         body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527002' } }] },
       },
-    },
-    {
+    }),
+    ...ownedStep({
       // Skipped when the delivery is sent again.
       name: 'call',
       on: ['call_saved'],
       if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
       url: '/crm/v8/Calls',
-      body: `${NUMBER}${OWNER}${TITLE}${FACTS}${LINKS}${DURATION}
+      body: (user) => `${NUMBER}${user}${TITLE}${FACTS}${LINKS}${DURATION}
 {"data":[{"Subject":{{ title }},"Call_Type":{% if data.call.missed %}"Missed"{% else %}{{ data.call.direction | capitalize }}{% endif %},"Call_Start_Time":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }},{% unless data.call.missed %}"Call_Duration":{{ duration }},{% endunless %}{% if data.call.direction == "outbound" %}"Outgoing_Call_Status":"Completed",{% endif %}{% if kept.contact %}"Who_Id":{"id":"{{ kept.contact }}"},{% endif %}{% if user %}"Owner":{"id":{{ user }}},{% endif %}"Description":{{ facts | append: links }}}]}`,
       keep: { call: '/data/0/details/id' },
+      result: 'call',
+      refused: [USER_REFUSED],
       when: [...LIMITS, REFUSED, FINAL],
       source: CALLS,
       answer: {
         status: 201,
         body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527111' } }] },
       },
-    },
+    }),
     {
       // After a kill between request and answer there are two calls with the same start and contact.
       name: 'twins',

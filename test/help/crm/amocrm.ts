@@ -32,11 +32,27 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
       status: 400,
     })
 
+  const unknownUser = (path: string): CrmAnswer => ({
+    status: 400,
+    body: {
+      'validation-errors': [
+        {
+          request_id: '0',
+          errors: [{ code: 'NotSupportedChoice', path, detail: 'The value you selected is not a valid choice.' }],
+        },
+      ],
+      title: 'Bad Request',
+      type: 'https://httpstatus.es/400',
+      status: 400,
+      detail: 'Request validation failed',
+    },
+  })
+
   function event(one: unknown): CrmAnswer {
     const users = at(one, 'users')
     const number = at(one, 'phone_number')
     if (at(one, 'type') !== 'phone_call' || typeof number !== 'string' || !Array.isArray(users)) return invalid('add.0')
-    if (!users.every((user) => USERS.includes(Number(user)))) return invalid('add.0.users')
+    if (!users.every((user) => USERS.includes(Number(user)))) return unknownUser('add.0.users')
     const seen = shown.get(number) ?? new Set()
     for (const user of users) seen.add(String(user))
     shown.set(number, seen)
@@ -50,7 +66,7 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
     if (typeof duration !== 'number' || typeof at(one, 'source') !== 'string') return invalid('duration')
     if (typeof uniq !== 'string' || typeof number !== 'string') return invalid('uniq')
     if (typeof status !== 'number' || status < 1 || status > 7) return invalid('call_status')
-    if (user !== undefined && !USERS.some((one) => one === user)) return invalid('responsible_user_id')
+    if (user !== undefined && !USERS.some((one) => one === user)) return unknownUser('responsible_user_id')
     if (!hasCard(number))
       return {
         status: 400,
@@ -82,6 +98,9 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
     if (typeof at(one, '_embedded', 'leads', 0, 'name') !== 'string') return invalid('_embedded.leads')
     if (typeof at(metadata, 'service_code') !== 'string' || typeof at(metadata, 'phone') !== 'string')
       return invalid('metadata.phone')
+    const responsible = at(metadata, 'call_responsible')
+    if (responsible !== undefined && !USERS.some((one) => one === responsible))
+      return unknownUser('metadata.call_responsible')
     const created = at(metadata, 'called_at')
     if (typeof created !== 'number') return invalid('metadata.called_at')
     if (at(one, '_embedded', 'contacts', 0, 'custom_fields_values', 0, 'values', 0, 'value') !== number)
@@ -123,6 +142,7 @@ export function startAmocrm(hasCard: (number: string) => boolean = (number) => n
   return {
     ...server,
     parameters: { token: 'long-lived', responsible: '504150', create: true },
+    leftUser: '777',
     userAt: (index) => String(USERS[index % (USERS.length - 1)]),
     calls: () => [...calls.values()],
     shown: () => shown,

@@ -142,6 +142,7 @@ export function startBitrix24(authorization?: string): CrmStub {
     url: authorization === undefined ? `${server.url}/rest/1/secret/` : `${server.url}/rest/`,
     ...(authorization === undefined ? {} : { authorization }),
     parameters: { responsible: '1278', create: true },
+    leftUser: '777',
     userAt: (index) => String(USERS[index % (USERS.length - 1)]),
     calls: () =>
       calls.flatMap(({ externalId, type, number, start, finished, recordings }) =>

@@ -34,7 +34,7 @@ export function startEspocrm(): CrmStub {
     if (route === 'POST /api/v1/Contact') {
       const phone = at(json, 'phoneNumber')
       if (typeof at(json, 'lastName') !== 'string' || typeof phone !== 'string') return refused(400, 'lastName')
-      if (!USERS.some((user) => user === at(json, 'assignedUserId'))) return refused(403, 'assignedUser')
+      if (!USERS.some((user) => user === at(json, 'assignedUserId'))) return { status: 403 }
       // Duplicates of a name are refused, with the records that are there, unless the check is skipped.
       const name = String(at(json, 'lastName'))
       const known = names.indexOf(name)
@@ -65,7 +65,7 @@ export function startEspocrm(): CrmStub {
     if (!['Outbound', 'Inbound'].includes(text('direction'))) return refused(400, 'direction')
     if (!TIME.test(text('dateStart')) || !TIME.test(text('dateEnd')) || text('dateEnd') < text('dateStart'))
       return refused(400, 'dateStart')
-    if (!USERS.includes(text('assignedUserId'))) return refused(400, 'assignedUser')
+    if (!USERS.includes(text('assignedUserId'))) return { status: 403 }
     made += 1
     calls.push({
       id: `call${made}`,
@@ -83,6 +83,7 @@ export function startEspocrm(): CrmStub {
   return {
     ...server,
     parameters: { key: 'espo-key', responsible: 'u99', create: true },
+    leftUser: 'u77',
     userAt: (index) => USERS[index % (USERS.length - 1)] ?? '',
     calls: () =>
       calls.map(({ direction, status, user, description, contact, start }) => ({

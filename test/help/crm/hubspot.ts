@@ -76,6 +76,16 @@ export function startHubspot(): CrmStub {
   const invalid = (message: string): CrmAnswer =>
     refused(400, { status: 'error', category: 'VALIDATION_ERROR', message })
 
+  const unknownOwner = (): CrmAnswer => ({
+    status: 400,
+    body: {
+      status: 'error',
+      category: 'VALIDATION_ERROR',
+      message:
+        'Property values were not valid: [{"isValid":false,"error":"INVALID_OWNER_ID","name":"hubspot_owner_id"}]',
+    },
+  })
+
   function search(json: unknown): CrmAnswer {
     const groups = at(json, 'filterGroups')
     if (!Array.isArray(groups) || groups.length === 0 || groups.length > 5) return invalid('filterGroups')
@@ -95,7 +105,7 @@ export function startHubspot(): CrmStub {
   function newContact(properties: unknown): CrmAnswer {
     const [phone, owner] = [at(properties, 'phone'), at(properties, 'hubspot_owner_id')]
     if (typeof phone !== 'string' || typeof at(properties, 'lastname') !== 'string') return invalid('phone')
-    if (owner !== undefined && !OWNERS.some((one) => one === owner)) return invalid('hubspot_owner_id')
+    if (owner !== undefined && !OWNERS.some((one) => one === owner)) return unknownOwner()
     const id = String(104_902 + contacts.size)
     contacts.set(id, phone)
     return { status: 201, body: { id } }
@@ -119,7 +129,7 @@ export function startHubspot(): CrmStub {
     if (!STATUSES.includes(text('hs_call_status'))) return invalid('hs_call_status')
     if (!OUTCOMES.includes(text('hs_call_disposition'))) return invalid('hs_call_disposition')
     const owner = at(properties, 'hubspot_owner_id')
-    if (owner !== undefined && !OWNERS.some((one) => one === owner)) return invalid('hubspot_owner_id')
+    if (owner !== undefined && !OWNERS.some((one) => one === owner)) return unknownOwner()
     const before = calls.get(id)
     calls.set(id, {
       id,
@@ -140,6 +150,7 @@ export function startHubspot(): CrmStub {
   return {
     ...server,
     parameters: { token: 'pat-eu1', responsible: '11349275799', create: true },
+    leftUser: '777',
     userAt: (index) => String(OWNERS[index % (OWNERS.length - 1)]),
     calls: () =>
       [...calls.values()].map(({ recording, from, to, contact, ...call }) => ({

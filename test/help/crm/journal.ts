@@ -29,6 +29,8 @@ export function startJournal(format: 'json' | 'form' = 'json'): CrmStub {
     ...server,
     url: `${server.url}/calls.php`,
     parameters: { responsible: 'boss', format },
+    leftUser: '777',
+    knowsUsers: false,
     userAt: (index) => `user ${index} & "Co"`,
     calls: () => [...calls.values()],
     recordingIs: 'address',

@@ -122,6 +122,7 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
       responsible: '99',
       create: true,
     },
+    leftUser: '777',
     userAt: (index) => String(USERS[index % (USERS.length - 1)]),
     calls: () =>
       [...records].flatMap(([externalId, { model, row }]) => {

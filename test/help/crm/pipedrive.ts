@@ -2,6 +2,8 @@ import { at, type CrmAnswer, type CrmStub, refused, startCrmServer } from './ser
 
 // https://developers.pipedrive.com/docs/api/v1/CallLogs and Persons: required fields, formats, outcomes.
 
+const UNKNOWN_USER: CrmAnswer = { status: 400, body: { success: false, error: 'User not found', data: null } }
+
 const USERS = [7, 8, 9, 10, 11, 12, 13, 99]
 const OUTCOMES = ['connected', 'no_answer', 'left_message', 'left_voicemail', 'wrong_number', 'busy']
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
@@ -37,7 +39,7 @@ export function startPipedrive(): CrmStub {
       const phone = at(json, 'phones', 0, 'value')
       if (typeof at(json, 'name') !== 'string' || typeof phone !== 'string')
         return refused(400, { success: false, error: 'name' })
-      if (!isUser(at(json, 'owner_id'))) return refused(400, { success: false, error: 'owner_id' })
+      if (!isUser(at(json, 'owner_id'))) return UNKNOWN_USER
       persons.push(phone)
       return data({ id: persons.length }, 201)
     }
@@ -59,7 +61,7 @@ export function startPipedrive(): CrmStub {
     if (!TIME.test(text('start_time')) || !TIME.test(text('end_time'))) return invalid('start_time')
     if (text('end_time') < text('start_time')) return invalid('end_time')
     if (typeof at(json, 'duration') !== 'string') return invalid('duration is a string')
-    if (!isUser(at(json, 'user_id'))) return invalid('user_id')
+    if (!isUser(at(json, 'user_id'))) return UNKNOWN_USER
     const user = at(json, 'user_id')
     logs.push({
       from: text('from_phone_number'),
@@ -79,6 +81,7 @@ export function startPipedrive(): CrmStub {
   return {
     ...server,
     parameters: { token: 'pd-token', responsible: '99', create: true },
+    leftUser: '777',
     userAt: (index) => String(USERS[index % (USERS.length - 1)]),
     calls: () =>
       logs.map(({ from, to, outcome, user, seconds, recordings, subject, note, start, person }) => {

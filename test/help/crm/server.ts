@@ -111,6 +111,10 @@ export type CrmStub = Omit<ReturnType<typeof startCrmServer>, 'url'> & {
   readonly parameters: Readonly<Record<string, unknown>>
   /** A user that the map may name, for each place of an extension in the list of all. */
   readonly userAt: (index: number) => string
+  /** A user whom the CRM does not know, or who is not active any more. */
+  readonly leftUser: string
+  /** `false`: it takes any text for a user. */
+  readonly knowsUsers?: false
   /** The header that its authorization gives, where it has one. */
   readonly authorization?: string
   readonly calls: () => readonly LoggedCall[]

@@ -87,6 +87,7 @@ export function startVtiger(): CrmStub {
     ...server,
     url: `${server.url}${base}`,
     parameters: { username: 'admin', key: 'vt-key', responsible: '19x99', create: true },
+    leftUser: '19x77',
     userAt: (index) => USERS[index % (USERS.length - 1)] ?? '',
     calls: () =>
       events.map(({ element }) => {

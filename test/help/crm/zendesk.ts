@@ -7,12 +7,22 @@ const AGENTS = [7, 8, 9, 10, 11, 12, 13, 99]
 /** A wrong token belongs to nobody. */
 const ANONYMOUS: CrmAnswer = { status: 200, body: { user: { id: null, name: 'Anonymous user' } } }
 
+const UNKNOWN_AGENT: CrmAnswer = {
+  status: 422,
+  body: {
+    error: 'RecordInvalid',
+    description: 'Record validation errors',
+    details: { assignee: [{ description: 'Assignee: is invalid', error: 'InvalidValue' }] },
+  },
+}
+
 export function startZendesk(): CrmStub {
   type Ticket = LoggedCall & { readonly ticketId: number; readonly externalId: string }
   let tickets: Ticket[] = []
   let made = 0
   const users = new Map([['maria', { id: 900, phone: '+4930123456', name: 'Maria Bern' }]])
   const shown = new Map<string, Set<string>>()
+  const keys = new Map<string, unknown>()
   const basic = `Basic ${Buffer.from('anna@example.com/token:zd-token').toString('base64')}`
   const server = startCrmServer(({ method, path, json, headers, query }) => {
     if (headers.get('authorization') !== basic)
@@ -45,7 +55,8 @@ export function startZendesk(): CrmStub {
     const [, agent = '', user = ''] =
       /^POST \/api\/v2\/channels\/voice\/agents\/(\d+)\/users\/(\d+)\/display\.json$/.exec(route) ?? []
     const caller = [...users.values()].find(({ id }) => String(id) === user)
-    if (caller === undefined || !AGENTS.includes(Number(agent))) return refused(404, { error: 'RecordNotFound' })
+    if (!AGENTS.includes(Number(agent))) return { status: 404, body: { error: 'RecordNotFound' } }
+    if (caller === undefined) return refused(404, { error: 'RecordNotFound' })
     shown.set(caller.phone, (shown.get(caller.phone) ?? new Set()).add(agent))
     return { status: 200 }
   })
@@ -66,7 +77,11 @@ export function startZendesk(): CrmStub {
     if (viaId !== 44 && viaId !== 45 && viaId !== 46) return invalid('via_id')
     if (typeof subject !== 'string' || subject.length > 150 || typeof id !== 'string') return invalid('subject')
     const assignee = at(ticket, 'assignee_id')
-    if (!AGENTS.some((one) => one === assignee)) return invalid('assignee_id')
+    const answerer = at(comment, 'answered_by_id')
+    for (const agent of [assignee, ...(answerer === undefined ? [] : [answerer])])
+      if (!AGENTS.some((one) => one === agent)) return UNKNOWN_AGENT
+    // A key with another ticket than before is refused.
+    if ((keys.get(key) ?? assignee) !== assignee) return refused(400, { error: 'IdempotencyKeyMismatch' })
     // Without a requester, the requester is the user of the token.
     const requesterId = at(ticket, 'requester_id')
     const requester = [...users.values()].find((user) => user.id === requesterId)
@@ -76,6 +91,7 @@ export function startZendesk(): CrmStub {
     const direction = viaId === 46 ? 'outbound' : 'inbound'
     const number = String(at(comment, direction === 'inbound' ? 'from' : 'to'))
     if (requester !== undefined && number !== requester.phone) return invalid('the requester is another caller')
+    keys.set(key, assignee)
     made += 1
     // The key is documented for other tickets: here it prevents none.
     tickets.push({
@@ -96,6 +112,7 @@ export function startZendesk(): CrmStub {
   return {
     ...server,
     parameters: { email: 'anna@example.com', token: 'zd-token', responsible: '99', create: true },
+    leftUser: '777',
     userAt: (index) => String(AGENTS[index % (AGENTS.length - 1)]),
     calls: () => tickets,
     shown: () => shown,

@@ -97,6 +97,7 @@ export function startZoho(): CrmStub {
       create: true,
     },
     authorization: TOKEN,
+    leftUser: '777',
     userAt: (index) => USERS[index % (USERS.length - 1)] ?? '',
     calls: () => calls,
     recordingIs: 'address',

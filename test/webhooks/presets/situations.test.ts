@@ -5,7 +5,7 @@ import { FLOW_PRESETS, presetByName } from '../../../src/webhooks/presets/catalo
 import { expectCalls, expectCards, expectRow, usersOf, usersOfRow } from '../../help/crm/check.ts'
 import { runPreset } from '../../help/crm/run-flow.ts'
 import type { CrmAnswer, CrmStub } from '../../help/crm/server.ts'
-import { SITUATIONS, type Situation, situationOf } from '../../help/crm/situations.ts'
+import { expectedCalls, extensionsOf, SITUATIONS, type Situation, situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
 import { eventsOf, TABLE } from '../../help/crm/table.ts'
 import { scaled } from '../../help/seed.ts'
@@ -112,6 +112,27 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
         failures: [],
         refusals: [],
         calls: 1,
+      })
+    } finally {
+      stub.stop()
+    }
+  })
+
+  test.each([
+    ['an answered call', 'asterisk/a-inbound-answered'],
+    ['a missed call', 'asterisk/c-inbound-no-answer'],
+    ['an outgoing call', 'asterisk/f-outbound-answered'],
+  ])('%s of a user who has left the company goes to the responsible user', async (_, recording) => {
+    const stub = start()
+    const recorded = situation(recording)
+    const users = Object.fromEntries(extensionsOf(recorded.events).map((extension) => [extension, stub.leftUser]))
+    try {
+      const end = await play({ stub, name, situation: recorded, users })
+      const { logs = () => true } = stub
+      const owners = expectedCalls(recorded.events, {}, String(stub.parameters.responsible)).filter(logs)
+      expect({ failures: end.failures, owners: stub.calls().map(({ user }) => user) }).toEqual({
+        failures: [],
+        owners: owners.map(({ user }) => (stub.knowsUsers === false ? stub.leftUser : user)),
       })
     } finally {
       stub.stop()
