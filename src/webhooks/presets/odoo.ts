@@ -47,7 +47,7 @@ const keeping = (name: string, pointer: string): { keep: Keep; when: Rule[] } =>
   when: [...FAULTS, { pointer: `/result${pointer}`, then: 'done', keep: { [name]: `/result${pointer}` } }],
 })
 
-/** Looks for a user who is active. The note is written by the user's partner, which a missed call is not assigned to. */
+/** Looks for an active user, whose partner is the author of the note. */
 const findUser = (assignUser: string) => ({
   ...call(
     'res.users',

@@ -168,7 +168,9 @@ describe('POST /integration/webhook/preview/call', () => {
           error: null,
           answer: { status: 200 },
         },
+        { step: 'call_for_responsible', skipped: 'skipped: no value is kept for call_refused' },
         { step: 'incoming_lead' },
+        { step: 'incoming_lead_for_responsible' },
       ],
     })
     expect(JSON.stringify(result)).not.toContain('long-lived')
