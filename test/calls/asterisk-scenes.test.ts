@@ -1536,6 +1536,21 @@ test('a route with a PIN: the number that was sent is the called party from the 
   ])
 })
 
+test('an outbound call that is dialled late, after look-ups, starts with the number as sent to the trunk', () => {
+  const pbx = asteriskScene()
+  pbx.call('caller', '101', '915557654321')
+  pbx.later(2_500)
+  pbx.ringOutside('caller', 'b', '15557654321')
+  pbx.later(1_000)
+  pbx.answer('caller', 'b')
+  pbx.end('caller', 'b')
+  const [started] = pbx.over().bodies
+  expect(started?.data).toMatchObject({
+    name: 'call_started',
+    call: { direction: 'outbound', to: { number: '15557654321' } },
+  })
+})
+
 test('an originated call to an extension is internal from its dial on, and who dialled it is the caller', () => {
   const pbx = asteriskScene()
   pbx.channel('a', 'PJSIP/101', { num: '101' })

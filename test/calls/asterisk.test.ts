@@ -46,10 +46,23 @@ const downFirst: Change = (blocks) =>
     ]
   })
 
+/** A busy PBX may take this long from the end of the other phones' dials to the report of the answer. */
+const ANSWER_MS = 1_500
+
+/** A PBX that runs a subroutine for the phone that answered, or is busy, reports the answer late. */
+const lateAnswers: Change = (blocks) => {
+  let laterMs = 0
+  return blocks.map(({ text, atMs }) => {
+    if (text.startsWith('Event: DialEnd') && header(text, 'DialStatus') === 'ANSWER') laterMs += ANSWER_MS
+    return { text, atMs: atMs + laterMs }
+  })
+}
+
 describe.each([
   ['as recorded', asRecorded],
   ['with phones that ring before their dial', ringingFirst],
   ['with callers that are Down at first', downFirst],
+  ['with answers that are reported late', lateAnswers],
 ])('%s', (_, change) => {
   test.each(names)('%s gives its events', (name) => {
     const second = CONTINUES[name]
@@ -75,4 +88,12 @@ test('a phone that declines is rejected, however late a busy PBX reports the end
   const bodies = events.map((event) => event.body)
   const { got, expected } = compare(bodies, readExpectedFile('asterisk/two-devices-declined'), { all: true })
   expect(got).toBe(expected)
+})
+
+test('a consultation that began unseen is made for the call in which the same extension talks', () => {
+  const [first, asked] = asteriskEvents(['unseen-consultation']).flatMap(({ body: { data } }) =>
+    data.name === 'call_started' ? [data.call] : [],
+  )
+  expect(first?.parent_id).toBeNull()
+  expect(asked).toMatchObject({ parent_id: first?.id, from: { extension: '101' } })
 })

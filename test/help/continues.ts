@@ -8,6 +8,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-parked-call-retrieved': 'gap-parked-call-retrieved-2',
   'gap-named-group-reached': 'gap-named-group-reached-2',
   'gap-recorded-answer': 'gap-recorded-answer-2',
+  'gap-failover-second-rings': 'gap-failover-second-rings-2',
   'z-restart': 'z2-after-restart',
   'reconnect-1': 'reconnect-2',
   'lf-pbx-killed-1': 'lf-pbx-killed-2',

@@ -7,7 +7,7 @@ import { resyncRecordings } from '../rules/recordings.ts'
 import { noteAnswer } from '../rules/stages.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
-import { noteTenant } from '../state/tenants.ts'
+import { areOfOneAccount, noteTenant } from '../state/tenants.ts'
 import { addListed, addUnseenStage, callerRow, enterListed, noteActivity } from './unseen-calls.ts'
 
 /**
@@ -38,6 +38,25 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
   // A dialled channel is found through its dialler, and the dialler through the virtual channels in between.
   const rank = (row: SnapshotChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
   for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
+  for (const row of unknown) relateConsultation(state, row, listed)
+}
+
+/**
+ * Relates an extension's call that began unseen to the older call in which the extension talks: nobody talks in two
+ * calls, so one is on hold for the other.
+ */
+function relateConsultation(state: TrackerState, row: SnapshotChannel, listed: readonly SnapshotChannel[]): void {
+  const asking = channelOf(state, row.id)
+  const call = callOf(state, asking)
+  if (asking === undefined || call?.root !== asking.id || row.callee || row.originated === true) return
+  if (asking.endpoint.kind !== 'extension') return
+  for (const { id, endpoint, bridge, onHold, startedUs } of listed) {
+    const first = callOf(state, channelOf(state, id))
+    const isSame = endpoint.kind === 'extension' && endpoint.number === asking.endpoint.number
+    if (!isSame || bridge === null || onHold === false || first === undefined || first === call) continue
+    const isOlder = startedUs !== null && row.startedUs !== null && startedUs < row.startedUs
+    if (isOlder && areOfOneAccount(first, call)) call.parentId ??= first.id
+  }
 }
 
 /**

@@ -1,13 +1,18 @@
 import { callOf, channelOf } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { areOfOneAccount } from '../state/tenants.ts'
-import { decideDirectionByCaller, destination, isFeatureCode } from './direction.ts'
+import { decideDirectionByCaller, destination, isFeatureCode, isInternalNumber } from './direction.ts'
 import { isParkedAt } from './parking.ts'
 
 /** The start of a call by its first channel: how long it waits, and which other call it is made for. */
 
 /** How long the start of an extension's call waits for a dial that shows its destination. */
 const EXTENSION_START_US = 500_000
+/**
+ * How long it waits if the dialled number is an outside one: only the dial shows it without the access code, and the
+ * look-ups of a dialplan, or a busy PBX, delay that dial.
+ */
+const OUTBOUND_START_US = 3_000_000
 /**
  * How long a call to a feature code or an occupied parking slot waits to turn out as a pick-up: media may be late, and
  * an announcement may come first.
@@ -29,7 +34,9 @@ export function startWith(state: TrackerState, call: Call, root: Channel, arrive
 function startWaitUs({ endpoint, dialledNumber }: Channel): number | null {
   const place = destination(dialledNumber)
   if (endpoint.kind === 'external') return place === null ? TRUNK_START_US : null
-  return place !== null && isFeatureCode(place) ? JOIN_START_US : EXTENSION_START_US
+  if (place === null) return EXTENSION_START_US
+  if (isFeatureCode(place)) return JOIN_START_US
+  return isInternalNumber(place) ? EXTENSION_START_US : OUTBOUND_START_US
 }
 
 /**

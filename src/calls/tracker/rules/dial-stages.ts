@@ -459,6 +459,7 @@ export function openQueue(
 function legsRinging(state: TrackerState, stage: Stage): boolean {
   return stage.legs.some((id) => {
     const leg = channelOf(state, id)
-    return leg !== undefined && isUp(leg) && leg.dial?.endedUs === null
+    // A phone that the last snapshot lacks has stopped ringing unseen.
+    return leg !== undefined && isUp(leg) && leg.missingUs === null && leg.dial?.endedUs === null
   })
 }

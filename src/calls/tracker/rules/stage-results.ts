@@ -19,7 +19,10 @@ import {
 export const EXPLANATION_US = 300_000
 /** How long the end of an unanswered dial waits for its channel's hang-up, whose cause is more precise. */
 export const HANGUP_US = 100_000
-/** How long a phone whose call was answered elsewhere waits for that answer: a busy PBX connects the caller late. */
+/**
+ * How long a phone whose call was answered elsewhere waits for that answer: a busy PBX, or a subroutine that it runs
+ * for the phone that answered, connects the caller late.
+ */
 const WINNER_US = 5_000_000
 
 /** Returns how long the end of a stage may wait for its explanation, in microseconds. */
@@ -67,8 +70,8 @@ export function resultOfStage(
   // It had no caller: the PBX rang it by itself, and gave up or connected another party that it rang.
   if (stage.source === null) {
     const hasRivals = call.stages.some((other) => other !== stage && other.source === null && isPartyStage(other))
-    if (!hasRivals || !results.includes('answered_elsewhere')) return 'no_answer'
-    return isWinnerDue(state, call, stage, legs) && isSettling(state, stage) ? null : 'answered_elsewhere'
+    if (hasRivals && isWinnerDue(state, call, stage, legs) && isSettling(state, stage)) return null
+    return hasRivals && results.includes('answered_elsewhere') ? 'answered_elsewhere' : 'no_answer'
   }
   // A PBX may report only after the hang-up that the caller hung up.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
@@ -133,11 +136,13 @@ const isTakenDown = (stage: Stage, { dial, end }: Channel): boolean =>
   end?.withdrawn === true
 
 /**
- * Returns whether an answer is about to be reported: the PBX reports that another party answered, and a phone that
- * rings for the same caller is up.
+ * Returns whether an answer is about to be reported: a phone that rings for the same caller is up, and the PBX reports
+ * that another party answered, or has not hung up this phone yet, whose cause would show it.
  */
 function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
-  if (!legs.some((leg) => legResult(state, leg) === 'answered_elsewhere')) return false
+  const isElsewhere = (leg: Channel): boolean => legResult(state, leg) === 'answered_elsewhere'
+  const isOpen = (leg: Channel): boolean => isUp(leg) && leg.dial?.result === 'cancelled'
+  if (!legs.some((leg) => isElsewhere(leg) || isOpen(leg))) return false
   const rivals = call.stages.filter((other) => other.source === stage.source && !other.answered && !other.ended)
   return rivals.some((other) => other.legs.some((id) => isAnswering(channelOf(state, id))))
 }
