@@ -189,6 +189,7 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
     webhooks: store.webhooks,
     templates,
     samples: exampleTexts(),
+    allow: () => allowListOf(config.allowNets),
     onChanged: () => emitter.emit('webhooks'),
   })
   store.onForeignChange(() => emitter.emit('foreign'))

@@ -1,3 +1,5 @@
+import { allowListOf } from '../app/settings.ts'
+import type { AllowList } from '../lib/address-guard.ts'
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { nowUs } from '../lib/time.ts'
 import { exampleTexts } from '../openapi/examples.ts'
@@ -13,11 +15,12 @@ import { createWebhookService } from '../webhooks/service.ts'
 import { createSetupService, type SetupService } from '../webhooks/setup/service.ts'
 import type { TemplateRenderer } from '../webhooks/templates/renderer.ts'
 import { noteAct } from './note-act.ts'
-import { type StoreFlags, withExistingStore } from './open-store.ts'
+import { type StoreFlags, storePlaceOf, withExistingStore } from './open-store.ts'
 import { withTemplates } from './open-templates.ts'
+import { readRunningState } from './running-service.ts'
 
 /** The flags that all commands about the webhooks of an account have. */
-export type AccountFlags = StoreFlags & { json?: boolean; account: string }
+export type AccountFlags = StoreFlags & { json?: boolean; account: string; allowNet?: string[] }
 
 export type Services = {
   readonly webhooks: ReturnType<typeof createWebhookService>
@@ -31,10 +34,11 @@ export type Services = {
 
 /** Runs something on the webhooks and options of an account. */
 export async function onAccount<Result>(
-  { data, databaseUrl, account }: AccountFlags,
+  flags: AccountFlags,
   work: (services: Services, accountId: number, store: Store) => Promise<Result>,
   exchange: Exchange = noExchange,
 ): Promise<Result> {
+  const { data, databaseUrl, account } = flags
   return await withExistingStore({ data, databaseUrl }, async (store) => {
     const accountId = await store.accounts.accountGetId(spellingOf(account, await store.accounts.accountList()))
     if (accountId === undefined)
@@ -47,6 +51,7 @@ export async function onAccount<Result>(
         authorizations: store.authorizations,
         templates,
         samples: exampleTexts(),
+        allow: () => allowListFor(flags),
       })
       const { steppedUs } = await store.maintenance.clockGet()
       const authorizer = createAuthorizer({
@@ -66,6 +71,13 @@ export async function onAccount<Result>(
       throw inWords(error)
     })
   })
+}
+
+/** Returns the networks that requests may reach: as the flag says, else as the running service does. */
+async function allowListFor({ allowNet = [], ...flags }: AccountFlags): Promise<AllowList> {
+  if (allowNet.length > 0) return allowListOf(allowNet)
+  const { settings } = await readRunningState(storePlaceOf(flags), [])
+  return allowListOf(settings?.allowNets ?? [])
 }
 
 /** A command prints what went wrong. */

@@ -3,8 +3,8 @@ import type { AllowList } from '../lib/address-guard.ts'
 import { WEBHOOK_URL } from '../lib/api-schema.ts'
 import { EVENT_SWITCHES, forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
+import { literalRefusal } from '../lib/literal-address.ts'
 import { isMqttUrl, parseMqttUrl, TOPIC_NAMES } from './mqtt-url.ts'
-import { literalRefusal } from './target.ts'
 
 export const MAX_WEBHOOKS = 100
 export const MAX_URL_CHARACTERS = WEBHOOK_URL.maxLength

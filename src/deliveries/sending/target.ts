@@ -1,6 +1,6 @@
+import { literalAddress } from '../../lib/literal-address.ts'
 import { loggedUrl } from '../../lib/logged-url.ts'
 import { isMqttUrl, type MqttUrl, parseMqttUrl } from '../../webhooks/mqtt-url.ts'
-import { literalAddress } from '../../webhooks/target.ts'
 
 /** A URL in parts, to be called at an address that was checked. */
 export type Target = {

@@ -1,5 +1,7 @@
 import { lazyValidator } from '../../http/validation.ts'
+import type { AllowList } from '../../lib/address-guard.ts'
 import type { FieldError } from '../../lib/fault.ts'
+import { literalRefusal } from '../../lib/literal-address.ts'
 import { type NewAuthorization, NewFlow, type NewStep } from '../flows/model.ts'
 import type { Preset, PresetParameter } from '../flows/preset.ts'
 import { urlTemplateProblem } from '../flows/step-url.ts'
@@ -26,6 +28,20 @@ export function flowErrors(flow: unknown, beside: Beside): FieldError[] {
   if (preset !== undefined) errors.push(...presetErrors(preset, flow))
   else if (steps !== undefined) errors.push(...stepsErrors({ ...flow, steps }, beside))
   return errors
+}
+
+/**
+ * Returns the refused literal addresses among the hosts that a checked flow names; steps and log-ins reach no others
+ * but the webhook's own. Names are checked at each request.
+ */
+export function flowRefusals({ origins = [], authorization }: NewFlow, allow: AllowList): FieldError[] {
+  const named = origins.map((url, at): [path: string, url: string] => [`${FLOW}/origins/${at}`, url])
+  const tokenUrl = authorization?.token_url
+  if (tokenUrl !== undefined) named.push([`${FLOW}/authorization/token_url`, tokenUrl])
+  return named.flatMap(([path, url]) => {
+    const message = literalRefusal(new URL(url), allow)
+    return message === undefined ? [] : [{ path, message }]
+  })
 }
 
 function presetErrors(name: string, flow: NewFlow): FieldError[] {

@@ -1,4 +1,5 @@
 import { INVALID } from '../../http/validation.ts'
+import type { AllowList } from '../../lib/address-guard.ts'
 import { type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
@@ -11,6 +12,7 @@ import { createStepRenderer } from '../flows/step-renderer.ts'
 import type { TemplateRenderer } from '../templates/renderer.ts'
 import { createBodyRenderer, type RenderedBody } from './body-renderer.ts'
 import { flowPresetOf, secretParametersOf } from './flow-option.ts'
+import { flowRefusals } from './flow-rules.ts'
 import { flowProblems } from './flow-trial.ts'
 import { pointerTo } from './header-rules.ts'
 import type { NewWebhookOptions, Preview, PreviewRequest, WebhookBody, WebhookOptions } from './model.ts'
@@ -23,6 +25,8 @@ type Dependencies = {
   readonly authorizations?: Pick<Store['authorizations'], 'authorizationProblemList'>
   /** A default body of each kind of event. */
   readonly samples: ReadonlyMap<string, string>
+  /** Returns the networks that flows may reach besides the internet. */
+  readonly allow: () => AllowList | Promise<AllowList>
   /** Called after every change. */
   readonly onChanged?: () => void
   readonly templates: TemplateRenderer
@@ -40,6 +44,7 @@ export function createOptionsService({
   webhooks,
   authorizations,
   samples,
+  allow,
   onChanged = () => {},
   templates,
   nowUs = wallUs,
@@ -84,7 +89,8 @@ export function createOptionsService({
 
     /**
      * Replaces the options of a URL. A preset switches on the events that it needs: `switchedOn` has those that were
-     * off. @throws Fault 422 when the URL is not in the list, or one of its templates does not work.
+     * off. @throws Fault 422 when the URL is not in the list, one of its templates does not work, or
+     * its flow names a refused address.
      */
     async replace(accountId: number, sent: NewWebhookOptions): Promise<Replaced> {
       const { url } = sent
@@ -92,6 +98,8 @@ export function createOptionsService({
       const flow = given === null ? undefined : separateSecrets(given, secretParametersOf(given))
       // Checked first, since the steps of the flow are joined to this URL.
       if (!URL.canParse(url)) throw invalid([UNLISTED])
+      const refusals = given === null ? [] : flowRefusals(given, await allow())
+      if (refusals.length > 0) throw invalid(refusals)
       const needed = given === null ? [] : (flowPresetOf(given.preset)?.events ?? [])
       const options = recordOf(sent, flow, needed)
       if (options.body !== null) await tried(accountId, options.body)

@@ -71,6 +71,7 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
         authorizations: store.authorizations,
         templates: TEMPLATES,
         samples,
+        allow: () => [],
       })
       shown.push(await service.list(ACCOUNT))
       const setup = createSetupService({

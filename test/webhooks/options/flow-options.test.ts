@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type AllowList, parseAllowList } from '../../../src/lib/address-guard.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import type { NewStep } from '../../../src/webhooks/flows/model.ts'
 import { flowOf } from '../../../src/webhooks/options/flow-option.ts'
@@ -22,12 +23,15 @@ let api: Awaited<ReturnType<typeof startApi>>
 let token: string
 /** A clock of our own, so that the rate limits hold nothing up. */
 let nowUs = 0
+/** The networks that flows may reach besides the internet. */
+let allowed: AllowList = []
 
 beforeAll(async () => {
   store = openStore(join(folder.path, 'hookswitch.db'))
   api = await startApi(store, (auth) => {
     const { webhooks, authorizations } = store
-    const options = createOptionsService({ webhooks, authorizations, samples: SAMPLES, templates: TEMPLATES })
+    const allow = () => allowed
+    const options = createOptionsService({ webhooks, authorizations, samples: SAMPLES, templates: TEMPLATES, allow })
     return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now: () => nowUs })
   })
   token = await api.logIn('default')
@@ -79,6 +83,58 @@ const DEFAULT_STEP = {
   needs: [],
   when: [],
 }
+
+describe('a refused address', () => {
+  const REFUSED = [
+    'https://127.0.0.1',
+    'https://127.1:8443',
+    'https://0x7f000001',
+    'https://[::1]',
+    'https://[::ffff:10.0.0.1]',
+    'https://192.168.1.1',
+    'https://169.254.169.254',
+    'https://100.64.0.1',
+    'https://localhost',
+    'https://crm.localhost',
+  ]
+  const oauth2 = (url: string) => ({ kind: 'oauth2', token_url: url, client_id: 'x', client_secret: 'y' })
+  const login = { kind: 'login', request: { url: 'https://10.0.0.1/token' }, token: '/token', expires_in: 60 }
+  const errors = ({ status, body }: Answer): unknown => [
+    status,
+    (body.result as { errors: { path: string; message: string }[] }).errors,
+  ]
+
+  test.each(REFUSED)('%s is refused where a flow names it, and says which setting allows it', async (origin) => {
+    const message = expect.stringContaining('--allow-net')
+    const authorization = oauth2(`${origin}/token`)
+    expect(errors(await put({ steps: [step()], authorization }))).toEqual([
+      422,
+      [{ path: '/flow/authorization/token_url', message }],
+    ])
+    const ownOrigin = new URL(origin).origin
+    const steps = [step({ url: `${ownOrigin}/x` })]
+    expect(errors(await put({ steps, origins: ['https://api.example.com', ownOrigin] }))).toEqual([
+      422,
+      [{ path: '/flow/origins/1', message }],
+    ])
+    expect(await listed()).toBeNull()
+  })
+
+  test('of a log-in is refused', async () => {
+    const flow = { steps: [step()], origins: ['https://10.0.0.1'], authorization: login }
+    expect(errors(await put(flow))).toMatchObject([422, [{ path: '/flow/origins/0' }]])
+  })
+
+  test('is accepted in a network that the operator allows', async () => {
+    const parsed = parseAllowList(['private'])
+    allowed = 'allow' in parsed ? parsed.allow : []
+    const flow = { steps: [step()], origins: ['https://10.0.0.1'], authorization: oauth2('http://192.168.1.1/token') }
+    expect((await put(flow)).status).toBe(200)
+    allowed = []
+    expect((await put(flow)).status).toBe(422)
+    await put(null)
+  })
+})
 
 describe('a flow', () => {
   test('is read back with its defaults', async () => {

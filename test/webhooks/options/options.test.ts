@@ -55,6 +55,7 @@ beforeAll(async () => {
       samples: SAMPLES,
       onChanged,
       templates: TEMPLATES,
+      allow: () => [],
     })
     return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now: () => nowUs })
   })

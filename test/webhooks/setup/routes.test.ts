@@ -30,7 +30,7 @@ beforeAll(async () => {
   const exchange = newExchange(newGuardedRequests({ allow: allowListOf(['loopback']), proxy: undefined }))
   const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
   api = await startApi(store, (auth) => {
-    const options = createOptionsService({ webhooks: store.webhooks, samples, templates: TEMPLATES })
+    const options = createOptionsService({ webhooks: store.webhooks, samples, templates: TEMPLATES, allow: () => [] })
     const setup = createSetupService({
       webhooks: store.webhooks,
       events: store.log,

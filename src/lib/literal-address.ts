@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { type AllowList, addressRefusal } from '../lib/address-guard.ts'
+import { type AllowList, addressRefusal } from './address-guard.ts'
 
 /**
  * Returns the URL's host as an IP address without brackets; `undefined` if it is a name. URL has normalised every
