@@ -1,4 +1,5 @@
-import { ownedBy, stateOfNode } from '../cluster/node-state.ts'
+import { stateOfNode } from '../cluster/leases.ts'
+import { ownedBy } from '../cluster/ownership.ts'
 import { MILLISECOND, rfc3339 } from '../lib/time.ts'
 import type { PbxState } from '../pbx/watch/pbx-states.ts'
 import type { NodeRecord } from '../store/operations/cluster.ts'

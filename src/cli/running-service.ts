@@ -6,7 +6,7 @@ import {
   readServiceNote,
   type SettingsInForce,
 } from '../app/service-note.ts'
-import { stateOfNode } from '../cluster/node-state.ts'
+import { stateOfNode } from '../cluster/leases.ts'
 import type { DatabaseSource } from '../lib/database-url.ts'
 import { formatDuration, nowUs, parseTime, rfc3339 } from '../lib/time.ts'
 import { newClient } from '../store/postgres/engine/client.ts'

@@ -17,6 +17,7 @@ type DatabaseClock = {
   mayPrune(): boolean
 }
 
+/** The largest change of the offset, as a share of the elapsed time. */
 const SLEW = 0.01
 
 /** Creates the clock from its first measurement. */
@@ -33,11 +34,11 @@ export function newDatabaseClock(
       return latestUs
     },
     measured(databaseUs, { sentUs, nowUs }) {
-      // The clock was read at an unknown moment of the round trip: any offset within it may be right.
+      // The clock was read at an unknown moment of the round trip: each offset within it is possible.
       const [leastUs, mostUs] = [databaseUs - nowUs, databaseUs - sentUs]
       const wantedUs = Math.min(Math.max(offsetUs, leastUs), mostUs)
-      const mayUs = Math.floor((nowUs - measuredUs) * SLEW)
-      offsetUs += Math.min(Math.max(wantedUs - offsetUs, -mayUs), mayUs)
+      const mostStepUs = Math.floor((nowUs - measuredUs) * SLEW)
+      offsetUs += Math.min(Math.max(wantedUs - offsetUs, -mostStepUs), mostStepUs)
       measuredUs = nowUs
     },
     check() {},

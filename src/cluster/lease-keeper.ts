@@ -54,7 +54,7 @@ const JITTER = 0.2
 const LEAST_STEP_MS = 5
 /** The longest time to leave; each kind of work has its own limit within it. */
 const LEAVE_WITHIN_MS = 4_000
-const CHECK_MS = 5
+const CHECK_EVERY_MS = 5
 
 /** Creates a node that has not joined yet. It owns nothing until it has joined and sent heartbeats for some seconds. */
 export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
@@ -90,19 +90,19 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   let isStopped = false
 
   const isTrusted = () => !isStopped && member.leases().isTrusted(elapsedUs())
-  const acts = (name: string) => isTrusted() && member.leases().holds(name)
+  const mayAct = (name: string) => isTrusted() && member.leases().holds(name)
   return {
     isShared: true,
     join(address, settings) {
       if (loop.begin(() => member.setAddress(address, settings ?? null))) unlisten = options.cluster.listen(hinted)
       return joined.promise
     },
-    ownsAccount: (accountId) => acts(accountLease(accountId)),
+    ownsAccount: (accountId) => mayAct(accountLease(accountId)),
     pbxOwnership(name) {
       if (isStopped || !member.leases().holds(pbxLease(name))) return 'not owned'
       return trust.keepsPbxs() ? 'owned' : 'doubtful'
     },
-    ownsMaintenance: () => acts(MAINTENANCE_LEASE),
+    ownsMaintenance: () => mayAct(MAINTENANCE_LEASE),
     onChange: listeners.add,
     isTrusted,
     fenceOf(lease) {
@@ -127,7 +127,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       loop.wake()
       const untilMs = performance.now() + LEAVE_WITHIN_MS
       while (isTrusted() && member.leases().giving().length > 0 && performance.now() < untilMs)
-        await Bun.sleep(CHECK_MS)
+        await Bun.sleep(CHECK_EVERY_MS)
     },
     async stop() {
       isStopped = true

@@ -1,5 +1,5 @@
 import { SECOND } from '../lib/time.ts'
-import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cluster.ts'
+import type { Claim, ClusterView, Lease, LiveNode, NodeRecord } from '../store/operations/cluster.ts'
 import { type HandOver, newShares, type Shares, type SharesOptions } from './shares.ts'
 
 /**
@@ -83,10 +83,18 @@ const HEARD_US = 1.5 * SECOND
 /** Heartbeats after which a node is given leases: by then it may judge others. */
 const MEMBER_BEATS = 9
 
-type LeasesOptions = SharesOptions
+/** `silent`: the node is about to be declared dead. */
+export const NODE_STATES = ['up', 'silent', 'dead'] as const
+type NodeState = (typeof NODE_STATES)[number]
+
+/** Returns the state of a node at a time of the database's clock. */
+export const stateOfNode = (
+  { deadUs, beatUs }: Pick<NodeRecord, 'deadUs' | 'beatUs'>,
+  databaseUs: number,
+): NodeState => (deadUs !== null ? 'dead' : databaseUs - beatUs >= SILENT_US ? 'silent' : 'up')
 
 /** Creates the leases of a node, none at first. */
-export function newLeases(options: LeasesOptions): Leases {
+export function newLeases(options: SharesOptions): Leases {
   const own = newOwnLeases()
   const silence = newSilence()
   const shares = newShares(options)
@@ -110,7 +118,7 @@ export function newLeases(options: LeasesOptions): Leases {
     for (const name of gained) own.give(name)
     return []
   }
-  function takeInOwn(leases: readonly Lease[]) {
+  function updateOwn(leases: readonly Lease[]) {
     const { gained, lost } = own.update(leases)
     return { gained: keep(gained), lost, giving: own.giving() }
   }
@@ -127,7 +135,7 @@ export function newLeases(options: LeasesOptions): Leases {
       // After a pause as long as the trust, leases may have changed hands and come back unseen: start over.
       if (sentUs >= lastSentUs + TRUST_US) statementFailed()
       if (sentUs >= replacedUs) lastSentUs = Math.max(lastSentUs, sentUs)
-      const known = takeInOwn(view.own)
+      const known = updateOwn(view.own)
       const others = silence.record(othersOf(view), nowUs)
       shares.noteFree(view.free, nowUs)
       const nothing = { ...known, silent: [], claims: [], handOvers: [], heirs: new Map(), moreInUs: undefined }

@@ -127,8 +127,7 @@ export function createMember(options: MemberOptions) {
       try {
         await options.cluster.nodeEnd(self.id)
       } catch (error) {
-        const message = 'cannot leave the cluster: other nodes take over in 4 s'
-        options.log.warn({ err: error }, message)
+        options.log.warn({ err: error }, 'cannot leave the cluster: other nodes take over in 4 s')
       }
     },
   }
@@ -142,8 +141,7 @@ function leasesOf({ canWatch, homes, random = Math.random }: MemberOptions, node
 /** Begins again under another id, since this node was declared dead. */
 function beginAgain(context: Context): void {
   const { self, handOvers, notify, log } = context
-  const message = 'other nodes did not hear from this node for 4 s and took over: it joins again'
-  log.warn({ node: self.id }, message)
+  log.warn({ node: self.id }, 'other nodes did not hear from this node for 4 s and took over: it joins again')
   self.leases.declaredDead()
   handOvers.forget()
   self.id = crypto.randomUUID()
@@ -176,20 +174,20 @@ async function beat(context: Context): Promise<LeasePlan | undefined> {
   const sentUs = elapsedUs()
   if (sentUs - self.leasesReadUs >= READ_LEASES_EVERY_US) self.leaseView = undefined
   const seenVersion = self.leaseView?.version
-  const beat = await cluster.nodeBeat(id, {
+  const answer = await cluster.nodeBeat(id, {
     isLeaving: self.isLeaving,
     seenVersion,
     addsLeases: seenVersion === undefined || leases.holds(MAINTENANCE_LEASE),
     ownersOf: [...new Set(context.homes?.().values())],
     clockAheadUs: context.clockAheadUs?.() ?? null,
   })
-  if (beat === undefined) return undefined
+  if (answer === undefined) return undefined
   const at = { sentUs, nowUs: elapsedUs() }
-  if (beat.leases !== undefined) {
-    self.leaseView = beat.leases
+  if (answer.leases !== undefined) {
+    self.leaseView = answer.leases
     self.leasesReadUs = sentUs
   }
-  const { databaseUs, nodes } = beat
+  const { databaseUs, nodes } = answer
   const view = { databaseUs, nodes, ...(self.leaseView ?? NO_LEASES) }
   // Trust may have ended while the answer was on its way, before the timer fired. Every part that acts on a lease must
   // notice the loss and begin again, since another node may have acted on it meanwhile.
@@ -244,7 +242,7 @@ function logLeases(log: Log, leases: readonly string[], message: string): void {
 }
 
 /** The longest wait for the work under a lease to end before it is handed over. */
-const WITHIN_MS = 3_000
+const WORK_ENDS_WITHIN_MS = 3_000
 
 type HandOversOptions = {
   readonly cluster: Pick<ClusterStore, 'leaseGive'>
@@ -261,14 +259,14 @@ function newHandOvers({ cluster, onReady }: HandOversOptions) {
     begin({ name, term }: Lease, to: string | null, ended: EndOfWork): void {
       const one = { to, isReady: false }
       handing.set(term, one)
-      void Promise.race([ended(name), Bun.sleep(WITHIN_MS)]).then(() => {
+      void Promise.race([ended(name), Bun.sleep(WORK_ENDS_WITHIN_MS)]).then(() => {
         one.isReady = true
         onReady()
       })
     },
     /**
-     * Hands over the leases whose work has ended or that have no entry here, each to its next owner or heir. @throws
-     * Fault `unavailable`.
+     * Hands over the leases whose work has ended or that have no entry here, each to its next owner or heir.
+     * @throws Fault `unavailable`.
      */
     async give({ giving, heirs }: Pick<LeasePlan, 'giving' | 'heirs'>, leases: Leases): Promise<void> {
       const ready = giving.filter(({ term }) => handing.get(term)?.isReady ?? true)

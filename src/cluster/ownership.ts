@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import type { Fence } from '../store/operations/cluster.ts'
+import type { Fence, NodeRecord } from '../store/operations/cluster.ts'
 
 /**
  * The accounts and PBXs of this node: it alone sends for these accounts, and watches these PBXs. A single node always
@@ -60,6 +60,17 @@ export const accountLease = (accountId: number): string => `account:${accountId}
 export const pbxLease = (name: string): string => `pbx:${name}`
 /** Returns the kind of a lease: `account`, `pbx` or `maintenance`. */
 export const leaseKindOf = (name: string): string => name.split(':', 1)[0] ?? name
+
+/** Returns what a node owns, by kind. */
+export function ownedBy({ leases }: Pick<NodeRecord, 'leases'>) {
+  const namesOf = (kind: string) =>
+    leases.filter((lease) => leaseKindOf(lease) === kind).map((lease) => lease.slice(kind.length + 1))
+  return {
+    accounts: namesOf('account').map(Number),
+    pbxs: namesOf('pbx'),
+    maintenance: leases.includes(MAINTENANCE_LEASE),
+  }
+}
 
 /** Returns a promise that resolves when all work for a lease has ended; it never rejects. */
 export type EndOfWork = (lease: string) => Promise<void>

@@ -64,8 +64,8 @@ export function newShares(options: SharesOptions) {
         const kind = leaseKindOf(name)
         const has = mine.get(kind) ?? 0
         const host = owners.get(homeOf.get(name) ?? '')
-        const isMore = host === undefined ? has >= Math.ceil((totals.get(kind) ?? 0) / sharers) : host !== nodeId
-        if (isMore && freeUs(name, nowUs) < LEFT_OVER_US) continue
+        const isBeyondShare = host === undefined ? has >= Math.ceil((totals.get(kind) ?? 0) / sharers) : host !== nodeId
+        if (isBeyondShare && freeUs(name, nowUs) < LEFT_OVER_US) continue
         owners.set(name, nodeId)
         mine.set(kind, has + 1)
         claims.push({ name, seenTerm, newTerm: newTerm() })
@@ -85,7 +85,7 @@ export function newShares(options: SharesOptions) {
      * first.
      */
     handOversOf(view: ClusterView, own: readonly string[], members: readonly LiveNode[]): HandOver[] {
-      const least = newLeast(view, members)
+      const counts = newLeaseCounts(view, members)
       const hosts = new Map(view.owners.map(({ name, node }) => [name, members.find(({ id }) => id === node)]))
       const homeOf = homes()
       const isHomeOfOwn = new Set(own.map((name) => homeOf.get(name)))
@@ -100,10 +100,10 @@ export function newShares(options: SharesOptions) {
         if (home !== undefined && isOwn.has(home)) continue
         const host = hosts.get(home ?? '')
         const isHome = host !== undefined && canWatch(host, name)
-        const to = isHome ? host.id : least.nodeFor(name)
+        const to = isHome ? host.id : counts.nodeFor(name)
         if (to === undefined) continue
-        if (!isHome && least.countOf(to, name) + 2 > least.countOf(nodeId, name)) continue
-        least.move(name, { from: nodeId, to })
+        if (!isHome && counts.countOf(to, name) + 2 > counts.countOf(nodeId, name)) continue
+        counts.move(name, { from: nodeId, to })
         handOvers.push({ name, to })
       }
       return handOvers
@@ -111,7 +111,7 @@ export function newShares(options: SharesOptions) {
 
     /** Returns the next owner of each lease of a leaving node; a lease that no node can own is left out. */
     heirsOf(view: ClusterView, names: readonly string[], others: readonly LiveNode[]): ReadonlyMap<string, string> {
-      const least = newLeast(view, others)
+      const counts = newLeaseCounts(view, others)
       const heirs = new Map<string, string>()
       const homeOf = homes()
       const able = (name: string, id: string | undefined) =>
@@ -121,9 +121,9 @@ export function newShares(options: SharesOptions) {
       for (const { name } of ordered) {
         const home = homeOf.get(name) ?? ''
         const host = heirs.get(home) ?? owners.get(home)
-        const to = host !== undefined && able(name, host) ? host : least.nodeFor(name)
+        const to = host !== undefined && able(name, host) ? host : counts.nodeFor(name)
         if (to === undefined) continue
-        least.move(name, { from: nodeId, to })
+        counts.move(name, { from: nodeId, to })
         heirs.set(name, to)
       }
       return heirs
@@ -138,8 +138,8 @@ export function newShares(options: SharesOptions) {
 const homesFirst = <T extends { readonly name: string }>(leases: readonly T[]): T[] =>
   leases.toSorted((one, other) => Number(leaseKindOf(one.name) === 'pbx') - Number(leaseKindOf(other.name) === 'pbx'))
 
-/** Counts the leases of some nodes, to find the node with the fewest. */
-function newLeast(view: ClusterView, nodes: readonly LiveNode[]) {
+/** Counts the leases of each node by kind, to find the node with the fewest. */
+function newLeaseCounts(view: ClusterView, nodes: readonly LiveNode[]) {
   const counts = new Map(view.counts.map(({ node, kind, count }) => [`${node} ${kind}`, count]))
   const countOf = (node: string, name: string) => counts.get(`${node} ${leaseKindOf(name)}`) ?? 0
   return {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
-import { NODE_STATES } from '../cluster/node-state.ts'
+import { NODE_STATES } from '../cluster/leases.ts'
 import { Delivery } from '../deliveries/log/model.ts'
 import { ACCOUNT_NAME, described, UUID, WEBHOOK_URL } from '../lib/api-schema.ts'
 import { EVENT_NAMES } from '../lib/event-kinds.ts'

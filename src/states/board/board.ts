@@ -1,4 +1,5 @@
 import { rfc3339 } from '../../lib/time.ts'
+import type { AgentState } from '../model.ts'
 import type { EndpointEntry, StateList, StateSignal } from '../signal.ts'
 import {
   atMoment,
@@ -11,7 +12,16 @@ import {
   type RegistrationFacts,
   trunkOf,
 } from './facts.ts'
-import { before, type Change, comparedOf, dueOf, type Present, type Subject } from './subject.ts'
+import {
+  type Change,
+  comparedOf,
+  dueOf,
+  initialState,
+  newSubject,
+  type Present,
+  type StoredSubject,
+  type Subject,
+} from './subject.ts'
 
 /**
  * The phones, trunks, agents and queues of one PBX: signals become present states, and their changes are emitted. Pure:
@@ -55,32 +65,19 @@ export type BoardOptions = {
 }
 
 /**
- * When something happened, and whether a list showed it. `isKnown`: it was there before, so it is not emitted as a
- * change.
+ * When something happened, and whether a list showed it. `isInitial`: a new subject was there before, so it is not
+ * emitted as a change.
  */
 type Cause = {
   readonly atUs: number
   readonly steadyUs: number
   readonly isListed: boolean
-  readonly isKnown: boolean
+  readonly isInitial: boolean
 }
-
-/** A subject in the form in which it is stored. */
-export type StoredSubject = Pick<Subject, 'id' | 'account' | 'present' | 'emitted'>
 
 /** Returns a board with the stored subjects; without any, the first lists cause no changes. */
 export function newBoard(options: BoardOptions, stored: readonly StoredSubject[], steadyUs: number): Board {
-  const subjects = stored.map((one) => ({
-    ...one,
-    changedUs: 0,
-    touchedUs: 0,
-    changedSteadyUs: steadyUs,
-    resync: true,
-    touchedResync: true,
-    emittedSteadyUs: Number.NEGATIVE_INFINITY,
-    emittedAtUs: 0,
-    isGone: false,
-  }))
+  const subjects = stored.map((one) => newSubject(one, { atUs: 0, steadyUs, isListed: true }))
   return {
     stage: stored.length === 0 ? 'first' : 'disconnected',
     options,
@@ -107,7 +104,7 @@ const idOf = (kind: Present['kind'], account: string | null, ...keys: readonly s
 export function applyState(board: Board, signal: StateSignal, steadyUs: number): void {
   const { atUs } = signal
   const isListed = board.listing.size > 0 || board.stage === 'resync'
-  const cause: Cause = { atUs, steadyUs, isListed, isKnown: false }
+  const cause: Cause = { atUs, steadyUs, isListed, isInitial: false }
   switch (signal.kind) {
     case 'connected':
       board.listing.clear()
@@ -129,7 +126,7 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
       finishLists(board, cause)
       return
     case 'endpoints':
-      setDirectory(board, signal.endpoints, { ...cause, isKnown: true })
+      setDirectory(board, signal.endpoints, { ...cause, isInitial: true })
       return
     case 'endpoint': {
       const { entry } = signal
@@ -139,7 +136,7 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
     }
     case 'tenant':
       board.tenants.set(signal.endpoint, signal.tenant)
-      moveEndpoint(board, signal.endpoint, { ...cause, isKnown: true })
+      moveEndpoint(board, signal.endpoint, { ...cause, isInitial: true })
       return
     case 'device':
       factsOf(board, signal.endpoint).device = { fact: signal.device, round: board.rounds.devices }
@@ -201,13 +198,13 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
  */
 function finishLists(board: Board, cause: Cause): void {
   if (board.stage === 'live') return
-  const listed = { ...cause, isListed: true, isKnown: board.stage === 'first' }
+  const listed = { ...cause, isListed: true, isInitial: board.stage === 'first' }
   board.stage = 'live'
   const agents = refreshAll(board, listed)
-  // Subjects of earlier, maybe of another process, that no list has.
+  // Subjects that were known before, maybe to another process, and are on no list.
   for (const { id, account, present, isGone } of [...board.subjects.values()]) {
-    if (isGone || (present.kind === 'agent' ? agents.has(id) : false) || isKnown(board, id, present)) continue
-    // It was emitted as present, so emit that it is gone.
+    if (isGone || agents.has(id) || mayExist(board, id, present)) continue
+    // Receivers know it as present.
     if (present.kind === 'agent' || (present.kind === 'phone' && present.state.state !== 'unregistered'))
       setPresent(board, { id, account, present: goneOf(present, rfc3339(cause.atUs)) }, listed)
     const subject = board.subjects.get(id)
@@ -234,14 +231,14 @@ function refreshAll(board: Board, cause: Cause): ReadonlySet<string> {
 
 /** Returns the state of a subject that is gone. */
 function goneOf(present: Present, since: string): Present {
-  const gone = before(present)
+  const gone = initialState(present)
   return gone.kind === 'phone' || gone.kind === 'agent'
     ? ({ ...gone, state: { ...gone.state, since } } as Present)
     : gone
 }
 
 /** Returns whether a subject may still exist: it is listed, or its list was never complete. */
-function isKnown(board: Board, id: string, { kind, state }: Present): boolean {
+function mayExist(board: Board, id: string, { kind, state }: Present): boolean {
   switch (kind) {
     case 'phone':
       return board.endpointsOf.has(id) || board.directory.size === 0
@@ -356,16 +353,16 @@ function moveEndpoint(board: Board, endpoint: string, cause: Cause): void {
   const entry = board.directory.get(endpoint)
   if (entry === undefined) return
   const id = idOf(entry.kind, accountOf(board, entry), entry.key)
-  const before = board.idOfEndpoint.get(endpoint)
-  if (id === before) return
-  if (before !== undefined) {
-    const others = (board.endpointsOf.get(before) ?? []).filter((one) => one.endpoint !== endpoint)
+  const earlierId = board.idOfEndpoint.get(endpoint)
+  if (id === earlierId) return
+  if (earlierId !== undefined) {
+    const others = (board.endpointsOf.get(earlierId) ?? []).filter((one) => one.endpoint !== endpoint)
     if (others.length > 0) {
-      board.endpointsOf.set(before, others)
-      refresh(board, before, cause)
+      board.endpointsOf.set(earlierId, others)
+      refresh(board, earlierId, cause)
     } else {
-      board.endpointsOf.delete(before)
-      removeSubject(board, before)
+      board.endpointsOf.delete(earlierId)
+      removeSubject(board, earlierId)
     }
   }
   board.endpointsOf.set(id, [...(board.endpointsOf.get(id) ?? []), entry])
@@ -389,6 +386,13 @@ function accountOf({ options, tenants }: Board, { kind, endpoint, tenant }: Endp
   return value === undefined ? null : options.accountOf(value)
 }
 
+/** Returns since when a phone, trunk or agent is in a state: from now on, unless it has been in it already. */
+function sinceOf(board: Board, id: string, state: string, { atUs }: Cause): string {
+  const before = board.subjects.get(id)?.present
+  const isSame = before !== undefined && before.kind !== 'queue' && before.state.state === state
+  return isSame ? before.state.since : rfc3339(atUs)
+}
+
 /** Sets the state of a phone or trunk by its endpoints. */
 function refresh(board: Board, id: string, cause: Cause): void {
   const [entry, ...others] = board.endpointsOf.get(id) ?? []
@@ -400,9 +404,7 @@ function refresh(board: Board, id: string, cause: Cause): void {
   const facts = [entry, ...others].flatMap(({ endpoint }) => board.endpoints.get(endpoint) ?? [])
   const state = phoneOf(entry, facts)
   if (state === undefined) return
-  const before = board.subjects.get(id)?.present
-  const isSame = before?.kind === 'phone' && before.state.state === state.state
-  const since = isSame ? before.state.since : rfc3339(cause.atUs)
+  const since = sinceOf(board, id, state.state, cause)
   const { extension, name, device, contacts } = state
   const phone = { extension, name, state: state.state, since, device, contacts }
   setPresent(board, { id, account: accountOf(board, entry), present: { kind: 'phone', state: phone } }, cause)
@@ -418,9 +420,7 @@ function refreshTrunk(board: Board, trunk: string, cause: Cause): void {
     removeSubject(board, id)
     return
   }
-  const before = board.subjects.get(id)?.present
-  const isSame = before?.kind === 'trunk' && before.state.state === found.state
-  const since = isSame ? before.state.since : rfc3339(cause.atUs)
+  const since = sinceOf(board, id, found.state, cause)
   const state = { trunk, state: found.state, since, reason: found.reason }
   setPresent(board, { id, account, present: { kind: 'trunk', state } }, cause)
 }
@@ -447,8 +447,8 @@ function placeQueue(
   removeSubject(board, idOf('queue', facts.account, queue))
   facts.account = account
   // Only its account has become known; its state has not changed.
-  for (const member of facts.members.keys()) refreshAgent(board, queue, member, { ...cause, isKnown: true })
-  refreshQueue(board, queue, { ...cause, isKnown: true })
+  for (const member of facts.members.keys()) refreshAgent(board, queue, member, { ...cause, isInitial: true })
+  refreshQueue(board, queue, { ...cause, isInitial: true })
   return true
 }
 
@@ -465,16 +465,14 @@ type AgentNow = {
   readonly queue: string
   readonly member: string
   readonly extension: string
-  readonly state: 'available' | 'busy' | 'paused' | 'logged_out' | 'unreachable'
+  readonly state: AgentState
   readonly reason: string | null
 }
 
 function setAgent(board: Board, account: string | null, now: AgentNow, cause: Cause): void {
   const { queue, member, extension, state, reason } = now
   const id = idOf('agent', account, queue, member)
-  const before = board.subjects.get(id)?.present
-  const isSame = before?.kind === 'agent' && before.state.state === state
-  const since = isSame ? before.state.since : rfc3339(cause.atUs)
+  const since = sinceOf(board, id, state, cause)
   setPresent(
     board,
     { id, account, present: { kind: 'agent', state: { extension, queue, state, reason, since } } },
@@ -482,7 +480,7 @@ function setAgent(board: Board, account: string | null, now: AgentNow, cause: Ca
   )
 }
 
-/** Logs a member out that left its queue; it is no longer an agent of the queue. */
+/** Sets a member that left its queue to logged out; once this is emitted, it is no longer an agent of the queue. */
 function removeMember(board: Board, queue: string, member: string, cause: Cause): void {
   const facts = board.queues.get(queue)
   const one = facts?.members.get(member)
@@ -512,29 +510,16 @@ function refreshQueue(board: Board, queue: string, cause: Cause): void {
 function setPresent(
   board: Board,
   { id, account, present }: Pick<Subject, 'id' | 'account' | 'present'>,
-  { atUs, steadyUs, isListed, isKnown }: Cause,
+  { atUs, steadyUs, isListed, isInitial }: Cause,
 ): void {
   // A part of the lists is not a state: all states are set when the lists are complete.
   if (board.stage !== 'live') return
   const known = board.subjects.get(id)
   board.pending.add(id)
   if (known === undefined) {
-    const emitted = isKnown ? present : before(present)
+    const emitted = isInitial ? present : initialState(present)
     board.unstored.add(id)
-    board.subjects.set(id, {
-      id,
-      account,
-      present,
-      emitted,
-      changedUs: atUs,
-      touchedUs: atUs,
-      changedSteadyUs: steadyUs,
-      resync: isListed,
-      touchedResync: isListed,
-      emittedSteadyUs: Number.NEGATIVE_INFINITY,
-      emittedAtUs: 0,
-      isGone: false,
-    })
+    board.subjects.set(id, newSubject({ id, account, present, emitted }, { atUs, steadyUs, isListed }))
     return
   }
   known.isGone = false
@@ -562,11 +547,10 @@ const LISTS_OF: Readonly<Record<Present['kind'], readonly StateList[]>> = {
   queue: ['queues'],
 }
 
+type Times = { readonly nowUs: number; readonly steadyUs: number }
+
 /** Returns the changes that are due, in order for each subject, and when (on the steady clock) to call again. */
-export function takeStateChanges(
-  board: Board,
-  { nowUs, steadyUs }: { readonly nowUs: number; readonly steadyUs: number },
-): { changes: Change[]; wakeSteadyUs: number | null } {
+export function takeStateChanges(board: Board, times: Times): { changes: Change[]; wakeSteadyUs: number | null } {
   const changes: Change[] = []
   let wakeSteadyUs = Number.POSITIVE_INFINITY
   if (board.stage !== 'live') return { changes, wakeSteadyUs: null }
@@ -577,30 +561,38 @@ export function takeStateChanges(
       continue
     }
     if (LISTS_OF[subject.present.kind].some((list) => board.listing.has(list))) continue
-    for (let due = dueOf(subject, steadyUs); ; due = dueOf(subject, steadyUs)) {
-      if (due !== null && 'atSteadyUs' in due) {
-        wakeSteadyUs = Math.min(wakeSteadyUs, due.atSteadyUs)
-        break
-      }
-      if (due === null) {
-        board.pending.delete(id)
-        if (subject.isGone) removeSubject(board, id)
-        break
-      }
-      const emitted = atMoment(due.present, nowUs)
-      subject.emitted = emitted
-      subject.emittedSteadyUs = steadyUs
+    let due = dueOf(subject, times.steadyUs)
+    while (due !== null && 'present' in due) {
+      const { present, isShortLived } = due
       board.unstored.add(id)
-      const isDevice = emitted.kind === 'phone' && due.isShortLived
-      if (subject.account === null) continue
-      // A state that had to be stable for a while began before changes that were emitted meanwhile.
-      const atUs = Math.max(isDevice ? subject.touchedUs : subject.changedUs, subject.emittedAtUs)
-      subject.emittedAtUs = atUs
-      const resync = isDevice ? subject.touchedResync : subject.resync
-      changes.push({ id, account: subject.account, present: emitted, atUs, resync, isShortLived: due.isShortLived })
+      changes.push(...emit(subject, { present: atMoment(present, times.nowUs), isShortLived }, times.steadyUs))
+      due = dueOf(subject, times.steadyUs)
+    }
+    if (due !== null) wakeSteadyUs = Math.min(wakeSteadyUs, due.atSteadyUs)
+    else {
+      board.pending.delete(id)
+      if (subject.isGone) removeSubject(board, id)
     }
   }
   return { changes, wakeSteadyUs: Number.isFinite(wakeSteadyUs) ? wakeSteadyUs : null }
+}
+
+/** Notes that a state of a subject is emitted. Returns its change, unless the subject belongs to no account. */
+function emit(
+  subject: Subject,
+  { present, isShortLived }: Pick<Change, 'present' | 'isShortLived'>,
+  steadyUs: number,
+): Change[] {
+  const { id, account } = subject
+  subject.emitted = present
+  subject.emittedSteadyUs = steadyUs
+  if (account === null) return []
+  const isDevice = present.kind === 'phone' && isShortLived
+  // A state that had to be stable for a while began before changes that were emitted meanwhile.
+  const atUs = Math.max(isDevice ? subject.touchedUs : subject.changedUs, subject.emittedAtUs)
+  subject.emittedAtUs = atUs
+  const resync = isDevice ? subject.touchedResync : subject.resync
+  return [{ id, account, present, atUs, resync, isShortLived }]
 }
 
 /**

@@ -11,7 +11,7 @@ export type Subject = {
   /** When the compared part of its state last changed: on the wall clock, and on the steady clock. */
   changedUs: number
   changedSteadyUs: number
-  /** When any part of its state last changed, and whether a list showed that. */
+  /** When any part of its state last changed, and whether a list showed this change. */
   touchedUs: number
   touchedResync: boolean
   /** A list after a connection showed the last change. */
@@ -19,9 +19,31 @@ export type Subject = {
   /** When its last change was emitted (on the steady clock), and the time in that event. */
   emittedSteadyUs: number
   emittedAtUs: number
-  /** It is gone, and is dropped once that is emitted. */
+  /** It is gone, and is dropped once this was emitted. */
   isGone: boolean
 }
+
+/** A subject in the form in which it is stored. */
+export type StoredSubject = Pick<Subject, 'id' | 'account' | 'present' | 'emitted'>
+
+/** Returns a subject whose last change was at this time; `isListed`: a list showed it. */
+export const newSubject = (
+  { id, account, present, emitted }: StoredSubject,
+  { atUs, steadyUs, isListed }: { readonly atUs: number; readonly steadyUs: number; readonly isListed: boolean },
+): Subject => ({
+  id,
+  account,
+  present,
+  emitted,
+  changedUs: atUs,
+  changedSteadyUs: steadyUs,
+  touchedUs: atUs,
+  touchedResync: isListed,
+  resync: isListed,
+  emittedSteadyUs: Number.NEGATIVE_INFINITY,
+  emittedAtUs: 0,
+  isGone: false,
+})
 
 /** The state of a subject, by kind. */
 export type Present =
@@ -101,8 +123,8 @@ function dueSteadyUs({ present, changedSteadyUs, emittedSteadyUs }: Subject): nu
   }
 }
 
-/** Returns the state of a subject before anything is known of it. */
-export function before(one: Present): Present {
+/** Returns the state of a subject before anything was reported of it. */
+export function initialState(one: Present): Present {
   switch (one.kind) {
     case 'phone':
       return { kind: 'phone', state: { ...one.state, state: 'unregistered', device: 'unknown', contacts: 0 } }

@@ -1,5 +1,4 @@
 import type { Ownership } from '../../cluster/ownership.ts'
-import { startStatusReporter } from '../../cluster/status-reporter.ts'
 import type { Emitter } from '../../deliveries/run/emitter.ts'
 import type { Log } from '../../lib/log.ts'
 import { nowUs } from '../../lib/time.ts'
@@ -9,6 +8,7 @@ import { startChangeNotes } from './change-notes.ts'
 import { type FollowChanges, followNoChanges } from './event-stream.ts'
 import { type Figures, figuresOfNodes, ownFigures } from './figures.ts'
 import type { LastHour } from './last-hour.ts'
+import { startStatusReporter } from './status-reporter.ts'
 import { type FollowEvents, followAllEvents, followOwnEvents } from './stored-events.ts'
 import {
   type OwnStatuses,

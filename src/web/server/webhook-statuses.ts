@@ -1,9 +1,9 @@
 import type { Ownership } from '../../cluster/ownership.ts'
-import type { WebhookReport } from '../../cluster/status-reporter.ts'
 import type { BreakerHealth } from '../../deliveries/policy/circuit-breaker.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { DeliveryCounts, LastResponse } from './delivery-counts.ts'
 import { createFreshReader } from './fresh-reader.ts'
+import type { WebhookReport } from './status-reporter.ts'
 
 /** How a webhook does. `downSinceUs`: since when its circuit breaker is open, in steady time. */
 type WebhookStatus = { readonly downSinceUs: number | null; readonly last: LastResponse | null }

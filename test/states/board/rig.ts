@@ -1,11 +1,5 @@
-import {
-  applyState,
-  newBoard,
-  presentOf,
-  type StoredSubject,
-  takeStateChanges,
-} from '../../../src/states/board/board.ts'
-import type { Present } from '../../../src/states/board/subject.ts'
+import { applyState, newBoard, presentOf, takeStateChanges } from '../../../src/states/board/board.ts'
+import type { Present, StoredSubject } from '../../../src/states/board/subject.ts'
 import type { EndpointEntry, StateSignal } from '../../../src/states/signal.ts'
 
 export const SECOND = 1_000_000

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import type { Ownership } from '../../src/cluster/ownership.ts'
-import { startStatusReporter, type WebhookReport } from '../../src/cluster/status-reporter.ts'
-import { createLog } from '../../src/lib/log.ts'
-import { LeaseLost } from '../../src/store/operations/cluster.ts'
-import type { StatusStore } from '../../src/store/operations/statuses.ts'
-import { until } from '../help/receiver.ts'
+import type { Ownership } from '../../../src/cluster/ownership.ts'
+import { createLog } from '../../../src/lib/log.ts'
+import { LeaseLost } from '../../../src/store/operations/cluster.ts'
+import type { StatusStore } from '../../../src/store/operations/statuses.ts'
+import { startStatusReporter, type WebhookReport } from '../../../src/web/server/status-reporter.ts'
+import { until } from '../../help/receiver.ts'
 
 type Sent = Parameters<StatusStore['webhookStatusSet']>[0]
 

@@ -1,7 +1,7 @@
-import type { Log } from '../lib/log.ts'
-import { startPeriodic } from '../lib/periodic.ts'
-import type { StatusStore, WebhookStatusRecord } from '../store/operations/statuses.ts'
-import { accountLease, type Ownership } from './ownership.ts'
+import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import type { Log } from '../../lib/log.ts'
+import { startPeriodic } from '../../lib/periodic.ts'
+import type { StatusStore, WebhookStatusRecord } from '../../store/operations/statuses.ts'
 
 /** The status of a webhook, JSON. */
 export type WebhookReport = { readonly webhookId: number; readonly accountId: number; readonly status: string }
