@@ -3,6 +3,7 @@ import { ownedBy } from '../cluster/ownership.ts'
 import { MILLISECOND, rfc3339 } from '../lib/time.ts'
 import type { PbxState } from '../pbx/watch/pbx-states.ts'
 import type { NodeRecord } from '../store/operations/cluster.ts'
+import { counted } from './print.ts'
 
 type ShownNode = ReturnType<typeof describeNode>
 
@@ -52,14 +53,13 @@ function lineWith(
   }: ShownNode,
   count: number,
 ): string {
-  const of = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`
   const more = pbxs.length > count ? ` and ${pbxs.length - count} more (--json lists them)` : ''
   const isClockWrong = aheadMs !== null && Math.abs(aheadMs) > CLOCK_TOLERATED_MS
   const clock = isClockWrong
     ? `  clock ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database`
     : ''
   const owned = [
-    of(accounts.length, 'account'),
+    counted(accounts.length, 'account'),
     pbxs.length === 0 ? 'no PBX' : `PBX ${pbxs.slice(0, count).map(pbxText).join(', ')}${more}`,
     ...(maintenance ? ['maintenance'] : []),
   ]

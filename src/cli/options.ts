@@ -35,6 +35,18 @@ export function chooseStore(command: Command): void {
 /** Returns the option `--json`, for every command that prints a result. */
 export const jsonOption = () => new Option('--json', 'print the result as JSON, for machines')
 
+/** Returns the value of a flag. @throws CommanderError (exit code 2) unless it is a whole number in this range. */
+export function wholeNumber(
+  flag: string,
+  text: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number >= least && number <= most))
+    throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give a number from ${least} to ${most}`)
+  return number
+}
+
 /** Adds a flag for each setting of the service to a command, and returns the command. */
 export function addSettingFlags(command: Command): Command {
   for (const setting of Object.values(SETTINGS)) {

@@ -11,3 +11,6 @@ export const printJson = (value: unknown): void => console.log(printableJson(val
 
 /** Prints to standard error, in its turn among the lines of the log, and without waiting for a reader. */
 export const printError = (text: string): void => standardError().write(`${printable(text)}\n`)
+
+/** Returns a count with its noun: `1 call`, `2 calls`. */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`

@@ -75,7 +75,7 @@ export const TRUST_US = 3 * SECOND
  * How long a node must be silent to be declared dead, and how long a node must have had heartbeats without a failure to
  * judge others.
  */
-export const SILENT_US = 4 * SECOND
+const SILENT_US = 4 * SECOND
 /** A node that has been silent for this long is given no leases and counts for no share. */
 const DOUBTED_US = 2 * SECOND
 /** A node with an older heartbeat is probably gone: a lease given to it would have to be taken over again. */

@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test'
-import { type Leases, newLeases, SILENT_US, TRUST_US } from '../../src/cluster/leases.ts'
+import { type Leases, newLeases, TRUST_US } from '../../src/cluster/leases.ts'
 import { type ClusterView, EVERY_PBX, type Lease, type LiveNode } from '../../src/store/operations/cluster.ts'
 import { playLeases } from '../help/fake-cluster.ts'
 import { playCase, seedsOf } from '../help/seed.ts'
+
+/** A node that was silent for this long is declared dead. */
+const SILENT_US = 4_000_000
 
 const SEEDS = seedsOf(20_261_122, 10_000)
 const SEEDS_OF_SHARING = seedsOf(20_261_122, 500)

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { type AuditEntry, entryOf } from '../../auth/audit-entry.ts'
-import { wrongUsage } from '../../lib/usage.ts'
 import { type StoreFlags, withExistingStore } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption } from '../options.ts'
+import { databaseOption, dataOption, jsonOption, wholeNumber } from '../options.ts'
 import { printJson } from '../print.ts'
 import { printTable } from '../table.ts'
 
@@ -21,9 +20,7 @@ export function auditCommand(program: Command): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async ({ json, account, limit, ...place }: Flags) => {
-      const count = Number(limit)
-      if (!Number.isInteger(count) || count < 1 || count > MAX_LISTED)
-        throw wrongUsage(`--limit is ${JSON.stringify(limit)}: give a number from 1 to ${MAX_LISTED}`)
+      const count = wholeNumber('--limit', limit, { least: 1, most: MAX_LISTED })
       const records = await withExistingStore(place, ({ audit }) => audit.auditList({ account, limit: count }))
       const entries = records.map(entryOf)
       if (json) printJson(entries)

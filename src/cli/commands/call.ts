@@ -8,7 +8,7 @@ import { emptyWriteAheadLog } from '../../store/sqlite/engine/write-ahead-log.ts
 import type { Store } from '../../store/store.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
-import { print, printJson } from '../print.ts'
+import { counted, print, printJson } from '../print.ts'
 
 type Flags = StoreFlags & { json?: boolean; number: string[] }
 
@@ -48,12 +48,8 @@ async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }
     ...(storePlaceOf({ data, databaseUrl }).database !== undefined || emptyWriteAheadLog(join(data, 'hookswitch.db'))
       ? []
       : ['the write-ahead log of the store was in use and may still contain it']),
-    ...(erased.pending > 0
-      ? [erased.pending === 1 ? '1 event is still pending' : `${erased.pending} events are still pending`]
-      : []),
-    ...(erased.live > 0
-      ? [erased.live === 1 ? '1 call with it is active' : `${erased.live} calls with it are active`]
-      : []),
+    ...(erased.pending > 0 ? [counted(erased.pending, 'event is still pending', 'events are still pending')] : []),
+    ...(erased.live > 0 ? [counted(erased.live, 'call with it is active', 'calls with it are active')] : []),
   ]
   if (left.length > 0)
     throw new Fault('unavailable', `${left.join(', and ')}: run the command again when that has ended`)
@@ -62,9 +58,7 @@ async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }
 function printErased({ calls, events, copies, files }: Erased): void {
   print(`Erased ${calls} call records and the bodies of ${events} events.`)
   if (copies > 0)
-    print(
-      `The service deletes ${copies} ${copies === 1 ? 'copy' : 'copies'} of recordings within a minute while it runs.`,
-    )
+    print(`The service deletes ${counted(copies, 'copy', 'copies')} of recordings within a minute while it runs.`)
   for (const file of files) print(`Left on the PBX: ${harmless(file)}`)
 }
 

@@ -11,8 +11,8 @@ import { DELIVERY_STATES, type DeliveryState } from '../../store/operations/deli
 import type { Store } from '../../store/store.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { withTemplates } from '../open-templates.ts'
-import { databaseOption, dataOption, jsonOption } from '../options.ts'
-import { print, printJson } from '../print.ts'
+import { databaseOption, dataOption, jsonOption, wholeNumber } from '../options.ts'
+import { counted, print, printJson } from '../print.ts'
 import { describeDown, readRunningState } from '../running-service.ts'
 import { dataFlag, type StorePlace } from '../suggested-commands.ts'
 import { printTable, tableLines } from '../table.ts'
@@ -77,9 +77,7 @@ export function deliveryCommand(program: Command): void {
 }
 
 async function list({ data, databaseUrl, json, limit, call, ...wanted }: ListFlags): Promise<void> {
-  const count = Number(limit)
-  if (!Number.isInteger(count) || count < 1 || count > MAX_LISTED)
-    throw wrongUsage(`--limit is ${JSON.stringify(limit)}: give a number from 1 to ${MAX_LISTED}`)
+  const count = wholeNumber('--limit', limit, { least: 1, most: MAX_LISTED })
   const { state, event, url, since, until } = wanted
   const filter = {
     ...(state === undefined ? {} : { state }),
@@ -172,7 +170,7 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
     await known(id, deliveries.retry(null, id))
     return 1
   })
-  print(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'delivery is' : 'deliveries are'} retried.`)
+  print(json ? JSON.stringify({ queued }) : `${counted(queued, 'delivery is', 'deliveries are')} retried.`)
 }
 
 function momentOf(flag: string, text: string): string {

@@ -5,7 +5,7 @@ import { harmless, newPaint, type Paint } from '../../lib/terminal-text.ts'
 import type { Diagnosis } from '../doctor/diagnosis.ts'
 import { diagnose } from '../doctor/doctor.ts'
 import { addSettingFlags, jsonOption } from '../options.ts'
-import { print, printJson } from '../print.ts'
+import { counted, print, printJson } from '../print.ts'
 
 /** Adds `hookswitch doctor`. It takes the flags and variables of `serve`, because it checks them too. */
 export function doctorCommand(program: Command): void {
@@ -17,8 +17,7 @@ export function doctorCommand(program: Command): void {
       if (json) printJson(diagnoses)
       else for (const diagnosis of diagnoses) print(linesOf(paint, diagnosis))
       const problems = diagnoses.filter(({ level }) => level === 'wrong').length
-      if (problems > 0)
-        throw new Fault('unavailable', `doctor found ${problems} ${problems === 1 ? 'problem' : 'problems'}: see above`)
+      if (problems > 0) throw new Fault('unavailable', `doctor found ${counted(problems, 'problem')}: see above`)
     })
 }
 

@@ -4,7 +4,7 @@ import { Fault } from '../../lib/fault.ts'
 import { harmless, newPaint, type Paint } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { readEvent } from '../event-sentence.ts'
-import { jsonOption } from '../options.ts'
+import { jsonOption, wholeNumber } from '../options.ts'
 import { print, printError, printJson } from '../print.ts'
 import { faultOf, type ReceivedRequest, type ReceiverAnswer, startReceiver } from '../receiver.ts'
 import { requestLine, type SignatureVerdict } from '../request-line.ts'
@@ -32,8 +32,9 @@ export function listenCommand(program: Command, stopped: () => Promise<void>): v
     .addOption(jsonOption())
     .action(async (flags: Flags) => {
       const { secret, host, json = false } = flags
-      const port = numberOf('--port', flags.port, 0, 65_535)
-      const asked = flags.answer === undefined ? undefined : numberOf('--answer', flags.answer, 200, 599)
+      const port = wholeNumber('--port', flags.port, { least: 0, most: 65_535 })
+      const asked =
+        flags.answer === undefined ? undefined : wholeNumber('--answer', flags.answer, { least: 200, most: 599 })
       if (secret !== undefined && !SECRET.test(secret))
         throw wrongUsage('--secret (HOOKSWITCH_SECRET) is not a signing secret: copy it from the web page (whsec_…)')
       const paint = newPaint()
@@ -101,13 +102,6 @@ function pretty(body: string): string[] {
   } catch {
     return body.split('\n').map(harmless)
   }
-}
-
-function numberOf(flag: string, text: string, least: number, most: number): number {
-  const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (!(number >= least && number <= most))
-    throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give a number from ${least} to ${most}`)
-  return number
 }
 
 function listening(place: Parameters<typeof startReceiver>[0], onRequest: Parameters<typeof startReceiver>[1]) {

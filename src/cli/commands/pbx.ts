@@ -10,13 +10,14 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
 import { recordConnection } from '../../pbx/tools/record.ts'
 import { startReplay } from '../../pbx/tools/replay/replay.ts'
+import { GIVE_A_RECORDING } from '../given-recording.ts'
 import { accountsIn, type StoreFlags, whereItExists } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
-import { explainCommand } from './explain.ts'
+import { explainCommand } from './pbx-explain.ts'
 import { setupCommand } from './pbx-setup.ts'
-import { storedPbxCommands } from './stored-pbxs.ts'
+import { storedPbxCommands } from './pbx-stored.ts'
 
 /** Adds `hookswitch pbx …`. */
 export function pbxCommand(program: Command, stopped: () => Promise<void>): void {
@@ -138,7 +139,7 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
 }
 
 function readable(file: string): void {
-  const problem = wrongUsage(`cannot read ${file}: give a recording (.ami or .esl, see pbx record)`)
+  const problem = wrongUsage(`cannot read ${file}: ${GIVE_A_RECORDING}`)
   try {
     accessSync(file, constants.R_OK)
   } catch {
@@ -147,8 +148,7 @@ function readable(file: string): void {
   if (statSync(file).isDirectory()) throw problem
 }
 
-const noEvent = (file: string): Error =>
-  wrongUsage(`${file} contains no PBX event: give a recording (.ami or .esl, see pbx record)`)
+const noEvent = (file: string): Error => wrongUsage(`${file} contains no PBX event: ${GIVE_A_RECORDING}`)
 
 /** A recording has one of these lines soon; any text with empty lines could be played otherwise. */
 const OF_A_PBX = /^(?:Event: |Asterisk Call Manager|Content-Type: (?:auth|command|text|api)\/)/m

@@ -14,7 +14,7 @@ import { noteAct } from '../note-act.ts'
 import { type StoreFlags, storePlaceOf, whereItExists, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
-import { print, printError, printJson } from '../print.ts'
+import { counted, print, printError, printJson } from '../print.ts'
 import { afterUser } from '../suggested-commands.ts'
 import { printTable } from '../table.ts'
 
@@ -178,10 +178,9 @@ async function addUsers(path: string, { data, databaseUrl, json }: AddFlags): Pr
       if (!json) print(Object.values(line).map(csvCell).join(','))
     }
   }
-  const count = (number: number, what: string) => `${number} ${number === 1 ? `user ${what}` : `users ${what}`}`
-  if (existing > 0) printError(`${count(existing, 'of the file already existed')}, and did not change.`)
+  if (existing > 0) printError(`${counted(existing, 'user')} of the file already existed, and did not change.`)
   printError(
-    `${count(added.length, 'added')}.${added.length > 0 ? ' The passwords are shown only here: each user can change it after the first login.' : ''}`,
+    `${counted(added.length, 'user')} added.${added.length > 0 ? ' The passwords are shown only here: each user can change it after the first login.' : ''}`,
   )
 }
 
@@ -246,7 +245,7 @@ async function logOut({ data, databaseUrl, email, json }: Flags): Promise<void> 
   const ended = await toUser({ data, databaseUrl }, email, 'user_logged_out', ({ accounts }, known) =>
     accounts.tokenDeleteOfUser(known),
   )
-  print(json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`)
+  print(json ? JSON.stringify({ revoked: ended }) : `${counted(ended, 'token was', 'tokens were')} revoked.`)
 }
 
 /**

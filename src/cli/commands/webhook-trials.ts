@@ -11,11 +11,11 @@ import { Fault } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { exampleTexts, flowSample } from '../../openapi/examples.ts'
-import { type PbxRecording, readRecording } from '../../pbx/recorded/recording.ts'
 import { explain } from '../../pbx/tools/explain.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import type { CallPreview, PresetTrial } from '../../webhooks/setup/model.ts'
 import { type SetupService, shownPresets } from '../../webhooks/setup/service.ts'
+import { readGivenRecording } from '../given-recording.ts'
 import { storePlaceOf } from '../open-store.ts'
 import { print, printError, printJson } from '../print.ts'
 import { readRunningState } from '../running-service.ts'
@@ -82,20 +82,13 @@ function printSteps({ steps }: CallPreview, flags: PreviewFlags): void {
 
 /** Returns the events of a recording of a PBX, as an account gets them. */
 function eventsOfRecording(file: string, account: string) {
-  const { explained } = explain([recordingIn(file)], { pbx: basename(file), trunks: [], extensions: [], variables: [] })
+  const recording = readGivenRecording(file)
+  const { explained } = explain([recording], { pbx: basename(file), trunks: [], extensions: [], variables: [] })
   return explained.map(({ event: { name, callId, body } }) => ({
     name,
     callId,
     body: JSON.stringify({ ...body, data: { ...body.data, account } }),
   }))
-}
-
-function recordingIn(file: string): PbxRecording {
-  try {
-    return readRecording(file)
-  } catch (cause) {
-    throw new Fault('invalid', `cannot read ${file}: give a recording (.ami or .esl, see pbx record)`, { cause })
-  }
 }
 
 /** Runs something on the preset of a URL, or on a given one, with requests as the running service makes them. */

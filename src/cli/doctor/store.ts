@@ -11,6 +11,7 @@ import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/eng
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
 import type { Store } from '../../store/store.ts'
+import { counted } from '../print.ts'
 import { describeDown, readRunningState } from '../running-service.ts'
 import { addUserLine, dataFlag, quoted, type StorePlace } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
@@ -148,7 +149,7 @@ async function diagnoseWaiting(
     const about = name === 'default' ? 'webhook' : `webhook of ${name}`
     for (const { id: webhookId, url, pending } of listed) {
       const { logged } = targetOf(url)
-      const waiting = `${pending} ${pending === 1 ? 'delivery is' : 'deliveries are'} pending for it`
+      const waiting = `${counted(pending, 'delivery is', 'deliveries are')} pending for it`
       const outage = down.get(webhookId)
       if (paused.has(url)) {
         const fix = `hookswitch webhook set URL --no-paused${account}${dataFlag(place)}   sends them`

@@ -6,11 +6,12 @@ import { type TenantRule, tenantsOf } from '../../lib/pbx-url.ts'
 import { harmless, newPaint, type Paint, printableJson } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { lineOf, SETTING } from '../../pbx/endpoints/endpoint-summary.ts'
-import { type PbxRecording, readRecording } from '../../pbx/recorded/recording.ts'
+import type { PbxRecording } from '../../pbx/recorded/recording.ts'
 import { type Explained, type Explanation, explain } from '../../pbx/tools/explain.ts'
 import { sentenceOf } from '../event-sentence.ts'
+import { GIVE_A_RECORDING, readGivenRecording } from '../given-recording.ts'
 import { jsonOption, list } from '../options.ts'
-import { print } from '../print.ts'
+import { counted, print } from '../print.ts'
 
 type Flags = { trunks: string[]; extensions: string[]; variables: string[]; tenants?: string; json?: boolean }
 
@@ -26,7 +27,7 @@ export function explainCommand(pbx: Command): void {
     .option('--tenants <rule>', 'as in the PBX URL: show to which account each call belongs, or would belong')
     .addOption(jsonOption())
     .action((paths: string[], { json = false, tenants: rule, ...patterns }: Flags) => {
-      const recordings = paths.map(read)
+      const recordings = paths.map(readGivenRecording)
       const kind = recordings[0]?.kind ?? 'asterisk'
       const other = recordings.findIndex((recording) => recording.kind !== kind)
       if (other > 0)
@@ -41,11 +42,7 @@ export function explainCommand(pbx: Command): void {
       const empty = files.findIndex(
         ({ frames, passedOver, tainted }) => tainted.length === frames && (frames > 0 || passedOver === 0),
       )
-      if (empty >= 0)
-        throw new Fault(
-          'invalid',
-          `${paths[empty]} contains no PBX event: give a recording (.ami or .esl, see pbx record)`,
-        )
+      if (empty >= 0) throw new Fault('invalid', `${paths[empty]} contains no PBX event: ${GIVE_A_RECORDING}`)
       const lines = json ? explained.map((one) => jsonOf(one, names)) : report(names, explanation, kind, newPaint())
       for (const line of lines) print(line)
       const broken = files.findIndex(({ fault }) => fault !== undefined)
@@ -63,14 +60,6 @@ function tenantsGiven(text: string | undefined, kind: PbxRecording['kind']): Ten
 function namesOf(paths: readonly string[]): readonly string[] {
   const names = paths.map((path) => basename(path))
   return new Set(names).size === names.length ? names : paths
-}
-
-function read(file: string): PbxRecording {
-  try {
-    return readRecording(file)
-  } catch (cause) {
-    throw new Fault('invalid', `cannot read ${file}: give a recording (.ami or .esl, see pbx record)`, { cause })
-  }
 }
 
 function report(
@@ -131,11 +120,11 @@ function summary(
     file.tainted.map((offset) => (files.length === 1 ? `byte ${offset}` : `byte ${offset} of ${names[index]}`)),
   )
   return [
-    `${title} (${protocol}): ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} others have no meaning for calls.`,
+    `${title} (${protocol}): ${explained.length} events of ${counted(calls, 'call')} from ${frames} raw events; ${passedOver} others have no meaning for calls.`,
     ...(withoutTenant === null ? [] : [tenantsLine(explained, withoutTenant)]),
     ...(open === 0
       ? []
-      : [`${open} of the calls ${open === 1 ? 'is' : 'are'} still live at the end of the recording.`]),
+      : [`${counted(open, 'of the calls is', 'of the calls are')} still live at the end of the recording.`]),
     ...(tainted.length === 0
       ? []
       : [`${tainted.length} were ignored: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`]),
@@ -150,7 +139,7 @@ function tenantsLine(explained: readonly Explained[], withoutTenant: number): st
   const counts = [...calls].map(([account, own]) => `${harmless(account)} (${own.length})`)
   const found = counts.length === 0 ? '' : `Calls by account: ${counts.join(', ')}. `
   if (withoutTenant === 0) return found.trim()
-  const without = `${withoutTenant} ${withoutTenant === 1 ? 'call shows' : 'calls show'} no customer`
+  const without = `${counted(withoutTenant, 'call shows', 'calls show')} no customer`
   return `${found}${without}: such calls go to the account in the PBX URL (account=…), or to none.`
 }
 
