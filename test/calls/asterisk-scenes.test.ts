@@ -497,7 +497,7 @@ call_saved recordings 0`,
       pbx.later(2_000)
       pbx.end('b', 'a')
     },
-    `call_started outbound 101 -
+    `call_started internal 101 -
 dial_started user 101
 dial_answered user 101
 dial_started user 102
@@ -770,7 +770,7 @@ call_saved recordings 0`,
       pbx.later(3_000)
       pbx.end('picker', 'two', 'one')
     },
-    `call_started outbound 101 -
+    `call_started internal 101 -
 dial_started user 101
 dial_answered user 104
 dial_ended user 101 answered_elsewhere
@@ -1142,8 +1142,8 @@ call_saved recordings 0`,
 dial_started user 101
 dial_answered user 103
 dial_ended user 101 answered_elsewhere
-dial_ended user 103 answered
 dial_ended queue sales answered
+dial_ended user 103 answered
 call_ended answered owner 103
 call_saved recordings 0`,
   ],
@@ -1551,7 +1551,7 @@ test('an outbound call that is dialled late, after look-ups, starts with the num
   })
 })
 
-test('an originated call to an extension is internal from its dial on, and who dialled it is the caller', () => {
+test('an originated call that shows the agent the own number is internal until it dials outside', () => {
   const pbx = asteriskScene()
   pbx.channel('a', 'PJSIP/101', { num: '101' })
   pbx.dialBegin(null, 'a', '101')
@@ -1559,12 +1559,14 @@ test('an originated call to an extension is internal from its dial on, and who d
   pbx.later(8_000)
   pbx.state('a', 6)
   pbx.dialEnd(null, 'a', 'ANSWER')
-  pbx.ring('a', 'b', '102')
+  pbx.channel('b', 'PJSIP/trunk', { num: '15557654321' })
+  pbx.dialBegin('a', 'b', '15557654321@trunk')
+  pbx.ringing('a', 'b')
   pbx.answer('a', 'b')
   pbx.end('b', 'a')
   const directions = pbx.over().bodies.map(({ data }) => `${data.name} ${data.call.direction} ${data.call.to.number}`)
-  expect(directions[0]).toBe('call_started outbound null')
-  expect(directions.at(-1)).toBe('call_saved internal 102')
+  expect(directions[0]).toBe('call_started internal null')
+  expect(directions.at(-1)).toBe('call_saved outbound 15557654321')
 })
 
 test('a dialler: the customer is told within half a second, by the number shown until an agent is dialled', () => {

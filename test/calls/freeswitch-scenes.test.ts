@@ -505,7 +505,7 @@ dial_started user 1001
 call_ended answered owner 1003
 call_saved recordings 0
 
-call_started outbound 1003 -
+call_started internal 1003 -
 dial_started user 1003
 dial_answered user 1003
 call_ended answered owner 1003

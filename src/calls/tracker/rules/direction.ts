@@ -66,7 +66,7 @@ export function beginClickToCall(call: Call, root: Channel): void {
     call.to = partyOf(root.endpoint)
     return
   }
-  setDirection(call, other.number !== null && isInternalNumber(other.number) ? 'internal' : 'outbound')
+  setDirection(call, other.number === null || isInternalNumber(other.number) ? 'internal' : 'outbound')
   call.from = partyOf(root.endpoint)
   call.to = other
 }

@@ -36,7 +36,8 @@ export function membersOf(call: Call, id: string): Stage[] {
  */
 function isGoingOn(state: TrackerState, group: Stage, members: readonly Stage[]): boolean {
   const channel = channelOf(state, group.shownBy)
-  if (channel === undefined || !isUp(channel) || members.some(({ answered }) => answered)) return false
+  if (channel === undefined || !isUp(channel) || group.answered || members.some(({ answered }) => answered))
+    return false
   return !isElsewhere(channel.dialledNumber, group.target)
 }
 
@@ -89,9 +90,9 @@ function partFrom(member: Stage, members: readonly Stage[]): boolean {
 export function closeGroup(state: TrackerState, group: Stage, members: readonly Stage[], atUs: number | null): void {
   const answered = members.find((member) => member.answered || member.result === 'answered')
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
-  group.answeredUs = answered?.answeredUs ?? null
+  group.answeredUs ??= answered?.answeredUs ?? null
   group.rangUs = firstRing(members)
-  closeStage(group, atUs, answered === undefined ? groupResult(members, gaveUp) : 'answered')
+  closeStage(group, atUs, group.answered || answered !== undefined ? 'answered' : groupResult(members, gaveUp))
 }
 
 const firstRing = (members: readonly Stage[]): number | null =>
@@ -114,6 +115,10 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const members = membersOf(call, stage.id)
   const answered = members.find((member) => member.answered || member.result === 'answered')
   stage.rangUs = firstRing(members)
+  if (stage.answered) {
+    if (members.every((member) => member.ended)) closeStage(stage, stage.answeredUs, 'answered')
+    return
+  }
   if (answered !== undefined) {
     if (!members.every((member) => member.ended)) return
     stage.answeredUs = answered.answeredUs

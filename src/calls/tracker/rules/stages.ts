@@ -98,6 +98,15 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
 
 const MAX_NESTING = 16
 
+/** Notes on the queues around an answer that their callers no longer wait; `innermost` is a group or queue. */
+export function noteQueueAnswer(call: Call, innermost: Stage | undefined, answeredUs: number | null): void {
+  let parent = innermost
+  for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
+    for (const queue of call.queues) if (queue.stageId === parent.id) queue.answeredUs ??= answeredUs
+    parent = stageOf(call, parent.parentId)
+  }
+}
+
 /** Notes on the call that a person answered, or was found to have answered. */
 export function noteAnswer(
   state: TrackerState,
@@ -106,11 +115,7 @@ export function noteAnswer(
   { leg, enteredUs }: { leg: Channel; enteredUs: number },
 ): void {
   stage.enteredUs = enteredUs
-  let parent = stageOf(call, stage.parentId)
-  for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
-    for (const queue of call.queues) if (queue.stageId === parent.id) queue.answeredUs ??= stage.answeredUs
-    parent = stageOf(call, parent.parentId)
-  }
+  noteQueueAnswer(call, stageOf(call, stage.parentId), stage.answeredUs)
   if (stage.own) {
     // Among several devices that were rung for the agent, this one answered.
     call.root = leg.id

@@ -19,7 +19,8 @@ import { originOf } from './dial-origin.ts'
 import { addStage, openQueue } from './dial-stages.ts'
 import { decideDirectionByDial, destination } from './direction.ts'
 import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
-import { noteAnswer } from './stages.ts'
+import { membersOf } from './parent-stages.ts'
+import { noteAnswer, noteQueueAnswer } from './stages.ts'
 
 /** Transfers, and channels that take over a call. */
 
@@ -280,7 +281,7 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   stage.answered = true
   stage.answeredUs = at.atUs
   stage.emitted.started = true
-  if (!through) stage.parentId = parentOfJoined(call, into, source)?.id ?? null
+  if (!through) takeOverParent(call, stage, parentOfJoined(call, into, source))
   noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   markChanged(state, call)
 }
@@ -308,16 +309,29 @@ function bringTogether(
   stage.source = source.id
   stage.sinceUs = at.atUs
   stage.own = false
-  stage.parentId = parentOfJoined(call, into, source)?.id ?? null
+  takeOverParent(call, stage, parentOfJoined(call, into, source))
   noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   decideDirectionByDial(state, call, joiner, source)
   markChanged(state, call)
 }
 
 /**
- * Returns the group or queue that rang the taken-over party, or in which the caller was found: its answer is the party
- * that takes the call.
+ * Gives a group or queue the answer of a party that takes its caller. Who takes a caller for whom others were rung is
+ * none of them: the group or queue was picked up, and ends with its own members. Else it is the queue's agent.
  */
+function takeOverParent(call: Call, taker: Stage, parent: Stage | undefined): void {
+  taker.parentId = null
+  if (parent === undefined) return
+  if (membersOf(call, parent.id).length === 0) {
+    taker.parentId = parent.id
+    return
+  }
+  parent.answered = true
+  parent.answeredUs = taker.answeredUs
+  noteQueueAnswer(call, parent, taker.answeredUs)
+}
+
+/** Returns the group or queue that rang the taken-over party, or in which the caller was found. */
 function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | undefined {
   const rung = stageOf(call, into.dial?.stageId ?? null)
   const parent = rung?.answered === false ? stageOf(call, rung.parentId) : undefined

@@ -54,10 +54,12 @@ function talksUntilUs(state: TrackerState, leg: Channel): number | null {
   return isUp(leg) && talkersWith(state, leg).length > 0 ? STILL : leg.talkedUs
 }
 
-/** The caller of an outbound call comes first. */
+/** The caller of an outbound call comes first; so does a party that the PBX rang and connected with another call. */
 function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
+  const wasConnected = call.clickToCall && call.mergedInto !== null
   // A call-back's agent has a stage of its own, which shows whether the agent answered.
-  if (call.direction !== 'outbound' || call.from.extension === null || call.customerFirst) return undefined
+  if ((call.direction !== 'outbound' && !wasConnected) || call.from.extension === null || call.customerFirst)
+    return undefined
   const root = channelOf(state, call.root)
   const untilUs = root === undefined ? null : talksUntilUs(state, root)
   return { party: call.from, enteredUs: 0, untilUs: untilUs ?? root?.goneUs ?? STILL }
