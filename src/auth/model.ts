@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
 import { described } from '../lib/api-schema.ts'
+import { MAX_NAME_CHARACTERS, nameSchema } from '../lib/name.ts'
 import { rfc3339 } from '../lib/time.ts'
 import type { UserRecord } from '../store/operations/accounts.ts'
 
@@ -54,29 +55,19 @@ export type ChangePassword = Static<typeof ChangePassword>
 
 const textOrNull = (description: string) => t.Union([t.String(), t.Null()], { description })
 
-export const MAX_TOKEN_NAME_CHARACTERS = 100
-/** Not only white space, and no control characters. */
-const TOKEN_NAME = {
-  minLength: 1,
-  maxLength: MAX_TOKEN_NAME_CHARACTERS,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$',
-}
 /** The form of the id of a token. */
 export const TOKEN_ID = { pattern: '^[0-9a-f]+$', maxLength: 64 }
 const ACCESS_TOKEN = { pattern: '^hks_[A-Za-z0-9_-]{43}$' }
 
 /** The request for a new API token. */
 export const NewToken = t.Object({
-  name: t.String({
-    description: `what the token is for, ${MAX_TOKEN_NAME_CHARACTERS} characters at most`,
-    form: TOKEN_NAME,
-  }),
+  name: nameSchema(`what the token is for, ${MAX_NAME_CHARACTERS} characters at most`),
 })
 export type NewToken = Static<typeof NewToken>
 
 export const NamedToken = t.Object({
   id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
-  name: t.String({ description: 'What it is for', form: TOKEN_NAME }),
+  name: nameSchema('What it is for'),
   access_token: t.String({ description: 'The token itself, which cannot be read again', form: ACCESS_TOKEN }),
 })
 export type NamedToken = Static<typeof NamedToken>

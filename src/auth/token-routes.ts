@@ -8,7 +8,7 @@ import type { Audit } from './audit.ts'
 import { guard } from './guard.ts'
 import { NamedToken, NewToken, TOKEN_ID, TokenInfo } from './model.ts'
 import type { AuthService } from './service.ts'
-import { type TokenService, tokenNameRule } from './token-service.ts'
+import type { TokenService } from './token-service.ts'
 
 const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
 const Params = t.Object({ id: t.String({ description: 'The id of the token', form: TOKEN_ID }) })
@@ -42,7 +42,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
         return success(token, 'The API token was created. It cannot be shown again.')
       },
       {
-        ...takes(NewToken, tokenNameRule),
+        ...takes(NewToken),
         response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Create an API token',

@@ -1,7 +1,7 @@
-import { Fault, type FieldError } from '../lib/fault.ts'
+import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339 } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
-import { MAX_TOKEN_NAME_CHARACTERS, type NamedToken, type NewToken, type TokenInfo } from './model.ts'
+import type { NamedToken, NewToken, TokenInfo } from './model.ts'
 import type { Session } from './sessions.ts'
 import { hashOf, newToken, tokenId } from './token.ts'
 
@@ -57,15 +57,4 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
       onRevoked()
     },
   }
-}
-
-/** Checks the name of a new token for what its schema cannot express. */
-export function tokenNameRule(body: unknown): FieldError[] {
-  const name: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'name') : undefined
-  if (typeof name !== 'string') return []
-  const length = [...name.trim()].length
-  if (length > 0 && length <= MAX_TOKEN_NAME_CHARACTERS && !/\p{Cc}/u.test(name)) return []
-  return [
-    { path: '/name', message: `must have 1 to ${MAX_TOKEN_NAME_CHARACTERS} characters, without control characters` },
-  ]
 }

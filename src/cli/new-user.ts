@@ -1,4 +1,5 @@
 import { MAX_EMAIL_CHARACTERS, normalEmail, type UserType } from '../auth/model.ts'
+import { nameProblem } from '../lib/name.ts'
 
 /** A user to add, as the command line or a file names it. */
 export type NamedUser = {
@@ -20,6 +21,8 @@ export function userProblem({ account, name, email }: NamedUser): string | undef
   if (!EMAIL.test(normalEmail(email)) || email.length > MAX_EMAIL_CHARACTERS)
     return `email is ${JSON.stringify(email)}: give an address like anna@example.com`
   if (name.trim() === '') return "name is empty: give the user's name"
+  const wrong = nameProblem(name)
+  if (wrong !== undefined) return `name ${wrong}`
   if (!ACCOUNT_NAME.test(account))
     return `account is ${JSON.stringify(account)}: use at most 64 letters, digits, dots, dashes and spaces`
   return undefined

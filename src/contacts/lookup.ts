@@ -93,5 +93,5 @@ function contactOf(item: unknown, fields: ContactPlace['fields']): Contact {
 
 function plainText(value: unknown): string {
   if (typeof value === 'number') return String(value)
-  return typeof value === 'string' ? value.trim() : ''
+  return typeof value === 'string' ? value.toWellFormed().trim() : ''
 }

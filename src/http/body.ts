@@ -48,8 +48,12 @@ function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], when
     body: schema,
     parse: 'none' as const,
     transform: async (context: Incoming) => {
-      const body = await readJson(context)
-      context.body = checked(validator(), rule, body === undefined ? whenEmpty() : body)
+      const { body, halves } = await readJson(context)
+      context.body = checked(
+        validator(),
+        (given) => [...halves, ...rule(given)],
+        body === undefined ? whenEmpty() : body,
+      )
     },
   }
 }
@@ -71,23 +75,47 @@ function checked(validator: TypeCheck<TSchema>, rule: Rule, body: unknown): unkn
   return body
 }
 
-/** Returns the body as JSON, `undefined` if it is empty. @throws Fault 413, 429, 415 or 400, in this order. */
-async function readJson(incoming: Omit<Incoming, 'body'>): Promise<unknown> {
+type JsonBody = {
+  /** `undefined`: it is empty. */
+  readonly body: unknown
+  /** The errors of texts with half of a character. */
+  readonly halves: readonly FieldError[]
+}
+
+/** Returns the body as JSON. @throws Fault 413, 429, 415 or 400, in this order. */
+async function readJson(incoming: Omit<Incoming, 'body'>): Promise<JsonBody> {
   const { request } = incoming
   const bytes = await readBounded(incoming).catch((cause) => {
     if (cause instanceof Fault) throw cause
     // The client has disconnected and reads no response; it must not be logged as an error of the service.
     throw new Fault('malformed', 'The body is incomplete: the connection was closed.')
   })
-  if (bytes.length === 0) return undefined
+  if (bytes.length === 0) return { body: undefined, halves: [] }
   const [type = '', ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))
   if (!JSON_TYPE.test(type.trim()) || !(charset === undefined || /^charset="?utf-?8"?$/.test(charset)))
     throw new Fault('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   try {
-    return parseForeignJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const body = parseForeignJson(text)
+    return { body, halves: SURROGATE.test(text) ? [...halvesIn(body, '')] : [] }
   } catch {
     throw new Fault('malformed', 'The body is not valid JSON, or its values are nested too deeply.')
+  }
+}
+
+/** A surrogate can come only as an escape: UTF-8 has none. */
+const SURROGATE = /\\u[dD][89a-fA-F]/
+const HALF = 'has half of a character (a lone surrogate): send the whole character'
+
+/** Yields an error for each text, names of fields included, that no store and no log could keep as it is. */
+function* halvesIn(value: unknown, path: string): Generator<FieldError> {
+  if (typeof value === 'string' && !value.isWellFormed()) yield { path, message: HALF }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, field] of Object.entries(value)) {
+    const fieldPath = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (!name.isWellFormed()) yield { path: fieldPath, message: HALF }
+    yield* halvesIn(field, fieldPath)
   }
 }
 

@@ -3,6 +3,7 @@ import { CloneType, FormatRegistry, type TSchema, TypeGuard } from '@sinclair/ty
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { FieldError } from '../lib/fault.ts'
+import { isNameSchema, nameProblem } from '../lib/name.ts'
 import { parseTime } from '../lib/time.ts'
 
 // TypeBox knows no formats, and Elysia's `date-time` takes everything that a browser can read. It sets its formats when
@@ -63,7 +64,7 @@ function* expanded(found: Iterable<Found>): Generator<Found> {
   }
 }
 
-function messageOf({ type, schema }: Found): string {
+function messageOf({ type, schema, value }: Found): string {
   switch (type) {
     case ValueErrorType.ObjectRequiredProperty:
       return 'is missing'
@@ -89,6 +90,8 @@ function messageOf({ type, schema }: Found): string {
     case ValueErrorType.IntegerMaximum:
     case ValueErrorType.NumberMaximum:
       return `may be ${schema.maximum} at most`
+    case ValueErrorType.StringFormat:
+      return (isNameSchema(schema) && typeof value === 'string' && nameProblem(value)) || `must be ${expected(schema)}`
     default:
       return `must be ${expected(schema)}`
   }
@@ -100,7 +103,8 @@ function expected(schema: TSchema): string {
   if (TypeGuard.IsUnion(schema)) return [...new Set(schema.anyOf.map(expected))].join(' or ')
   if (TypeGuard.IsLiteral(schema)) return JSON.stringify(schema.const)
   if (schema.format === 'date-time') return 'a time like 2026-11-20T21:42:00Z'
-  if (typeof schema.description === 'string' && schema.format !== undefined) return schema.description
+  if (typeof schema.description === 'string' && schema.format !== undefined && !isNameSchema(schema))
+    return schema.description
   return TYPE_NAMES[String(schema.type)] ?? 'of another type'
 }
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
+import { nameProblem } from './name.ts'
 import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-kinds.ts'
 
 /** The place of a PBX's recordings. */
@@ -103,6 +104,9 @@ export function parsePbxUrl(text: string): Parsed {
   const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key))
   if (unknown !== undefined) return { wrong: `has the unknown parameter ${unknown}: use ${PARAMETERS.join(', ')}` }
   if (secret === '') return { wrong: 'has no secret: percent-encode characters that a URL cannot contain' }
+  const named = query.get('name')
+  const problem = named ? nameProblem(named) : undefined
+  if (problem !== undefined) return { wrong: `has a name that cannot be used (name=…): it ${problem}` }
   const port = url.port === '' ? usualPort : Number(url.port)
   const caFile = query.get('ca')
   const country = query.get('country')?.toUpperCase()
@@ -117,7 +121,7 @@ export function parsePbxUrl(text: string): Parsed {
   return {
     pbx: {
       protocol,
-      name: query.get('name') || `${url.hostname}:${port}`,
+      name: named || `${url.hostname}:${port}`,
       account: query.get('account') || (tenants === undefined ? 'default' : null),
       host,
       port,

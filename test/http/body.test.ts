@@ -49,6 +49,33 @@ test('a body that is nested deeply is refused', async () => {
   expect((await ask(app, 'POST', '/auth/login', { headers, raw })).status).toBe(400)
 })
 
+test.each([
+  ['POST', '/auth/login', '{"email":"a\\ud800@example.com","password":"x"}', '/email'],
+  ['POST', '/auth/login', '{"email":"a@example.com","password":"\\uDC00x"}', '/password'],
+  ['PUT', '/integration/webhook/options', '{"url":"https://a.example","name":"\\ud83d"}', '/name'],
+  [
+    'PUT',
+    '/integration/webhook/options',
+    '{"url":"https://a.example","filter":{"queue":["a","\\ud83d"]}}',
+    '/filter/queue/1',
+  ],
+  ['PUT', '/integration/contacts', '{"preset":"journal","parameters":{"a/b\\ud83d":1}}', '/parameters/a~1b\ud83d'],
+  ['POST', '/auth/token', '{"name":"\\ud83d"}', '/name'],
+])('half of a character is refused wherever it stands: %s %s %s', async (method, path, raw, pointer) => {
+  const headers = { 'content-type': 'application/json' }
+  const { status, body } = await ask(app, method, path, { token, headers, raw })
+  expect(status).toBe(422)
+  const { errors } = body.result as { errors: { path: string; message: string }[] }
+  expect(errors).toContainEqual({ path: pointer, message: expect.stringMatching(/lone surrogate/) })
+})
+
+test('a pair of escaped surrogates is a character', async () => {
+  const headers = { 'content-type': 'application/json' }
+  const raw = '{"name":"\\ud83d\\ude42"}'
+  const { status, body } = await ask(app, 'POST', '/auth/token', { token, headers, raw })
+  expect([status, body.result]).toMatchObject([200, { name: '🙂' }])
+})
+
 describe('a body of a stranger', () => {
   test.each([
     ['an announced', (length: number) => `Content-Length: ${length}\r\n\r\n`],

@@ -65,6 +65,22 @@ function textsOf(schema: unknown, path: string): string[] {
   ]
 }
 
+/** Returns every text called `name` that is no enumeration, in a schema and those that it refers to. */
+function namesIn(schema: unknown, path: string, seen: Set<unknown>): { path: string; pattern: string | undefined }[] {
+  const { $ref } = schema as { $ref?: string }
+  if ($ref !== undefined) return namesIn(document.components.schemas[$ref.split('/').at(-1) ?? ''], path, seen)
+  if (typeof schema !== 'object' || schema === null || seen.has(schema)) return []
+  seen.add(schema)
+  const { type, properties = {}, anyOf = [], items } = schema as Part
+  const own = path.endsWith('.name') && type === 'string' && !('enum' in schema) && !('const' in schema)
+  return [
+    ...(own ? [{ path, pattern: (schema as { pattern?: string }).pattern }] : []),
+    ...Object.entries(properties).flatMap(([field, one]) => namesIn(one, `${path}.${field}`, seen)),
+    ...anyOf.flatMap((one) => namesIn(one, path, seen)),
+    ...(items === undefined ? [] : namesIn(items, path, seen)),
+  ]
+}
+
 const ENUMERATIONS = [
   ['Call', 'direction', DIRECTIONS],
   ['Call', 'state', CALL_STATES],
@@ -122,6 +138,16 @@ describe('the API document', () => {
     expect(missing).toEqual([])
     const used = operations.flatMap(([, { tags = [] }]) => tags)
     expect([...new Set(used)].filter((tag) => !document.tags.some(({ name }) => name === tag))).toEqual([])
+  })
+
+  test('gives every name that a client sends the form of a name: no control characters', () => {
+    const bodies = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ requestBody }: Operation) => requestBody?.content?.['application/json']?.schema),
+    )
+    const found = bodies.flatMap((schema) => (schema === undefined ? [] : namesIn(schema, '', new Set())))
+    expect(found.length).toBeGreaterThan(2)
+    const wrong = found.filter(({ pattern }) => pattern === undefined || new RegExp(pattern).test('a\u0000b'))
+    expect(wrong).toEqual([])
   })
 
   test('gives the form of every text, except free texts of a PBX, a person or a receiver', () => {

@@ -1,4 +1,5 @@
 import { Fault } from '../../lib/fault.ts'
+import { nameProblem } from '../../lib/name.ts'
 import { type PbxSource, parsePbxUrl, pbxKindOf } from '../../lib/pbx-url.ts'
 import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
@@ -38,7 +39,6 @@ type PbxChanges = {
   parse(url: string): Promise<{ readonly source: PbxSource; readonly isAllowed: boolean }>
 }
 
-const MAX_NAME_CHARACTERS = 100
 /** `/pbx/check` is a route. */
 const RESERVED = 'check'
 
@@ -168,8 +168,9 @@ function parsedOrRefused(url: string, name: string | undefined): PbxSource {
   const own = isNamed(url) ? pbx.name : (name ?? pbx.name)
   if (name !== undefined && own !== name) throw refused(`has name=${pbx.name}: remove it, or make it ${name}`)
   if (own === RESERVED) throw refused(`cannot have the name ${RESERVED}: give another one with ?name=…`)
-  if ([...own].length > MAX_NAME_CHARACTERS || /\p{Cc}/u.test(own))
-    throw refused(`has a name that is too long: give one of at most ${MAX_NAME_CHARACTERS} characters, with ?name=…`)
+  const problem = nameProblem(own)
+  if (problem !== undefined)
+    throw refused(`has a name that cannot be used: it ${problem}. Give another one with ?name=…`)
   return { ...pbx, name: own }
 }
 

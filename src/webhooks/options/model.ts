@@ -2,6 +2,7 @@ import { type Static, t } from 'elysia'
 import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
 import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
+import { nameSchema } from '../../lib/name.ts'
 import { NewFlow } from '../flows/model.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 import { PRESET_NAMES, PRESETS } from './body-presets.ts'
@@ -80,7 +81,7 @@ export type WebhookBody = Static<typeof WebhookBody>
 const MAX_HEADERS = 20
 
 const fields = {
-  name: t.Union([t.String({ minLength: 1, maxLength: 100 }), t.Null()], {
+  name: t.Union([nameSchema('A name for people'), t.Null()], {
     description: 'A name for people, shown beside the URL',
   }),
   paused: t.Boolean({

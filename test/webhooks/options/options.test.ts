@@ -132,6 +132,7 @@ describe('options', () => {
     [{ surprise: 1 }, '/surprise is an unknown field'],
     [{ name: 'x'.repeat(101) }, '/name may have 100 characters at most'],
     [{ name: '' }, '/name must not be empty'],
+    [{ name: 'a\u0000b' }, '/name has a control character: remove it'],
     [{ name: 7 }, '/name must be a string'],
     [{ paused: 'yes' }, '/paused must be true or false'],
     [{ filter: 'inbound' }, '/filter must be an object'],
