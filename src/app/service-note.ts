@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { t } from 'elysia'
+import { maskedUrl } from '../lib/masked-url.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, rfc3339 } from '../lib/time.ts'
 import { FILE_MODE } from '../store/sqlite/engine/data-folder.ts'
@@ -30,7 +31,7 @@ export const SettingsInForce = t.Object({
 })
 export type SettingsInForce = typeof SettingsInForce.static
 
-/** A webhook that is down, since when, and why as its last attempt has it. */
+/** A webhook that is down: since when, and the error of its last attempt. */
 export const DownWebhook = t.Object({
   webhookId: Type.Integer(),
   since: t.String({ format: 'date-time', default: undefined }),
@@ -58,15 +59,13 @@ export function settingsInForce(url: string, config: Config): SettingsInForce {
   return {
     url,
     allowNets: [...allowNets],
-    proxy: proxy === undefined ? null : withoutUser(proxy),
-    recordingsFrom: recordingsFrom.map(withoutUser),
+    proxy: proxy === undefined ? null : maskedUrl(proxy),
+    recordingsFrom: recordingsFrom.map(maskedUrl),
     recordingsCopy: recordingsCopy ?? null,
     backup: backup ?? null,
     backupEveryMs,
   }
 }
-
-const withoutUser = (url: string): string => url.replace(/^(\w+:\/\/)[^/?#]*@/, '$1***@')
 
 type Options = {
   readonly folder: string
@@ -86,7 +85,7 @@ export async function startServiceNote(options: Options): Promise<{ stop(): Prom
   const sinceTexts = new Map<number, { readonly sinceUs: number; readonly text: string }>()
   let written: string | undefined
 
-  /** Both clocks are read once for each outage, so that its start does not waver. */
+  /** Returns when an outage began. Reads both clocks once for each outage, so that the answer does not waver. */
   function sinceOf(webhookId: number, sinceUs: number): string {
     const known = sinceTexts.get(webhookId)
     if (known?.sinceUs === sinceUs) return known.text
@@ -138,7 +137,7 @@ function removeIfPossible(path: string): void {
   }
 }
 
-/** Returns settings that a service wrote as JSON; `undefined` if it wrote none that this version can read. */
+/** Returns settings that a service wrote as JSON; `undefined` without settings that this version can read. */
 export function readNotedSettings(json: string | null): SettingsInForce | undefined {
   try {
     const settings: unknown = JSON.parse(json ?? 'null')
@@ -154,7 +153,7 @@ type Last = ReturnType<OwnStatuses['counts']['last']>
 export const lastErrorOf = (last: Last): string =>
   last?.error ?? (last === null || last.status === null ? 'it does not answer' : `it answers ${last.status}`)
 
-/** Returns the note of the service that runs on a folder; `undefined` if none runs there, or none is known. */
+/** Returns the note of the service that runs on a folder; `undefined` without a service, or without its note. */
 export async function readServiceNote(
   folder: string,
 ): Promise<Pick<typeof Note.static, 'settings' | 'down'> | undefined> {

@@ -6,11 +6,11 @@ import { SETTINGS, type Settings } from './settings.ts'
 
 /** Settings that have secrets: the audit trail only has a fingerprint of them. */
 const SECRET: ReadonlySet<string> = new Set(['database', 'pbxs', 'proxy', 'metricsToken', 'alertUrl'])
-/** The nodes of a cluster differ in these. */
+/** Settings in which the nodes of a cluster differ. */
 const OWN_OF_MACHINE: ReadonlySet<string> = new Set(['listen', 'dataPath', 'publicUrl'])
 
 /**
- * Stores in the audit trail which settings are others than at the last start: `settings` has all of them, `changed` the
+ * Stores in the audit trail which settings have changed since the last start: `settings` has all of them, `changed` the
  * ones that differ.
  */
 export async function noteSettings(

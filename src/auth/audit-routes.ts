@@ -11,13 +11,15 @@ import type { AuthService } from './service.ts'
 
 const AuditPage = t.Object({
   items: t.Array(AuditEntry, { description: 'The changes, the newest first' }),
-  next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], { description: 'null on the last page' }),
+  next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
+    description: 'The `cursor` of the next page; `null` on the last',
+  }),
 })
 
 const Query = t.Object({
   account: t.Optional(t.String({ maxLength: 64, description: 'Only this account' })),
   action: t.Optional(
-    // The schema wants the type of a list that is not empty.
+    // The schema needs the type of a list that is not empty.
     t.UnionEnum(AUDIT_ACTIONS as [SecurityEvent, ...SecurityEvent[]], {
       default: undefined,
       description: 'Only this action',
@@ -47,7 +49,7 @@ export function auditRoutes(auth: AuthService, trail: Pick<AuditStore, 'auditLis
         response: responses(AuditPage, 'unauthenticated', 'forbidden', 'invalid'),
         detail: {
           summary: 'Who changed what: webhooks, options, PBXs, users, tokens and settings; for administrators',
-          description: 'Kept for 400 days. Changes by commands are in it as those over the API.',
+          description: 'Kept for 400 days. Includes changes by commands.',
           tags: ['Operation'],
           security: [{ bearer: [] }],
         },

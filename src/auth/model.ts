@@ -46,9 +46,9 @@ export const ChangePassword = t.Object({
     description: `${MIN_PASSWORD_CHARACTERS} characters at least, ${MAX_PASSWORD_BYTES} bytes at most`,
     form: isNewPassword,
   }),
-  password_confirmation: t.String({ description: 'must equal password', form: isNewPassword }),
+  password_confirmation: t.String({ description: 'Must equal `password`', form: isNewPassword }),
   revoke_other_tokens: t.Optional(
-    t.Boolean({ description: 'true revokes all other tokens of the user, including the token of this request' }),
+    t.Boolean({ description: '`true` revokes all other tokens of the user, including the token of this request' }),
   ),
 })
 export type ChangePassword = Static<typeof ChangePassword>
@@ -61,7 +61,7 @@ const ACCESS_TOKEN = { pattern: '^hks_[A-Za-z0-9_-]{43}$' }
 
 /** The request for a new API token. */
 export const NewToken = t.Object({
-  name: nameSchema(`what the token is for, ${MAX_NAME_CHARACTERS} characters at most`),
+  name: nameSchema(`What the token is for, ${MAX_NAME_CHARACTERS} characters at most`),
 })
 export type NewToken = Static<typeof NewToken>
 
@@ -75,13 +75,13 @@ export type NamedToken = Static<typeof NamedToken>
 /** One token of a user: a session from a login, or an API token. The token itself cannot be read again. */
 export const TokenInfo = t.Object({
   id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
-  name: textOrNull('the name of an API token; null for a login'),
-  client: textOrNull('the User-Agent of the login'),
+  name: textOrNull('The name of an API token; `null` for a login'),
+  client: textOrNull('The User-Agent of the login'),
   created_at: t.String({ format: 'date-time', description: 'When it was created' }),
   last_used_at: t.Union([t.String({ format: 'date-time' }), t.Null()], {
-    description: 'accurate to 5 minutes; null if never used',
+    description: 'When it was last used, accurate to 5 minutes; `null` if never',
   }),
-  current: t.Boolean({ description: 'the token of this request' }),
+  current: t.Boolean({ description: 'Whether it is the token of this request' }),
 })
 export type TokenInfo = Static<typeof TokenInfo>
 
@@ -91,7 +91,7 @@ export const TokenResult = t.Object({
 
 export const UserTypeResource = t.Object({
   number: Type.Integer({
-    description: `one of ${Object.values(USER_TYPES).join(', ')}`,
+    description: `One of ${Object.values(USER_TYPES).join(', ')}`,
     form: { enum: Object.values(USER_TYPES) },
   }),
   name: t.String({

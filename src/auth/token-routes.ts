@@ -65,7 +65,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
         response: responses(Nothing, 'unauthenticated', 'not_found', ...READ_FAULTS),
         detail: {
           summary: 'Revoke one of your sessions or API tokens',
-          description: 'Ends a token at once, such as that of a lost device. Its id is that of the list of tokens.',
+          description: 'Ends a token at once, for example of a lost device. `GET /auth/token` lists the ids.',
           ...about,
         },
       },

@@ -3,7 +3,7 @@ import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-j
 /** Returns the E.164 form (`+998712345678`) of a number as the PBX has it; `null` if no such number is possible. */
 export type ToE164 = (number: string | null) => string | null
 
-/** A number comes back in every event of a call, and in many calls: some 1 MB. */
+/** The most numbers whose form is kept, some 1 MB: a number is in every event of its call, and often in many calls. */
 const MAX_KNOWN = 10_000
 
 /** Creates the conversion for numbers that are dialled in a country; without a country numbers have no E.164 form. */

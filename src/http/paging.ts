@@ -17,7 +17,7 @@ export const PageLimit = t.Optional(
     description: 'How many there are on a page at most',
   }),
 )
-export const PageCursor = t.Optional(t.String({ description: 'next_cursor of the page before', form: CURSOR }))
+export const PageCursor = t.Optional(t.String({ description: '`next_cursor` of the page before', form: CURSOR }))
 
 /** Encodes a position in a list as a cursor, which is opaque to clients. */
 export function writeCursor(parts: readonly (string | number)[]): string {

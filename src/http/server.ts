@@ -32,7 +32,7 @@ function listen(app: AnyElysia, hostname: string, port: number) {
       hostname,
       port,
       fetch: (request) => app.fetch(request),
-      // Bun's own default. Where it is not given, Bun writes a line that is no JSON into the log at the first timeout.
+      // Bun's default, in seconds. Without it Bun logs a line that is not JSON at the first timeout.
       idleTimeout: 10,
       // http/body.ts limits the size, so that the refusal is in the envelope.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,

@@ -28,11 +28,13 @@ const Query = t.Object(
   {
     expires: t.Optional(
       t.String({
-        description: 'of a link: until when it is valid (seconds since 1970)',
+        description: 'In a link: until when it is valid (seconds since 1970)',
         form: { pattern: '^[0-9]{1,12}$' },
       }),
     ),
-    signature: t.Optional(t.String({ description: 'of a link', form: { pattern: '^[A-Za-z0-9_-]{43}$' } })),
+    signature: t.Optional(
+      t.String({ description: 'In a link: its signature', form: { pattern: '^[A-Za-z0-9_-]{43}$' } }),
+    ),
   },
   { additionalProperties: true },
 )

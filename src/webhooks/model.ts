@@ -38,17 +38,17 @@ export type UrlOnly = Static<typeof UrlOnly>
 
 export const Rotation = t.Object({
   url: listedUrl,
-  force: t.Optional(t.Boolean({ description: 'ends the previous secret, if it still signs' })),
+  force: t.Optional(t.Boolean({ description: 'Ends the previous secret, if it still signs' })),
 })
 
 export const WebhookSecret = t.Object({
   url: t.String({ description: 'The URL whose requests it signs', form: WEBHOOK_URL }),
   secret: t.String({
-    description: 'whsec_ and 32 random bytes in base64, as in Standard Webhooks',
+    description: '`whsec_` and 32 random bytes in base64, as in Standard Webhooks',
     form: { pattern: '^whsec_[A-Za-z0-9+/]+={0,2}$' },
   }),
   previous_until: t.Union([t.String({ format: 'date-time' }), t.Null()], {
-    description: 'until when the previous secret also signs',
+    description: 'Until when the previous secret also signs',
   }),
 })
 export type WebhookSecret = Static<typeof WebhookSecret>

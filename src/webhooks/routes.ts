@@ -72,7 +72,7 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
               in: 'header',
               name: 'If-Match',
               required: false,
-              description: 'replace the list only if it still has this ETag',
+              description: 'Replaces the list only if it still has this ETag',
               schema: { type: 'string' },
             },
           ],

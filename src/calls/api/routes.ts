@@ -25,13 +25,13 @@ export const CallPage = t.Object({
 
 const Params = t.Object({ id: t.String({ description: 'The id of the call', form: UUID }) })
 
-const time = (what: string) => t.Optional(t.String({ format: 'date-time', description: what }))
+const time = (description: string) => t.Optional(t.String({ format: 'date-time', description }))
 
 const Query = t.Object({
   direction: t.Optional(t.UnionEnum(DIRECTIONS, { default: undefined, description: 'Only calls of this direction' })),
-  number: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'whom the call was from or to' })),
-  since: time('saved at this time (RFC 3339) or later'),
-  until: time('saved before this time (RFC 3339)'),
+  number: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'Only calls from or to this number' })),
+  since: time('Only calls saved at this time (RFC 3339) or later'),
+  until: time('Only calls saved before this time (RFC 3339)'),
   limit: PageLimit,
   cursor: PageCursor,
 })

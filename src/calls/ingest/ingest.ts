@@ -136,7 +136,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     options.onMissed()
   }
 
-  /** Limited in time: a PBX that never ends a call would log this again and again. */
+  /** Logs at most once a minute: a PBX that never ends a call would cause this message all the time. */
   function reportEndedEarly(): void {
     const atMs = performance.now()
     if (atMs - endedEarlyLoggedMs < ENDED_EARLY_LOG_MS) return

@@ -44,7 +44,7 @@ export const numbersOf = (body: CallEventBody): PhoneNumber[] => Array.from(part
 
 type ContactOf = (phone: PhoneNumber) => Contact | null
 
-/** Adds contacts to the parties of a body that nobody else has a reference to yet. */
+/** Adds contacts to the parties of a body. Changes the body itself, to which nothing else may refer yet. */
 export function fillBody(body: CallEventBody, contactOf: ContactOf): void {
   for (const [party, phone] of partiesOf(body)) party.contact = contactOf(phone)
 }

@@ -4,6 +4,7 @@ import { createDeliveryService, type DeliveryService } from '../../deliveries/lo
 import { openOpaqueIds, readDeliveryId } from '../../http/opaque-ids.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
+import { maskedUrl } from '../../lib/masked-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { formatDuration, parseTime } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
@@ -101,7 +102,8 @@ const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: 
   event,
   attempts_made,
   call_id ?? '',
-  masked(url),
+  // --json has it whole, as the API does.
+  maskedUrl(url),
 ]
 
 async function show(id: string, { data, databaseUrl, json }: Flags): Promise<void> {
@@ -140,10 +142,10 @@ async function pendingBecause(
 }
 
 function lines({ body, attempts, url, ...rest }: DeliveryDetail & { pending_because?: string }): string[] {
-  const facts = Object.entries({ ...rest, url: masked(url) })
+  const facts = Object.entries({ ...rest, url: maskedUrl(url) })
   const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response, step, url: to }) => [
     at,
-    step === undefined ? (probe ? 'probe' : 'attempt') : `${step} ${to == null ? '' : masked(to)}`.trimEnd(),
+    step === undefined ? (probe ? 'probe' : 'attempt') : `${step} ${to == null ? '' : maskedUrl(to)}`.trimEnd(),
     status === null ? error : step !== undefined && error !== null ? `${status} ${error}` : status,
     `${duration_ms} ms`,
     address,
@@ -186,6 +188,3 @@ const known = <Found>(id: string, found: Promise<Found>): Promise<Found> =>
       ? new Fault('not_found', `there is no delivery ${harmless(id)}: list the ids with hookswitch delivery list`)
       : cause
   })
-
-/** Returns a URL as people see it, without its user and password; JSON has it whole, as the API does. */
-const masked = (url: string) => url.replace(/^(\w+:\/\/)[^/?#]*@/, '$1***@')

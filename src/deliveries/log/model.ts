@@ -23,7 +23,7 @@ const moment = (description: string) => t.Optional(t.String({ format: 'date-time
 /** One event for one webhook. */
 export const Delivery = t.Object({
   id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }),
-  event_id: t.String({ description: 'the webhook-id header', form: UUID }),
+  event_id: t.String({ description: 'The `webhook-id` of its requests', form: UUID }),
   event: t.String({ description: 'The kind of event', form: { enum: EVENT_NAMES } }),
   call_id: t.Union([t.String({ form: UUID }), t.Null()], {
     description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
@@ -35,7 +35,7 @@ export const Delivery = t.Object({
       '`pending`: it will be sent, or sent again. `delivered`: the receiver answered 2xx, or the MQTT broker acknowledged it. `failed`: all attempts failed. ' +
       '`cancelled`: its URL left the list',
   }),
-  attempts_made: Type.Integer({ description: 'without probes', form: count }),
+  attempts_made: Type.Integer({ description: 'How many attempts were made, without probes', form: count }),
   next_attempt_at: time('When it is retried; `null` if it is not scheduled'),
   created_at: t.String({ format: 'date-time', description: 'When the event was stored' }),
   delivered_at: time('When it was delivered; `null` if it was not'),
@@ -46,7 +46,7 @@ export type Delivery = typeof Delivery.static
 export const LoggedAttempt = t.Object({
   at: t.String({ format: 'date-time', description: 'When the request was sent' }),
   probe: t.Optional(
-    t.Boolean({ description: 'with `probes=true`: it failed while the webhook was down, and does not count' }),
+    t.Boolean({ description: 'With `probes=true`: whether it failed while the webhook was down, and does not count' }),
   ),
   status,
   duration_ms: duration,
@@ -75,7 +75,7 @@ export type LoggedAttempt = typeof LoggedAttempt.static
 export const DeliveryDetail = t.Composite([
   Delivery,
   t.Object({
-    body: t.String({ description: 'the default body' }),
+    body: t.String({ description: 'The default body' }),
     rendered: t.Optional(
       t.Union([t.String(), t.Null()], {
         description:
@@ -90,7 +90,7 @@ export type DeliveryDetail = typeof DeliveryDetail.static
 export const DeliveryPage = t.Object({
   items: t.Array(Delivery, { description: 'The deliveries, the newest first' }),
   next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
-    description: 'null on the last page. A page may hold fewer than `limit` items; keep following `next_cursor`.',
+    description: '`null` on the last page. A page may hold fewer than `limit` items; keep following `next_cursor`.',
   }),
 })
 export type DeliveryPage = typeof DeliveryPage.static
@@ -100,9 +100,12 @@ export const DeliveryFilter = t.Object({
   state: t.Optional(t.UnionEnum(DELIVERY_STATES, { default: undefined, description: 'Only deliveries in this state' })),
   event: t.Optional(t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Only this kind of event' })),
   url: t.Optional(t.String({ maxLength: WEBHOOK_URL.maxLength, description: 'Only this URL' })),
-  call_id: t.Optional(t.String({ maxLength: 64, description: 'the id of a call, or its last 8 characters or more' })),
+  call_id: t.Optional(t.String({ maxLength: 64, description: 'The id of a call, or its last 8 characters or more' })),
   number: t.Optional(
-    t.String({ maxLength: 64, description: 'of the caller or the number called; the newest 1,000 calls are searched' }),
+    t.String({
+      maxLength: 64,
+      description: 'The number of the caller, or the number called; the newest 1,000 calls are searched',
+    }),
   ),
   since: moment('created at this time (RFC 3339) or later'),
   until: moment('created before this time (RFC 3339)'),

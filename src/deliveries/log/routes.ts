@@ -44,7 +44,7 @@ const DetailQuery = t.Object({
   probes: t.Optional(
     t.UnionEnum(['true', 'false'], {
       default: undefined,
-      description: 'true: each attempt has `probe`, whether it was a probe of a webhook that is down',
+      description: '`true`: each attempt has `probe`, whether it was a probe of a webhook that is down',
     }),
   ),
 })

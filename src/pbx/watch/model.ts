@@ -11,17 +11,17 @@ const MAX_URL_CHARACTERS = 8_192
 
 /** A PBX as users see it; only administrators see the last three fields. */
 export const PbxInfo = t.Object({
-  name: t.String({ description: 'its name in events and metrics' }),
-  kind: t.UnionEnum(PBX_KINDS, { default: undefined, description: 'the software' }),
-  address: t.String({ description: 'host and port' }),
+  name: t.String({ description: 'Its name in events and metrics' }),
+  kind: t.UnionEnum(PBX_KINDS, { default: undefined, description: 'The software' }),
+  address: t.String({ description: 'Its host and port' }),
   state: t.UnionEnum(PBX_STATES, {
     default: undefined,
     description: '`refused`: it answers, but refuses the login; the next attempt is in a minute or two',
   }),
-  since: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'when it entered this state' }),
-  error: t.Union([t.String(), t.Null()], { description: 'why it is not connected' }),
-  events_per_second: t.Number({ description: 'over the last 5 seconds' }),
-  calls: Type.Integer({ minimum: 0, description: 'the number of live calls: your own; for administrators all' }),
+  since: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'When it entered this state' }),
+  error: t.Union([t.String(), t.Null()], { description: 'Why it is not connected' }),
+  events_per_second: t.Number({ description: 'The average over the last 5 seconds' }),
+  calls: Type.Integer({ minimum: 0, description: 'The number of live calls: your own; for administrators all' }),
   source: t.Optional(
     t.UnionEnum(['settings', 'store'], {
       default: undefined,
@@ -30,13 +30,13 @@ export const PbxInfo = t.Object({
   ),
   account: t.Optional(
     t.String({
-      description: 'the account that owns its calls. Only for administrators',
+      description: 'The account that owns its calls. Only for administrators',
       form: ACCOUNT_NAME,
     }),
   ),
   url: t.Optional(
     t.String({
-      description: 'its URL, each secret as `***`. Only for administrators',
+      description: 'Its URL, each secret as `***`. Only for administrators',
       form: { pattern: `^(${PROTOCOL_NAMES.join('|')})://` },
     }),
   ),
@@ -63,7 +63,7 @@ export const PbxFinding = t.Object({
     default: undefined,
     description: '`missing`: without it events are wrong or missing. `advice`: an improvement, or more security',
   }),
-  text: t.String({ description: 'the finding, and what to do' }),
-  line: t.Optional(t.String({ description: 'the line to write into the configuration of the PBX' })),
+  text: t.String({ description: 'The finding, and what to do' }),
+  line: t.Optional(t.String({ description: 'The line to write into the configuration of the PBX' })),
 })
 export type PbxFinding = typeof PbxFinding.static

@@ -8,7 +8,7 @@ import { type Copies, newHasher } from './copies.ts'
  */
 export const MARK_FILE = '.hookswitch-store'
 
-/** A folder or a prefix of a bucket, as far as its mark concerns it. */
+/** A folder or a prefix of a bucket, with the operations that its mark needs. */
 export type MarkPlace = {
   /** What messages call it, such as `s3://calls/office`. */
   readonly name: string
@@ -40,9 +40,9 @@ export type MarkOptions = {
 const storeIdOf = (key: string): string => newHasher().update(`copies ${key}`).digest('hex').slice(0, 32)
 
 /**
- * Checks that a place is the place of a store's copies. Marks an empty place if the store has no copies yet, and one
- * that has the newest copies of an earlier version, unless `mayMark` is false. Returns the problem and what to do;
- * `undefined` if the place has no mark.
+ * Checks that a place is the place of a store's copies. Returns the problem and what to do; `undefined` if it is the
+ * right place. A place without a mark is right if it has the store's newest copies, or if neither has any copy; it is
+ * then marked, unless `mayMark` is false.
  */
 export async function problemOfMark(
   { place, storeKey, newestCopies }: MarkOptions,
@@ -72,8 +72,8 @@ export async function problemOfMark(
 const FRESH_MS = 5_000
 
 /**
- * Wraps copies so that none is written or removed while the place is the wrong one. Logs the beginning and the end of
- * that.
+ * Wraps copies so that none is written or removed while the place is the wrong one. Logs when this begins, and when it
+ * ends.
  */
 export function createMarkedCopies(copies: Copies, problemOf: () => Promise<string | undefined>, log: Log): Copies {
   let problem: string | undefined

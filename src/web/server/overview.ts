@@ -56,7 +56,7 @@ const Query = t.Object({
 const WebhookQuery = t.Object({
   url: t.String({ maxLength: MAX_URL_CHARACTERS, description: 'The URL of the webhook' }),
   occurrence: t.Optional(
-    Type.Integer({ minimum: 0, default: 0, description: 'which one, if the list has this URL several times' }),
+    Type.Integer({ minimum: 0, default: 0, description: 'Which one, if the list has this URL several times' }),
   ),
 })
 

@@ -1,12 +1,12 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { textOf } from './engine-limits.ts'
 
-/** Filters that only the templates of a flow's steps have: what CRMs ask of numbers and times. */
+/** Filters for the templates of a flow's steps alone: numbers and times in the forms that CRMs need. */
 
 const MAX_NUMBER_CHARACTERS = 100
 const MAX_FORMAT_CHARACTERS = 100
 const MAX_ZONE_CHARACTERS = 64
-/** A template names one or two zones; each formatter takes some 100 KB. */
+/** The most formatters that are kept: each takes some 100 KB, and a template names one or two zones. */
 const MAX_ZONES = 50
 
 /** Returns the digits of a number. */
@@ -20,7 +20,7 @@ export function lastDigits(value: unknown, count: unknown): string {
   return digits(value).slice(-wanted)
 }
 
-/** Returns the digits as dialled within the country of an E.164 number: with the trunk prefix. */
+/** Returns the digits of an E.164 number as they are dialled within its country, with the trunk prefix. */
 export function national(value: unknown): string {
   const text = textOf(value)
   if (!text.startsWith('+') || text.length > MAX_NUMBER_CHARACTERS) return digits(text)

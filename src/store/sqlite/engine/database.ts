@@ -37,8 +37,8 @@ export type DatabaseOptions = {
 }
 
 /**
- * Ends the process, as each error does that nothing catches: whether its last commit was made is not known, so nothing
- * in memory can be trusted to agree with the store. The next process begins from the store.
+ * Ends the process by an error that nothing catches: it is unknown whether the last commit succeeded, so the memory may
+ * disagree with the store. The next process begins from the store.
  */
 function endProcess(error: Error): never {
   throw error
@@ -127,9 +127,9 @@ function threaded(path: string, { thread, onForeign, onEnded }: Threaded): Backe
     } else if ('failed' in data) end(data.failed)
     else finish(data.replies)
   })
-  // The line of its source comes first.
+  // The message begins with the line of the source; the error follows it.
   worker.addEventListener('error', ({ message }) => end(/^error: (.+)$/m.exec(message)?.[1] ?? message))
-  // Without an error: something in it has ended it.
+  // The thread ended itself, without an error.
   worker.addEventListener('close', () => end('it gave no reason'))
   send({ open: path })
   return {

@@ -21,8 +21,8 @@ export type Backend = {
 /** A batch larger than this would make the first write in it wait for the last. */
 const MAX_BATCH = 4_096
 /**
- * At least this is between two commits that do not wait for the disk. A commit costs as much as some 20 writes, so it
- * pays to collect more; and on a fast disk events that come one after the other need not wait for one each.
+ * The shortest time between two commits that do not wait for the disk. A commit costs as much as some 20 writes, so it
+ * pays to collect more; on a fast disk, events that come one after the other then do not wait for a commit each.
  */
 export const PACE_MS = 3
 /** The same while outcomes survive a kill before they are committed, so that hundreds of them are one commit. */
