@@ -97,3 +97,18 @@ test('a consultation that began unseen is made for the call in which the same ex
   expect(first?.parent_id).toBeNull()
   expect(asked).toMatchObject({ parent_id: first?.id, from: { extension: '101' } })
 })
+
+test.each([-5, 5, 10, 15])('a target of a transfer by feature code is given up after 15 s and %d s', (laterS) => {
+  const name = 'atx-consultation-timeout'
+  const otherTimeout: Change = (blocks) => {
+    const rings = blocks.findIndex(({ atMs }, at) => (blocks[at + 1]?.atMs ?? 0) - atMs > 10_000)
+    return blocks.map((block, at) => {
+      if (at <= rings) return block
+      const text = block.text.replace(/^Timestamp: ([\d.]+)/m, (_, stamp) => `Timestamp: ${Number(stamp) + laterS}`)
+      return { text, atMs: block.atMs + laterS * 1_000 }
+    })
+  }
+  const bodies = asteriskEvents([name], otherTimeout).map((event) => event.body)
+  const { got, expected } = compare(bodies, readExpectedFile(`asterisk/${name}`), { all: true })
+  expect(got).toBe(expected)
+})

@@ -2,7 +2,7 @@ import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
 import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
 import { resync } from './resync/resync.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
-import { noteDialledFrom, noteGroup } from './rules/dial-stages.ts'
+import { beginGroup, noteDialledFrom } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
 import { decideDirectionByCaller, decideDirectionByListening, destination } from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
@@ -155,7 +155,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       moveTo(state, channel, signal.extension)
       break
     case 'group':
-      noteGroup(state, channel, signal.place)
+      beginGroup(state, channel, signal.place)
       break
     case 'dialled_from':
       noteDialledFrom(state, channel, signal.place)

@@ -115,6 +115,7 @@ function stageOf(body: StageBody): Stage {
     source: null,
     sinceUs: null,
     shownBy: null,
+    rungOut: false,
     dialler: null,
     settlingSinceUs: null,
     overUs: null,

@@ -32,7 +32,7 @@ const LISTS = ['stages', 'queues', 'recordings'] as const
 export function readLiveCall(json: string): StoredCall {
   const { call, channels }: { call: Keyed & Record<(typeof LISTS)[number], Keyed[]>; channels: Keyed[] } =
     JSON.parse(json)
-  const stages = call.stages.map((one) => ({ shownBy: null, ...renamed(one, EARLIER_NAMES.stage) }))
+  const stages = call.stages.map((one) => ({ shownBy: null, rungOut: false, ...renamed(one, EARLIER_NAMES.stage) }))
   const queues = call.queues.map((one) => ({ entry: null, ...renamed(one, EARLIER_NAMES.queue) }))
   const recordings = call.recordings.map((one) => ({
     whileBridged: false,

@@ -100,6 +100,7 @@ export function addStage(
     source: of.source,
     sinceUs: null,
     shownBy: null,
+    rungOut: false,
     dialler: null,
     rang: false,
     answered: false,
@@ -260,6 +261,21 @@ function isInside(call: Call, stage: Stage, group: Stage): boolean {
 }
 
 /**
+ * Begins the group that a channel's extension rings. If all phones of its present group were given up, the dialplan led
+ * back to the same extension: that group is over, and this is another attempt.
+ */
+export function beginGroup(state: TrackerState, channel: Channel, place: string): void {
+  const call = callOf(state, channel)
+  for (const group of call?.stages ?? []) {
+    if (call === undefined || group.shownBy !== channel.id || group.ended) continue
+    const members = partiesIn(call, group)
+    const isGivenUp = (member: Stage): boolean => !member.answered && !legsRinging(state, member)
+    if (members.length > 0 && members.every(isGivenUp)) group.rungOut = true
+  }
+  noteGroup(state, channel, place)
+}
+
+/**
  * Notes that a channel's extension rings a group; the stages that it rings already become members. A group with the
  * same members is replaced; groups further inside stay inside, and the new group goes into the groups around.
  */
@@ -269,6 +285,7 @@ export function noteGroup(state: TrackerState, channel: Channel, place: string):
   if (call === undefined) return
   for (const stage of [...call.stages]) {
     if (!isPartyStage(stage) || stage.emitted.ended) continue
+    if (groupsAround(call, stage).some(({ rungOut }) => rungOut)) continue
     const diallers = diallersOf(state, stage)
     if (!diallers.some((one) => one.id === channel.id && (one.place ?? channel.dialledNumber) === place)) continue
     const [shown] = groupOf(state, call, channel, stage.startedUs)
@@ -355,7 +372,9 @@ function innermostGroup(
 export function groupOf(state: TrackerState, call: Call, channel: Channel, startedUs: number | null): Stage[] {
   const { group: target } = channel
   if (target === null) return []
-  const open = call.stages.find((one) => one.shownBy === channel.id && one.target === target && !one.ended)
+  const open = call.stages.find(
+    (one) => one.shownBy === channel.id && one.target === target && !one.ended && !one.rungOut,
+  )
   if (open !== undefined) return [open]
   const source = isVirtual(channel) ? partyBehindOf(state, channel) : channel.id
   const group = addStage(state, call, { kind: 'group', target, source, name: null, startedUs })

@@ -36,8 +36,8 @@ export function membersOf(call: Call, id: string): Stage[] {
  */
 function isGoingOn(state: TrackerState, group: Stage, members: readonly Stage[]): boolean {
   const channel = channelOf(state, group.shownBy)
-  if (channel === undefined || !isUp(channel) || group.answered || members.some(({ answered }) => answered))
-    return false
+  if (channel === undefined || !isUp(channel) || group.rungOut) return false
+  if (group.answered || members.some(({ answered }) => answered)) return false
   return !isElsewhere(channel.dialledNumber, group.target)
 }
 

@@ -178,15 +178,30 @@ export function resultUnexplained(state: TrackerState, call: Call, stage: Stage)
   // A person picked up but declined the call when asked to confirm: the caller waits on.
   if (caller !== undefined && isUp(caller) && legs.some(({ upUs }) => upUs !== null)) return 'no_answer'
   if (caller !== undefined && isUp(caller) && isTimedOut(call, stage, legs)) return 'no_answer'
-  if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
+  if (caller === undefined || isUp(caller) || caller.hungUpItself || isGivenUpByFirst(state, call)) return 'cancelled'
   // The time that the PBX allows was over: it rang until then.
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
 }
 
-/** How long a target of a transfer by feature code rings, unless features.conf has another `atxfernoanswertimeout`. */
-const TRANSFER_RING_US = 15_000_000
-/** Its phone begins to ring a moment after the transfer does. */
-const TRANSFER_RING_SPREAD_US = 250_000
+/** Returns whether a party of the call for which a consultation is made hung up, and so ended the consultation too. */
+const isGivenUpByFirst = (state: TrackerState, { consultedBy, parentId }: Call): boolean =>
+  consultedBy !== null && (state.calls.get(parentId ?? '')?.hungUpBy ?? null) !== null
+
+/**
+ * How long a target of a transfer by feature code rings: by default 15 s. Another `atxfernoanswertimeout` in
+ * features.conf is hardly ever other than a multiple of 5 s.
+ */
+const TRANSFER_RING = { defaultUs: 15_000_000, stepUs: 5_000_000, leastUs: 10_000_000 }
+/** Its phone begins to ring a moment after the transfer does. A party that gives up seldom meets another full time. */
+const TRANSFER_RING_SPREAD = { defaultUs: 250_000, otherUs: 100_000 }
+
+/** Returns whether a target of a transfer by feature code rang for as long as features.conf may allow. */
+function isTransferRing(rangUs: number): boolean {
+  const { defaultUs, stepUs, leastUs } = TRANSFER_RING
+  if (Math.abs(rangUs - defaultUs) < TRANSFER_RING_SPREAD.defaultUs) return true
+  const offUs = Math.abs(rangUs - Math.round(rangUs / stepUs) * stepUs)
+  return rangUs > leastUs - TRANSFER_RING_SPREAD.otherUs && offUs < TRANSFER_RING_SPREAD.otherUs
+}
 
 /**
  * The target of a transfer by feature code did not answer in time: PBXs withdraw it as if somebody had given up. Nobody
@@ -195,8 +210,7 @@ const TRANSFER_RING_SPREAD_US = 250_000
 function isTimedOut(call: Call, stage: Stage, legs: readonly Channel[]): boolean {
   if (stage.sinceUs !== null && call.recall?.transferee === stage.source) return true
   if (call.consultedBy === null || call.startedUs === null) return false
-  const rangUs = Math.max(...legs.map(overUsOf)) - call.startedUs
-  return Math.abs(rangUs - TRANSFER_RING_US) < TRANSFER_RING_SPREAD_US
+  return isTransferRing(Math.max(...legs.map(overUsOf)) - call.startedUs)
 }
 
 const isWithdrawn = (result: StageResult): boolean => result === 'cancelled' || result === 'answered_elsewhere'

@@ -116,6 +116,8 @@ export type Stage = {
   sinceUs: number | null
   /** The channel for which a group's members ring, at once or in turn, if the PBX shows the group. */
   shownBy: string | null
+  /** The PBX rings it anew, as another attempt: this one is over. */
+  rungOut: boolean
   /** The channel, maybe a virtual half, whose dialplan extension will name the group; `null` once it has a name. */
   dialler: string | null
   rang: boolean
