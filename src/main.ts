@@ -38,8 +38,8 @@ const ENGINE = {
 }
 
 /**
- * Replaces the process by one that has the settings of the engine (execve, POSIX only). They prevent a second round
- * themselves.
+ * Replaces the process by one that has the settings of the engine (execve, POSIX only). The new process has them, so it
+ * is not replaced again.
  */
 function setEngine(): void {
   if (process.execve === undefined || process.platform === 'win32') return

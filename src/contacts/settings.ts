@@ -111,7 +111,7 @@ function settingsWith(settings: NewContactSettings, flow: NewFlow): NewContactSe
   }
 }
 
-/** The place to which a stored secret may be sent: never another host than the one it was given for. */
+/** The place to which a stored secret may be sent: only the host for which it was given. */
 const placeOf = ({ url = '', preset }: NewContactSettings): string => `${preset ?? ''} ${baseOf(url)}`
 
 /**

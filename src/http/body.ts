@@ -108,7 +108,7 @@ async function readJson(incoming: Omit<Incoming, 'body'>): Promise<JsonBody> {
 const SURROGATE = /\\u[dD][89a-fA-F]/
 const HALF = 'has half of a character (a lone surrogate): send the whole character'
 
-/** Yields an error for each text, names of fields included, that no store and no log could keep as it is. */
+/** Yields an error for each text, names of fields included, that a store or a log cannot keep unchanged. */
 function* halvesIn(value: unknown, path: string): Generator<FieldError> {
   if (typeof value === 'string' && !value.isWellFormed()) yield { path, message: HALF }
   if (typeof value !== 'object' || value === null) return

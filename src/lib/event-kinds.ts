@@ -60,10 +60,7 @@ export const EVENT_NAMES = Object.keys(EVENT_KINDS) as unknown as readonly [Even
 /** Returns whether events of a kind are about a phone, trunk, agent or queue: they have no call. */
 export const isOfState = (kind: EventKind): kind is StateEventKind => kind.endsWith('_changed')
 
-/**
- * The `sequence` with which an event is stored that is of no call: one that is kept as long as the others, and one
- * that is kept for a day.
- */
+/** The `sequence` of stored events that belong to no call: `kept` as long as other events, `shortLived` for a day. */
 export const STATE_SEQUENCE = { kept: 0, shortLived: -1 } as const
 
 /** Returns the id of the call of a stored event, `null` if it is of none: then its subject is stored in that place. */

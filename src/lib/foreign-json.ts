@@ -35,7 +35,7 @@ function withWholeIntegers(_key: string, value: unknown, context?: { readonly so
   return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? source : value
 }
 
-/** Of a malformed text only the part before its first fault is counted correctly: the rest is not parsed. */
+/** Counts a malformed text correctly only up to its first fault: the rest is not parsed. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   for (let at = 0; at < text.length; at++) {

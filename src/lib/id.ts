@@ -1,6 +1,6 @@
 /**
- * Makes an id, one that sorts behind `after` if that is given. It is a parameter wherever ids are made, so that pure
- * code stays pure and tests are deterministic.
+ * Makes an id, which sorts behind `after` if given. It is a parameter wherever ids are made, so that pure code stays
+ * pure and tests are deterministic.
  */
 export type NewId = (atUs: number, after?: string) => string
 

@@ -25,5 +25,5 @@ FormatRegistry.Set(NAME, (text) => nameProblem(text) === undefined)
 /** Returns the schema of a name. */
 export const nameSchema = (description: string) => Type.String({ format: NAME, description, form: FORM })
 
-/** Returns whether a schema is that of a name. */
+/** Returns whether a schema describes a name. */
 export const isNameSchema = (schema: TSchema): boolean => schema.format === NAME

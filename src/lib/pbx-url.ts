@@ -38,7 +38,7 @@ export const PbxSource = Type.Object({
    * nobody.
    */
   account: Type.Union([Type.String({ minLength: 1 }), Type.Null()]),
-  /** It serves several accounts: each call belongs to the one whose name this value is. */
+  /** The PBX serves several accounts: each call belongs to the account that this value names. */
   tenants: Type.Optional(TenantRule),
   host: Type.String({ minLength: 1 }),
   port: Type.Integer({ minimum: 1, maximum: 65535 }),

@@ -3,7 +3,10 @@ import { AwsClient } from 'aws4fetch'
 // An S3 client that follows no redirect. Bun's client follows each one to any address and has no option against it: a
 // server could direct a backup to an inner address, or what an inner server answers to a customer.
 
-/** Where a bucket is, and who asks. The environment has what is not given, by the names that the AWS tools use. */
+/**
+ * The place of a bucket, and the credentials for it. An absent one is read from the environment variables of the AWS
+ * tools.
+ */
 type S3Options = {
   readonly bucket: string
   readonly endpoint?: string

@@ -63,7 +63,7 @@ export function createRecordingFiles({ pbxs, maxBytes, copies, allowed }: Record
     return files
   }
 
-  /** Opens a copy. One that was changed or cut in its place is as one that cannot be read. */
+  /** Opens a copy. A copy that was changed or truncated counts as unreadable. */
   async function openCopy(copy: string, sizeBytes: number | null): Promise<Opened | undefined> {
     const opened = await copies?.open(copy.split('/'))
     if (opened?.kind !== 'file' || sizeBytes === null || opened.file.size === sizeBytes) return opened

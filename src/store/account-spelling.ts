@@ -1,6 +1,6 @@
 /**
- * Returns how an account is spelt in the store: a PBX names it in any case, so two accounts that differ in case alone
- * would be one to it. A name that is new is returned as it is. `accounts`: in id order.
+ * Returns the stored spelling of an account's name; a new name unchanged. PBXs name accounts in any case, so two names
+ * that differ only in case would be one account to a PBX. `accounts`: in id order.
  */
 export function spellingOf(wanted: string, accounts: readonly { readonly name: string }[]): string {
   if (accounts.some(({ name }) => name === wanted)) return wanted

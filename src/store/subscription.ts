@@ -7,7 +7,7 @@ import { readOptions } from './webhook-options.ts'
 type Subscription = { readonly wants: (facts: EventFacts) => boolean; readonly events: ReadonlySet<string> }
 
 const ALL: Subscription = { wants: () => true, events: new Set() }
-/** Options as they are stored, compiled; a thousand are more than change at a time. */
+/** The compiled options, by their stored text. A thousand is more than the number that changes at a time. */
 const compiled = new Map<string, Subscription>()
 const MAX_COMPILED = 1_000
 
@@ -31,7 +31,7 @@ type Listed = { readonly id: number; readonly switched: boolean | null; readonly
 
 /** The webhooks of a list that want events of a kind. */
 export type Subscribers = {
-  /** Whether there is one; its filter may still refuse an event. */
+  /** Whether any webhook wants them; its filter may still refuse an event. */
   readonly isAny: boolean
   /** Returns the ids of the webhooks that want an event with these facts, in the order of the list. */
   readonly idsFor: (facts: EventFacts) => readonly number[]

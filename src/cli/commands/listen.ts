@@ -61,7 +61,7 @@ function hints(secret: string | undefined): string[] {
   ]
 }
 
-/** Returns the response of a careful receiver: it refuses a wrong signature, so that one can see the retries. */
+/** Returns the response of a careful receiver: it refuses a wrong signature, which also shows the retries. */
 function answerOf(asked: number | undefined, verdict: SignatureVerdict): ReceiverAnswer | undefined {
   if (asked !== undefined) return { status: asked, text: 'as configured' }
   return verdict.kind === 'wrong' ? { status: 401, text: verdict.why } : undefined

@@ -129,7 +129,7 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
 
 const downKey = (account: string, url: string): string => JSON.stringify([account, url])
 
-/** Reports the webhooks that deliveries wait for: paused ones, and ones that the running service found down. */
+/** Reports webhooks with pending deliveries that are paused, or down according to the running service. */
 async function diagnoseWaiting(
   { accounts, webhooks }: Store,
   place: StorePlace,

@@ -16,9 +16,9 @@ type PrunerOptions = {
 }
 
 const EVERY_MS = 10 * 60_000
-/** What phones and agents do changes often, and is of no use for long. */
+/** The retention of events of phones and agents: they are frequent, and soon of no use. */
 const SHORT_LIVED_US = 86_400 * SECOND
-/** What a flow has kept for a call whose record is kept for longer. */
+/** The retention of values that a flow kept for a call; the record of the call may be kept for longer. */
 const VALUES_KEPT_US = 30 * 86_400 * SECOND
 /** A URL that left the list may come back while its receiver still has the secret. */
 const SECRETS_KEPT_US = 365 * 86_400 * SECOND

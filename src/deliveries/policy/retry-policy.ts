@@ -34,7 +34,7 @@ export const statusOf = (outcome: Outcome): number | null => ('status' in outcom
 /** Returns why there was no answer, or no request; `null` if there was an answer. */
 export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? outcome.reason : null)
 
-/** Returns how many requests an attempt made that is no turn of a flow. One that was aborted may have been sent. */
+/** Returns how many requests an attempt outside of flows made. An aborted request may have been sent. */
 export const requestsOf = ({ kind }: Outcome): number =>
   kind === 'skipped' || kind === 'unrendered' || kind === 'unsent' ? 0 : 1
 

@@ -267,7 +267,10 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
   return {
     /** Adds a webhook at the end of its class, unless it may not begin an attempt or has its turn already. */
     add,
-    /** Returns the webhook whose turn it is to begin a trial, if any; those that may not are added again later. */
+    /**
+     * Returns the webhook whose turn it is to begin a trial, if any. Webhooks that may not begin one are added again
+     * later.
+     */
     nextTrial(nowUs: number): WebhookQueue | undefined {
       for (const queue of forTrial) {
         forTrial.delete(queue)

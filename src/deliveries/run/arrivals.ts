@@ -109,7 +109,7 @@ const MAX_ACCOUNTS = 400
 
 /**
  * Starts to send hints to other nodes when events are stored for their accounts, so that they need not wait for the
- * next poll. The first hint goes at once; those of the next milliseconds are sent as one.
+ * next poll. The first hint goes at once; the hints of the next milliseconds are sent as one.
  */
 export function startArrivalHints({ hints, emitter, ownership, log }: ArrivalHintsOptions): { stop(): Promise<void> } {
   const waiting = new Set<number>()

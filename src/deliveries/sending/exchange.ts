@@ -6,7 +6,7 @@ import { readBody } from './answer-body.ts'
 import { addDestination, type Reading, type SendGuarded, USER_AGENT } from './guarded-request.ts'
 import { type Target, targetOf } from './target.ts'
 
-/** Creates the function for requests that are no deliveries, over the one that checks addresses. */
+/** Creates the function for requests other than deliveries, on top of the function that checks addresses. */
 export function newExchange(send: SendGuarded, nowUs: NowUs = wallUs): Exchange {
   return async (request) => {
     const { url, method, body, timeoutMs } = request

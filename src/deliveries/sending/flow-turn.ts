@@ -295,7 +295,7 @@ async function sendOnce(
     }
     const parts = { step, fields: made.fields, path: recording?.path ?? '', boundary: newBoundary() }
     const upload = file === undefined ? undefined : uploadOf({ ...parts, file })
-    // The bytes that are signed and those that are sent are read apart: no recording is held in memory.
+    // The file is read twice, to sign and to send it, so that no recording is held in memory.
     const atUs = nowUs()
     const timestampS = Math.floor(atUs / SECOND)
     const signature =
@@ -333,7 +333,7 @@ async function sendOnce(
       return { outcome: failure, durationMs, address, logged: null }
     }
     turn.noteRequest()
-    // A system may repeat what it was sent.
+    // The answer may repeat secrets of the request.
     const logged = answer.logged === null ? null : mask(answer.logged)
     const log = ({ status, error, kept }: { status: number; error: string | null; kept: readonly string[] }) =>
       turn.log({ atUs, status, durationMs, error, address, response: logged, step: { ...shown, kept } })

@@ -62,7 +62,7 @@ type GuardOptions = {
 
 /** A server must answer within 10 seconds, name look-up and connecting included. */
 export const TIMEOUT_MS = 10_000
-/** An upload may take longer by what a line of half a megabit takes for it, up to 10 minutes in all. */
+/** An upload gets more time: as much as it needs at half a megabit per second, up to 10 minutes in all. */
 const UPLOAD_BYTES_A_MS = 64
 const MAX_UPLOAD_MS = 600_000
 const SECOND_MS = 1_000

@@ -104,7 +104,7 @@ const CAN_RELAY = process.platform === 'linux'
 
 /**
  * Decides which requests are relayed: those to an origin that has not answered yet, or was slow lately. A relayed
- * request costs ten times what a direct one does.
+ * request costs ten times as much as a direct one.
  */
 export function newRelayedOrigins() {
   const origins = new Map<string, { readonly periodMs: number; readonly untilMs: number }>()

@@ -27,7 +27,7 @@ export type Check = (source: PbxSource, listenMs: number, found: Found) => Promi
 export const MAX_BYTES = 128 * 1024 * 1024
 export const TOO_MUCH = 'it sent more than 128 MB: the check ended there, and the findings are for that part'
 
-/** Returns the problem of a connection with what to do; `where` asks for what has to be so on the PBX. */
+/** Returns the problem of a connection with what to do; `where` names what to check on the PBX. */
 export function withAdvice(problem: string, where: string): string {
   if (problem.endsWith('no such host')) return `${problem}: check the name`
   return /^cannot connect|closed|does not answer|no greeting/.test(problem) ? `${problem}: ${where}` : problem

@@ -6,7 +6,7 @@ export type Commands = {
   greeting(withinMs: number): Promise<boolean>
   /**
    * Sends a command; resolves with its reply, `undefined` if there will be none. `began` is called when the reply
-   * arrives, so that it gets its place among the events.
+   * arrives, so that it is placed in order among the events.
    */
   send(command: string, began?: () => void): Promise<EslFrame | undefined>
   /**

@@ -44,10 +44,7 @@ const STORE_EVERY_US = 5 * SECOND
 const STALE_US = 15 * SECOND
 const NOBODY_WATCHES = 'No node watches this PBX at present.'
 
-/**
- * Starts to share the states of the PBXs that this node watches, if there are other nodes, and reads their states on
- * request.
- */
+/** Starts to share the states of this node's PBXs with other nodes, whose states it reads on request. */
 export function startPbxStates({ watch, store, ownership, steadyUs, log }: Dependencies): PbxStates {
   const stored = new Map<string, { readonly key: string; readonly atSteadyUs: number }>()
   /** An outage is logged once, not twice per second. */

@@ -23,7 +23,7 @@ export function openCopies(setting: string, { store, log }: { readonly store: Co
 export const copiesFolderOf = (setting: string | undefined): string | undefined =>
   setting === undefined || parseS3Url(setting) !== undefined ? undefined : resolve(setting)
 
-/** This many of the newest copies show whether a place is the one that all nodes use. */
+/** The number of newest copies that are looked for, to tell whether all nodes use the same place. */
 const NEWEST = 3
 
 /** Returns the expected mark of the place of a store's copies. */

@@ -62,7 +62,7 @@ async function withoutLinks(path: string): Promise<string> {
     }
 }
 
-/** Returns whether some server could read a path as one that leads out of its folder. */
+/** Returns whether any server could resolve a path to a place outside of its folder. */
 function leadsElsewhere(url: string): boolean {
   const { pathname } = new URL(url)
   return pathname.split('/').some((name) => {

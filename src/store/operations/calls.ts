@@ -42,7 +42,7 @@ export type LiveCallRow = { readonly id: string; readonly state: string }
 /** A phone, trunk, agent or queue as it is stored: `state` is JSON, `null` to remove it. */
 export type SubjectRow = { readonly id: string; readonly state: string | null }
 
-/** All that happened at one PBX since the last commit. */
+/** The changes at one PBX since the last commit. */
 export type CallBatch = {
   readonly pbx: string
   readonly parts: readonly AccountBatch[]
@@ -64,7 +64,7 @@ export type PlacedEvent = { readonly id: number | null; readonly webhookIds: rea
 
 export const NOT_STORED: PlacedEvent = { id: null, webhookIds: [] }
 
-/** An event that is stored with its deliveries: all that sending it takes. */
+/** A stored event with its deliveries, complete for sending. */
 export type StoredEvent = NewEvent & {
   readonly id: number
   readonly accountId: number

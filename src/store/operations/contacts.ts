@@ -9,12 +9,12 @@ export type ContactStore = {
   /** Returns the settings of an account; `undefined` if it looks up no contacts. */
   contactSettingsGet(accountId: number): Promise<string | undefined>
   /**
-   * Replaces the settings of an account, `null` removes them. Returns false, and changes nothing, if they are not those
-   * that were seen (`null`: none).
+   * Replaces the settings of an account, `null` removes them. Returns false, and changes nothing, if they have changed
+   * since `seen` (`null`: there were none).
    */
   contactSettingsReplace(change: { accountId: number; settings: string | null; seen: string | null }): Promise<boolean>
   /** Makes every service forget the contacts that it has cached. */
   contactsForget(): Promise<void>
-  /** Returns how often that happened. */
+  /** Returns how often the contacts had to be forgotten. */
   contactsForgottenCount(): Promise<number>
 }

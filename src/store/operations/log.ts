@@ -95,7 +95,7 @@ export type EventPart = {
 /** The first event after which no event was deleted, and the newest one; 0: there are no events. */
 export type EventBounds = { readonly oldestId: number; readonly newestId: number }
 
-/** `plainTo`: ids of events up to this one were given out as they are, by earlier versions. */
+/** `plainTo`: earlier versions gave out the ids of events up to this one as plain numbers. */
 export type PublicIdKey = { readonly key: string; readonly plainTo: number }
 
 /** The history of events that no run of the database has counted: they were stored by an earlier version. */

@@ -13,7 +13,7 @@ export const DELIVERIES_PER_EVENT = 128
 /** Returns the id of a delivery's event. */
 export const eventIdOf = (deliveryId: number): number => Math.floor(deliveryId / DELIVERIES_PER_EVENT)
 
-/** A pending delivery with all that sending it takes. */
+/** A pending delivery, complete for sending. */
 export type PendingDelivery = {
   readonly id: number
   readonly accountId: number

@@ -8,7 +8,7 @@ type Kind = { readonly from: string; readonly order: string }
 export function oldestPendingSql(untried: Kind, retried: Kind, webhook: string | undefined): string {
   const firsts = [untried, retried].map(({ from, order }, kind) => {
     const first = `(SELECT since FROM ${from} AND webhook_id = w.id ORDER BY ${order} LIMIT 1)`
-    // Each webhook is found from the one before in the index: few of all webhooks have such deliveries.
+    // Jumps from webhook to webhook in the index: only few have such deliveries.
     const webhooks =
       webhook === undefined
         ? `SELECT min(webhook_id) FROM ${from} UNION ALL

@@ -41,7 +41,7 @@ function* pruneShortLived({
 }
 
 /**
- * The operations that delete old records other than deliveries. Rows are found first and checked again as they are
+ * The operations that delete old records other than deliveries. Rows are found first, and checked again when they are
  * deleted, because the list may have changed in between.
  */
 export const RETENTION: Declarations<

@@ -29,7 +29,7 @@ const SHOWN = 5
 /** Returns the time from which all events are kept, in microseconds, if earlier ones may have been pruned. */
 const keptFromUs = (prunedToUs: number): number => (prunedToUs === 0 ? 0 : prunedToUs + MARGIN_US)
 
-/** Returns the sentence about rows that are wrong, with some of their ids; none if there are no such rows. */
+/** Returns a sentence about the wrong rows, with some of their ids; nothing if all rows are right. */
 function sentenceOf(what: string, rows: readonly { readonly id: string | number }[]): string[] {
   if (rows.length === 0) return []
   const some = rows.slice(0, SHOWN).map(({ id }) => id)

@@ -67,8 +67,8 @@ function keyOf(path: string): string {
 }
 
 /**
- * Opens the journal of a service that has locked the folder of its store, after the outcomes that the one before has
- * left in it are in the store.
+ * Opens the journal of a service that has locked the folder of its store, after storing the outcomes that the previous
+ * service left in it.
  */
 export function openKeptOutcomes(path: string): KeptOutcomes {
   const key = keyOf(path)

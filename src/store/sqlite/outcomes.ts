@@ -21,8 +21,8 @@ export const recordOutcomes = mutation(
 )
 
 /**
- * Outcomes that the process before has kept, and may have recorded. Others than in `recordOutcomes`, a delivery that
- * was retried by hand since is left as it is.
+ * Outcomes that the process before has kept, and may have recorded. Unlike `recordOutcomes`, leaves a delivery
+ * unchanged that was retried by hand since.
  */
 export function applyKeptOutcomes(tx: Tx, records: readonly Uint8Array[]): void {
   for (const record of records) writeOutcomes(tx, record, { isRepeated: true })

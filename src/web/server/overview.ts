@@ -31,7 +31,7 @@ type OverviewSources = {
   store: Store
   figures: Figures
   statuses: ReadWebhookStatuses
-  /** Each made as it is asked for. */
+  /** Made on demand. */
   liveCalls: (accountId: number) => Iterable<LiveCall>
   /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>

@@ -17,7 +17,7 @@ const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { status: [423, 429, 477], then: 'retry' },
 ]
-/** An owner who was removed is no valid value of the property, as a faulty number is none. */
+/** HubSpot reports a removed owner like a malformed number: as an invalid value of the property. */
 const USER_REFUSED = { status: [400], pointer: '/category', values: ['VALIDATION_ERROR'], mark: '/category' }
 const FINAL: Rule = { status: [400, 403, 404, 409], then: 'fail' }
 /** An upsert with a fault inside is answered with 207. */

@@ -20,7 +20,7 @@ const LIMITS: readonly Rule[] = [
   { status: [401], then: 'renew' },
   { status: [409, 429], then: 'retry' },
 ]
-/** An assignee who is suspended, deleted or no agent any more. */
+/** An assignee who is suspended, deleted or no longer an agent. */
 const USER_REFUSED = { status: [422], pointer: '/error', values: ['RecordInvalid'], mark: '/error' }
 const FINAL: Rule = { status: [400, 403, 404, 422], then: 'fail' }
 const CARD_FAILED: Rule = { status: [400, 403, 404, 422], then: 'done' }

@@ -287,7 +287,7 @@ const WORDS = [
   '/code',
 ]
 
-/** Returns what the CRM says in its own words, and what to do about it. */
+/** Returns the CRM's own explanation of an error, and what to do about it. */
 function reasonOf({ status, failure, text }: Exchanged, json: unknown, masked: (text: string) => string): string {
   if (status === null) return `${failure ?? 'no answer'}: is the URL right, and reachable from here?`
   const isSuccess = status >= 200 && status < 300

@@ -75,7 +75,7 @@ export class PutOut {
   }
 }
 
-/** The writing of captures and bodies: as it is. */
+/** Writes captures and bodies unchanged. */
 const PLAIN: Writing = { pass() {}, put: textOf }
 
 /** Collects and counts the text of a template or a capture. */

@@ -106,7 +106,7 @@ function problemOf(error: unknown): Problem {
 }
 
 const TOO_SLOW = `takes longer than ${MAX_RENDER_MS} ms`
-/** Liquid repeats what it could not read. */
+/** The messages of Liquid repeat the text that it could not read. */
 const MAX_PROBLEM_CHARACTERS = 300
 
 const LIMITS: readonly (readonly [RegExp, string])[] = [

@@ -22,7 +22,7 @@ type ThreadJob = {
   readonly templates: readonly { readonly number: number; readonly isJson: boolean; readonly isOnlyParsed: boolean }[]
 }
 
-/** What the thread answers: when it is ready, and then once for each batch. */
+/** The answers of the thread: one when it is ready, then one for each batch. */
 export type FromThread =
   | { readonly ready: { readonly task: string | undefined } }
   /** Results of the jobs in order; jobs after `leave` are missing. */

@@ -22,7 +22,7 @@ function isQueueSettling(call: Call, { stageId, leftArrivedUs }: QueueState): bo
   return stageOf(call, stageId)?.ended === false && membersOf(call, stageId).every(({ ended }) => ended)
 }
 
-/** Returns whether it is open for whom a dial is made; one that is over at once has its time, too. */
+/** Returns whether it is still unknown for whom a channel dials. A dial that is over at once gets the same time. */
 function isDialOpen(state: TrackerState, channel: Channel): boolean {
   const { dial } = channel
   if (dial === null || dial.stageId !== null || isVirtual(channel)) return false

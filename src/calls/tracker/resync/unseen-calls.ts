@@ -165,7 +165,7 @@ export function addUnseenStage(
   stage.own = own
   stage.startedUs = null
   stage.legs.push(channel.id)
-  // One that took the call over has called in.
+  // A channel that took the call over counts as a caller.
   stage.rang = row.callee || own
   channel.dial = newDial(sourceId, null, state.nowUs)
   channel.dial.stageId = stage.id

@@ -316,8 +316,9 @@ function bringTogether(
 }
 
 /**
- * Gives a group or queue the answer of a party that takes its caller. Who takes a caller for whom others were rung is
- * none of them: the group or queue was picked up, and ends with its own members. Else it is the queue's agent.
+ * Gives a group or queue the answer of a party that takes its caller. If it has rung members, this party is not one of
+ * them: the group or queue was picked up, and ends with its own members. Without members, this party is the queue's
+ * agent.
  */
 function takeOverParent(call: Call, taker: Stage, parent: Stage | undefined): void {
   taker.parentId = null

@@ -58,7 +58,7 @@ async function requireEmpty(query: Query, name: string): Promise<void> {
   )
   if (users.length > 0)
     throw new Fault('conflict', `the database ${name} already has users or events: copy the store to an empty one`)
-  // One that is only starting waits for the locked row; and our own start may still be listed for a moment.
+  // A starting service waits for the locked row. The start of this process may still be listed for a moment.
   const services = await query(
     `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
        AND application_name LIKE 'hookswitch %' AND application_name <> 'hookswitch start'`,

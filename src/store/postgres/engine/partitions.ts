@@ -48,7 +48,7 @@ export async function createPartitions(query: Query, first: number, last: number
 
 /**
  * Moves the ids of new events to the next partition when the present one was begun a day ago, and creates those that
- * come next. The row of the clock is locked meanwhile: two that did this at once would give ids twice.
+ * come next. The row of the clock is locked meanwhile: two processes that did this at once would assign ids twice.
  */
 export async function continuePartitions(query: Query, nowUs: number): Promise<void> {
   await query('SELECT 1 FROM clock FOR UPDATE')

@@ -1,6 +1,6 @@
 import { connect, prepareStore } from './open.ts'
 
-/** A cell as text; `null` as it is. */
+/** A cell as text, or `null`. */
 type Cell = string | null
 
 /** A table of a store, read from its beginning to its end. */

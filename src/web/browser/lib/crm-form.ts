@@ -136,7 +136,7 @@ function groupOf({ name, type, required }: Parameter): Group {
   return required || type === 'choice' ? 'access' : 'more'
 }
 
-/** Returns the parameters in a part of the form; a map comes before the user whom it proposes. */
+/** Returns the parameters in a part of the form; the map of users comes before the responsible user. */
 export const parametersIn = ({ parameters }: FlowPreset, group: Group): Parameter[] =>
   parameters
     .filter((one) => groupOf(one) === group)

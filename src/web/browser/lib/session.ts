@@ -10,7 +10,7 @@ const KEY = 'hookswitch.token'
 
 export const accessToken = observable<string | null>(sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY))
 
-/** The reason why the login form is shown, if there is one to give. */
+/** The reason why the login form is shown; `null` without a reason. */
 export const loginNotice = observable<string | null>(null)
 
 /** Logs in with this token; `stay` keeps it for new tabs and after the browser was closed. */
