@@ -269,6 +269,23 @@ test('every thread is an entry point of the executable', () => {
   expect(entries.toSorted()).toEqual(['main.ts', ...threads].map((name) => `src/${name}`).toSorted())
 })
 
+/** Returns the files that are loaded with a file: neither types nor what `import()` loads later. */
+function loadedWith(path: string, loaded = new Set<string>()): ReadonlySet<string> {
+  if (loaded.has(path)) return loaded
+  loaded.add(path)
+  for (const [, names = '', target = ''] of source(path).matchAll(/^import\s([^'"]*?)from\s+'(\.[^']+\.tsx?)'/gm)) {
+    const isType = names.startsWith('type ') || /^\{\s*(type [^,}]+,?\s*)*\}\s*$/.test(names)
+    if (!isType) loadedWith(relative(SRC, join(SRC, dirname(path), target)), loaded)
+  }
+  return loaded
+}
+
+test('the engine of templates is loaded by its thread, and not at the start of the service', () => {
+  const isEngine = (path: string) => /from 'liquidjs'/.test(source(path))
+  expect([...loadedWith('app/template-thread.ts')].filter(isEngine)).toContain('webhooks/templates/engine.ts')
+  expect([...loadedWith('app/app.ts')].filter(isEngine)).toEqual([])
+})
+
 describe('only', () => {
   test('src/store/sqlite opens SQLite', () => {
     expect(offenders(/from '(bun:sqlite|drizzle-orm[^']*)'/, (path) => !path.startsWith('store/'))).toEqual([])

@@ -101,6 +101,9 @@ const MAX_INTAKE_WAITING = 512
 /** Log levels at which each attempt is logged. */
 const ATTEMPT_LOG_LEVELS: ReadonlySet<string> = new Set(['trace', 'debug'])
 
+/** When old records are deleted first: it takes commits, which would delay the start. */
+const RETENTION_AFTER_MS = 250
+
 type Stoppable = { stop(): Promise<void> }
 
 type Context = {
@@ -354,9 +357,11 @@ async function startWatching(
   const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
   const { disk } = persistence
   started.push(
-    startPruner({ maintenance, flows: store.flows, log, keepDeliveredMs, keepFailedMs, mayPrune }),
-    startCallRetention({ maintenance, log, keepMs, mayPrune }),
-    startAuditRetention({ trail: store.audit, log, mayPrune }),
+    startedLater(RETENTION_AFTER_MS, () => [
+      startPruner({ maintenance, flows: store.flows, log, keepDeliveredMs, keepFailedMs, mayPrune }),
+      startCallRetention({ maintenance, log, keepMs, mayPrune }),
+      startAuditRetention({ trail: store.audit, log, mayPrune }),
+    ]),
     recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
     startPbxAlerts({ status: watch.status, alerts, store, log }),
     startTrunkAlerts({ present: watch.present, afterMs: config.alertTrunkMs, alerts, store, log }),
@@ -364,6 +369,20 @@ async function startWatching(
     alerts,
   )
   return { watch, states, disk }
+}
+
+/** Starts some parts after a time, unless they are stopped before. */
+function startedLater(afterMs: number, start: () => readonly Stoppable[]): Stoppable {
+  let parts: readonly Stoppable[] = []
+  const timer = setTimeout(() => {
+    parts = start()
+  }, afterMs)
+  return {
+    async stop() {
+      clearTimeout(timer)
+      for (const part of parts) await part.stop()
+    },
+  }
 }
 
 /** Starts the backups, where a place for them is configured. */

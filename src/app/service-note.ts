@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -103,12 +103,11 @@ export async function startServiceNote(options: Options): Promise<{ stop(): Prom
     }
     return down
   }
-  async function update(): Promise<void> {
+  async function update(replace: (path: string, text: string) => Promise<void>): Promise<void> {
     const text = JSON.stringify({ pid: process.pid, host: hostname(), settings, down: downWebhooks() })
     if (text === written) return
     try {
-      await writeFile(`${path}.new`, text, { mode: FILE_MODE })
-      await rename(`${path}.new`, path)
+      await replace(path, text)
       written = text
     } catch {
       // The disk may be full. No note is better than an old one; commands work without it.
@@ -119,14 +118,25 @@ export async function startServiceNote(options: Options): Promise<{ stop(): Prom
   function remove(): void {
     for (const one of [path, `${path}.new`]) removeIfPossible(one)
   }
-  await update()
-  const periodic = startPeriodic(CHECK_MS, update)
+  await update(replaceAtOnce)
+  const periodic = startPeriodic(CHECK_MS, () => update(replaceFile))
   return {
     async stop() {
       await periodic.stop()
       remove()
     },
   }
+}
+
+/** Replaces the file while nothing else runs yet: waking threads for it takes some milliseconds of a start. */
+async function replaceAtOnce(path: string, text: string): Promise<void> {
+  writeFileSync(`${path}.new`, text, { mode: FILE_MODE })
+  renameSync(`${path}.new`, path)
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: FILE_MODE })
+  await rename(`${path}.new`, path)
 }
 
 function removeIfPossible(path: string): void {

@@ -1,6 +1,5 @@
 import { fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { readConfig } from '../../app/config.ts'
 import type { GivenSettings } from '../../app/settings.ts'
@@ -53,7 +52,6 @@ export function serveCommand(program: Command, stopped: () => Promise<void>, end
 
 /** Returns whether standard output and standard error are one file, pipe or socket, and no terminal. */
 function isOneStream(): boolean {
-  if (isatty(STANDARD_OUTPUT)) return false
   try {
     const [output, error] = [fstatSync(STANDARD_OUTPUT), fstatSync(STANDARD_ERROR)]
     return output.dev === error.dev && output.ino === error.ino && !output.isCharacterDevice()

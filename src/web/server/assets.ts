@@ -3,8 +3,13 @@ import docs from '../browser/docs.html'
 import help from '../browser/help.html'
 import page from '../browser/page.html'
 
-/** One file of a page, ready to be sent. `path` is the page's own path, or holds a hash of the content. */
-export type Asset = { path: string; type: string; bytes: Uint8Array<ArrayBuffer>; isHtml: boolean }
+/** One file of a page. `path` is the page's own path, or holds a hash of the content. */
+export type Asset = {
+  readonly path: string
+  readonly type: string
+  readonly isHtml: boolean
+  read(): Promise<Uint8Array<ArrayBuffer>>
+}
 
 /** The pages, each with the path at which it is served. */
 const PAGES = [
@@ -15,9 +20,9 @@ const PAGES = [
 type Page = (typeof PAGES)[number]
 
 /**
- * Loads the files of all pages. The compiled executable contains them, named by the manifest of the HTML import; from
- * the sources they are built now, in some ten milliseconds. Bun's own HTML route is not used because it takes no
- * headers of ours.
+ * Lists the files of all pages. The compiled executable contains them, named by the manifest of the HTML import, and
+ * each is read at its first request; from the sources they are built now, in some ten milliseconds. Bun's own HTML
+ * route is not used because it takes no headers of ours.
  */
 export async function loadAssets(): Promise<Asset[]> {
   const assets = (await Promise.all(PAGES.map(filesOf))).flat()
@@ -28,22 +33,18 @@ export async function loadAssets(): Promise<Asset[]> {
 async function filesOf(page: Page): Promise<Asset[]> {
   const embedded = page.bundle.files ?? []
   if (embedded.length === 0) return await fromSource(page)
-  return await Promise.all(
-    embedded.map(async ({ path, headers }) =>
-      asset(page, path, headers['content-type'] ?? '', await Bun.file(path).bytes()),
-    ),
+  return embedded.map(({ path, headers }) =>
+    asset(page, path, { type: headers['content-type'] ?? '', read: () => Bun.file(path).bytes() }),
   )
 }
 
 async function fromSource(page: Page): Promise<Asset[]> {
   const entry = new URL(page.source, import.meta.url).pathname
   const built = await Bun.build({ entrypoints: [entry], target: 'browser', publicPath: '/', minify: true })
-  return await Promise.all(
-    built.outputs.map(async (file) => asset(page, file.path, file.type, new Uint8Array(await file.arrayBuffer()))),
-  )
+  return built.outputs.map((file) => asset(page, file.path, { type: file.type, read: () => file.bytes() }))
 }
 
-function asset(page: Page, path: string, type: string, bytes: Uint8Array<ArrayBuffer>): Asset {
+function asset(page: Page, path: string, { type, read }: Pick<Asset, 'type' | 'read'>): Asset {
   const isHtml = path.endsWith('.html')
-  return { path: isHtml ? page.path : `/${basename(path)}`, type, bytes, isHtml }
+  return { path: isHtml ? page.path : `/${basename(path)}`, type, isHtml, read }
 }

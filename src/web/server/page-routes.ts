@@ -49,17 +49,20 @@ export function pageRoutes(assets: readonly Asset[]) {
 
 function createHandler(asset: Asset) {
   const caching = asset.isHtml ? 'no-cache' : 'public, max-age=31536000, immutable'
-  const plainTag = `"${Bun.hash(asset.bytes).toString(36)}"`
+  // Read at the first request, since most of the time nobody has a page open.
+  let loaded: Promise<{ bytes: Uint8Array<ArrayBuffer>; plainTag: string }> | undefined
   let gzipped: Uint8Array<ArrayBuffer> | undefined
-  return (request: Request, inherited: Record<string, unknown>): Response => {
+  return async (request: Request, inherited: Record<string, unknown>): Promise<Response> => {
+    loaded ??= asset.read().then((bytes) => ({ bytes, plainTag: `"${Bun.hash(bytes).toString(36)}"` }))
+    const { bytes, plainTag } = await loaded
     const wantsGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
-    if (wantsGzip) gzipped ??= gzipSync(asset.bytes, { level: 9 })
+    if (wantsGzip) gzipped ??= gzipSync(bytes, { level: 9 })
     const tag = wantsGzip ? plainTag.replace(/"$/, '-gz"') : plainTag
     const headers = new Headers({ ...ALWAYS, 'content-type': asset.type, 'cache-control': caching, etag: tag })
     const requestId = inherited['x-request-id']
     if (typeof requestId === 'string') headers.set('x-request-id', requestId)
     if (matchesAny(request.headers.get('if-none-match'), tag)) return new Response(null, { status: 304, headers })
     if (wantsGzip) headers.set('content-encoding', 'gzip')
-    return new Response(wantsGzip ? (gzipped ?? asset.bytes) : asset.bytes, { headers })
+    return new Response(wantsGzip ? (gzipped ?? bytes) : bytes, { headers })
   }
 }

@@ -1,6 +1,6 @@
 import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { MILLISECOND } from '../../lib/time.ts'
-import { type Escaping, escapingOf } from '../templates/escaping.ts'
+import { type Escaping, escapingOf } from '../templates/content-escaping.ts'
 import type { Rendering, RenderRequest, TemplateRenderer, TemplateText } from '../templates/renderer.ts'
 import { type Kept, MAX_ELEMENTS, type Parameters, type Step } from './model.ts'
 

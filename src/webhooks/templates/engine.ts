@@ -11,6 +11,7 @@ import {
   type Template,
   toValueSync,
 } from 'liquidjs'
+import type { Escaping } from './content-escaping.ts'
 import {
   LIMITED_OPERATORS,
   LimitedCase,
@@ -25,7 +26,7 @@ import {
   textOf,
   unitsOf,
 } from './engine-limits.ts'
-import { createWriting, ESCAPING_FILTERS, Escaped, type Escaping, finished } from './escaping.ts'
+import { createWriting, ESCAPING_FILTERS, Escaped, finished } from './escaping.ts'
 import { digits, lastDigits, localTime, mapped, national, seconds } from './step-filters.ts'
 
 const MAX_DATE_CHARACTERS = 100

@@ -1,9 +1,9 @@
 import type { Log } from '../../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND, steadyUs as systemSteadyUs } from '../../lib/time.ts'
 import { createBudgets, createRests } from './budget.ts'
-import type { Escaping } from './escaping.ts'
+import type { Escaping } from './content-escaping.ts'
 import type { Problem } from './template.ts'
-import type { JobResult } from './thread.ts'
+import type { JobResult } from './thread-messages.ts'
 import {
   type BatchEnd,
   type EndReason,

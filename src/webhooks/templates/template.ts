@@ -1,7 +1,7 @@
 import { LiquidError } from 'liquidjs'
+import type { Escaping } from './content-escaping.ts'
 import { createTemplateEngine, type EmptyExpression, type RenderedTemplate } from './engine.ts'
 import { processorUs } from './engine-limits.ts'
-import type { Escaping } from './escaping.ts'
 import { MAX_DEPTH, MAX_RENDER_MS, MAX_RESULT_CHARACTERS, MAX_TEMPLATE_CHARACTERS } from './limits.ts'
 
 /**

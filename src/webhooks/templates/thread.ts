@@ -1,48 +1,18 @@
 import { readlinkSync } from 'node:fs'
 import type { EmptyExpression } from './engine.ts'
 import { processorUs } from './engine-limits.ts'
-import type { Escaping } from './escaping.ts'
 import { type Problem, type ReadTemplate, type Rendered, readTemplate } from './template.ts'
-
-/** Messages to the thread that renders templates. Its data is JSON text, as the store has it. */
-export type ToThread = { readonly progress: SharedArrayBuffer } | RenderBatch
-
-export type RenderBatch = {
-  /** Templates that are new to this thread, by number. */
-  readonly texts: ReadonlyMap<number, SentTemplate>
-  /** Drops all earlier templates first. */
-  readonly forget: boolean
-  readonly jobs: readonly ThreadJob[]
-}
-
-type SentTemplate = { readonly text: string; readonly escaping: Escaping | undefined }
-
-type ThreadJob = {
-  readonly data: string
-  readonly templates: readonly { readonly number: number; readonly isJson: boolean; readonly isOnlyParsed: boolean }[]
-}
-
-/** The answers of the thread: one when it is ready, then one for each batch. */
-export type FromThread =
-  | { readonly ready: { readonly task: string | undefined } }
-  /** Results of the jobs in order; jobs after `leave` are missing. */
-  | { readonly results: readonly JobResult[] }
-
-export type JobResult = {
-  readonly renderings: readonly Rendering[]
-  /** The CPU time of the job, exact on average only, since the system counts in ticks. */
-  readonly tookUs: number
-  readonly units: number
-}
-
-type Rendering = { readonly text: string } | Problem
-
-/**
- * The memory shared with the watching thread, 32-bit integers, which can be read while this thread is busy: the job and
- * template that it renders, and the first job that it leaves to another thread.
- */
-export const PROGRESS = { job: 0, template: 1, leave: 2 } as const
-export const PROGRESS_BYTES = 4 * Object.keys(PROGRESS).length
+import {
+  type FromThread,
+  type JobResult,
+  PROGRESS,
+  PROGRESS_BYTES,
+  type RenderBatch,
+  type Rendering,
+  type SentTemplate,
+  type ThreadJob,
+  type ToThread,
+} from './thread-messages.ts'
 
 /** Runs the thread: renders the batches that it receives, one after the other. */
 export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMessage'>): void {

@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { type FromThread, type JobResult, PROGRESS, PROGRESS_BYTES, type RenderBatch, type ToThread } from './thread.ts'
+import {
+  type FromThread,
+  type JobResult,
+  PROGRESS,
+  PROGRESS_BYTES,
+  type RenderBatch,
+  type ToThread,
+} from './thread-messages.ts'
 
 /**
  * A thread that renders templates, and the watch over it. The engine in it ends what takes too long; the watch ends the

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type Escaping, escapingOf } from '../../../src/webhooks/templates/escaping.ts'
+import { type Escaping, escapingOf } from '../../../src/webhooks/templates/content-escaping.ts'
 import { readTemplate } from '../../../src/webhooks/templates/template.ts'
 import type { Random } from '../../help/random.ts'
 import { playCase, seedsOf } from '../../help/seed.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Escaping } from '../../../src/webhooks/templates/escaping.ts'
+import type { Escaping } from '../../../src/webhooks/templates/content-escaping.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../../../src/webhooks/templates/limits.ts'
 import { readTemplate } from '../../../src/webhooks/templates/template.ts'
 
