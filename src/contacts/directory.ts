@@ -8,7 +8,7 @@ import {
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
 import { createContactCache } from './cache.ts'
-import { keyOf, type LookUpAnswer, type PhoneNumber } from './lookup.ts'
+import { keyOf, type LookUpAnswer, type PhoneNumber } from './look-up.ts'
 
 /** A look-up in progress. `waitMs`: how long a call may wait for it. */
 type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }

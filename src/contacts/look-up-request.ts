@@ -3,7 +3,14 @@ import type { Exchange, ExchangeRequest } from '../webhooks/flows/exchange.ts'
 import { type Flow, MAX_ANSWER_BYTES, type Step } from '../webhooks/flows/model.ts'
 import type { StepRenderer } from '../webhooks/flows/step-renderer.ts'
 import { joinStepUrl } from '../webhooks/flows/step-url.ts'
-import { type ContactPlace, type LookUpAnswer, type PhoneNumber, readLookUp, type Spelling, spelled } from './lookup.ts'
+import {
+  type ContactPlace,
+  type LookUpAnswer,
+  type PhoneNumber,
+  readLookUp,
+  type Spelling,
+  spelled,
+} from './look-up.ts'
 
 /** An account's settings for look-ups, with all defaults. */
 export type LookUp = ContactPlace &

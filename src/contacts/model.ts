@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
 import { NewAuthorization } from '../webhooks/flows/model.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../webhooks/templates/limits.ts'
-import { SPELLINGS } from './lookup.ts'
+import { SPELLINGS } from './look-up.ts'
 
 const closed = { additionalProperties: false } as const
 const POINTER = '^(/([^/~]|~[01])*)*$'

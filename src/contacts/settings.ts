@@ -5,8 +5,8 @@ import { flowOfPreset, flowPresetOf, secretParametersOf } from '../webhooks/opti
 import { flowErrors } from '../webhooks/options/flow-rules.ts'
 import { hasCredentials } from '../webhooks/options/header-rules.ts'
 import { objectOf } from '../webhooks/options/untrusted-object.ts'
+import { SPELLINGS } from './look-up.ts'
 import type { LookUp } from './look-up-request.ts'
-import { SPELLINGS } from './lookup.ts'
 import { DEFAULT_BUDGET_MS, DEFAULT_CACHE_MINUTES, type NewContactSettings } from './model.ts'
 
 /**

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { ownCommand } from '../../src/backups/own-command.ts'
 import { backupName, backupsAmong, dueInUs, expired } from '../../src/backups/schedule.ts'
 
 const HOUR_US = 3_600_000_000
@@ -33,15 +32,4 @@ describe('backups', () => {
     expect(expired(backups, 2).map(({ name }) => name)).toEqual(['hookswitch-2026-11-23T071500Z.db'])
     expect(expired(backups, 3)).toEqual([])
   })
-})
-
-test.each([
-  [
-    ['/usr/local/bin/hookswitch', '/$bunfs/root/main.js', 'serve'],
-    '/usr/local/bin/hookswitch',
-    ['/usr/local/bin/hookswitch'],
-  ],
-  [['/usr/bin/bun', '/clone/src/main.ts', 'serve'], '/usr/bin/bun', ['/usr/bin/bun', '/clone/src/main.ts']],
-])('the command line of this program: %j', (argv, execPath, expected) => {
-  expect(ownCommand(argv, execPath)).toEqual(expected)
 })

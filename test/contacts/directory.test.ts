@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createContactDirectory, type DirectorySettings } from '../../src/contacts/directory.ts'
-import type { LookUpAnswer, PhoneNumber } from '../../src/contacts/lookup.ts'
+import type { LookUpAnswer, PhoneNumber } from '../../src/contacts/look-up.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { until } from '../help/receiver.ts'
 

@@ -7,11 +7,10 @@ import { newExchange } from '../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../src/deliveries/sending/guarded-request.ts'
 import { type AllowList, parseAllowList } from '../../src/lib/address-guard.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { nowUs, steadyUs } from '../../src/lib/time.ts'
-import { createAuthorizer } from '../../src/webhooks/authorization/authorizer.ts'
-import { createLoginRenderer } from '../../src/webhooks/authorization/login-renderer.ts'
+import { steadyUs } from '../../src/lib/time.ts'
 import { SILENT_AUDIT, startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
+import { newAuthorizer } from '../help/authorizer.ts'
 import { ask } from '../help/client.ts'
 import { openStore } from '../help/store.ts'
 import { TEMPLATES } from '../help/templates.ts'
@@ -53,15 +52,7 @@ const problems: (string | null)[] = []
 function startService(allow: AllowList) {
   const exchange = newExchange(newGuardedRequests({ allow }))
   const directory = createContactDirectory({ log, steadyUs })
-  const authorizer = createAuthorizer({
-    store: store.authorizations,
-    exchange,
-    login: createLoginRenderer(TEMPLATES),
-    nowUs,
-    steadyUs: nowUs,
-    log,
-    onProblem: (_, problem) => problems.push(problem),
-  })
+  const authorizer = newAuthorizer(store, exchange, (_, problem) => problems.push(problem))
   const toE164 = (_: number, number: string) => (number === '030 123456' ? '+4930123456' : null)
   const contacts = createContactService({
     store,

@@ -1,5 +1,5 @@
 import type { ContactDirectory } from '../../contacts/directory.ts'
-import { keyOf } from '../../contacts/lookup.ts'
+import { keyOf } from '../../contacts/look-up.ts'
 import type { Call, CallEvent, CallEventBody, Contact } from '../event.ts'
 import { fillBody, fillCall, numbersOf } from './party-contacts.ts'
 

@@ -1,4 +1,4 @@
-import type { PhoneNumber } from '../../contacts/lookup.ts'
+import type { PhoneNumber } from '../../contacts/look-up.ts'
 import type { Call, CallEventBody, Contact, Party } from '../event.ts'
 
 // Decides which parties of a body may have a contact; pure.

@@ -7,8 +7,8 @@ import type { Sender } from '../sending/sender.ts'
 import type { WebhookCache } from '../sending/webhook-cache.ts'
 import { startArrivalHints, startArrivals } from './arrivals.ts'
 import type { Emitter } from './emitter.ts'
-import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
+import type { Guard } from './run-guard.ts'
 
 type AccountFollowerOptions = {
   readonly ownership: Ownership

@@ -5,8 +5,8 @@ import type { Clock } from '../policy/clock.ts'
 import type { Reservations } from '../queue/reservations.ts'
 import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
 import type { OutcomeWriter } from '../sending/outcome-writer.ts'
-import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
+import type { Guard } from './run-guard.ts'
 
 /** The pause after this machine could not send an attempt. */
 const PAUSE_US = SECOND

@@ -3,8 +3,8 @@ import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import type { WebhookCache } from '../sending/webhook-cache.ts'
 import type { Emitter } from './emitter.ts'
-import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
+import type { Guard } from './run-guard.ts'
 
 /** The pause before a failed read is repeated. */
 const RETRY_MS = 1_000

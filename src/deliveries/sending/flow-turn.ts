@@ -3,7 +3,6 @@ import { type NowUs, SECOND } from '../../lib/time.ts'
 import type { FlowStore } from '../../store/operations/flows.ts'
 import { type AttemptRow, type AttemptStep, NO_STEP } from '../../store/operations/log.ts'
 import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
-import { secretMask, secretsOfHeaders } from '../../webhooks/flows/flow-secrets.ts'
 import {
   begins,
   type Judgement,
@@ -13,7 +12,8 @@ import {
   progressAfter,
   SKIPPED_BY_IF,
   SKIPPED_WITHOUT_ELEMENTS,
-} from '../../webhooks/flows/machine.ts'
+} from '../../webhooks/flows/flow-machine.ts'
+import { secretMask, secretsOfHeaders } from '../../webhooks/flows/flow-secrets.ts'
 import type { Flow, Kept, Step } from '../../webhooks/flows/model.ts'
 import type { RenderedStep, StepData, StepProblem, StepRenderer } from '../../webhooks/flows/step-renderer.ts'
 import { joinStepUrl, urlForLog } from '../../webhooks/flows/step-url.ts'

@@ -1,5 +1,5 @@
 import type { AttemptRow } from '../../store/operations/log.ts'
-import type { Progress } from '../../webhooks/flows/machine.ts'
+import type { Progress } from '../../webhooks/flows/flow-machine.ts'
 import type { Kept } from '../../webhooks/flows/model.ts'
 
 /** The results of a flow's turn, besides its outcome. */

@@ -127,13 +127,13 @@ export const NO_STEP = 'no step of the flow begins with this event: nothing was 
 
 export type LogStore = {
   /**
-   * Returns deliveries that match of a part of the log, at most `limit`. Reading a part takes a few milliseconds,
+   * Returns the matching deliveries in a part of the log, at most `limit`. Reading a part takes a few milliseconds,
    * regardless of the filter.
    */
   deliveryList(query: { filter: DeliveryFilter; fromId: number; limit: number; order: LogOrder }): Promise<DeliveryPart>
   /**
-   * Returns a delivery with its body and its attempts, the oldest first, or `undefined`. `accountId` `null`: whosever
-   * it is.
+   * Returns a delivery with its body and its attempts, the oldest first, or `undefined`. `accountId` `null`: of any
+   * account.
    */
   deliveryGet(accountId: number | null, id: number): Promise<DeliveryDetailRow | undefined>
   /** Returns deliveries as they are now; ids that are unknown are left out. */
@@ -150,8 +150,8 @@ export type LogStore = {
   eventGetBounds(accountId: number): Promise<EventBounds>
   /**
    * Returns the history in which each of these events was stored, also of those that were deleted since. Each run of
-   * the database stores its events in a history of its own; of an event that this store never had it is another one
-   * than where it was stored, or the event is ahead of all.
+   * the database stores its events in a history of its own. For an event that this store never had, the answer is
+   * another history than the one in which it was stored, or its id is above all ids.
    */
   eventGetHistories(ids: readonly number[]): Promise<number[]>
   /** Returns the key by which the ids that clients get are encrypted. */

@@ -59,7 +59,7 @@ export type WebhookOptionsRecord = {
   readonly flowSecrets: Readonly<Record<string, string>>
   /** It shares one pace with the others of its account that have its host and this option. */
   readonly sharePace: boolean
-  /** When it was last no longer paused, in steady time: no delivery is older than this. `null`: it was never paused. */
+  /** When its last pause ended, in steady time: no delivery is older than this. `null`: it was never paused. */
   readonly resumedSteadyUs: number | null
 }
 

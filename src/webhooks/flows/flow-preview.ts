@@ -1,5 +1,12 @@
+import {
+  judge,
+  nextMove,
+  type Progress,
+  progressAfter,
+  SKIPPED_BY_IF,
+  SKIPPED_WITHOUT_ELEMENTS,
+} from './flow-machine.ts'
 import { secretMask } from './flow-secrets.ts'
-import { judge, nextMove, type Progress, progressAfter, SKIPPED_BY_IF, SKIPPED_WITHOUT_ELEMENTS } from './machine.ts'
 import type { Flow, Kept, Step } from './model.ts'
 import type { StepData, StepRenderer } from './step-renderer.ts'
 import { joinStepUrl } from './step-url.ts'

@@ -1,6 +1,6 @@
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import type { FieldError } from '../../lib/fault.ts'
-import { begins } from '../flows/machine.ts'
+import { begins } from '../flows/flow-machine.ts'
 import type { Flow, Kept, Step } from '../flows/model.ts'
 import type { StepProblem, StepRenderer } from '../flows/step-renderer.ts'
 import { joinStepUrl } from '../flows/step-url.ts'

@@ -6,7 +6,7 @@ import { cachedWebhookOf, ownRequestsOf } from '../../../src/deliveries/sending/
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import { NO_STEP } from '../../../src/store/operations/log.ts'
 import type { Authorizer } from '../../../src/webhooks/flows/authorizer.ts'
-import { SKIPPED_BY_IF } from '../../../src/webhooks/flows/machine.ts'
+import { SKIPPED_BY_IF } from '../../../src/webhooks/flows/flow-machine.ts'
 import type { NewStep } from '../../../src/webhooks/flows/model.ts'
 import { faultOfSigned } from '../../../src/webhooks/signature.ts'
 import { until } from '../../help/receiver.ts'

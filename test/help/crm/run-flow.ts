@@ -1,5 +1,5 @@
 import type { CallEvent } from '../../../src/calls/event.ts'
-import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/machine.ts'
+import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/flow-machine.ts'
 import { type Kept, type Step, stepOf } from '../../../src/webhooks/flows/model.ts'
 import type { Preset } from '../../../src/webhooks/flows/preset.ts'
 import { createStepRenderer, type StepData } from '../../../src/webhooks/flows/step-renderer.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { SPELLINGS } from '../../../src/contacts/lookup.ts'
+import { SPELLINGS } from '../../../src/contacts/look-up.ts'
 import type { NewContactSettings } from '../../../src/contacts/model.ts'
 import { settingsErrors } from '../../../src/contacts/settings.ts'
 import {

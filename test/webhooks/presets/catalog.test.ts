@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
-import { begins } from '../../../src/webhooks/flows/machine.ts'
+import { begins } from '../../../src/webhooks/flows/flow-machine.ts'
 import { STEP_EVENTS, stepOf } from '../../../src/webhooks/flows/model.ts'
 import { createStepRenderer } from '../../../src/webhooks/flows/step-renderer.ts'
 import { flowOfPreset } from '../../../src/webhooks/options/flow-option.ts'

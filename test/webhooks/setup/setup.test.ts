@@ -3,15 +3,13 @@ import { join } from 'node:path'
 import { allowListOf } from '../../../src/app/settings.ts'
 import { newExchange } from '../../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
-import { nowUs } from '../../../src/lib/time.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { createAuthorizer } from '../../../src/webhooks/authorization/authorizer.ts'
-import { createLoginRenderer } from '../../../src/webhooks/authorization/login-renderer.ts'
 import type { Exchange } from '../../../src/webhooks/flows/exchange.ts'
 import { flowOfPreset } from '../../../src/webhooks/options/flow-option.ts'
 import { presetByName } from '../../../src/webhooks/presets/catalog.ts'
 import { createSetupService } from '../../../src/webhooks/setup/service.ts'
 import { emptyFolder } from '../../help/app.ts'
+import { newAuthorizer } from '../../help/authorizer.ts'
 import { startBitrix24 } from '../../help/crm/bitrix24.ts'
 import type { CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
@@ -30,8 +28,6 @@ const service = (listed: Listed = [], authorization = '') =>
     templates: TEMPLATES,
     exchange,
   })
-
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 const started: CrmStub[] = []
 const startStub = (start: () => CrmStub): CrmStub => {
@@ -148,15 +144,7 @@ const WITH_AUTHORIZATION = [
 ]
 
 function servicesOf(store: Pick<Store, 'authorizations'>, exchange: Exchange) {
-  const authorizer = createAuthorizer({
-    store: store.authorizations,
-    exchange,
-    login: createLoginRenderer(TEMPLATES),
-    nowUs,
-    steadyUs: nowUs,
-    log: SILENT,
-    onProblem: () => {},
-  })
+  const authorizer = newAuthorizer(store, exchange)
   const setup = createSetupService({
     authorizer,
     webhooks: { optionsList: async () => [] },

@@ -1,6 +1,6 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signal.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
-import { createClockOffset } from '../../endpoints/clock-offset.ts'
+import { createClockOffset } from '../../connection/clock-offset.ts'
 import { createEndpoints } from '../../endpoints/endpoints.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { readDialTargets } from '../dial-string.ts'

@@ -1,7 +1,7 @@
 import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
-import { createClockOffset } from '../../endpoints/clock-offset.ts'
+import { createClockOffset } from '../../connection/clock-offset.ts'
 import { createEndpoints } from '../../endpoints/endpoints.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'

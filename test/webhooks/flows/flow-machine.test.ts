@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { valueAt } from '../../../src/lib/json-pointer.ts'
-import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/machine.ts'
+import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/flow-machine.ts'
 import { type Kept, type NewStep, stepOf } from '../../../src/webhooks/flows/model.ts'
 
 const step = (name: string, more: Partial<NewStep> = {}) => stepOf({ name, on: ['call_ended'], ...more })

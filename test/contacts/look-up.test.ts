@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createContactCache } from '../../src/contacts/cache.ts'
-import { readLookUp, SPELLINGS, spelled } from '../../src/contacts/lookup.ts'
+import { readLookUp, SPELLINGS, spelled } from '../../src/contacts/look-up.ts'
 import { SECOND } from '../../src/lib/time.ts'
 
 const BERLIN = { number: '030 123456', e164: '+4930123456' }
