@@ -1,4 +1,5 @@
-import { Fault, type FieldError } from '../lib/fault.ts'
+import type { FieldError } from '../lib/fault.ts'
+import { createFairTurns, type Source } from './fair-turns.ts'
 import { MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS } from './model.ts'
 
 /** Each hash takes 64 MiB and a core for some 85 ms. */
@@ -49,44 +50,28 @@ export function passwordRule(body: unknown): FieldError[] {
 }
 
 export type Passwords = {
-  hash(password: string): Promise<string>
+  hash(password: string, source?: Source): Promise<string>
   /**
    * Returns whether a password matches. For a user that does not exist (`undefined`) it is false after the same time.
    */
-  verify(password: string, hash: string | undefined): Promise<boolean>
+  verify(password: string, hash: string | undefined, source?: Source): Promise<boolean>
 }
 
+/** The source of passwords that no client sends. */
+const THIS_PROCESS: Source = { network: '', user: '' }
+
 /**
- * Creates the hashing of passwords, a few at a time on Bun's own threads. Its functions throw Fault `too_many_requests`
- * when too many wait.
+ * Creates the hashing of passwords, a few at a time on Bun's own threads, with turns for those who send them. Its
+ * functions throw Fault `too_many_requests` when too many wait.
  */
 export function createPasswords(): Passwords {
-  let running = 0
-  const waiting: (() => void)[] = []
-
-  async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (running >= MAX_AT_ONCE) {
-      if (waiting.length >= MAX_WAITING)
-        throw new Fault('too_many_requests', 'Too many passwords are being checked. Try again soon.', {
-          headers: { 'retry-after': '10' },
-        })
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running += 1
-    try {
-      return await work()
-    } finally {
-      // Pass the slot to the next waiter, or free it.
-      const next = waiting.shift()
-      if (next === undefined) running -= 1
-      else next()
-    }
-  }
-
+  const inTurn = createFairTurns({ atOnce: MAX_AT_ONCE, maxWaiting: MAX_WAITING })
   return {
-    hash: (password) => inTurn(() => Bun.password.hash(password, ARGON2ID)),
-    async verify(password, hash) {
+    hash: (password, source = THIS_PROCESS) => inTurn(source, () => Bun.password.hash(password, ARGON2ID)),
+    async verify(password, hash, source = THIS_PROCESS) {
       const usable = password !== '' && Buffer.byteLength(password) <= MAX_PASSWORD_BYTES
-      const same = await inTurn(() => Bun.password.verify(usable ? password : 'none', hash ?? UNKNOWN_USER_HASH))
+      const compared = hash ?? UNKNOWN_USER_HASH
+      const same = await inTurn(source, () => Bun.password.verify(usable ? password : 'none', compared))
       return same && usable && hash !== undefined
     },
   }

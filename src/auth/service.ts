@@ -59,7 +59,7 @@ export function createAuthService({
       const checked = limits.attempt(keys, async () => {
         const found = await accounts.userGetPassword(wanted)
         user = found
-        const right = await passwords.verify(password, found?.passwordHash)
+        const right = await passwords.verify(password, found?.passwordHash, { network: client.network, user: wanted })
         if (found === undefined || !right) return undefined
         const fresh = newToken()
         const { id: userId, passwordHash } = found
@@ -113,12 +113,14 @@ async function replacePassword(
   client: RequestClient,
 ): Promise<string | undefined> {
   const found = await accounts.userGetPassword(user.email)
-  if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined
+  const source = { network: client.network, user: user.email }
+  if (!(await passwords.verify(change.old_password, found?.passwordHash, source)) || found === undefined)
+    return undefined
   const fresh = newToken()
   const changed = await accounts.userChangePasswordIfUnchanged({
     userId: user.id,
     passwordHash: found.passwordHash,
-    newPasswordHash: await passwords.hash(change.password),
+    newPasswordHash: await passwords.hash(change.password, source),
     tokenHash: hashOf(fresh),
     client: client.program,
     revokeOthers: change.revoke_other_tokens ?? false,
