@@ -11,7 +11,7 @@ type FairTurnsOptions = {
 }
 
 /** Runs work in turn. @throws Fault `too_many_requests` when too much waits. */
-export type FairTurns = <Result>(source: Source, work: () => Promise<Result>) => Promise<Result>
+type FairTurns = <Result>(source: Source, work: () => Promise<Result>) => Promise<Result>
 
 /**
  * Creates turns for work that is bounded over all. The next turn is that of the network with the least work running,
