@@ -31,7 +31,7 @@ export const entryOf = ({ atUs, action, user, by, address, account, subject, fac
   address,
   account,
   subject,
-  // The schema is of arrays that may be changed, the record's may not.
+  // The arrays of the schema are mutable, the arrays of the record are not.
   details: { ...facts } as AuditEntry['details'],
 })
 
