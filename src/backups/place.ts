@@ -1,8 +1,8 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createS3Client, type S3Client } from '../lib/s3-client.ts'
 import { parseS3Url, type S3Place } from '../lib/s3-url.ts'
+import { syncToDisk } from '../store/sqlite/engine/backup.ts'
 
 /** Where backups are kept. Each operation throws an error with the reason if the place cannot be used. */
 export type BackupPlace = {
@@ -38,12 +38,7 @@ function createFolderPlace(path: string): BackupPlace {
     },
     async put(file, name) {
       await rename(file, join(folder, name))
-      const handle = openSync(folder, 'r')
-      try {
-        fsyncSync(handle)
-      } finally {
-        closeSync(handle)
-      }
+      syncToDisk(folder)
     },
     delete: (name) => rm(join(folder, name)),
   }
