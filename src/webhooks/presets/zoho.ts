@@ -30,6 +30,9 @@ const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
 /** The answer has the error of each record, whatever its status. */
 const REFUSED: Rule = { pointer: '/data/0/status', values: ['error'], then: 'fail' }
 const CALL = [IS_OUTSIDE, IS_WHOLE]
+/** The names of kept ids: the first records of the contact with this start, with the new one among them. */
+const SIMULTANEOUS = ['same_start_1', 'same_start_2', 'same_start_3', 'same_start_4', 'same_start_5']
+const IS_TWIN = 'kept.description contains data.call.id'
 const FOUND = {
   status: 200,
   body: { data: [{ id: '554023000000527002', Full_Name: 'Maria Bern', Account_Name: { name: 'Bern & Co' } }] },
@@ -123,27 +126,41 @@ export const ZOHO: Preset = {
       },
     }),
     {
-      // After a kill between request and answer there are two calls with the same start and contact.
+      // A kill between request and answer leaves a record of the same contact and start, as another call may have too.
       name: 'twins',
       on: ['call_saved'],
       if: when(CALL),
       needs: ['call', 'contact'],
       url: '/crm/v8/coql',
-      body: `{"select_query":"select id from Calls where (Who_Id = '{{ kept.contact }}' and Call_Start_Time = '{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }}') order by id asc limit 2"}`,
-      keep: { twin: '/data/1/id' },
+      body: `{"select_query":"select id from Calls where (Who_Id = '{{ kept.contact }}' and Call_Start_Time = '{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }}') order by id asc limit ${SIMULTANEOUS.length}"}`,
+      keep: Object.fromEntries(SIMULTANEOUS.map((name, at) => [name, `/data/${at}/id`])),
       // The record exists: without permission to search it stays as it is.
       when: [...LIMITS_OF_QUERY, { status: '4xx', then: 'done' }],
       source: `${DOCS}/Get-Records-through-COQL-Query.html`,
       answer: { status: 200, body: { data: [{ id: '554023000000527111' }], info: { count: 1, more_records: false } } },
     },
     {
-      // Deletes only the record that was just created: the other one may belong to somebody else.
+      // The description has the id of the call, and COQL has no condition for it: read until a record of this call.
+      name: 'twin',
+      on: ['call_saved'],
+      if: `{%- unless ${IS_TWIN} -%}yes{%- endunless -%}`,
+      each: `{%- assign own = kept.call | append: "," -%}{{ ""${SIMULTANEOUS.map((name) => ` | append: kept.${name} | append: ","`).join('')} | remove: own | split: "," | json }}`,
+      needs: ['call'],
+      method: 'GET',
+      url: '/crm/v8/Calls/{{ item }}?fields=Description',
+      keep: { description: '/data/0/Description' },
+      when: [...LIMITS_OF_QUERY, { status: '4xx', then: 'done' }],
+      source: `${DOCS}/get-records.html`,
+      answer: { status: 200, body: { data: [{ id: '554023000000527110', Description: 'Number: +4930123456' }] } },
+    },
+    {
+      // Deletes only the record that was just created, and only if another one has the id of this call.
       name: 'delete_twin',
       on: ['call_saved'],
-      if: '{% if kept.twin == kept.call %}yes{% endif %}',
-      needs: ['twin', 'call'],
+      if: when([IS_TWIN]),
+      needs: ['description', 'call'],
       method: 'DELETE',
-      url: '/crm/v8/Calls/{{ kept.twin }}',
+      url: '/crm/v8/Calls/{{ kept.call }}',
       when: [...LIMITS, { status: [404], then: 'done' }, FINAL],
       source: `${DOCS}/delete-records.html`,
       answer: {

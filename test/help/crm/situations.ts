@@ -11,15 +11,27 @@ import { FIXTURES } from '../recording.ts'
  */
 export type Situation = { readonly name: string; readonly events: readonly CallEvent[] }
 
+/** The ending of a situation's name: each call has a second one, of the same parties and at the same times. */
+const AT_ONCE = '*2'
+
 /**
  * Returns the events of a recording, or of several one after the other (`asterisk/a+b`), with addresses of recordings
- * and a `recording_saved` for each of them.
+ * and a `recording_saved` for each of them; of `asterisk/a*2` each call twice, at the same time.
  */
 export function situationOf(name: string): Situation {
-  const [kind = '', recordings = ''] = name.split('/')
+  const isTwice = name.endsWith(AT_ONCE)
+  const [kind = '', recordings = ''] = (isTwice ? name.slice(0, -AT_ONCE.length) : name).split('/')
   const names = recordings.split('+')
-  const events = kind === 'asterisk' ? asteriskEvents(names) : freeswitchEvents(names)
-  return { name, events: events.flatMap(withRecordings) }
+  const played = kind === 'asterisk' ? asteriskEvents(names) : freeswitchEvents(names)
+  const events = played.flatMap(withRecordings)
+  return { name, events: isTwice ? events.flatMap((one) => [one, ofSecondCall(one)]) : events }
+}
+
+/** Returns the event of a second call, which differs from the first in its ids alone. */
+function ofSecondCall(event: CallEvent): CallEvent {
+  const { id, callId } = event
+  const otherId = (text: string) => `${text.slice(0, -2)}${text.endsWith('99') ? '98' : '99'}`
+  return JSON.parse(JSON.stringify(event).replaceAll(id, otherId(id)).replaceAll(callId, otherId(callId)))
 }
 
 function withRecordings(event: CallEvent): CallEvent[] {

@@ -319,6 +319,16 @@ export const TABLE: readonly Row[] = [
     calls: [missed({ of: 6, by: ['101'] }), answeredBy('101', { talk: 5, of: 7, at: '22:16:47' })],
   },
   {
+    title: 'two calls of one caller that start in the same second',
+    recording: 'asterisk/a-inbound-answered*2',
+    calls: [answeredBy('101', { talk: 5, of: 7 }), answeredBy('101', { talk: 5, of: 7 })],
+  },
+  {
+    title: 'two missed calls of one caller that start in the same second',
+    recording: 'asterisk/c-inbound-no-answer*2',
+    calls: [missed({ of: 6, by: ['101'] }), missed({ of: 6, by: ['101'] })],
+  },
+  {
     title: 'an outgoing and an incoming call over one trunk',
     recording: 'asterisk/t-trunk-by-uri',
     calls: [outgoing('101', { talk: 1, of: 2 }), answeredBy('102', { talk: 1, of: 2, at: '22:16:43' })],

@@ -14,7 +14,7 @@ const fault = (code: string, key: string): CrmAnswer =>
   refused(400, { data: [{ code, status: 'error', message: 'invalid data', details: { api_name: key } }] })
 
 export function startZoho(): CrmStub {
-  let calls: (LoggedCall & { readonly recordId: string; readonly contact: string })[] = []
+  let calls: (LoggedCall & { readonly recordId: string; readonly contact: string; readonly description: string })[] = []
   let made = 0
   const contacts: string[] = ['+4930123456']
   const server = startCrmServer(({ method, path, json, headers, query: asked }) => {
@@ -35,6 +35,13 @@ export function startZoho(): CrmStub {
       calls = calls.filter(({ recordId }) => recordId !== deleted)
       return { status: 200, body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: deleted } }] } }
     }
+    const [, read] = /^GET \/crm\/v8\/Calls\/(\d+)$/.exec(route) ?? []
+    if (read !== undefined) {
+      const found = calls.find(({ recordId }) => recordId === read)
+      return found === undefined
+        ? { status: 204 }
+        : { status: 200, body: { data: [{ id: read, Description: found.description }] } }
+    }
     const record = at(json, 'data', 0)
     const owner = at(record, 'Owner', 'id')
     if (owner !== undefined && !USERS.some((user) => user === owner)) return fault('INVALID_DATA', 'Owner')
@@ -51,10 +58,10 @@ export function startZoho(): CrmStub {
   /** One pair of conditions, in brackets, as COQL takes them. */
   function query(select: string): CrmAnswer {
     const pattern =
-      /^select id from Calls where \(Who_Id = '(\d+)' and Call_Start_Time = '\d{4}-\d\d-\d\dT([\d:]{8})\+00:00'\) order by id asc limit 2$/
+      /^select id from Calls where \(Who_Id = '(\d+)' and Call_Start_Time = '\d{4}-\d\d-\d\dT([\d:]{8})\+00:00'\) order by id asc limit 5$/
     const [, contact, start] = pattern.exec(select) ?? []
     if (contact === undefined) return refused(400, { code: 'SYNTAX_ERROR', status: 'error', message: 'select_query' })
-    const found = calls.filter((call) => call.contact === contact && call.startedAt === start).slice(0, 2)
+    const found = calls.filter((call) => call.contact === contact && call.startedAt === start).slice(0, 5)
     return found.length === 0
       ? { status: 204 }
       : { status: 200, body: { data: found.map(({ recordId }) => ({ id: recordId })), info: { count: found.length } } }
@@ -74,6 +81,7 @@ export function startZoho(): CrmStub {
     calls.push({
       recordId: String(made),
       contact: String(at(record, 'Who_Id', 'id')),
+      description,
       id: /Call: ([\w+-]+)/.exec(description)?.[1] ?? '',
       direction: type === 'Outbound' ? 'outbound' : 'inbound',
       number: contacts[Number(at(record, 'Who_Id', 'id')) - 1] ?? 'no contact',

@@ -24,6 +24,7 @@ const FAULT_CALLS = [
   'asterisk/h-ring-group',
   'asterisk/ast13-freepbx-attended-refer',
   'asterisk/ast13-freepbx-recorded',
+  'asterisk/a-inbound-answered*2',
 ]
 
 type Play = {
