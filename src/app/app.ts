@@ -186,14 +186,17 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
   operatorLog.update()
   const auth = createAuthService({ accounts: store.accounts, note: audit.note })
-  const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
+  const webhooks = createWebhookService({
+    webhooks: store.webhooks,
+    onChanged: (accountId) => emitter.emit('webhooks', accountId),
+  })
   const options = createOptionsService({
     authorizations: store.authorizations,
     webhooks: store.webhooks,
     templates,
     samples: exampleTexts(),
     allow: () => allowListOf(config.allowNets),
-    onChanged: () => emitter.emit('webhooks'),
+    onChanged: (accountId) => emitter.emit('webhooks', accountId),
   })
   store.onForeignChange(() => emitter.emit('foreign'))
   emitter.on('foreign', () => {

@@ -18,7 +18,7 @@ export type WebhookService = ReturnType<typeof createWebhookService>
 type Dependencies = {
   webhooks: Store['webhooks']
   /** Called after every change of a list or a secret. */
-  onChanged?: () => void
+  onChanged?: (accountId: number) => void
   now?: NowUs
   newSecret?: () => string
 }
@@ -64,7 +64,7 @@ export function createWebhookService({
       const list = edited(before)
       // A writer fails only if another one succeeds, so the loop ends.
       if (!(await replaceIf(accountId, list, etagOf(before)))) continue
-      onChanged()
+      onChanged(accountId)
       return { list, etag: etagOf(list), change: listChange(before, list) }
     }
   }
@@ -103,7 +103,7 @@ export function createWebhookService({
           'precondition_failed',
           'The list has changed since you read it: read it again, and send it with its new ETag.',
         )
-      onChanged()
+      onChanged(accountId)
       return { list, etag: etagOf(list), change: listChange(before, list) }
     },
 
@@ -124,7 +124,7 @@ export function createWebhookService({
           errors: [{ path: '/url', message: 'is not in the list' }],
         })
       if (rotated !== 'rotated') throw tooEarly(rotated, nowUs)
-      onChanged()
+      onChanged(accountId)
       return shown(fresh)
     },
   }

@@ -12,8 +12,8 @@ type Notifications = {
   deliveries: [readonly number[]]
   /** Deliveries were retried by hand and are due; the ids of single retries. */
   due: [ids?: readonly number[]]
-  /** The webhook list or a secret of an account changed. */
-  webhooks: []
+  /** The webhook list, a secret or options of an account changed. */
+  webhooks: [accountId: number]
   /** Another process wrote to the store: data that was read before may be out of date. */
   foreign: []
 }

@@ -33,7 +33,26 @@ type ExpiryOptions = Expiry & {
 
 /** Starts sweeping. `cancel` does it at once for URLs that left the list, and calls `onCancelled` when complete. */
 export function startExpiry({ onCancelled, onRejected, ...expiry }: ExpiryOptions) {
-  const cancel = () => void cancelUnlisted(expiry).then(onCancelled).catch(onRejected('cancel deliveries'))
+  let isCancelling = false
+  let mustCancelAgain = false
+  /** Runs one sweep at a time: sweeps of many changes would go over the same webhooks. */
+  async function cancelAll(): Promise<void> {
+    if (isCancelling) {
+      mustCancelAgain = true
+      return
+    }
+    isCancelling = true
+    try {
+      do {
+        mustCancelAgain = false
+        await cancelUnlisted(expiry)
+      } while (mustCancelAgain)
+    } finally {
+      isCancelling = false
+    }
+    onCancelled()
+  }
+  const cancel = () => void cancelAll().catch(onRejected('cancel deliveries'))
   const timer = setInterval(() => {
     cancel()
     expireDeliveries(expiry).catch(onRejected('fail expired deliveries'))

@@ -60,11 +60,15 @@ export function createLoader(options: LoaderOptions) {
       for (const webhookId of webhookIds) if (isOwnWebhook(options, webhookId)) backlogs.of(webhookId)
     },
 
-    /** Reloads all deliveries that may have changed in the store, for these and all known webhooks. */
-    refresh(by: 'us' | 'others', webhookIds: readonly number[]): void {
+    /**
+     * Reloads all deliveries that may have changed in the store, for these and all known webhooks; of one account if it
+     * is given.
+     */
+    refresh(by: 'us' | 'others', webhookIds: readonly number[], accountId?: number): void {
       for (const webhookId of webhookIds) if (isOwnWebhook(options, webhookId)) backlogs.of(webhookId)
       for (const backlog of backlogs.all()) {
         const { webhookId } = backlog
+        if (accountId !== undefined && webhooks.get(webhookId)?.accountId !== accountId) continue
         const isReordered = setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
         loaded.refresh(webhookId, { cancelledTo: cancelledTo(webhookId), by: isReordered ? 'others' : by })
         if (by === 'others') noteUnknown(backlog)

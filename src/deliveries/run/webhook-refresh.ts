@@ -40,17 +40,20 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
   let timer: Timer | undefined
   let stopped = false
 
-  async function refresh(by: Cause): Promise<void> {
+  /** Reads what has changed, of one account if it is given: a change costs other accounts no time. */
+  async function refresh(by: Cause, accountId?: number): Promise<void> {
     try {
-      const hasChanged = await webhooks.refresh(ownership.ownsAccount)
-      const active = webhooks.activeIds()
+      const hasChanged = await webhooks.refresh(ownership.ownsAccount, accountId)
+      // Before the loads of this refresh: a webhook that is being loaded stays.
+      loader.removeUnneeded()
+      const active = webhooks.activeIds(accountId)
       if (by === 'gained' && !hasChanged) loader.adopt(active)
-      else loader.refresh(by === 'others' ? 'others' : 'us', active)
+      else loader.refresh(by === 'others' ? 'others' : 'us', active, accountId)
       onRefreshed()
       run()
     } catch (error) {
       onUnread(error)
-      if (!stopped) timer = setTimeout(refresh, RETRY_MS, by)
+      if (!stopped) timer = setTimeout(refresh, RETRY_MS, by, accountId)
     }
   }
   /** Answers the requests of other processes to the one that sends. */
@@ -70,7 +73,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
     for (const event of events) loader.offer(event)
     run()
   })
-  const onWebhooks = () => void refresh('us')
+  const onWebhooks = (accountId?: number) => void refresh('us', accountId)
   const onForeign = () =>
     void refresh('others').then(answerRequests).catch(onRejected('read what other processes ask for'))
   emitter.on('stored', onStored).on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)

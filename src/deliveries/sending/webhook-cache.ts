@@ -113,9 +113,11 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
   }
 
   /** Reads the webhooks of accounts that have changed. Returns whether one of them was cached before. */
-  async function readChanged(owns: (accountId: number) => boolean): Promise<boolean> {
+  async function readChanged(owns: (accountId: number) => boolean, only?: number): Promise<boolean> {
     const atUs = nowUs()
-    const now = (await webhooks.webhookListVersions()).filter(({ accountId }) => owns(accountId))
+    const now = (await webhooks.webhookListVersions()).filter(
+      ({ accountId }) => owns(accountId) && (only === undefined || only === accountId),
+    )
     for (const accountId of versions.keys()) if (!owns(accountId)) versions.delete(accountId)
     const changed = now.filter(({ accountId, version }) => version === null || versions.get(accountId) !== version)
     if (changed.length === 0) return false
@@ -152,19 +154,21 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
     /** Reads webhooks, and removes unknown ones. @throws Fault `unavailable`. */
     load,
     /**
-     * Reads the webhooks of the accounts for which `owns` is true, as far as they have changed. Returns whether there
-     * was a change of webhooks that were known.
+     * Reads the webhooks of the accounts for which `owns` is true, of `only` one account if it is given, as far as they
+     * have changed. Returns whether there was a change of webhooks that were known.
      * @throws Fault `unavailable`.
      */
-    refresh(owns: (accountId: number) => boolean): Promise<boolean> {
+    refresh(owns: (accountId: number) => boolean, only?: number): Promise<boolean> {
       // One at a time: an earlier read must not replace what a later one has found.
-      const next = reading.then(() => readChanged(owns))
+      const next = reading.then(() => readChanged(owns, only))
       reading = next.catch(() => undefined)
       return next
     },
-    /** Returns the cached webhooks that may have pending deliveries. */
-    activeIds: (): number[] =>
-      [...entries].flatMap(([id, { webhook }]) => (webhook.listed || webhook.cancelledTo > 0 ? id : [])),
+    /** Returns the cached webhooks that may have pending deliveries; of one account if it is given. */
+    activeIds: (only?: number): number[] =>
+      [...entries].flatMap(([id, { webhook }]) =>
+        (webhook.listed || webhook.cancelledTo > 0) && (only === undefined || only === webhook.accountId) ? id : [],
+      ),
     remove(webhookId: number): void {
       const entry = entries.get(webhookId)
       // All of them are read again if the account comes back.

@@ -68,7 +68,8 @@ function placesOf({ list, secrets }: ListReplacement): Place[] {
 }
 
 /**
- * A webhook that stays keeps its row. The pending deliveries of one that leaves are cancelled by its `cancelled_to`.
+ * A webhook that stays keeps its row. The pending deliveries of one that leaves are cancelled by its `cancelled_to`;
+ * without such deliveries it has left at once.
  * One that returns gets its row back, while the row exists.
  */
 function* replaceList(change: ListReplacement): Work<boolean> {
@@ -81,9 +82,10 @@ function* replaceList(change: ListReplacement): Work<boolean> {
     occurrence: integers(places.map(({ occurrence }) => occurrence)),
   })
   yield* run(sql`
-    UPDATE webhooks SET position = NULL, cancelled_to = ${NEWEST_DELIVERY}, left_to = ${NEWEST_DELIVERY}
-    WHERE account_id = ${accountId} AND position IS NOT NULL AND NOT EXISTS
-      (SELECT 1 FROM ${listed} WHERE l.url = webhooks.url AND l.occurrence = webhooks.occurrence)`)
+    UPDATE webhooks SET position = NULL, left_to = ${NEWEST_DELIVERY}, cancelled_to = CASE
+      WHEN EXISTS (SELECT 1 FROM ${PENDING} AS d WHERE d.webhook_id = webhooks.id) THEN ${NEWEST_DELIVERY} ELSE 0 END
+    WHERE account_id = ${accountId} AND position IS NOT NULL
+      AND (url, occurrence) NOT IN (SELECT l.url, l.occurrence FROM ${listed})`)
   yield* putEntries(accountId, places)
   const withSecret = places.filter(({ occurrence, secret }) => occurrence === 0 && secret !== undefined)
   const secrets = tableOf('l', {

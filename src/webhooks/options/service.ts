@@ -28,7 +28,7 @@ type Dependencies = {
   /** Returns the networks that flows may reach besides the internet. */
   readonly allow: () => AllowList | Promise<AllowList>
   /** Called after every change. */
-  readonly onChanged?: () => void
+  readonly onChanged?: (accountId: number) => void
   readonly templates: TemplateRenderer
   readonly nowUs?: NowUs
 }
@@ -121,7 +121,7 @@ export function createOptionsService({
             ...replaced.unknownSecrets.map((key) => `/flow${flow?.pointers[key] ?? ''}`),
           ].map((path) => ({ path, message: given?.origins?.length ? NOT_KEPT_FOR_ORIGINS : NOT_KEPT })),
         )
-      onChanged()
+      onChanged(accountId)
       return { options: shown(url, replaced), switchedOn: needed.filter((event) => !before.includes(event)) }
     },
 

@@ -31,7 +31,7 @@ describe('the service', () => {
     await rig.setUrls(url, `${receiver.url}/calls`)
     const options = { ...DEFAULT_OPTIONS, retain: true, headers: { 'X-Tenant': 'acme' } }
     await rig.store.webhooks.optionsReplace({ accountId: ACCOUNT, url, options, nowUs: nowUs() })
-    rig.emitter.emit('webhooks')
+    rig.emitter.emit('webhooks', ACCOUNT)
     const [id = ''] = await rig.emit('call-1')
     await until('both have it', () => broker.messages.length === 1 && receiver.received.length === 1)
 
@@ -101,7 +101,7 @@ describe('the service', () => {
       options: { ...DEFAULT_OPTIONS, body },
       nowUs: nowUs(),
     })
-    rig.emitter.emit('webhooks')
+    rig.emitter.emit('webhooks', ACCOUNT)
     await rig.emit('one', 'two')
     const delivered = async () => (await rig.deliveries.list(ACCOUNT, { state: 'delivered' }, 10)).items.length
     await until('both are done', async () => (await delivered()) === 2)

@@ -67,7 +67,7 @@ export async function newFlowRig(options: FlowRigOptions = {}) {
       const chosen = { ...DEFAULT_OPTIONS, events: ['recording_saved'], ...more, flow: without, flowSecrets: secrets }
       const replaced = await store.webhooks.optionsReplace({ accountId: ACCOUNT, url, options: chosen, nowUs: nowUs() })
       if (replaced === 'unlisted' || 'unknownHeaders' in replaced) throw new Error('the flow was not stored')
-      emitter.emit('webhooks')
+      emitter.emit('webhooks', ACCOUNT)
       rig.wake()
     },
     /** Stores an event of a call, with the example of its kind as body. Returns the id of its delivery. */

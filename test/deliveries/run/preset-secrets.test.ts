@@ -53,7 +53,7 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
       const { store } = rig
       await rig.setUrls(stub.url)
       await store.webhooks.optionsReplace({ accountId: ACCOUNT, url: stub.url, options, nowUs: nowUs() })
-      rig.emitter.emit('webhooks')
+      rig.emitter.emit('webhooks', ACCOUNT)
       rig.wake()
 
       // Every step fails, is repeated and is logged, each with an answer that has all of its request.

@@ -23,7 +23,7 @@ async function playThrough(stub: CrmStub, name: string, recording: string) {
     nowUs: nowUs(),
   })
   if (replaced === 'unlisted' || 'unknownHeaders' in replaced) throw new Error('the flow was not stored')
-  rig.emitter.emit('webhooks')
+  rig.emitter.emit('webhooks', ACCOUNT)
   rig.wake()
   const failed: unknown[] = []
   for (const event of situation.events) {

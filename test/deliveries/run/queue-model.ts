@@ -66,7 +66,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
   const clock = await openClock({ maintenance: store.maintenance, log: LOG, nowUs, steadyUs })
   const webhooks = createWebhookService({
     webhooks: store.webhooks,
-    onChanged: () => emitter.emit('webhooks'),
+    onChanged: (accountId) => emitter.emit('webhooks', accountId),
     now: nowUs,
   })
   const onDue = (ids: readonly number[]) => emitter.emit('due', ids)
@@ -101,7 +101,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
     deliveries,
     dispatcher,
     /** The options of a webhook were changed. */
-    refresh: () => emitter.emit('webhooks'),
+    refresh: () => emitter.emit('webhooks', ACCOUNT),
     /** Stores events as another node does: without a notification to this one. */
     async storeOnly(events: readonly NewEvent[]): Promise<void> {
       await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() })

@@ -48,7 +48,10 @@ export async function newRig(options: RigOptions = {}) {
   const store = openStore(path, { thread })
   const emitter = newEmitter()
   store.onForeignChange(() => emitter.emit('foreign'))
-  const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
+  const webhooks = createWebhookService({
+    webhooks: store.webhooks,
+    onChanged: (accountId) => emitter.emit('webhooks', accountId),
+  })
   const { nowUs = wallUs, templates = TEMPLATES } = options
   // Only tests that set a timeout see one: elsewhere a receiver may take as long as the machine needs.
   const patient = { allow: allowing('loopback'), timeoutMs: 3_600_000 }

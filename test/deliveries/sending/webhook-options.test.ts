@@ -25,7 +25,7 @@ async function setOptions(rig: Rig, url: string, options: Partial<WebhookOptions
   const all = { ...DEFAULT_OPTIONS, ...options }
   const replaced = await rig.store.webhooks.optionsReplace({ accountId: ACCOUNT, url, options: all, nowUs })
   if (replaced === 'unlisted' || 'unknownHeaders' in replaced) throw new Error('the options were refused')
-  rig.emitter.emit('webhooks')
+  rig.emitter.emit('webhooks', ACCOUNT)
 }
 
 /** Fails expired deliveries of a webhook that is down, as the service does every few seconds. */

@@ -163,6 +163,19 @@ onEngines('webhooks', ({ open }) => {
     expect(await versionOf()).toBe(seen.at(-1) ?? null)
   })
 
+  test('a webhook without pending deliveries has left at once; one with some has them to cancel', async () => {
+    await using at = await open(ONE, TWO)
+    const { webhooks, queue } = at.store
+    const [busy, idle] = [await at.webhookId(ONE), await at.webhookId(TWO)]
+    const [ofBusy = 0, ofIdle = 0] = idsOf(await at.put(event('a')))
+    await queue.deliveryRecordOutcomes(outcomes([ofIdle], { state: 'delivered' }))
+    await at.setList([])
+    const left = (await webhooks.webhookGetMany([busy, idle])).map(({ cancelledTo }) => cancelledTo)
+    expect(left).toEqual([expect.any(Number), 0])
+    expect(left[0]).toBeGreaterThanOrEqual(ofBusy)
+    expect(await queue.deliveryCancelUnlisted({ webhookId: busy, nowUs: NOW, limit: 10 })).toEqual([ofBusy])
+  })
+
   test('the active webhooks of some accounts are read with all that sending takes', async () => {
     await using at = await open(ONE, TWO)
     const { webhooks } = at.store

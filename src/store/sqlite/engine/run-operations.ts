@@ -21,7 +21,8 @@ const SQLITE: SqlDialect<Bound> = {
     const lists = Object.values(columns)
     const rows = (lists[0]?.items ?? []).map((_, at) => lists.map(({ items }) => items[at]))
     const fields = Object.keys(columns).map((column, at) => `value ->> ${at} AS "${column}"`)
-    return `(SELECT ${fields.join(', ')} FROM json_each(${bind(JSON.stringify(rows))})) AS "${name}"`
+    // The limit makes SQLite read the list once and index it. It would parse the JSON again for each row of a join.
+    return `(SELECT ${fields.join(', ')} FROM json_each(${bind(JSON.stringify(rows))}) LIMIT -1) AS "${name}"`
   },
 }
 
