@@ -4,6 +4,7 @@ import { type AllowList, parseAllowList } from '../lib/address-guard.ts'
 import { type DatabaseSource, parseDatabaseUrl } from '../lib/database-url.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 import { type GivenPbx, parsePbxUrl } from '../lib/pbx-url.ts'
+import { parseS3Url } from '../lib/s3-url.ts'
 import { parseDuration } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
@@ -262,8 +263,13 @@ function duration(flag: string, given: string): number {
 }
 
 function place(flag: string, given: string): string {
-  if (/^s3:/i.test(given) ? /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/i.test(given) : !/^\w+:\/\//.test(given))
-    return given
+  const isS3 = /^s3:/i.test(given)
+  if (isS3 ? parseS3Url(given) !== undefined : !/^\w+:\/\//.test(given)) return given
+  if (isS3)
+    throw wrong(
+      flag,
+      `is ${JSON.stringify(given)}: give s3://bucket/prefix, with a bucket of 3 to 63 letters, digits, dots and hyphens that begins and ends with a letter or digit`,
+    )
   throw wrong(flag, `is ${JSON.stringify(given)}: give a folder, or s3://bucket/prefix`)
 }
 

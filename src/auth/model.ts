@@ -24,9 +24,8 @@ export const MIN_PASSWORD_CHARACTERS = 6
 const isPassword = { maxLength: MAX_PASSWORD_BYTES, format: 'password' }
 /** The length is counted in code points, which schemas do not count. */
 const isNewPassword = { ...isPassword, minLength: MIN_PASSWORD_CHARACTERS }
-/** A password to check: no user has a longer one. */
+/** A password to check: no user has a longer one. Its bytes are counted, which schemas do not count. */
 const presentedPassword = t.String({
-  maxLength: MAX_PASSWORD_BYTES,
   description: `${MAX_PASSWORD_BYTES} bytes at most`,
   form: isPassword,
 })

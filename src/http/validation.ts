@@ -51,18 +51,25 @@ export function errorsOf(found: Iterable<Found>): FieldError[] {
 /** An error of the whole body has an empty path, so its message needs a subject. */
 const bodyName = ({ schema }: Found): string => (schema.type === 'array' ? 'the list ' : 'the body ')
 
-/** Yields the errors of the other type if a value may be `null` or one other type: they have the exact paths. */
+/**
+ * Yields the errors of the one meant schema, if a value may have one of several types: they have the exact paths. That
+ * is the only schema besides `null`, or the only one of the value's own type.
+ */
 function* expanded(found: Iterable<Found>): Generator<Found> {
   for (const error of found) {
-    const isNullable = error.type === ValueErrorType.Union && error.value !== null && error.value !== undefined
-    const others: number[] = isNullable
-      ? error.schema.anyOf.flatMap((one: TSchema, at: number) => (TypeGuard.IsNull(one) ? [] : at))
-      : []
-    const [only] = others
-    if (only === undefined || others.length > 1) yield error
-    else yield* expanded(error.errors?.[only] ?? [])
+    const { type, value, schema, errors = [] } = error
+    const isGiven = type === ValueErrorType.Union && value !== null && value !== undefined
+    const indexesOf = (isMeant: (one: TSchema) => boolean): number[] =>
+      isGiven ? schema.anyOf.flatMap((one: TSchema, at: number) => (isMeant(one) ? at : [])) : []
+    const notNull = indexesOf((one) => !TypeGuard.IsNull(one))
+    const [only, ...more] = notNull.length === 1 ? notNull : indexesOf((one) => one.type === typeOf(value))
+    if (only === undefined || more.length > 0) yield error
+    else yield* expanded(errors[only] ?? [])
   }
 }
+
+/** Returns the type of a JSON value, as schemas name it. */
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value)
 
 function messageOf({ type, schema, value }: Found): string {
   switch (type) {

@@ -3,17 +3,17 @@ export type ByteRange = { readonly start: number; readonly end: number }
 
 /**
  * Parses a `Range` header (RFC 9110, 14.2) for a file of `size` bytes. Returns the one range that it asks for; `whole`
- * without a header, for another unit, and for several ranges; `unsatisfiable` where it is malformed or lies behind the
- * end (416).
+ * without a header, for another unit, for several ranges, and where it is malformed, since such a header is ignored;
+ * `unsatisfiable` where the range lies behind the end (416).
  */
 export function parseRange(header: string | null, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^\s*bytes\s*=(.*)$/is.exec(header ?? '')
   if (match === null) return 'whole'
   const given = (match[1] ?? '').split(',').map((part) => part.trim())
   const ranges = given.map((part) => rangeOf(part, size))
-  if (ranges.length > 1 && !ranges.includes('malformed')) return 'whole'
   const [only = 'malformed'] = ranges
-  return only === 'malformed' || only === 'behind the end' || ranges.length > 1 ? 'unsatisfiable' : only
+  if (ranges.length > 1 || only === 'malformed') return 'whole'
+  return only === 'behind the end' ? 'unsatisfiable' : only
 }
 
 function rangeOf(part: string, size: number): ByteRange | 'malformed' | 'behind the end' {

@@ -184,6 +184,7 @@ describe('a wrong setting is named, with what to do', () => {
     ],
     ['recordings with a password', { recordingsFrom: ['http://u:p@host/'] }, /--recordings-from/],
     ['copies at an unknown place', { recordingsCopy: 'ftp://host/' }, /--recordings-copy.*s3:/],
+    ['copies in a bucket with a short name', { recordingsCopy: 's3://ab/x' }, /--recordings-copy .*3 to 63 letters/],
     ['copies in a bucket without a name', { recordingsCopy: 's3://' }, /--recordings-copy/],
     ['copies kept for no time', { retentionRecordings: '0s' }, /--retention-recordings/],
     ['a size without a unit', { recordingMax: '512' }, /--recording-max.*512MB/],

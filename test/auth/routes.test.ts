@@ -145,6 +145,8 @@ test.each<[string, object, string]>([
   const body = { email: 'me@example.com', password: PASSWORD, ...wrong }
   const answer = await ask(app, 'POST', '/auth/login', { body })
   expect([answer.status, errorsOf(answer).map((error) => error.path)]).toEqual([422, [path]])
+  const unit = path === '/password' ? '1024 bytes' : '254 characters'
+  expect(errorsOf(answer)[0]).toMatchObject({ message: `may have ${unit} at most` })
 })
 
 test('failures are counted for each address, behind the proxy that is trusted', async () => {

@@ -318,6 +318,16 @@ describe('422 at', () => {
     ],
     ['a value that no step keeps', steps({ needs: ['id'] }), ['/flow/steps/0/needs/0']],
     ['a pointer without a slash', steps({ keep: { id: 'id' } }), ['/flow/steps/0/keep/id']],
+    [
+      'a status that there is not',
+      steps({ when: [{ status: [999], then: 'done' }] }),
+      ['/flow/steps/0/when/0/status/0'],
+    ],
+    [
+      'a class of statuses that there is not',
+      steps({ when: [{ status: '9xx', then: 'done' }] }),
+      ['/flow/steps/0/when/0/status'],
+    ],
     ['a rule about nothing', steps({ when: [{ then: 'done' }] }), ['/flow/steps/0/when/0']],
     [
       'values without a pointer',
@@ -360,6 +370,12 @@ describe('422 at', () => {
   ]
   test.each(cases)('%s', async (_, flow, expected) => {
     expect(paths(await put(flow)).toSorted()).toEqual(expected.toSorted())
+  })
+
+  test('a status that there is not, with the limit', async () => {
+    const { body } = await put({ steps: [step({ when: [{ status: [200, 999], then: 'done' }] })] })
+    const message = 'may be 599 at most'
+    expect(body.result).toEqual({ errors: [{ path: '/flow/steps/0/when/0/status/1', message }] })
   })
 
   test.each(['here', 'http://[', '/rest', ''])('a webhook with an invalid URL: %j', async (url) => {
