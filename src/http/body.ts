@@ -2,6 +2,7 @@ import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { TSchema } from 'elysia'
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { parseForeignJson } from '../lib/foreign-json.ts'
+import { pointerPart } from '../lib/json-pointer.ts'
 import { steadyUs } from '../lib/time.ts'
 import { createAllowance } from './rate-limit.ts'
 import { errorsOf, INVALID, lazyValidator, MAX_ERRORS } from './validation.ts'
@@ -113,7 +114,7 @@ function* halvesIn(value: unknown, path: string): Generator<FieldError> {
   if (typeof value === 'string' && !value.isWellFormed()) yield { path, message: HALF }
   if (typeof value !== 'object' || value === null) return
   for (const [name, field] of Object.entries(value)) {
-    const fieldPath = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const fieldPath = `${path}/${pointerPart(name)}`
     if (!name.isWellFormed()) yield { path: fieldPath, message: HALF }
     yield* halvesIn(field, fieldPath)
   }

@@ -10,3 +10,6 @@ export function valueAt(json: unknown, pointer: string): unknown {
   }
   return value
 }
+
+/** Returns a name as a part of a JSON pointer. */
+export const pointerPart = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,3 +1,4 @@
+import { pointerPart } from '../../lib/json-pointer.ts'
 import type { NewAuthorization, NewFlow, NewStep } from './model.ts'
 
 /**
@@ -59,8 +60,6 @@ function replaceSecrets(flow: NewFlow, secretParameters: SecretParameters, repla
   }
 }
 
-const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
-
 function inHeaders<Value extends string | null>(
   headers: Readonly<Record<string, Value>>,
   { key, pointer }: Omit<Place, 'isOptional'>,
@@ -68,7 +67,7 @@ function inHeaders<Value extends string | null>(
 ): Record<string, string | null> {
   const place = (name: string) => ({
     key: `${key}/${name.toLowerCase()}`,
-    pointer: `${pointer}/${escaped(name)}`,
+    pointer: `${pointer}/${pointerPart(name)}`,
     isOptional: false,
   })
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, replace(value, place(name))]))

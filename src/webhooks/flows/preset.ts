@@ -3,6 +3,9 @@ import type { NewAuthorization, NewStep, Parameters, StepEvent } from './model.t
 /** The types of a preset's parameters; `map`: extension → user of the CRM. */
 export const PARAMETER_TYPES = ['text', 'secret', 'boolean', 'choice', 'map'] as const
 
+/** How a text must look, and the sentence for other texts. */
+export type ValueForm = { readonly pattern: RegExp; readonly sentence: string }
+
 /** A parameter of a preset, from which the page makes the field of a form. */
 export type PresetParameter = {
   readonly name: string
@@ -14,6 +17,8 @@ export type PresetParameter = {
   readonly default: string | boolean | Readonly<Record<string, string>> | null
   /** Only present for a `choice`. */
   readonly choices?: readonly { readonly value: string; readonly title: string }[]
+  /** The form of a text, or of a map's values; absent: any text. */
+  readonly form?: ValueForm
 }
 
 /** A request of a preset, with its source and the answer in the vendor's documentation. */

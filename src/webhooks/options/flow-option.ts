@@ -30,10 +30,10 @@ export function flowOf({
   return { problem: `this version of the program has no preset ${stored.preset}: choose another, or upgrade` }
 }
 
-/** Returns the flow of a preset with its parameters. */
+/** Returns the flow of a preset with its parameters; an empty text counts as absent. */
 export function flowOfPreset(preset: Preset, given: Parameters): Flow {
   const defaults = preset.parameters.map((one) => [one.name, one.default] as const)
-  const set = Object.entries(given).filter(([, value]) => value !== null)
+  const set = Object.entries(given).filter(([, value]) => value !== null && value !== '')
   const parameters = { ...Object.fromEntries(defaults), ...Object.fromEntries(set) }
   const authorization = preset.authorization(parameters)
   return {

@@ -1,6 +1,7 @@
 import { lazyValidator } from '../../http/validation.ts'
 import type { AllowList } from '../../lib/address-guard.ts'
 import type { FieldError } from '../../lib/fault.ts'
+import { pointerPart } from '../../lib/json-pointer.ts'
 import { literalRefusal } from '../../lib/literal-address.ts'
 import { type NewAuthorization, NewFlow, type NewStep } from '../flows/model.ts'
 import type { Preset, PresetParameter } from '../flows/preset.ts'
@@ -62,6 +63,8 @@ function presetErrors(name: string, flow: NewFlow): FieldError[] {
 /** The most characters of a parameter, and entries of a map. */
 const MAX_PARAMETER_CHARACTERS = 4_096
 const MAX_MAP_ENTRIES = 1_000
+/** The most characters of a wrong text that its error repeats. */
+const MAX_SHOWN = 40
 
 function parameterErrors({ name, parameters }: Preset, given: Readonly<Record<string, unknown>>): FieldError[] {
   const known = new Map(parameters.map((one) => [one.name, one]))
@@ -69,10 +72,23 @@ function parameterErrors({ name, parameters }: Preset, given: Readonly<Record<st
   return [
     ...surplus.map((one) => ({ path: `${FLOW}/parameters/${one}`, message: `is not a parameter of ${name}` })),
     ...parameters.flatMap((one) => {
+      const path = `${FLOW}/parameters/${one.name}`
       const message = parameterProblem(one, given[one.name])
-      return message === undefined ? [] : [{ path: `${FLOW}/parameters/${one.name}`, message }]
+      return message === undefined ? formErrors(one, given[one.name], path) : [{ path, message }]
     }),
   ]
+}
+
+/** Returns the errors of texts that do not have the parameter's form. An empty text counts as absent. */
+function formErrors({ form }: PresetParameter, value: unknown, path: string): FieldError[] {
+  if (form === undefined || value === undefined || value === null || value === '') return []
+  const texts =
+    typeof value === 'object'
+      ? Object.entries(value).map(([key, text]) => ({ path: `${path}/${pointerPart(key)}`, text: String(text) }))
+      : [{ path, text: String(value) }]
+  return texts
+    .filter(({ text }) => !form.pattern.test(text))
+    .map(({ path, text }) => ({ path, message: `${form.sentence}, not ${JSON.stringify(text.slice(0, MAX_SHOWN))}` }))
 }
 
 function parameterProblem(parameter: PresetParameter, value: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import type { FieldError } from '../../lib/fault.ts'
+import { pointerPart } from '../../lib/json-pointer.ts'
 import { objectOf } from './untrusted-object.ts'
 
 /** Headers that Hookswitch sets itself, or that would change how the request is read. */
@@ -12,8 +13,7 @@ export const hasCredentials = (url: unknown): boolean =>
   typeof url === 'string' && URL.canParse(url) && new URL(url).username + new URL(url).password !== ''
 
 /** Returns the JSON pointer (RFC 6901) to a header by its name. */
-export const pointerTo = (name: string, within = '/headers'): string =>
-  `${within}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+export const pointerTo = (name: string, within = '/headers'): string => `${within}/${pointerPart(name)}`
 
 type HeadersPlace = {
   readonly pointer: string

@@ -2,7 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, PHONE_USER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.ts'
 
 /**
  * amoCRM (Kommo) finds the card of a number by itself. A call is added when its recording has a URL, with the id that
@@ -34,8 +34,8 @@ export const AMOCRM: Preset = {
   title: 'amoCRM, Kommo',
   parameters: [
     secretKey('token', 'Long-lived token', 'From a private integration: Settings → Integrations → Keys and accesses'),
-    responsible('The id'),
-    USERS,
+    responsible('The id', { form: NUMERIC_ID }),
+    users({ form: NUMERIC_ID }),
     yesNo('create', 'Create incoming leads', 'Make an incoming lead of a call whose number has no card', true),
   ],
   steps: [

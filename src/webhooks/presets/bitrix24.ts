@@ -1,7 +1,7 @@
 import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, OWNER, PHONE_USER, RESPONSIBLE, when } from './liquid.ts'
-import { responsible, USERS, yesNo } from './parameters.ts'
+import { NUMERIC_ID, responsible, users, yesNo } from './parameters.ts'
 
 /**
  * A call is registered once, under the id that Hookswitch gave it, so that a repeated request gets the same call, and
@@ -110,8 +110,8 @@ export const BITRIX24: Preset = {
   name: 'bitrix24',
   title: 'Bitrix24',
   parameters: [
-    responsible('The id', true),
-    USERS,
+    responsible('The id', { required: true, form: NUMERIC_ID }),
+    users({ form: NUMERIC_ID }),
     yesNo('create', 'Create leads', 'Create a lead when a caller is not found in the CRM', true),
     {
       name: 'line',

@@ -3,7 +3,7 @@ import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
+import { createsContacts, responsible, secretKey, users } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -33,8 +33,8 @@ export const ESPOCRM: Preset = {
   title: 'EspoCRM',
   parameters: [
     secretKey('key', 'API key', 'From an API user with a role for contacts and calls: Administration → API Users'),
-    responsible('The id', true),
-    USERS,
+    responsible('The id', { required: true }),
+    users(),
     createsContacts(true),
   ],
   steps: [

@@ -3,7 +3,7 @@ import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
+import { createsContacts, NUMERIC_ID, responsible, secretKey, users } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -56,8 +56,8 @@ export const HUBSPOT: Preset = {
       'Access token',
       'From a private app with the scopes crm.objects.contacts.read and .write, crm.objects.owners.read, crm.schemas.contacts.write',
     ),
-    responsible('The owner id'),
-    USERS,
+    responsible('The owner id', { form: NUMERIC_ID }),
+    users({ form: NUMERIC_ID }),
     createsContacts(false),
   ],
   steps: [

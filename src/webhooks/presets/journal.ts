@@ -1,6 +1,6 @@
 import type { Preset } from '../flows/preset.ts'
 import { NUMBER, OWNER } from './liquid.ts'
-import { responsible, USERS } from './parameters.ts'
+import { responsible, users } from './parameters.ts'
 
 /** The names of the fields, and the Liquid expression of each. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -66,7 +66,7 @@ export const JOURNAL: Preset = {
       required: false,
       default: false,
     },
-    USERS,
+    users(),
     responsible('The name or number'),
   ],
   steps: [

@@ -2,7 +2,7 @@ import type { Keep, Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, RESPONSIBLE, TITLE, when } from './liquid.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.ts'
 
 /**
  * Odoo: the contact by number, then a note with the call on the contact, written by its owner, and an activity for a
@@ -100,9 +100,10 @@ export const ODOO: Preset = {
       type: 'text',
       required: false,
       default: null,
+      form: NUMERIC_ID,
     },
-    responsible('The id'),
-    USERS,
+    responsible('The id', { form: NUMERIC_ID }),
+    users({ form: NUMERIC_ID }),
     yesNo(
       'create',
       'Create contacts',

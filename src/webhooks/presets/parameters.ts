@@ -1,24 +1,35 @@
-import type { PresetParameter } from '../flows/preset.ts'
+import type { PresetParameter, ValueForm } from '../flows/preset.ts'
 
 /** Parameters that several presets have. */
 
-export const USERS: PresetParameter = {
+/** The ids of a CRM that numbers its users. */
+export const NUMERIC_ID: ValueForm = { pattern: /^[1-9]\d{0,18}$/, sentence: 'must be the id of a user: a number' }
+
+type OfUsers = { readonly form?: ValueForm }
+
+/** Returns the parameter that maps extensions to users. */
+export const users = ({ form }: OfUsers = {}): PresetParameter => ({
   name: 'users',
   title: 'Users',
   help: 'The CRM user of each extension',
   type: 'map',
   required: false,
   default: null,
-}
+  ...(form === undefined ? {} : { form }),
+})
 
 /** Returns the parameter for the user who gets calls that no other user owns. */
-export const responsible = (what: string, required = false): PresetParameter => ({
+export const responsible = (
+  what: string,
+  { required = false, form }: OfUsers & { readonly required?: boolean } = {},
+): PresetParameter => ({
   name: 'responsible',
   title: 'Responsible user',
   help: `${what} of the user who gets the calls of extensions without a user, and unanswered calls`,
   type: 'text',
   required,
   default: null,
+  ...(form === undefined ? {} : { form }),
 })
 
 /** Returns the parameter for a key of the CRM. */

@@ -2,7 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.ts'
 import { CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -41,8 +41,8 @@ export const PIPEDRIVE: Preset = {
       'API token',
       'From an administrator, so that calls get their owners: Personal preferences → API',
     ),
-    responsible('The id'),
-    USERS,
+    responsible('The id', { form: NUMERIC_ID }),
+    users({ form: NUMERIC_ID }),
     yesNo('create', 'Create persons', 'Create a person when a caller is not found', true),
   ],
   steps: [

@@ -3,7 +3,7 @@ import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
+import { createsContacts, responsible, secretKey, users } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -22,6 +22,8 @@ const USER_REFUSED = { pointer: '/error/code', values: ['ACCESS_DENIED', 'REFERE
 const FINAL: Rule = { status: [400, 403, 404], then: 'fail' }
 /** Some errors are answered with 200. */
 const REFUSED: Rule = { pointer: '/error/code', then: 'fail' }
+/** The number of the module of users, and of the user in it. */
+const USER_ID = { pattern: /^[1-9]\d{0,8}x[1-9]\d{0,18}$/, sentence: 'must be the id of a user, such as 19x1' }
 const HEADERS = {
   authorization: 'Basic {{ parameters.username | append: ":" | append: parameters.key | base64_encode }}',
 }
@@ -50,8 +52,8 @@ export const VTIGER: Preset = {
       default: null,
     },
     secretKey('key', 'Access key', 'My Preferences → Access Key'),
-    responsible('The id (as 19x1)', true),
-    USERS,
+    responsible('The id (as 19x1)', { required: true, form: USER_ID }),
+    users({ form: USER_ID }),
     createsContacts(true),
   ],
   steps: [

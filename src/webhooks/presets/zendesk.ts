@@ -2,7 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, PHONE_USER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { responsible, secretKey, USERS, yesNo } from './parameters.ts'
+import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -43,8 +43,8 @@ export const ZENDESK: Preset = {
       default: null,
     },
     secretKey('token', 'API token', 'Admin Center → Apps and integrations → APIs → API tokens'),
-    responsible('The id'),
-    USERS,
+    responsible('The id', { form: NUMERIC_ID }),
+    users({ form: NUMERIC_ID }),
     yesNo(
       'create',
       'Create users',

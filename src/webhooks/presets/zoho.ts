@@ -3,7 +3,7 @@ import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { createsContacts, responsible, secretKey, USERS } from './parameters.ts'
+import { createsContacts, NUMERIC_ID, responsible, secretKey, users } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
@@ -73,8 +73,8 @@ export const ZOHO: Preset = {
       'Refresh token',
       'Obtained with a code that has the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ and ZohoCRM.coql.READ: the guide has the command',
     ),
-    responsible('The id'),
-    USERS,
+    responsible('The id', { form: NUMERIC_ID }),
+    users({ form: NUMERIC_ID }),
     createsContacts(true),
   ],
   steps: [

@@ -41,7 +41,7 @@ export const shownPresets = (): FlowPreset[] =>
   FLOW_PRESETS.map(({ name, title, parameters, events, sources, lookup }) => ({
     name,
     title,
-    parameters: parameters.map(({ choices, default: byDefault, ...rest }) => ({
+    parameters: parameters.map(({ choices, form: _form, default: byDefault, ...rest }) => ({
       ...rest,
       default: typeof byDefault === 'object' && byDefault !== null ? { ...byDefault } : byDefault,
       ...(choices === undefined ? {} : { choices: choices.map((one) => ({ ...one })) }),

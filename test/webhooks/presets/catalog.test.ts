@@ -14,8 +14,9 @@ const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(b
 const URL = 'https://crm.example.com/rest/1/secret/'
 
 describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the preset %s', (_, preset) => {
-  const required = preset.parameters.filter((one) => one.required).map((one) => [one.name, '1'])
-  const parameters = { ...Object.fromEntries(required), users: { '101': '7', '102': '8' } }
+  const userId = preset.name === 'vtiger' ? '19x7' : '7'
+  const required = preset.parameters.filter((one) => one.required).map((one) => [one.name, userId])
+  const parameters = { ...Object.fromEntries(required), users: { '101': userId, '102': userId } }
 
   test('is a valid flow', () => {
     const steps = preset.steps.map(({ source: _source, answer: _answer, ...step }) => step)
@@ -29,6 +30,27 @@ describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the
     expect(flowErrors({ preset: preset.name, parameters }, { url: URL, body: null, withCredentials: false })).toEqual(
       [],
     )
+  })
+
+  test('refuses texts that are no ids of users where the CRM numbers them', () => {
+    const pathsOf = (id: string) =>
+      flowErrors(
+        { preset: preset.name, parameters: { ...parameters, responsible: id, users: { '101': userId, '10/2': id } } },
+        { url: URL, body: null, withCredentials: false },
+      ).map(({ path }) => path)
+    const takesAnyText = preset.name === 'journal' || preset.name === 'espocrm'
+    const refused = takesAnyText ? [] : ['/flow/parameters/responsible', '/flow/parameters/users/10~12']
+    for (const id of ['abc', '0', '-7', '1.5', '1e3', ' 7', '7\n', 'x1', '19x'])
+      expect(pathsOf(id).sort()).toEqual(refused)
+    expect(pathsOf(userId)).toEqual([])
+  })
+
+  test('takes an optional text that is empty as absent', () => {
+    const optional = preset.parameters.filter(({ type, required }) => type === 'text' && !required)
+    const empty = Object.fromEntries(optional.map(({ name }) => [name, '']))
+    const flow = { preset: preset.name, parameters: { ...parameters, ...empty } }
+    expect(flowErrors(flow, { url: URL, body: null, withCredentials: false })).toEqual([])
+    expect(flowOfPreset(preset, flow.parameters)).toEqual(flowOfPreset(preset, parameters))
   })
 
   test('keeps to the pace of the vendor', () =>
