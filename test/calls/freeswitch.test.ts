@@ -20,3 +20,11 @@ test.each(names)('%s gives its events', (name) => {
   )
   expect(got).toBe(expected)
 })
+
+test('a consultation that began unseen is made for the call that the same extension has put on hold', () => {
+  const [first, asked] = freeswitchEvents(['gap-consultation-begins', 'gap-consultation-begins-2']).flatMap(
+    ({ body: { data } }) => (data.name === 'call_started' ? [data.call] : []),
+  )
+  expect(first?.parent_id).toBeNull()
+  expect(asked).toMatchObject({ parent_id: first?.id, from: { extension: '1001' }, to: { extension: '1003' } })
+})

@@ -12,5 +12,6 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'z-restart': 'z2-after-restart',
   'reconnect-1': 'reconnect-2',
   'lf-pbx-killed-1': 'lf-pbx-killed-2',
+  'gap-consultation-begins': 'gap-consultation-begins-2',
   'gap-blind-answer-1': 'gap-blind-answer-2',
 }

@@ -54,8 +54,11 @@ function relateConsultation(state: TrackerState, row: SnapshotChannel, listed: r
     const first = callOf(state, channelOf(state, id))
     const isSame = endpoint.kind === 'extension' && endpoint.number === asking.endpoint.number
     if (!isSame || bridge === null || onHold === false || first === undefined || first === call) continue
-    const isOlder = startedUs !== null && row.startedUs !== null && startedUs < row.startedUs
-    if (isOlder && areOfOneAccount(first, call)) call.parentId ??= first.id
+    const isKnown = startedUs !== null && row.startedUs !== null && startedUs !== row.startedUs
+    const isOlder = isKnown ? startedUs < row.startedUs : onHold === true
+    // Once its account is decided, a call loses its relation to a call of another account.
+    const mayBeOfOneAccount = call.accountDueUs !== null || areOfOneAccount(first, call)
+    if (isOlder && mayBeOfOneAccount) call.parentId ??= first.id
   }
 }
 

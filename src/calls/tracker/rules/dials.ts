@@ -112,15 +112,15 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
     assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
     return
   }
-  if (dest.dial?.forConference === true) {
-    beginCallOfNobody(call, dest)
-    assignStage(state, call, dest, null, false)
-    return
-  }
   if (isPaged(state, dest)) {
     beginCallOfNobody(call, dest)
     call.paged = true
     call.startDueUs = state.nowUs + PAGE_US
+    assignStage(state, call, dest, null, false)
+    return
+  }
+  if (dest.dial?.forConference === true) {
+    beginCallOfNobody(call, dest)
     assignStage(state, call, dest, null, false)
     return
   }
