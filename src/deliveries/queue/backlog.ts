@@ -23,6 +23,8 @@ export type Backlog = {
   readonly isStrict: boolean
   /** With a strict order: calls whose next delivery is to be loaded, since the previous one has ended. */
   readonly nextOf: Set<string>
+  /** With a strict order: the calls whose next delivery waits for a merged call, by the id of that one. */
+  readonly waitingFor: Map<string, Set<string>>
 }
 
 /** A load from the store, and the changes since it began, which its result may lack. */
@@ -48,6 +50,7 @@ const newBacklog = (webhookId: number): Backlog => ({
   load: undefined,
   isStrict: false,
   nextOf: new Set(),
+  waitingFor: new Map(),
 })
 
 /** Returns whether a retry in the store may be due. */
@@ -129,12 +132,33 @@ export function setStrict(backlog: Backlog, isStrict: boolean): boolean {
   state.isStrict = isStrict
   state.cursor = 0
   backlog.nextOf.clear()
+  backlog.waitingFor.clear()
   return true
 }
 
-/** Notes, in a strict order, that a delivery of a call has ended, so that the next one may be loaded. */
+/**
+ * Notes, in a strict order, that a delivery of a call has ended: the next one may be loaded, and so may deliveries of
+ * calls into which this one was merged.
+ */
 export function noteEndedOfCall(backlog: Backlog, callId: string): void {
-  if (backlog.isStrict) backlog.nextOf.add(callId)
+  if (!backlog.isStrict) return
+  backlog.nextOf.add(callId)
+  for (const waiting of backlog.waitingFor.get(callId) ?? []) backlog.nextOf.add(waiting)
+  backlog.waitingFor.delete(callId)
+}
+
+/** Notes that the next delivery of a call waits for deliveries of a merged call. */
+export function noteWaiting(backlog: Backlog, callId: string, { mergedId }: { mergedId: string }): void {
+  const known = backlog.waitingFor.get(mergedId)
+  if (known === undefined) backlog.waitingFor.set(mergedId, new Set([callId]))
+  else known.add(callId)
+}
+
+/** Notes that the next delivery of a call does not wait for a merged call. */
+export function noteNotWaiting(backlog: Backlog, callId: string, { mergedId }: { mergedId: string }): void {
+  const known = backlog.waitingFor.get(mergedId)
+  known?.delete(callId)
+  if (known?.size === 0) backlog.waitingFor.delete(mergedId)
 }
 
 function invalidateLoad({ load }: Backlog): void {

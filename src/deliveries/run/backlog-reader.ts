@@ -9,9 +9,11 @@ import {
   hasDue,
   type Load,
   noteDeleted,
+  noteNotWaiting,
   noteRetriesRead,
   noteRetry,
   noteUntriedRead,
+  noteWaiting,
   setStrict,
 } from '../queue/backlog.ts'
 import { loadDelivery } from '../queue/delivery.ts'
@@ -138,9 +140,46 @@ function createUntriedReader(options: BacklogReaderOptions): Read {
   }
 }
 
+/**
+ * Makes the function that leaves out deliveries that wait for a merged call. An event of a flow waits for the earlier
+ * deliveries of the calls that were merged into its call: its steps use the values kept for these. A delivery waits
+ * for lower ids alone, so no two wait for each other.
+ */
+function createMergeFilter({ queue, webhooks }: BacklogReaderOptions) {
+  return async (backlog: Backlog, first: readonly PendingDelivery[]): Promise<readonly PendingDelivery[]> => {
+    const { webhookId } = backlog
+    if (webhooks.get(webhookId)?.flow === undefined) return first
+    const merges = first.flatMap(({ id, callId, body }) =>
+      mergedFrom(body).map((mergedId) => ({ id, callId, mergedId })),
+    )
+    if (merges.length === 0) return first
+    // Noted before the read: a delivery that ends during the read is noticed.
+    for (const { callId, mergedId } of merges) noteWaiting(backlog, callId, { mergedId })
+    const callIds = [...new Set(merges.map(({ mergedId }) => mergedId))]
+    const ofMerged = await queue.deliveryGetFirstOfCalls({ webhookId, callIds })
+    const firstIdOf = new Map(ofMerged.map(({ callId, id }) => [callId, id]))
+    const waiting = new Set<number>()
+    for (const { id, callId, mergedId } of merges) {
+      const isAwaited = (firstIdOf.get(mergedId) ?? Number.POSITIVE_INFINITY) < id
+      if (isAwaited) waiting.add(id)
+      else noteNotWaiting(backlog, callId, { mergedId })
+    }
+    return first.filter(({ id }) => !waiting.has(id))
+  }
+}
+
+/** Returns the ids of the calls that were merged into an event's call; this program wrote the body. */
+function mergedFrom(body: string): readonly string[] {
+  // Few events name any: the others are not parsed.
+  if (!body.includes('"merged_from":["')) return []
+  const { data }: { data?: { call?: { merged_from?: readonly string[] } } } = JSON.parse(body)
+  return data?.call?.merged_from ?? []
+}
+
 /** The reads of a strict order, in which only the first pending delivery of each call is loaded. */
 function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; loadUntried: Read } {
   const { queue, loaded } = options
+  const withoutWaiting = createMergeFilter(options)
   return {
     /** Loads the deliveries that waited for an ended one. */
     async loadNext(backlog, load) {
@@ -151,7 +190,12 @@ function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; lo
       const putBack = () => {
         for (const callId of callIds) nextOf.add(callId)
       }
-      const first = await queue.deliveryGetFirstOfCalls({ webhookId, callIds }).catch((error) => {
+      const read = async () => {
+        const first = await queue.deliveryGetFirstOfCalls({ webhookId, callIds })
+        const untried = first.filter(({ dueSteadyUs }) => dueSteadyUs === undefined)
+        return { first, untried: await withoutWaiting(backlog, untried) }
+      }
+      const { first, untried } = await read().catch((error) => {
         putBack()
         throw error
       })
@@ -160,7 +204,6 @@ function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; lo
         return
       }
       const again = first.filter(({ id }) => load.released.has(id))
-      const untried = first.filter(({ dueSteadyUs }) => dueSteadyUs === undefined)
       take(options, untried, load)
       for (const { dueSteadyUs } of first) if (dueSteadyUs !== undefined) noteRetry(backlog, dueSteadyUs)
       for (const { callId } of again) nextOf.add(callId)
@@ -172,8 +215,9 @@ function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; lo
       if (!backlog.hasMore || limit <= 0) return
       const afterId = Math.max(backlog.cursor, cancelledTo(options, webhookId))
       const { deliveries, lastId } = await queue.deliveryGetUntriedStrict({ webhookId, afterId, limit })
+      const untried = await withoutWaiting(backlog, deliveries)
       if (!isUsable(options, backlog, load)) return
-      take(options, deliveries, load)
+      take(options, untried, load)
       const readTo = lastId ?? deliveries.at(-1)?.id ?? 0
       noteUntriedRead(backlog, { lastId: readTo, hasMore: lastId !== null || load.moreStored })
     },

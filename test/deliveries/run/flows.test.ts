@@ -412,6 +412,41 @@ describe('the calls of a flow', () => {
       own: 'id of "b"',
     })
   })
+
+  test('wait, from a merge on, until the deliveries of the merged call have ended', async () => {
+    const rig = await start()
+    const { promise: slow, resolve: answerSlow } = Promise.withResolvers<Response>()
+    answer = ({ path, body }, count) => {
+      if (!path.endsWith('start') || body !== '"merged"') return Response.json({ id: `${body} at ${count}` })
+      return got.filter((one) => one.body === body).length === 1 ? slow : Response.json({ id: 'merged' })
+    }
+    await rig.setFlow(CRM, {
+      steps: [
+        step('start', { on: ['call_started'], body: '"{{ data.call.id }}"', keep: { id: '/id' } }),
+        step('moved', { on: ['call_transferred'], body: '{"merged":"{{ merged[0].kept.id }}"}' }),
+        step('end', { body: '{"of":"{{ data.call.id }}","merged":"{{ merged[0].kept.id }}"}' }),
+      ],
+    })
+    const change = (data: { call: Record<string, unknown> }) => {
+      data.call.merged_from = ['merged']
+    }
+    await rig.ended(await rig.event('call_started', 'older'))
+    await rig.event('call_started', 'merged')
+    await until('the step of the merged call is in flight', () => got.some(({ body }) => body === '"merged"'))
+    await rig.event('call_attended_transferred', 'older', change)
+    const last = await rig.event('call_ended', 'older', change)
+    await rig.ended(await rig.event('call_ended', 'other'))
+    expect(asked()).toEqual(['start', 'start', 'end'])
+    // It fails, and is tried again: that is still before the events that follow the merge.
+    answerSlow(new Response('', { status: 500 }))
+    expect(await rig.ended(last)).toMatchObject({ state: 'delivered' })
+    expect(got.slice(2).map(({ body }) => JSON.parse(body))).toEqual([
+      { of: 'other', merged: '' },
+      'merged',
+      { merged: 'merged' },
+      { of: 'older', merged: 'merged' },
+    ])
+  })
 })
 
 describe('an authorization', () => {

@@ -2,9 +2,12 @@ import type { Ownership } from '../../../src/cluster/ownership.ts'
 import type { Delivery } from '../../../src/deliveries/log/model.ts'
 import { createDeliveryService } from '../../../src/deliveries/log/service.ts'
 import { openClock } from '../../../src/deliveries/policy/clock.ts'
+import { failureOf, statusOf } from '../../../src/deliveries/policy/retry-policy.ts'
 import { startDispatcher } from '../../../src/deliveries/run/dispatcher.ts'
 import { newEmitter } from '../../../src/deliveries/run/emitter.ts'
 import { type Attempt, newAttempt } from '../../../src/deliveries/sending/attempt.ts'
+import type { MakeTurn } from '../../../src/deliveries/sending/flow-turn.ts'
+import { targetOf } from '../../../src/deliveries/sending/target.ts'
 import { newUuid } from '../../../src/lib/id.ts'
 import { SECOND } from '../../../src/lib/time.ts'
 import type { NewEvent } from '../../../src/store/operations/calls.ts'
@@ -12,9 +15,9 @@ import type { WebhookOptionsRecord } from '../../../src/store/operations/webhook
 import { openDatabase } from '../../../src/store/sqlite/engine/database.ts'
 import { storeOver } from '../../../src/store/sqlite/store-over.ts'
 import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
+import { separateSecrets } from '../../../src/webhooks/flows/flow-secrets.ts'
 import { createWebhookService } from '../../../src/webhooks/service.ts'
 import { faultOfSigned } from '../../../src/webhooks/signature.ts'
-import { NO_FLOWS } from '../../help/deliveries.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
@@ -36,6 +39,8 @@ export type EmittedEvent = {
   readonly call: string
   readonly sequence: number
   readonly turn: number
+  /** The calls that were merged into its call. */
+  readonly mergedFrom: readonly string[]
 }
 
 /** A wall clock that can be set, and time that can leap. */
@@ -46,6 +51,24 @@ export function newWorld() {
   return Object.assign(world, { steadyUs: elapsed, nowUs: () => startUs + elapsed() + world.setUs })
 }
 export type World = ReturnType<typeof newWorld>
+
+const FLOW = separateSecrets({ steps: [{ name: 'send', on: ['call_started'] }] }, []).flow
+
+/** Makes the one request of a flow as an attempt of a webhook without a flow. */
+const turnsBy =
+  (attempt: Attempt, nowUs: () => number): MakeTurn =>
+  async ({ url, sign }, { uuid, body }, { isTrial = false }) => {
+    if (isTrial) return { ...NO_REQUEST, outcome: { kind: 'deferred', reason: 'it sends a request', afterMs: 0 } }
+    const atUs = nowUs()
+    const timestampS = Math.floor(atUs / SECOND)
+    const signature = sign(uuid, timestampS, body)
+    const made = await attempt({ target: targetOf(url), id: uuid, timestampS, signature, traceparent: '', body })
+    const { outcome, durationMs, address, response } = made
+    const [status, error] = [statusOf(outcome), failureOf(outcome)]
+    const row = { atUs, probe: false, status, error, durationMs, address, response }
+    return { ...made, turn: { attempts: [row], progress: {}, kept: {}, requests: 1 } }
+  }
+const NO_REQUEST = { durationMs: 0, address: null, response: null }
 
 /** Makes an attempt; the model knows whether its receiver hangs. */
 type Send = (request: Parameters<Attempt>[0], hangs: boolean) => ReturnType<Attempt>
@@ -86,7 +109,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
     store,
     emitter,
     attempt,
-    makeTurn: NO_FLOWS,
+    makeTurn: turnsBy(attempt, nowUs),
     clock,
     nowUs,
     scheduleMs: SCHEDULE_MS,
@@ -180,17 +203,16 @@ export async function startModel(
   let process = await startProcess(path, { world, ownership, watch })
   let sequence = 0
 
-  function newEvents(calls: readonly string[]): NewEvent[] {
+  function newEvents(calls: readonly string[], mergedOf: (call: string) => readonly string[] = () => []): NewEvent[] {
     const atUs = world.nowUs()
-    const events = calls.map((callId) => {
+    return calls.map((callId) => {
       sequence += 1
       const uuid = newUuid(atUs)
-      const body = JSON.stringify({ data: { id: uuid } })
+      const mergedFrom = mergedOf(callId)
+      const body = JSON.stringify({ data: { id: uuid, call: { merged_from: mergedFrom } } })
+      emitted.set(uuid, { uuid, call: callId, sequence, turn: model.turn, mergedFrom })
       return { uuid, callId, name: 'call_started' as const, sequence, atUs, body }
     })
-    for (const one of events)
-      emitted.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
-    return events
   }
 
   const model = {
@@ -217,10 +239,11 @@ export async function startModel(
       for (const url of before) if (!urls.includes(url)) left.set(url, model.turn)
       for (const { url, secret } of await process.webhooks.secrets(ACCOUNT)) secrets.set(url, secret)
     },
-    /** Sets the order of all URLs; they keep it when they leave the list. */
-    async setOrder(order: WebhookOptionsRecord['order']): Promise<void> {
+    /** Makes the order of all URLs strict, by a flow or without; they keep that when they leave the list. */
+    async setStrict({ byFlow }: { byFlow: boolean }): Promise<void> {
+      const strict: Partial<WebhookOptionsRecord> = byFlow ? { flow: FLOW } : { order: 'strict' }
       for (const url of await model.list()) {
-        const options = { ...DEFAULT_OPTIONS, order }
+        const options = { ...DEFAULT_OPTIONS, ...strict }
         await process.store.webhooks.optionsReplace({ accountId: ACCOUNT, url, options, nowUs: world.nowUs() })
       }
       process.refresh()
@@ -230,7 +253,8 @@ export async function startModel(
       if (before !== undefined) rotated.set(url, before)
       secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url, true)).secret)
     },
-    emit: (calls: readonly string[]): Promise<void> => process.emit(newEvents(calls)),
+    emit: (calls: readonly string[], mergedOf?: (call: string) => readonly string[]): Promise<void> =>
+      process.emit(newEvents(calls, mergedOf)),
     emitElsewhere: (calls: readonly string[]): Promise<void> => process.storeOnly(newEvents(calls)),
     async kill(): Promise<void> {
       await process.kill()
