@@ -1569,6 +1569,23 @@ test('an originated call that shows the agent the own number is internal until i
   expect(directions.at(-1)).toBe('call_saved outbound 15557654321')
 })
 
+test.each([
+  ['rang', 'no_answer', true],
+  ['did not ring', 'unavailable', false],
+])('a phone that %s, and no longer responds, is %s', (_, result, rings) => {
+  const pbx = asteriskScene()
+  pbx.inbound('caller', '15551230001', '15550100101')
+  pbx.channel('a', 'PJSIP/101', { linked: 'caller', num: '101' })
+  pbx.dialBegin('caller', 'a', '101')
+  if (rings) pbx.ringing('caller', 'a')
+  pbx.later(3_000)
+  pbx.dialEnd('caller', 'a', 'NOANSWER')
+  pbx.hangup('a', 18)
+  pbx.hangup('caller', 18)
+  const ends = pbx.over().bodies.flatMap(({ data }) => (data.name === 'dial_ended' ? [data.stage.result] : []))
+  expect(ends).toEqual([result])
+})
+
 test('a dialler: the customer is told within half a second, by the number shown until an agent is dialled', () => {
   const pbx = asteriskScene()
   pbx.channel('customer', 'PJSIP/trunk', { num: '15550100100' })

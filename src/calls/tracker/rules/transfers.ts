@@ -162,7 +162,12 @@ function targetIn(
   const { parties, transferers, target, other, isApart } = of
   if (parties.to !== undefined) return partyIn(state, first, parties.to) ?? ANONYMOUS
   // The other call belongs to another account.
-  return isApart && other === undefined ? ANONYMOUS : targetOf(state, other ?? first, transferers, target)
+  if (isApart && other === undefined) return ANONYMOUS
+  const rung = rungTargetOf(state, other ?? first, transferers)
+  if (rung !== undefined) return rung
+  // The dialplan may have moved the transferer on, from the number that it dialled.
+  const hasCalled = other !== undefined && transferers.some(({ id }) => id === other.root)
+  return hasCalled && other.to.number !== null ? other.to : dialledTargetOf(state, other ?? first, transferers, target)
 }
 
 /**
@@ -224,23 +229,24 @@ function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | 
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
-/**
- * Returns the target of the transferer's dial: the phone that rings, or the dialled number (a queue, a group, a place
- * to park), which the virtual half of that dial still has.
- */
-function targetOf(
-  state: TrackerState,
-  call: Call,
-  transferers: readonly Channel[],
-  target: Channel | undefined,
-): Party {
+/** Returns the phone, group or queue that rings for the transferer; undefined if none does. */
+function rungTargetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party | undefined {
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
   const answered = open.findLast((one) => one.answered)
   const stage = answered ?? open.findLast((one) => one.kind === 'queue' || one.kind === 'group') ?? open.at(-1)
   if (stage?.kind === 'group' && stage.target !== null) return partyOfNumber(stage.target)
   const leg = channelOf(state, stage?.legs[0] ?? null)
-  if (leg !== undefined) return partyOf(leg.endpoint)
+  return leg === undefined ? undefined : partyOf(leg.endpoint)
+}
+
+/** Returns the number that the transferer dialled, which the virtual half of that dial still has. */
+function dialledTargetOf(
+  state: TrackerState,
+  call: Call,
+  transferers: readonly Channel[],
+  target: Channel | undefined,
+): Party {
   const through = target !== undefined && isVirtual(target) ? [target] : []
   const [dialled] = [...transferers.filter((one) => callOf(state, one)?.id === call.id), ...through].flatMap(
     (one) => destination(one.dialledNumber) ?? [],

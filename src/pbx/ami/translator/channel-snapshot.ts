@@ -94,7 +94,9 @@ function snapshotChannel(
   const linkedId = get('Linkedid')
   const exten = get('DNID', 'Exten')
   const tenant = listedTenant(context, rows)
-  const shown = callee ? {} : groupOf(rows)
+  const bridge = get('BridgeId', 'BridgeID') || null
+  // A caller that a member answered, or that was moved since, still has the group's variables.
+  const shown = callee || bridge !== null ? {} : groupOf(rows)
   const known =
     context.channels.get(id) ??
     addChannel(context, id, { name, linkedId, exten, number, display, tenant, rang: state === '5' })
@@ -121,7 +123,7 @@ function snapshotChannel(
     ...(callee || local ? {} : activityOf(get('Application'), get('Data', 'ApplicationData'))),
     up: state === '6',
     ringing: state === '5',
-    bridge: get('BridgeId', 'BridgeID') || null,
+    bridge,
     tenant,
     startedUs: startedUs(get('Seconds'), get('Duration'), arrivedUs),
   }

@@ -70,12 +70,14 @@ function refusal(techCause: string): StageResult | undefined {
 
 /** A phone that gives up by itself after it rang was not answered; one that does so at once cannot be reached. */
 function resultOfRefusal(code: number | null, refused: StageResult | undefined, rang: boolean): StageResult {
+  if (code === NO_USER_RESPONDING && rang) return 'no_answer'
   return code === NO_ANSWER && refused !== undefined && !rang ? refused : resultOfCode(code)
 }
 
 /** Normal clearing, "unknown" and "interworking" are the causes of channels that the PBX itself takes down. */
 const WITHDRAWN: ReadonlySet<number> = new Set([0, 16, 127])
 
+const NO_USER_RESPONDING = 18
 const NO_ANSWER = 19
 
 /**
