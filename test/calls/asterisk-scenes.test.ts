@@ -1583,7 +1583,7 @@ test.each([
   pbx.hangup('a', 18)
   pbx.hangup('caller', 18)
   const ends = pbx.over().bodies.flatMap(({ data }) => (data.name === 'dial_ended' ? [data.stage.result] : []))
-  expect(ends).toEqual([result])
+  expect(ends.map(String)).toEqual([result])
 })
 
 test('a dialler: the customer is told within half a second, by the number shown until an agent is dialled', () => {
