@@ -1,17 +1,17 @@
 import { Fault } from '../lib/fault.ts'
 
-/** Whose work it is: the network that it comes from, and the user there. */
-export type Source = { readonly network: string; readonly user: string }
+/** The source of some work: a network, and a user of it. */
+export type TurnSource = { readonly network: string; readonly user: string }
 
 type FairTurnsOptions = {
   /** How much work runs at a time. */
   readonly atOnce: number
-  /** More work than this waits for nobody: it is refused. */
+  /** How much work may wait; more is refused. */
   readonly maxWaiting: number
 }
 
 /** Runs work in turn. @throws Fault `too_many_requests` when too much waits. */
-type FairTurns = <Result>(source: Source, work: () => Promise<Result>) => Promise<Result>
+type FairTurns = <Result>(source: TurnSource, work: () => Promise<Result>) => Promise<Result>
 
 /**
  * Creates turns for work that is bounded over all. The next turn is that of the network with the least work running,
@@ -20,14 +20,14 @@ type FairTurns = <Result>(source: Source, work: () => Promise<Result>) => Promis
  */
 export function createFairTurns({ atOnce, maxWaiting }: FairTurnsOptions): FairTurns {
   const running = createCounts()
-  const waiting: { readonly source: Source; readonly begin: () => void }[] = []
+  const waiting: { readonly source: TurnSource; readonly begin: () => void }[] = []
   let total = 0
 
-  function begin(source: Source): void {
+  function begin(source: TurnSource): void {
     total += 1
     for (const key of keysOf(source)) running.change(key, 1)
   }
-  function end(source: Source): void {
+  function end(source: TurnSource): void {
     total -= 1
     for (const key of keysOf(source)) running.change(key, -1)
     const loads = waiting.map((one) => keysOf(one.source).map(running.of))
@@ -55,7 +55,10 @@ export function createFairTurns({ atOnce, maxWaiting }: FairTurnsOptions): FairT
   }
 }
 
-const keysOf = ({ network, user }: Source): readonly [network: string, user: string] => [network, `${network} ${user}`]
+const keysOf = ({ network, user }: TurnSource): readonly [network: string, user: string] => [
+  network,
+  `${network} ${user}`,
+]
 
 const isLess = (
   [network = 0, user = 0]: readonly number[],

@@ -1,5 +1,5 @@
 import type { FieldError } from '../lib/fault.ts'
-import { createFairTurns, type Source } from './fair-turns.ts'
+import { createFairTurns, type TurnSource } from './fair-turns.ts'
 import { MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS } from './model.ts'
 
 /** Each hash takes 64 MiB and a core for some 85 ms. */
@@ -50,15 +50,15 @@ export function passwordRule(body: unknown): FieldError[] {
 }
 
 export type Passwords = {
-  hash(password: string, source?: Source): Promise<string>
+  hash(password: string, source?: TurnSource): Promise<string>
   /**
    * Returns whether a password matches. For a user that does not exist (`undefined`) it is false after the same time.
    */
-  verify(password: string, hash: string | undefined, source?: Source): Promise<boolean>
+  verify(password: string, hash: string | undefined, source?: TurnSource): Promise<boolean>
 }
 
 /** The source of passwords that no client sends. */
-const THIS_PROCESS: Source = { network: '', user: '' }
+const THIS_PROCESS: TurnSource = { network: '', user: '' }
 
 /**
  * Creates the hashing of passwords, a few at a time on Bun's own threads, with turns for those who send them. Its

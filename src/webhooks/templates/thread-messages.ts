@@ -26,13 +26,13 @@ export type FromThread =
   | { readonly results: readonly JobResult[] }
 
 export type JobResult = {
-  readonly renderings: readonly Rendering[]
+  readonly renderings: readonly ThreadRendering[]
   /** The CPU time of the job, exact on average only, since the system counts in ticks. */
   readonly tookUs: number
   readonly units: number
 }
 
-export type Rendering = { readonly text: string } | Problem
+export type ThreadRendering = { readonly text: string } | Problem
 
 /**
  * The memory shared with the watching thread, 32-bit integers, which can be read while this thread is busy: the job and

@@ -8,9 +8,9 @@ import {
   PROGRESS,
   PROGRESS_BYTES,
   type RenderBatch,
-  type Rendering,
   type SentTemplate,
   type ThreadJob,
+  type ThreadRendering,
   type ToThread,
 } from './thread-messages.ts'
 
@@ -48,7 +48,7 @@ export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMess
   function renderJob({ data, templates }: ThreadJob, read: (number: number) => ReadTemplate | Problem) {
     let units = 0
     const parsed: object = JSON.parse(data)
-    const renderings = templates.map(({ number, isJson, isOnlyParsed }, at): Rendering => {
+    const renderings = templates.map(({ number, isJson, isOnlyParsed }, at): ThreadRendering => {
       Atomics.store(progress, PROGRESS.template, at)
       const startedUs = processorUs()
       const template = read(number)
@@ -84,7 +84,7 @@ function taskOf(): string | undefined {
   }
 }
 
-function checked(rendered: Rendered, isJson: boolean): Rendering {
+function checked(rendered: Rendered, isJson: boolean): ThreadRendering {
   if ('problem' in rendered) return { problem: rendered.problem, kind: rendered.kind }
   const { text, empty } = rendered
   if (text.trim() === '') return { text: '' }

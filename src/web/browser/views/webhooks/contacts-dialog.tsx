@@ -7,7 +7,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { CheckField, FieldErrors, FormField } from '../../components/form-field.tsx'
 import { GuideLink } from '../../components/guide-link.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { Outcome } from '../../components/outcome.tsx'
+import { OutcomeLine } from '../../components/outcome-line.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request, withQuery } from '../../lib/api.ts'
 import {
@@ -331,9 +331,9 @@ function TriedNumber() {
         </button>
       </div>
       {found === null ? null : (
-        <Outcome isGood={found.isGood}>
+        <OutcomeLine isGood={found.isGood}>
           <span>{found.text}</span>
-        </Outcome>
+        </OutcomeLine>
       )}
     </div>
   )

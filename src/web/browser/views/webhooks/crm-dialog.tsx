@@ -6,7 +6,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { CheckField, FormField } from '../../components/form-field.tsx'
 import { GuideLink } from '../../components/guide-link.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { Outcome } from '../../components/outcome.tsx'
+import { OutcomeLine } from '../../components/outcome-line.tsx'
 import { request } from '../../lib/api.ts'
 import { crmAddressOf } from '../../lib/crm-addresses.ts'
 import { type CrmForm, isCrm, parametersIn } from '../../lib/crm-form.ts'
@@ -224,9 +224,9 @@ function AccessCheck({ busy, checked, onCheck }: AccessCheckProps) {
       </button>
       {checked === null ? null : (
         <>
-          <Outcome isGood={checked.isGood}>
+          <OutcomeLine isGood={checked.isGood}>
             <span>{checked.text}</span>
-          </Outcome>
+          </OutcomeLine>
           {checked.response === null || checked.response === '' ? null : (
             <details>
               <summary>Its answer</summary>

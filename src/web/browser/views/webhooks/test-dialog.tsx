@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { Outcome } from '../../components/outcome.tsx'
+import { OutcomeLine } from '../../components/outcome-line.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { describeAnswer, isAccepted } from '../../lib/attempt-outcome.ts'
 import { refreshOverview } from '../../lib/connection.ts'
@@ -65,7 +65,7 @@ function TestOutcome({ result }: { result: TestResult }) {
   const succeeded = isAccepted(result)
   return (
     <>
-      <Outcome isGood={succeeded}>
+      <OutcomeLine isGood={succeeded}>
         <strong>{succeeded ? 'Received' : 'Failed'}</strong>
         <span>
           {result.status === null && result.error !== null ? result.error : describeAnswer(result)}
@@ -73,7 +73,7 @@ function TestOutcome({ result }: { result: TestResult }) {
             ? ''
             : `${result.status === null && !succeeded ? ', after' : ' in'} ${formatMilliseconds(result.duration_ms)}`}
         </span>
-      </Outcome>
+      </OutcomeLine>
       {result.status !== null && result.error !== null ? <p class="dialog-text">{result.error}</p> : null}
       {result.status === null && !succeeded ? null : result.response === null || result.response === '' ? (
         <p class="muted">The response has no body.</p>
@@ -90,12 +90,12 @@ function FlowOutcome({ result: { steps } }: { result: FlowTestResult }) {
     <>
       {steps.map((step, at) => (
         <section key={at}>
-          <Outcome isGood={step.error === null}>
+          <OutcomeLine isGood={step.error === null}>
             <strong>{step.step}</strong>
             <span>
               {step.method} {step.url ?? ''} {step.status ?? ''}
             </span>
-          </Outcome>
+          </OutcomeLine>
           {step.error === null ? null : <p class="dialog-text">{step.error}</p>}
           {step.body === null || step.body === '' ? null : <CodeBlock text={step.body} label="the body" />}
         </section>
