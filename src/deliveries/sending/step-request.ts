@@ -21,7 +21,7 @@ export type StepRequest = {
   readonly group: AbortGroup | undefined
 }
 
-/** The answer to a step. `durationMs` ends with the status. */
+/** The answer to a step. `durationMs` ends with the status; with its body, if that is wanted and broke off. */
 export type StepAnswer = {
   readonly status: number
   readonly retryAfterMs: number | undefined
@@ -57,19 +57,24 @@ function headersOf({ headers, contentType, body }: StepRequest, target: Target):
   return { ...headers, ...own }
 }
 
-const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<AnswerBody, StepAnswer | RequestFailure> => ({
-  read: (response, leftMs) =>
-    readBody(response, {
+type ReadAnswer = { readonly read: AnswerBody; readonly tookMs: number }
+
+const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<ReadAnswer, StepAnswer | RequestFailure> => ({
+  async read(response, leftMs) {
+    const startedMs = performance.now()
+    const read = await readBody(response, {
       maxBytes: isAnswerWanted ? MAX_ANSWER_BYTES : LOGGED_BYTES,
       waitMs: isAnswerWanted ? leftMs : Math.min(leftMs, BODY_WAIT_MS),
-    }),
-  answered(response, read = BROKEN, { durationMs, address }) {
+    })
+    return { read, tookMs: Math.round(performance.now() - startedMs) }
+  },
+  answered(response, { read, tookMs } = BROKEN, { durationMs, address }) {
     const { status, headers } = response
     const isLimited = status === 429 || status === 503
     const retryAfterMs = isLimited ? parseRetryAfter(headers.get('retry-after'), nowUs()) : undefined
     if (isAnswerWanted && read.end === 'broken') {
       const reason = `the answer (${status}) ${read.why}: what it keeps is unknown`
-      return { failure: { kind: 'unreachable', reason }, durationMs, address }
+      return { failure: { kind: 'unreachable', reason }, durationMs: durationMs + tookMs, address }
     }
     const json = isAnswerWanted && read.end === 'whole' ? foreignJsonOf(read.text) : undefined
     return { status, retryAfterMs, json, logged: firstBytes(read.text), durationMs, address }
@@ -77,7 +82,7 @@ const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<AnswerBody, S
   failed: (failure) => failure,
 })
 
-const BROKEN: AnswerBody = { end: 'broken', text: null, why: 'broke off' }
+const BROKEN: ReadAnswer = { read: { end: 'broken', text: null, why: 'broke off' }, tookMs: 0 }
 
 const firstBytes = (text: string | null): string | null => {
   if (text === null || text.length * 3 <= LOGGED_BYTES) return text

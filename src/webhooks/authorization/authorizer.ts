@@ -72,8 +72,9 @@ const LAST_PAUSE_US = 60 * SECOND
 const MAX_RETRY_AFTER_MS = 3_600_000
 /** A token is renewed one minute before its end; a short-lived one after half its time. */
 const MARGIN_US = 60 * SECOND
-/** A server that refuses new tokens must not cause a renewal for each request. */
-const LEAST_AGE_US = 5 * SECOND
+/** A server that refuses new tokens must not cause a renewal for each request: so many at once, then one every 5 s. */
+const RENEWALS_AT_ONCE = 3
+const RENEWAL_INTERVAL_US = 5 * SECOND
 const MAX_OWNERS = 10_000
 const LINE = /^[ -~]{1,20000}$/
 
@@ -84,8 +85,10 @@ type Entry = {
   header: string | null
   expiresSteadyUs: number | null
   renewSteadyUs: number | null
-  /** When this process obtained the token. */
-  obtainedSteadyUs: number
+  /** The last token that a server refused: it is sent no more. */
+  refusedHeader: string | null
+  /** When the renewals of refused tokens, at one every 5 s, would be over. */
+  renewalsUntilUs: number
   failures: number
   pausedUntilUs: number
   reason: string
@@ -134,19 +137,33 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
 
   async function obtain(webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized> {
     const entry = entryOf(webhook)
-    const present = usable(entry, refusedHeader, entry.renewSteadyUs)
+    if (refusedHeader !== null && refusedHeader === entry.header) entry.refusedHeader = refusedHeader
+    const refused = refusedHeader ?? entry.refusedHeader
+    const present = usable(entry, refused, entry.renewSteadyUs)
     if (present !== undefined) return present
-    const sinceUs = steadyUs() - entry.obtainedSteadyUs
-    if (entry.renewing === undefined && refusedHeader !== null && sinceUs < LEAST_AGE_US)
-      return { reason: 'the server refused a new token', retryAfterMs: msOf(LEAST_AGE_US - sinceUs) }
-    entry.renewing ??= renewal(entry, webhook, refusedHeader).finally(() => {
+    if (entry.renewing === undefined && refused !== null && refused === entry.header) {
+      const waitUs = pauseBeforeRenewal(entry)
+      if (waitUs > 0) return { reason: 'the server refused new tokens', retryAfterMs: msOf(waitUs) }
+    }
+    entry.renewing ??= renewal(entry, webhook, refused).finally(() => {
       entry.renewing = undefined
     })
     const renewed = await withPatience(entry.renewing)
-    if ('header' in renewed && renewed.header !== refusedHeader) return renewed
+    if ('header' in renewed && renewed.header !== refused) return renewed
     // The renewal failed while the token is still valid for some time.
-    const old = usable(entry, refusedHeader, entry.expiresSteadyUs)
+    const old = usable(entry, refused, entry.expiresSteadyUs)
     return old ?? ('reason' in renewed ? renewed : { reason: 'the token was refused', retryAfterMs: 1_000 })
+  }
+
+  /** Returns how long the renewal of a refused token has to wait; 0: it is counted and may begin. */
+  function pauseBeforeRenewal(entry: Entry): number {
+    const nowSteadyUs = steadyUs()
+    // `renewal` says why there is a pause after a failure.
+    if (nowSteadyUs < entry.pausedUntilUs) return 0
+    const fromUs = entry.renewalsUntilUs - (RENEWALS_AT_ONCE - 1) * RENEWAL_INTERVAL_US
+    if (nowSteadyUs < fromUs) return fromUs - nowSteadyUs
+    entry.renewalsUntilUs = Math.max(nowSteadyUs, entry.renewalsUntilUs) + RENEWAL_INTERVAL_US
+    return 0
   }
 
   async function renewal(entry: Entry, webhook: AuthorizedWebhook, refusedHeader: string | null): Promise<Authorized> {
@@ -258,7 +275,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer & Trial
       log.warn(factsOf(webhook), 'a renewed token is dropped, because another process has renewed it since')
       return { reason: 'another process has renewed the token', retryAfterMs: 0 }
     }
-    Object.assign(entry, { header, ...times, obtainedSteadyUs: atUs, failures: 0, pausedUntilUs: 0 })
+    Object.assign(entry, { header, ...times, failures: 0, pausedUntilUs: 0 })
     if (stored.endedProblem) {
       log.info(factsOf(webhook), 'the token was renewed again: pending deliveries are sent')
       onProblem(nameOf(webhook), null)
@@ -356,7 +373,8 @@ const newEntry = (key: string, settings: string): Entry => ({
   header: null,
   expiresSteadyUs: null,
   renewSteadyUs: null,
-  obtainedSteadyUs: Number.NEGATIVE_INFINITY,
+  refusedHeader: null,
+  renewalsUntilUs: Number.NEGATIVE_INFINITY,
   failures: 0,
   pausedUntilUs: Number.NEGATIVE_INFINITY,
   reason: '',

@@ -117,16 +117,33 @@ describe('a token', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test('is not renewed for every request if it is new and refused', async () => {
+  test('is renewed at once if it is refused while it is new, but not for every request', async () => {
     const { server, webhook, authorizer, pass } = rig()
     await authorizer.authorize(webhook)
-    expect(await authorizer.renew(webhook, 'Bearer access-1')).toEqual({
-      reason: 'the server refused a new token',
-      retryAfterMs: 5_000,
-    })
+    for (const count of [1, 2, 3])
+      expect(await authorizer.renew(webhook, `Bearer access-${count}`)).toEqual({
+        header: `Bearer access-${count + 1}`,
+      })
+    const pause = { reason: 'the server refused new tokens', retryAfterMs: 5_000 }
+    expect(await authorizer.renew(webhook, 'Bearer access-4')).toEqual(pause)
+    // Nobody sends the refused token meanwhile, and the first request afterwards renews it.
+    expect(await authorizer.authorize(webhook)).toEqual(pause)
+    expect(server.requests).toHaveLength(4)
     pass(5)
-    expect(await authorizer.renew(webhook, 'Bearer access-1')).toEqual({ header: 'Bearer access-2' })
-    expect(server.requests).toHaveLength(2)
+    expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-5' })
+    expect(await authorizer.authorize(webhook)).toEqual({ header: 'Bearer access-5' })
+    expect(server.requests).toHaveLength(5)
+  })
+
+  test('is renewed without a pause if each is refused after some seconds', async () => {
+    const { webhook, authorizer, pass } = rig()
+    await authorizer.authorize(webhook)
+    for (let count = 1; count < 20; count += 1) {
+      pass(5)
+      expect(await authorizer.renew(webhook, `Bearer access-${count}`)).toEqual({
+        header: `Bearer access-${count + 1}`,
+      })
+    }
   })
 
   test('is not used for other settings', async () => {
