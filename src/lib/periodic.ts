@@ -1,3 +1,5 @@
+import { nextTurn } from './slices.ts'
+
 /**
  * Starts a task now and then every `everyMs`, one run at a time. A run ends early when `stopped()` is true, and must
  * not throw.
@@ -66,6 +68,45 @@ export function createPauses(): Pauses {
     end() {
       isEnded = true
       endPresent()
+    },
+  }
+}
+
+/** A task that runs when it is requested, but not too often. */
+type PacedTask = {
+  /** Lets the task run in a later turn of the event loop, and again if it is running. */
+  request(): void
+  stop(): void
+}
+
+/**
+ * Creates a task with a pause of `pauseMs` after each run: requests during a run or a pause lead to one more run. A run
+ * must not throw.
+ */
+export function createPacedTask(pauseMs: number, run: () => Promise<void>): PacedTask {
+  const pauses = createPauses()
+  let isRequested = false
+  let isActive = false
+  let isStopped = false
+
+  async function runAll(): Promise<void> {
+    isActive = true
+    while (isRequested && !isStopped) {
+      await nextTurn()
+      isRequested = false
+      await run()
+      await pauses.wait(pauseMs)
+    }
+    isActive = false
+  }
+  return {
+    request() {
+      isRequested = true
+      if (!isActive) void runAll()
+    },
+    stop() {
+      isStopped = true
+      pauses.end()
     },
   }
 }

@@ -8,9 +8,12 @@ import { deliveryOf } from '../../deliveries/log/service.ts'
 import type { Emitter } from '../../deliveries/run/emitter.ts'
 import type { OpaqueIds } from '../../http/opaque-ids.ts'
 import { Fault } from '../../lib/fault.ts'
+import { createPacedTask } from '../../lib/periodic.ts'
+import { nextTurn } from '../../lib/slices.ts'
 import type { DeliveryRow } from '../../store/operations/log.ts'
 import type { ChangeNotes } from './change-notes.ts'
 import type { FollowEvents } from './stored-events.ts'
+import { createOutbox } from './stream-outbox.ts'
 import { openSink, type Sink } from './stream-sink.ts'
 
 /**
@@ -50,7 +53,12 @@ const MAX_PER_ACCOUNT = 64
 const MAX_SHARED = 256
 /** A client that does not read the end of its stream is disconnected. */
 const END_WITHIN_S = 5
-const READ_AT_ONCE = 256
+/** Deliveries per part of the work: other work has its turn between two parts. */
+const READ_AT_ONCE = 128
+/** Changes are gathered for so long. The first one after a quiet time is sent at once. */
+const GATHER_MS = 200
+/** Deliveries that all streams together are sent per interval: more than are sent in that time, except in bulk. */
+const MAX_CHANGES = 1_024
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
@@ -73,26 +81,34 @@ export function startStreams(options: StreamOptions): Streams {
   const { emitter, auth, deliveries, liveCalls, refreshCalls, openIds, heartbeatMs = HEARTBEAT_MS } = options
   const clients = new Set<Client>()
 
-  const send = (accountId: number, name: string, data: string) => {
-    for (const client of clients) if (client.accountId === accountId) client.sink.message(name, data)
-  }
+  const outbox = createOutbox({
+    gatherMs: GATHER_MS,
+    send(accountId, messages) {
+      for (const client of clients) if (client.accountId === accountId) client.sink.send(messages)
+    },
+  })
   const stored = (events: readonly { readonly accountId: number; readonly body: string }[]) => {
     if (clients.size === 0) return
     const watched = new Set([...clients].map((client) => client.accountId))
     for (const { accountId, body } of events) {
       if (!watched.has(accountId)) continue
       const read = readEventBody(body)
-      if (isOfCall(read)) send(accountId, 'call', JSON.stringify(read.data.call))
-      send(accountId, 'event', body)
+      if (isOfCall(read)) outbox.add(accountId, 'call', JSON.stringify(read.data.call))
+      outbox.add(accountId, 'event', body)
     }
   }
   const sendDeliveries = async (ids: readonly number[]) => {
+    const watched = new Set(accountIds())
     // Read in parts, because the rest is not needed once the last client was disconnected for being slow.
-    for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE)
+    for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE) {
+      if (at > 0) await nextTurn()
       for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
-        send(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row)))
+        if (watched.has(row.accountId))
+          outbox.add(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row)))
+    }
   }
-  const onChanged = createChangeSender(() => following.caughtUp(), sendDeliveries)
+  const changes = createChangeSender(() => following.caughtUp(), sendDeliveries)
+  const onChanged = changes.add
   const accountIds = () => [...new Set([...clients].map(({ accountId }) => accountId))]
   const following = options.follow(accountIds, stored)
   const followingChanges = options.followChanges(accountIds, onChanged)
@@ -112,8 +128,11 @@ export function startStreams(options: StreamOptions): Streams {
       await Promise.all([following.begin(accountId), followingChanges.begin(accountId)])
       await refreshCalls()
       if (!mayOpen(clients, accountId)) throw tooManyStreams()
+      // What the outbox has from before is not for this stream.
+      outbox.flush(accountId)
       const sink = openSink({
         first: snapshot(accountId),
+        beforeFirst: () => outbox.flush(accountId),
         closed() {
           unwatch()
           clients.delete(client)
@@ -132,33 +151,33 @@ export function startStreams(options: StreamOptions): Streams {
       clearInterval(heartbeat)
       following.stop()
       followingChanges.stop()
+      changes.stop()
+      outbox.stop()
       for (const client of [...clients]) client.sink.close()
     },
   }
 }
 
 /**
- * Returns a function that sends deliveries that changed: one batch after the other, so that the last message has the
- * present state, and after the events that they belong to. If the store cannot be read, only the next change of a
- * delivery is sent.
+ * Creates the sender of deliveries that changed: one batch after the other, so that the last message has the present
+ * state, and after the events that they belong to. A delivery that changes several times within an interval is sent
+ * once. If the store cannot be read, only the next change of a delivery is sent.
  */
 function createChangeSender(caughtUp: () => Promise<void>, send: (ids: readonly number[]) => Promise<void>) {
-  let changed = new Set<number>()
-  let isSending = false
-
-  async function sendAll(): Promise<void> {
-    isSending = true
-    while (changed.size > 0) {
-      const ids = [...changed]
-      changed = new Set()
-      await caughtUp()
-      await send(ids).catch(() => undefined)
-    }
-    isSending = false
-  }
-  return (ids: readonly number[]): void => {
-    for (const id of ids) changed.add(id)
-    if (!isSending) void sendAll()
+  const changed = new Set<number>()
+  const sending = createPacedTask(GATHER_MS, async () => {
+    const ids = [...changed.values().take(MAX_CHANGES)]
+    for (const id of ids) changed.delete(id)
+    await caughtUp()
+    await send(ids).catch(() => undefined)
+    if (changed.size > 0) sending.request()
+  })
+  return {
+    add(ids: readonly number[]): void {
+      for (const id of ids) changed.add(id)
+      sending.request()
+    },
+    stop: sending.stop,
   }
 }
 

@@ -3,7 +3,8 @@ import { nextTurn, takeSlice } from '../../lib/slices.ts'
 /** The messages for one client of an event stream (server-sent events, WHATWG HTML 9.2). */
 export type Sink = {
   readonly body: ReadableStream<Uint8Array>
-  message(name: string, data: string): void
+  /** Queues messages. The bytes may be shared with other sinks. */
+  send(messages: Uint8Array): void
   comment(text: string): void
   close(): void
 }
@@ -11,19 +12,21 @@ export type Sink = {
 type SinkOptions = {
   /** The present state: messages that the reader gets at its own pace, before and between the sent ones. */
   readonly first?: Iterator<{ readonly name: string; readonly data: string }>
+  /** Called before a part of `first` is made: what is older than that part has to be sent by then. */
+  readonly beforeFirst?: () => void
   /** Called once when the stream has ended, on either side. */
   readonly closed: () => void
 }
 
 /** A reader that is this far behind is cut off: it connects again, and starts from how things are then. */
-const MAX_WAITING_CHARS = 1024 * 1024
+const MAX_WAITING_BYTES = 1024 * 1024
 
 /** Opens a sink. Queued messages are sent together as soon as the client reads. */
-export function openSink({ first, closed }: SinkOptions): Sink {
+export function openSink({ first, beforeFirst = () => {}, closed }: SinkOptions): Sink {
   const encoder = new TextEncoder()
   let unread = first
-  let waiting: string[] = []
-  let chars = 0
+  let waiting: Uint8Array[] = []
+  let bytes = 0
   let wake: (() => void) | undefined
   let over = false
 
@@ -36,58 +39,72 @@ export function openSink({ first, closed }: SinkOptions): Sink {
     closed()
   }
 
-  function push(text: string): void {
+  function send(messages: Uint8Array): void {
     if (over) return
-    chars += text.length
-    waiting.push(text)
-    if (chars > MAX_WAITING_CHARS) end()
+    bytes += messages.length
+    waiting.push(messages)
+    if (bytes > MAX_WAITING_BYTES) end()
     else wake?.()
   }
 
   async function somethingToSend(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    wake = resolve
-    if (unread !== undefined) await nextTurn()
-    else if (waiting.length === 0 && !over) await promise
-    wake = undefined
+    if (unread === undefined && waiting.length === 0 && !over) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      wake = resolve
+      await promise
+      wake = undefined
+    }
+    // Many streams of one account get their messages together: PBXs and receivers have their turns in between.
+    await nextTurn()
+  }
+
+  function takeWaiting(): Uint8Array[] {
+    const taken = waiting
+    waiting = []
+    bytes = 0
+    return taken
   }
 
   /** Returns all queued messages, then a part of the snapshot: so nothing older follows a newer message. */
-  function takeText(): string {
-    const texts = waiting
-    waiting = []
-    chars = 0
-    if (unread === undefined) return texts.join('')
+  function take(): Uint8Array {
+    if (unread === undefined) return joined(takeWaiting())
+    beforeFirst()
     const { taken, done } = takeSlice(unread)
     if (done) unread = undefined
-    return [...texts, ...taken.map(({ name, data }) => messageOf(name, data))].join('')
+    const part = encoder.encode(taken.map(({ name, data }) => messageOf(name, data)).join(''))
+    return joined([...takeWaiting(), part])
   }
 
   return {
     body: new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          let text = ''
+          let messages: Uint8Array = new Uint8Array()
           try {
-            while (text === '' && !over) {
+            while (messages.length === 0 && !over) {
               await somethingToSend()
-              if (!over) text = takeText()
+              if (!over) messages = take()
             }
           } catch (error) {
             end()
             throw error
           }
           if (over) controller.close()
-          else controller.enqueue(encoder.encode(text))
+          else controller.enqueue(messages)
         },
         cancel: end,
       },
       { highWaterMark: 0 },
     ),
-    message: (name, data) => push(messageOf(name, data)),
-    comment: (text) => push(`: ${text}\n\n`),
+    send,
+    comment: (text) => send(encoder.encode(`: ${text}\n\n`)),
     close: end,
   }
 }
 
-const messageOf = (name: string, data: string): string => `event: ${name}\ndata: ${data}\n\n`
+/** A single piece is not copied: all streams of an account share it. */
+const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
+  pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
+
+/** Returns one message as the format has it. */
+export const messageOf = (name: string, data: string): string => `event: ${name}\ndata: ${data}\n\n`

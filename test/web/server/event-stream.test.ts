@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { createEventStreamDecoder } from '../../../src/web/browser/lib/event-stream-decoder.ts'
-import { openSink } from '../../../src/web/server/stream-sink.ts'
+import { messageOf, openSink } from '../../../src/web/server/stream-sink.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
 import { ask, newToken, webhook } from '../../help/client.ts'
 import { fixture } from '../../help/pbx.ts'
@@ -116,6 +116,8 @@ describe('GET /stream of the compiled file', () => {
   })
 })
 
+const messageBytes = (name: string, data: string) => new TextEncoder().encode(messageOf(name, data))
+
 /** Messages of 10 kB; the first takes longer to make than a slice may. */
 function* heavy(count: number) {
   const untilMs = performance.now() + 10
@@ -127,7 +129,7 @@ describe('one reader', () => {
   test('is cut off if it falls behind, and costs at most its limit of waiting data', async () => {
     let closed = 0
     const sink = openSink({ closed: () => void closed++ })
-    for (let sent = 0; sent < 3_000; sent++) sink.message('event', 'x'.repeat(1_000))
+    for (let sent = 0; sent < 3_000; sent++) sink.send(messageBytes('event', 'x'.repeat(1_000)))
     expect(closed).toBe(1)
     expect(await new Response(sink.body).text()).toBe('')
   })
@@ -135,11 +137,11 @@ describe('one reader', () => {
   test('gets together what came while it was away', async () => {
     const sink = openSink({ closed: () => {} })
     sink.comment('hello')
-    sink.message('call', '{"a":1}')
+    sink.send(messageBytes('call', '{"a":1}'))
     const reader = sink.body.getReader()
     expect(new TextDecoder().decode((await reader.read()).value)).toBe(': hello\n\nevent: call\ndata: {"a":1}\n\n')
     const next = reader.read()
-    sink.message('call', '2')
+    sink.send(messageBytes('call', '2'))
     expect(new TextDecoder().decode((await next).value)).toBe('event: call\ndata: 2\n\n')
     const last = reader.read()
     sink.close()
@@ -150,7 +152,7 @@ describe('one reader', () => {
     let closed = 0
     const sink = openSink({ closed: () => void closed++ })
     await sink.body.cancel()
-    sink.message('call', '1')
+    sink.send(messageBytes('call', '1'))
     expect(closed).toBe(1)
   })
 
@@ -159,7 +161,7 @@ describe('one reader', () => {
     const reader = sink.body.getReader()
     const read = async () => new TextDecoder().decode((await reader.read()).value)
     const parts = [await read()]
-    sink.message('event', 'meanwhile')
+    sink.send(messageBytes('event', 'meanwhile'))
     while (!parts.at(-1)?.includes('"299 ')) parts.push(await read())
     expect(parts[1]).toStartWith('event: event\ndata: meanwhile\n\nevent: call')
     const sent: string[] = []
@@ -168,6 +170,19 @@ describe('one reader', () => {
     )
     decode(parts.join(''))
     expect(sent).toEqual(Array.from({ length: 300 }, (_, n) => String(n)))
+    await reader.cancel()
+  })
+
+  test('gets what is older than a part of the present state before that part', async () => {
+    const queued = ['older']
+    const sink = openSink({
+      first: [{ name: 'call', data: 'present' }].values(),
+      beforeFirst: () => queued.splice(0).forEach((data) => void sink.send(messageBytes('call', data))),
+      closed: () => {},
+    })
+    const reader = sink.body.getReader()
+    const both = messageOf('call', 'older') + messageOf('call', 'present')
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe(both)
     await reader.cancel()
   })
 

@@ -15,10 +15,11 @@ import { createLastHour } from '../../../src/web/server/last-hour.ts'
 import { overviewRoutes } from '../../../src/web/server/overview.ts'
 import { followOwnEvents } from '../../../src/web/server/stored-events.ts'
 import { readOwnStatuses } from '../../../src/web/server/webhook-statuses.ts'
+import { createWebhookService } from '../../../src/webhooks/service.ts'
 import { startApi } from '../../help/api.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { connectByHand } from '../../help/by-hand.ts'
-import { ask } from '../../help/client.ts'
+import { ask, webhook } from '../../help/client.ts'
 import { until } from '../../help/receiver.ts'
 import { openStore, storeEvents } from '../../help/store.ts'
 
@@ -37,6 +38,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
   const folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const emitter = newEmitter()
+  const deliveriesRead: (readonly number[])[] = []
   const parts: { auth?: AuthService; streams?: ReturnType<typeof startStreams> } = {}
   const api = await startApi(store, (auth) => {
     parts.auth = auth
@@ -47,7 +49,10 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
       emitter,
       auth,
       heartbeatMs,
-      deliveries: async () => [],
+      async deliveries(ids) {
+        deliveriesRead.push(ids)
+        return store.log.deliveryGetMany(ids)
+      },
       openIds: openOpaqueIds(store.log),
       liveCalls: () => calls(count),
     })
@@ -70,6 +75,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     ...api,
     store,
     emitter,
+    deliveriesRead,
     forget: () => parts.auth?.forget(),
     async [Symbol.asyncDispose]() {
       await parts.streams?.stop()
@@ -150,6 +156,48 @@ test('an account is sure of 16 streams, regardless of what others have, and gets
   expect(last.codes().filter(isOpen)).toHaveLength(16)
   taken.drop()
   last.drop()
+})
+
+describe('many streams of one account', () => {
+  const started = { callId: 'c', name: 'call_started' as const, sequence: 1, atUs: 1 }
+  const bodyOf = (id: string) => JSON.stringify({ data: { id, call: { id } } })
+
+  test('cost one read per delivery that changed, however many changes it had and whoever reads it', async () => {
+    await using readers = await startReaders()
+    const token = await readers.logIn('a')
+    await createWebhookService({ webhooks: readers.store.webhooks }).replace(2, [webhook('http://a.example/')], null)
+    const events = Array.from({ length: 300 }, (_, n) => ({ ...started, uuid: `e${n}`, body: bodyOf(`${n}`) }))
+    const stored = await storeEvents(readers.store, events, { accountId: 2 })
+    const ids = stored.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))
+    expect(ids).toHaveLength(300)
+    const clients = Array.from({ length: 16 }, () => askByHand(readers.url, token))
+    await until('all are open', () => clients.every(({ state }) => state.text.includes(': the stream')))
+    for (let change = 0; change < 5; change += 1) for (const id of ids) readers.emitter.emit('deliveries', [id])
+    const countOf = (text: string) => text.split('event: delivery\n').length - 1
+    await until('all have all', () => clients.every(({ state }) => countOf(state.text) >= ids.length))
+    expect(readers.deliveriesRead.flat()).toEqual(ids)
+    expect(Math.max(...readers.deliveriesRead.map((part) => part.length))).toBeLessThanOrEqual(128)
+    for (const client of clients) client[Symbol.dispose]()
+  })
+
+  test('get every event, in order, from when they were opened', async () => {
+    await using readers = await startReaders()
+    const token = await readers.logIn('a')
+    const emit = (id: string) =>
+      readers.emitter.emit('stored', [
+        { ...started, uuid: id, id: 1, sinceSteadyUs: 0, accountId: 2, body: bodyOf(id), deliveries: [] },
+      ])
+    using early = askByHand(readers.url, token)
+    await until('it is open', () => early.state.text.includes(': the stream'))
+    for (let n = 0; n < 100; n += 1) emit(`early${n}.`)
+    using late = askByHand(readers.url, token)
+    await until('it is open', () => late.state.text.includes(': the stream'))
+    emit('last.')
+    await until('both have the last', () => [early, late].every(({ state }) => state.text.includes(bodyOf('last.'))))
+    const eventsOf = (text: string) => [...text.matchAll(/event: event\ndata: .*?"id":"(.*?)\./g)].map(([, id]) => id)
+    expect(eventsOf(early.state.text)).toEqual([...Array.from({ length: 100 }, (_, n) => `early${n}`), 'last'])
+    expect(eventsOf(late.state.text)).toEqual(['last'])
+  })
 })
 
 describe('the connection is closed', () => {
