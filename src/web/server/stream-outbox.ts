@@ -5,7 +5,7 @@ import { messageOf } from './stream-sink.ts'
  * The messages for the streams of each account. A message is made once, however many streams the account has, and each
  * stream gets the messages of an interval in one piece: many streams of one account must not delay other accounts.
  */
-export type Outbox = {
+type Outbox = {
   /** Queues a message for all streams of an account. */
   add(accountId: number, name: string, data: string): void
   /** Sends the queued messages of an account now. */
