@@ -14,9 +14,9 @@ type FairTurnsOptions = {
 type FairTurns = <Result>(source: TurnSource, work: () => Promise<Result>) => Promise<Result>
 
 /**
- * Creates turns for work that is bounded over all. The next turn is that of the network with the least work running,
- * and there of the user with the least; of equals, the one that has waited longest. So one source that sends much at
- * once delays the others by the end of one running work.
+ * Creates turns for work with one bound over all sources. The next turn goes to the network with the least work
+ * running, and there of the user with the least; of equals, the one that has waited longest. So one source that sends
+ * much at once delays the others by the end of one running work.
  */
 export function createFairTurns({ atOnce, maxWaiting }: FairTurnsOptions): FairTurns {
   const running = createCounts()

@@ -36,7 +36,7 @@ type Upload = {
 
 export type S3Client = ReturnType<typeof createS3Client>
 
-/** S3 takes no more in one PUT. */
+/** The most bytes that S3 accepts in one PUT. */
 const MAX_PUT_BYTES = 5 * 1024 ** 3
 const MIN_PART_BYTES = 8 * 1024 ** 2
 /** S3 takes 10,000 parts; with fewer a part may be larger by a chunk of the stream. */

@@ -40,7 +40,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
   let timer: Timer | undefined
   let stopped = false
 
-  /** Reads what has changed, of one account if it is given: a change costs other accounts no time. */
+  /** Reads the changes of one account if given, else of all: a change in one account costs the others no time. */
   async function refresh(by: Cause, accountId?: number): Promise<void> {
     try {
       const hasChanged = await webhooks.refresh(ownership.ownsAccount, accountId)
