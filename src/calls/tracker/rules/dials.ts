@@ -2,7 +2,7 @@ import type { StageResult } from '../../../lib/call-enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
 import { newDial } from '../state/initial-state.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged, placeInCall } from '../state/registry.ts'
-import { type Channel, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
+import { type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
 import { consultation } from './consultations.ts'
 import { isRungThroughSame, originatedHalf, originOf, partyFor } from './dial-origin.ts'
 import { addStage, assignStage, groupOf, openQueue } from './dial-stages.ts'
@@ -74,7 +74,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   if (origin.kind === 'nobody') {
     // An extension's outside number is rung beside its phone, which shows the agent.
     if (waitedUs < CONSULTATION_SETTLING_US && isOutsideNumberOf(originatedHalf(state, dest), dest)) return
-    if (!placeRecall(state, dest)) placeOriginated(state, dest)
+    if (!placeRecall(state, dest)) placeOriginated(state, dest, dial)
     return
   }
   const party = origin.channel
@@ -96,7 +96,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
 const SHOWN_LATER_US = 5_000_000
 
 /** Places a dial that the PBX makes by itself, for no existing call. */
-function placeOriginated(state: TrackerState, dest: Channel): void {
+function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
   const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
   if (call === undefined) return
   placeInCall(state, dest, call)
@@ -114,6 +114,7 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   }
   if (isPaged(state, dest)) {
     beginCallOfNobody(call, dest)
+    dial.paged = true
     call.paged = true
     call.startDueUs = state.nowUs + PAGE_US
     assignStage(state, call, dest, null, false)

@@ -1,6 +1,7 @@
 import type { At } from '../../signal.ts'
 import { callOf, channelOf, channelsOf, markChanged } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
+import { isOfSameAccount } from '../state/tenants.ts'
 import { addStage } from './dial-stages.ts'
 import { decideDirectionByDial, destination, isByFeatureCode } from './direction.ts'
 import { isOver, mayBecomeOne, merge } from './merges.ts'
@@ -11,17 +12,24 @@ import { noteAnswer } from './stages.ts'
  * the pager to the page's number.
  */
 
-/** Joins the phones that are rung for a page to the pager's call, once both are in the conference. */
+/**
+ * Joins the phones that are rung for a page to the pager's call, once both are in the conference. The pages of several
+ * customers may have conferences of one name.
+ */
 export function joinPage(state: TrackerState, at: At, present: readonly Channel[]): void {
-  const pager = present.find((one) => isPager(state, one))
+  for (const pager of present.filter((one) => isPager(state, one))) joinPageOf(state, at, pager, present)
+}
+
+function joinPageOf(state: TrackerState, at: At, pager: Channel, present: readonly Channel[]): void {
   const page = callOf(state, pager)
-  if (pager === undefined || page === undefined) return
+  if (page === undefined) return
   const isHere = (call: Call): boolean => channelsOf(state, call).some((one) => present.includes(one))
   const waiting = [...state.calls.values()].filter((call) => call.paged && !call.emitted && !isOver(call))
   for (const call of waiting) {
     const { number } = pager.endpoint
     const isShown = number !== null && channelsOf(state, call).some(({ shown }) => shown === number)
-    const isOfPage = isHere(call) || isShown
+    const isOfOther = channelsOf(state, call).some((one) => !isOfSameAccount(state, page, one))
+    const isOfPage = (isHere(call) || isShown) && !isOfOther
     if (isOfPage && mayBecomeOne(call, page))
       join(state, at, { call, page, pager, isIntercom: waiting.length === 1 && callsPhone(state, call, pager) })
   }

@@ -57,7 +57,10 @@ export function resultOfStage(
   const results = legs.map((leg) => (isTakenDown(stage, leg) ? 'cancelled' : legResult(state, leg)))
   if (results.includes('forwarded')) return 'forwarded'
   const firm = bestOf(results.filter((result) => result !== 'cancelled' && result !== 'answered_elsewhere'))
-  const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
+  // The phones of a page do not compete: each may answer.
+  const competes = !legs.some(({ dial }) => dial?.paged === true)
+  const isElsewhere =
+    competes && call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
   // A dialplan may give a phone this cause although nobody answered, so that the phone shows no missed call.
   if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
   if (firm !== undefined && hadGivenUp(state, stage, legs)) return 'cancelled'
