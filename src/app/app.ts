@@ -246,6 +246,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   })
   const sendStep = newStepRequests(send)
   const makeTurn = createFlowTurns({
+    events: store.log,
     flows: store.flows,
     send: sendStep,
     authorizer,

@@ -70,6 +70,7 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
   const memory = newMemory()
   const makeTurn = createFlowTurns({
     flows: memory.flows,
+    events: { eventListOfCall: async () => [] },
     async send(request) {
       sent.push(request)
       return await options.send(request)

@@ -1,7 +1,7 @@
 import { Fault } from '../../lib/fault.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
 import type { FlowStore } from '../../store/operations/flows.ts'
-import { type AttemptRow, type AttemptStep, NO_STEP } from '../../store/operations/log.ts'
+import { type AttemptRow, type AttemptStep, type LogStore, NO_STEP } from '../../store/operations/log.ts'
 import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
 import {
   begins,
@@ -15,6 +15,7 @@ import {
 } from '../../webhooks/flows/flow-machine.ts'
 import { secretMask, secretsOfHeaders } from '../../webhooks/flows/flow-secrets.ts'
 import type { Flow, Kept, Step } from '../../webhooks/flows/model.ts'
+import { outsideEvent } from '../../webhooks/flows/outside-call.ts'
 import type { RenderedStep, StepData, StepProblem, StepRenderer } from '../../webhooks/flows/step-renderer.ts'
 import { joinStepUrl, urlForLog } from '../../webhooks/flows/step-url.ts'
 import type { BrokenFlow } from '../../webhooks/options/flow-option.ts'
@@ -45,6 +46,7 @@ export type FlowWebhook = {
 
 type FlowTurnsOptions = {
   readonly flows: Pick<FlowStore, 'flowGet'>
+  readonly events: Pick<LogStore, 'eventListOfCall'>
   readonly send: SendStep
   readonly authorizer: Authorizer
   readonly openRecording: OpenRecording
@@ -67,18 +69,22 @@ export type MakeTurn = (webhook: FlowWebhook, delivery: LoadedDelivery, options:
  * turn: so a process that is killed makes the one step again that was in flight.
  */
 export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
-  const { flows } = options
+  const { flows, events } = options
+  const bodiesOf = (accountId: number) => async (callId: string) =>
+    (await events.eventListOfCall(accountId, callId)).map(({ body }) => body)
   return async (webhook, delivery, { group, isTrial = false }) => {
     const { flow } = webhook
     if ('problem' in flow) return withoutRequest({ kind: 'unrendered', reason: flow.problem })
-    const { id: deliveryId, event, body, callId } = delivery
+    const { id: deliveryId, event, callId, accountId } = delivery
     if (!flow.steps.some((step) => begins(step, event))) return withoutRequest({ kind: 'skipped', reason: NO_STEP })
-    const facts = factsOf(body)
+    const facts = factsOf(delivery.body)
     const callIds = [callId, ...facts.mergedFrom]
     try {
+      const outside = flow.seesOutsideCalls ? await outsideEvent(delivery, bodiesOf(accountId)) : delivery
       const { progress, kept } = await flows.flowGet({ deliveryId, webhookId: webhook.id, callIds })
       const merged = facts.mergedFrom.map((id) => ({ kept: kept.get(id) ?? {} }))
-      const turn = newTurn({ kept: kept.get(callId) ?? {}, merged, progress, facts })
+      const ownKept = { ...kept.get(outside.callId), ...kept.get(callId) }
+      const turn = newTurn({ body: outside.body, kept: ownKept, merged, progress, facts })
       return await play(options, { ...webhook, flow }, { delivery, group, isTrial, turn })
     } catch (error) {
       if (error instanceof Fault && error.code === 'unavailable')
@@ -105,12 +111,20 @@ function factsOf(body: string): BodyFacts {
 type Turn = ReturnType<typeof newTurn>
 
 /** Creates the state of a turn: what it has done so far. */
-function newTurn(begun: { kept: Kept; merged: StepData['merged']; progress: Progress; facts: BodyFacts }) {
+function newTurn(begun: {
+  body: string
+  kept: Kept
+  merged: StepData['merged']
+  progress: Progress
+  facts: BodyFacts
+}) {
   const attempts: AttemptRow[] = []
   let { progress, kept } = begun
   let keptNow: Kept = {}
   let requests = 0
   return {
+    /** The event, as the steps see it. */
+    body: begun.body,
     merged: begun.merged,
     facts: begun.facts,
     get progress() {
@@ -175,8 +189,8 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
       continue
     }
     const { element } = move
-    const { kept, merged } = turn
-    const data: StepData = { body: delivery.body, kept, merged, parameters: flow.parameters }
+    const { body, kept, merged } = turn
+    const data: StepData = { body, kept, merged, parameters: flow.parameters }
     const list = step.each === null ? undefined : await renderer.elements(step, data)
     if (list !== undefined && 'problem' in list) return unrendered(step, list)
     const count = list === undefined ? 1 : list.elements.length

@@ -8,6 +8,7 @@ import {
 } from './flow-machine.ts'
 import { secretMask } from './flow-secrets.ts'
 import type { Flow, Kept, Step } from './model.ts'
+import { outsideEvent } from './outside-call.ts'
 import type { StepData, StepRenderer } from './step-renderer.ts'
 import { joinStepUrl } from './step-url.ts'
 
@@ -54,13 +55,18 @@ export async function previewFlow(previewing: Previewing) {
   const shown: PreviewedStep[] = []
   let characters = 0
 
-  async function preview({ name: event, callId, body }: PreviewedEvent): Promise<void> {
+  const bodiesOf = async (callId: string) => events.filter((one) => one.callId === callId).map(({ body }) => body)
+
+  async function preview({ name: event, callId, body: stored }: PreviewedEvent): Promise<void> {
     let progress: Progress = {}
+    const { body, callId: outsideId } = flow.seesOutsideCalls
+      ? await outsideEvent({ body: stored, callId }, bodiesOf)
+      : { body: stored, callId }
     const merged = mergedFrom(body).map((id) => ({ kept: keptOf.get(id) ?? {} }))
     const show = (step: Step, parts: Partial<PreviewedStep>) =>
       shown.push({ ...NOTHING, event, step: step.name, method: step.method, ...parts })
     for (;;) {
-      const kept = keptOf.get(callId) ?? {}
+      const kept = { ...keptOf.get(outsideId), ...keptOf.get(callId) }
       const move = nextMove(flow.steps, event, progress, kept)
       if (move.kind === 'end' || shown.length >= MAX_PREVIEWED || characters > MAX_SHOWN_CHARACTERS) return
       const { step } = move

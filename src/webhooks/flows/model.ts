@@ -249,6 +249,8 @@ export type Flow = {
   /** The requests per second that the system allows, in addition to the webhook's own limit; `null`: no known limit. */
   readonly maxPerSecond: number | null
   readonly parameters: Parameters
+  /** Whether its steps get the outside call that a merge hides, as those of presets do. */
+  readonly seesOutsideCalls: boolean
 }
 
 /** A value that is kept for a call. */
@@ -288,5 +290,6 @@ export function flowOfSteps(given: Omit<NewFlow, 'preset'>): Flow {
     parallel,
     maxPerSecond: null,
     parameters,
+    seesOutsideCalls: false,
   }
 }

@@ -43,5 +43,6 @@ export function flowOfPreset(preset: Preset, given: Parameters): Flow {
     parallel: preset.parallel,
     maxPerSecond: preset.maxPerSecond,
     parameters,
+    seesOutsideCalls: true,
   }
 }

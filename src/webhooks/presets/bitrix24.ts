@@ -232,6 +232,8 @@ export const BITRIX24: Preset = {
       name: 'hide_merged',
       on: ['call_transferred', 'call_ended'],
       each: '{{ merged | map: "kept" | map: "call" | compact | json }}',
+      // The call of an outside party that was joined into an internal one is finished: that hides its card.
+      if: '{% unless data.name == "call_ended" and item == kept.call %}yes{% endunless %}',
       url: 'telephony.externalCall.hide.json',
       body: `${OWNER}{%- assign by = data.transfer.by.extension | map: parameters.users -%}{"CALL_ID":{{ item }},"USER_ID":{{ by | default: user | plus: 0 }}}`,
       when: [...ERRORS, CARD_FAILED],

@@ -51,6 +51,7 @@ export async function newFlowRig(options: FlowRigOptions = {}) {
   const send = newStepRequests(newGuardedRequests({ allow: allowing('loopback'), timeoutMs: requestMs }))
   makeTurn = createFlowTurns({
     flows: rig.store.flows,
+    events: rig.store.log,
     send,
     authorizer,
     openRecording,

@@ -413,6 +413,17 @@ describe('the calls of a flow', () => {
     })
   })
 
+  test('of a preset see the call of an outside party that was joined into an internal one', async () => {
+    const rig = await start()
+    await rig.setFlow(CRM, { preset: 'journal' })
+    await rig.ended(await rig.event('call_started', 'outside'))
+    const change = (data: { call: Record<string, unknown> }) => {
+      Object.assign(data.call, { direction: 'internal', merged_from: ['unknown', 'outside'] })
+    }
+    await rig.ended(await rig.event('call_saved', 'internal', change))
+    expect(got.map(({ body }) => JSON.parse(body))).toMatchObject([{ call_id: 'outside', direction: 'inbound' }])
+  })
+
   test('wait, from a merge on, until the deliveries of the merged call have ended', async () => {
     const rig = await start()
     const { promise: slow, resolve: answerSlow } = Promise.withResolvers<Response>()

@@ -171,6 +171,7 @@ async function run(world: World, webhook: FlowWebhook, steps: readonly Step[], r
   const committed = new Set<string>()
   let at = 1
   const makeTurn = createFlowTurns({
+    events: { eventListOfCall: async () => [] },
     flows: {
       flowGet: async ({ deliveryId, callIds }) => ({
         progress: store.progress.get(deliveryId) ?? {},

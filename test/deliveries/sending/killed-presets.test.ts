@@ -67,7 +67,14 @@ async function play(path: string, stub: CrmStub, deliveries: Awaited<ReturnType<
     const signing = { sign: () => 'v1,x', signStream: async () => 'v1,x' }
     const webhook = { ...flow, ...signing, id: record.id, accountId: ACCOUNT, url: stub.url }
     const authorizer = authorizerOf(stub)
-    const makeTurn = createFlowTurns({ flows: store.flows, send, authorizer, openRecording: openAnyRecording, nowUs })
+    const makeTurn = createFlowTurns({
+      flows: store.flows,
+      events: store.log,
+      send,
+      authorizer,
+      openRecording: openAnyRecording,
+      nowUs,
+    })
     return { store, webhook, makeTurn }
   }
   let living = await begin(openStore(path))

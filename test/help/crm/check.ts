@@ -45,8 +45,9 @@ export function expectRow(stub: CrmStub, row: Row, users: Readonly<Record<string
     seconds: one.seconds,
     recordings: one.recordings,
   }))
-  const inOrder = <Call extends { startedAt: string }>(calls: readonly Call[]) =>
-    calls.toSorted((one, other) => one.startedAt.localeCompare(other.startedAt))
+  const placeOf = ({ startedAt, number }: { startedAt: string; number: string }) => `${startedAt} ${number}`
+  const inOrder = <Call extends { startedAt: string; number: string }>(calls: readonly Call[]) =>
+    calls.toSorted((one, other) => placeOf(one).localeCompare(placeOf(other)))
   expect(inOrder(logged)).toEqual(inOrder(wanted))
 }
 

@@ -1,6 +1,7 @@
 import type { CallEvent } from '../../../src/calls/event.ts'
 import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/flow-machine.ts'
 import { type Kept, type Step, stepOf } from '../../../src/webhooks/flows/model.ts'
+import { outsideEvent } from '../../../src/webhooks/flows/outside-call.ts'
 import type { Preset } from '../../../src/webhooks/flows/preset.ts'
 import { createStepRenderer, type StepData } from '../../../src/webhooks/flows/step-renderer.ts'
 import { joinStepUrl } from '../../../src/webhooks/flows/step-url.ts'
@@ -44,16 +45,19 @@ export async function runPreset({
   const failures: string[] = []
   let attempts = 0
   let waitedForRetry = 0
+  const bodiesOf = async (callId: string) =>
+    events.filter((one) => one.callId === callId).map(({ body }) => JSON.stringify(body))
 
   for (const { body } of events) {
     const { data } = body
     const { id, merged_from } = data.call
+    const outside = await outsideEvent({ body: JSON.stringify(body), callId: id }, bodiesOf)
     const merged = merged_from.map((other) => ({ kept: keptOf.get(other) ?? {} }))
     let progress: Progress = {}
     let retries = 0
     let hasRenewed = false
     delivery: for (;;) {
-      const kept = keptOf.get(id) ?? {}
+      const kept = { ...keptOf.get(outside.callId), ...keptOf.get(id) }
       const move = nextMove(steps, data.name, progress, kept)
       if (move.kind === 'end') break
       if (move.kind === 'skip') {
@@ -61,7 +65,7 @@ export async function runPreset({
         continue
       }
       const { step, element } = move
-      const stepData = { body: JSON.stringify(body), kept, merged, parameters }
+      const stepData = { body: outside.body, kept, merged, parameters }
       const made = await attempt(step, element, stepData, { webhookUrl, authorization, origins: preset.origins })
       if (made.kind === 'skipped') {
         progress = progressAfter(progress, step, { element, count: made.count, as: 'skipped' })

@@ -26,7 +26,11 @@ export type Row = {
   readonly recording: string
   readonly calls: readonly WantedCall[]
   /** How the events differ from the recording's events. */
-  readonly change?: 'recording late' | 'each event twice' | 'without addresses of recordings'
+  readonly change?:
+    | 'recording late'
+    | 'each event twice'
+    | 'without addresses of recordings'
+    | 'the inbound call outgoing'
   /** Which extensions have a user in the CRM: all but the last of the recording unless it says so. */
   readonly users?: 'all' | 'none'
 }
@@ -42,9 +46,21 @@ export function eventsOf({ change }: Row, events: readonly CallEvent[]): readonl
       return events.flatMap((one) => [one, one])
     case 'without addresses of recordings':
       return events.map(withoutAddresses)
+    case 'the inbound call outgoing':
+      return events.map(asOutgoing)
     default:
       return events
   }
+}
+
+/** The event of an inbound call as if the first phone had called the caller. */
+function asOutgoing(event: CallEvent): CallEvent {
+  const { data } = event.body
+  const { call } = data
+  if (call.direction !== 'inbound') return event
+  const agent = { number: '101', extension: '101', name: null, e164: null, contact: null }
+  const outgoing = { ...call, direction: 'outbound', from: agent, to: call.from, did: null }
+  return { ...event, body: { ...event.body, data: { ...data, call: outgoing } } as CallEvent['body'] }
 }
 
 function withoutAddresses(event: CallEvent): CallEvent {
@@ -306,6 +322,39 @@ export const TABLE: readonly Row[] = [
     title: 'parked, and taken by another',
     recording: 'asterisk/w-parking',
     calls: [answeredBy('102', { talk: 9, of: 10 })],
+  },
+  // Merges: the call of the outside party survives in none of them.
+  {
+    title: 'a caller is joined into an older call between two extensions',
+    recording: 'asterisk/att-older-is-internal',
+    users: 'all',
+    calls: [answeredBy('102', { talk: 3, of: 4, at: '22:16:41' })],
+  },
+  {
+    title: 'a caller is joined into an older call between two extensions, on FreeSWITCH',
+    recording: 'freeswitch/att-older-consult',
+    users: 'all',
+    calls: [fromFreeswitch('1002', { talk: 3, of: 4, at: '22:16:47' })],
+  },
+  {
+    title: 'every event of a caller who is joined into an older internal call is sent twice',
+    recording: 'asterisk/att-older-is-internal',
+    change: 'each event twice',
+    users: 'all',
+    calls: [answeredBy('102', { talk: 3, of: 4, at: '22:16:41' })],
+  },
+  {
+    title: 'an outgoing call is joined into an older call between two extensions',
+    recording: 'asterisk/att-older-is-internal',
+    change: 'the inbound call outgoing',
+    users: 'all',
+    calls: [outgoing('102', { number: ASTERISK_CALLER, talk: 3, of: 4, at: '22:16:41' })],
+  },
+  {
+    title: 'two callers, of whom one is bridged into the call of the other',
+    recording: 'asterisk/ami-bridge',
+    users: 'all',
+    calls: [answeredBy('102', { number: '15551230002', talk: 1, of: 1 }), answeredBy('102', { talk: 4, of: 5 })],
   },
   // Several calls.
   {

@@ -71,15 +71,11 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     const recorded = situation(row.recording)
     const users = usersOfRow(stub, row, recorded.events)
     try {
-      const end = await play({
-        stub,
-        name,
-        situation: { name: row.title, events: eventsOf(row, recorded.events) },
-        users,
-      })
+      const changed = { name: row.title, events: eventsOf(row, recorded.events) }
+      const end = await play({ stub, name, situation: changed, users })
       expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
       expectRow(stub, row, users)
-      expectCards(stub, recorded, users)
+      expectCards(stub, changed, users)
     } finally {
       stub.stop()
     }
