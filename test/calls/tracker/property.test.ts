@@ -76,3 +76,21 @@ streams('streams of signals at random', 4_500, (random) => randomSignals(random,
 
 const recordings = mutatedRecordings(400)
 streams('mutated recordings', 500, (random) => random.pick(recordings).signals(random, START_US))
+
+test('a call that stays as it is for an hour is not checked all the time, whatever it waits for', () => {
+  for (const seed of seedsOf(SEED, 1_000))
+    playCase(seed, (random) => {
+      let ticks = 0
+      const { play, rest } = player({
+        onTracked(_, { kind }) {
+          if (kind === 'tick') ticks += 1
+        },
+      })
+      const signals = randomSignals(random, 5 + random.int(60), START_US)
+      play(signals.slice(0, 1 + random.int(signals.length)))
+      ticks = 0
+      rest(3_600 * SECOND)
+      // Every 50 ms at first, until all deadlines have passed: 72,000 in an hour would be that for all of it.
+      expect(ticks).toBeLessThan(2_000)
+    })
+})

@@ -19,7 +19,7 @@ import {
 import { channelsOf, forgetCall, markChanged } from '../state/registry.ts'
 import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { placeInAccount } from '../state/tenants.ts'
-import { isSaveDue, isSettling, isStartDue } from './settling.ts'
+import { isSaveDue, isStartDue, nextCheckUs } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
@@ -35,8 +35,6 @@ const END_SETTLING_US = 250_000
 /** The time from call_ended to call_saved; longer while the end or path of a recording is awaited. */
 const SAVE_AFTER_US = 1_000_000
 const SAVE_LATEST_US = 3_000_000
-/** A settling event is checked again after this time. */
-const RECHECK_US = 50_000
 /** Room for the rest of a body beside the call, its stages and recordings: names, ids and a time. */
 const ENVELOPE_BYTES = 2_048
 /**
@@ -272,7 +270,7 @@ function schedule(state: TrackerState, call: Call): void {
   if (!call.emitted) note(call.startDueUs)
   if (call.ended) note(call.saveDueUs)
   if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) note(call.saveLatestUs)
-  if (!call.ended && isSettling(state, call)) note(state.nowUs + RECHECK_US)
+  if (!call.ended) note(nextCheckUs(state, call))
   if (nextUs === Number.POSITIVE_INFINITY) state.timers.delete(call.id)
   else state.timers.set(call.id, nextUs)
 }

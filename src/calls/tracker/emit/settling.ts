@@ -5,12 +5,30 @@ import { isKept } from '../state/payload.ts'
 import { channelsOf, stageOf } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 
-/** Returns whether the call has a settling event that may become due without another signal of the call. */
-export function isSettling(state: TrackerState, call: Call): boolean {
-  if (call.parking !== null || call.holds.some((hold) => isResuming(state, hold))) return true
-  if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
-  if (call.queues.some((queue) => isQueueSettling(call, queue))) return true
-  return channelsOf(state, call).some((channel) => isDialOpen(state, channel))
+/** A settling event is checked again after this time. */
+const RECHECK_US = 50_000
+/** All deadlines are shorter: what settles longer waits for a signal, which may be one of another call. */
+const LONG_US = 10_000_000
+/** What settles long is checked after a further part of its age: some fifty times in an hour, not 72,000. */
+const PART_OF_AGE = 1 / 8
+
+/** Returns when a call that has a settling event is to be checked without another signal; `null` if it has none. */
+export function nextCheckUs(state: TrackerState, call: Call): number | null {
+  const ageUs = settlingAgeUs(state, call)
+  if (ageUs === null) return null
+  return state.nowUs + (ageUs < LONG_US ? RECHECK_US : Math.round(ageUs * PART_OF_AGE))
+}
+
+/** Returns the age of the latest settling event that may become due without another signal of the call. */
+function settlingAgeUs(state: TrackerState, call: Call): number | null {
+  if (call.parking !== null || call.holds.some((hold) => isResuming(state, hold))) return 0
+  if (call.queues.some((queue) => isQueueSettling(call, queue))) return 0
+  const stages = call.stages.flatMap(({ ended, settlingSinceUs }) => (ended ? [] : (settlingSinceUs ?? [])))
+  const dials = channelsOf(state, call).flatMap((channel) =>
+    isDialOpen(state, channel) ? (channel.dial?.beganArrivedUs ?? []) : [],
+  )
+  const sinceUs = [...stages, ...dials]
+  return sinceUs.length === 0 ? null : state.nowUs - Math.max(...sinceUs)
 }
 
 /**
