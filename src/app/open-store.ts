@@ -3,6 +3,7 @@ import type { DatabaseSource } from '../lib/database-url.ts'
 import { type NodeStores, openNodeStores, type PostgresOptions } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { lockFolder } from '../store/sqlite/engine/folder-lock.ts'
+import { removeLeftCopies } from '../store/sqlite/engine/restore.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
@@ -39,6 +40,7 @@ export async function openServiceStore(
   makeFolder(dataPath)
   const lock = lockFolder(join(dataPath, 'lock'))
   try {
+    removeLeftCopies(dataPath)
     return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread }), release: lock.release }
   } catch (error) {
     lock.release()

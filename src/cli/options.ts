@@ -70,10 +70,17 @@ export function nameVariables(command: Command, env: Record<string, string | und
     option.env(variable)
     // Commander reads a variable only if the option had one when it was added.
     command.on(`optionEnv:${option.name()}`, (text?: string) => {
-      if (option.isBoolean() && /^(0|false|no|off)$/i.test(env[variable] ?? '')) return
+      if (option.isBoolean() && !isOn(`${option.long} (${variable})`, env[variable] ?? '')) return
       const value = option.isBoolean() ? true : (option.parseArg?.(text ?? '', option.defaultValue) ?? text)
       command.setOptionValueWithSource(option.attributeName(), value, 'env')
     })
   }
   for (const child of command.commands) nameVariables(child, env)
+}
+
+/** Returns whether a variable switches its flag on; an empty one does not. @throws CommanderError (exit code 2) */
+function isOn(setting: string, text: string): boolean {
+  if (/^(1|true|yes|on)$/i.test(text)) return true
+  if (/^(0|false|no|off|)$/i.test(text)) return false
+  throw wrongUsage(`${setting} is ${JSON.stringify(text)}: give true or false`)
 }

@@ -32,6 +32,7 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
   const lock = lockFolder(join(dataPath, 'lock'))
   const part = join(dataPath, `hookswitch.db.${randomUUID()}.part`)
   try {
+    removeLeftCopies(dataPath)
     copyFileSync(backup, part)
     const newestEventUs = readBackup(part, backup)
     // What cannot be opened as a store never takes the place of one.
@@ -48,6 +49,13 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
   } finally {
     lock.release()
   }
+}
+
+const COPY = /^hookswitch\.db\.[\da-f-]{36}\.part(-wal|-shm|-journal)?$/
+
+/** Removes the copies of backups that a restore left when it was killed. The caller holds the folder's lock. */
+export function removeLeftCopies(dataPath: string): void {
+  for (const name of readdirSync(dataPath)) if (COPY.test(name)) rmSync(join(dataPath, name), { force: true })
 }
 
 /** Moves the files of the store, its log of changes included: a log that stayed would be applied to the backup. */

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareStore } from '../../../../src/store/sqlite/engine/open.ts'
-import { restoreStore } from '../../../../src/store/sqlite/engine/restore.ts'
+import { removeLeftCopies, restoreStore } from '../../../../src/store/sqlite/engine/restore.ts'
 import { emptyFolder } from '../../../help/app.ts'
 
 function newBackup(folder: string): string {
@@ -58,4 +58,20 @@ test('the store does not change, and no part is left, if the file is not a backu
   writeFileSync(`${other}-wal`, 'changes')
   expect(() => restoreStore(other, data, 'two')).toThrow(/is a store in use/)
   expect(readdirSync(data)).toEqual(before)
+})
+
+test('the copies that a killed restore left are removed, and nothing else', () => {
+  using folder = emptyFolder()
+  const data = join(folder.path, 'data')
+  const backup = newBackup(folder.path)
+  restoreStore(backup, data, 'one')
+  const before = readdirSync(data).sort()
+  const left = ['', '-wal', '-shm'].map((suffix) => `hookswitch.db.0190f5a2-7b5c-4c1e-9a57-0d8f3b1c2d4e.part${suffix}`)
+  const others = ['hookswitch.db.part', 'notes.part', 'hookswitch.db.old']
+  for (const name of [...left, ...others]) writeFileSync(join(data, name), 'a copy')
+  removeLeftCopies(data)
+  expect(readdirSync(data).sort()).toEqual([...before, ...others].sort())
+  for (const name of left) writeFileSync(join(data, name), 'a copy')
+  restoreStore(backup, data, 'two')
+  expect(readdirSync(data).filter((name) => left.includes(name))).toEqual([])
 })
