@@ -135,6 +135,7 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
     .post(
       '/integration/webhook/secret/rotate',
       async ({ accountId, user, body: { url, force }, request, server }) => {
+        quota.take(accountId)
         const secret = await webhooks.rotate(accountId, url, force)
         await audit.note(
           'secret_rotated',

@@ -201,3 +201,12 @@ test('an account that replaces its list more than 60 times a minute has to wait,
   expect((await get(LIST, busy)).body.result).toEqual([A])
   expect((await put([A], {}, stranger)).status).toBe(200)
 })
+
+test('a rotation of a secret counts as a change of the list: each one is in the audit trail for good', async () => {
+  const busy = await newToken(app, 'rotating@example.com', 'rotating')
+  await put([A], {}, busy)
+  const rotate = () => ask(app, 'POST', `${LIST}/secret/rotate`, { token: busy, body: { url: A.url, force: true } })
+  let answer = await rotate()
+  for (let rotated = 1; answer.status === 200 && rotated < 1_000; rotated += 1) answer = await rotate()
+  expect(answer.status).toBe(429)
+})
