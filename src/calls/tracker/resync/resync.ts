@@ -8,7 +8,7 @@ import { noteAnswer } from '../rules/stages.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, noteTenant } from '../state/tenants.ts'
-import { addListed, addUnseenStage, callerRow, enterListed, noteActivity } from './unseen-calls.ts'
+import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
 
 /**
  * Applies a snapshot. An unknown channel began while there was no connection; a known one may have been answered, rung
@@ -100,7 +100,7 @@ function missedDial(
   const call = callOf(state, channel)
   if (call === undefined) return
   call.partial = true
-  addUnseenStage(state, call, channel, row, row.source ?? callerRow(row, listed))
+  addUnseenStage(state, call, channel, row, row.source ?? callerOf(state, row, listed))
 }
 
 /** Catches up with an answer or ringing that was missed. */

@@ -39,7 +39,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   state.channels.set(channel.id, channel)
   channel.spoke = row.bridge !== null
   channel.group = row.group ?? null
-  const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)
+  const sourceId = row.source ?? (row.callee ? callerOf(state, row, listed) : null)
   const call =
     callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
@@ -127,12 +127,18 @@ function partyOfSource(state: TrackerState, sourceId: string | null): string | n
   return partyFor(state, source)?.id ?? sourceId
 }
 
-/** Returns the id of the caller's channel in the same call, `null` if the snapshot has none. */
-export function callerRow(row: SnapshotChannel, listed: readonly SnapshotChannel[]): string | null {
+/**
+ * Returns the id of the channel that calls a listed one in the same call, `null` if it is unknown. A party that the PBX
+ * rang first is listed as dialled, and calls the next party once it has answered.
+ */
+export function callerOf(state: TrackerState, row: SnapshotChannel, listed: readonly SnapshotChannel[]): string | null {
   const caller = listed.find(
     (one) => !one.callee && one.linkedId !== null && one.linkedId === row.linkedId && one.endpoint.kind !== 'virtual',
   )
-  return caller?.id ?? null
+  if (caller !== undefined) return caller.id
+  const call = callByLinkedId(state, row.linkedId)
+  if (call?.clickToCall !== true || call.root === row.id) return null
+  return listed.find(({ id, up }) => id === call.root && up)?.id ?? null
 }
 
 /** A channel began before it was listed, whatever the PBX's clock shows. */
