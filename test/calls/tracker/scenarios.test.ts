@@ -131,6 +131,7 @@ test.each([
   ['whom a party that left unseen had asked comes back to the first party, through several halves', 1_628_109_694],
   ['whom a party that left unseen had asked comes back in a click-to-call', 3_937_674_067],
   ['two parties that talked with each other left unseen, and the rest before the next list', 431_024_242],
+  ['the party that an agent calls by click-to-call is rung unseen, and makes the call outbound', 20_261_244],
 ])('a gap: %s', (_, seed) => expect(wrongOwners(createRandom(seed))).toEqual([]))
 
 /** Who owned the calls at their ends. */
