@@ -72,7 +72,7 @@ const LAST_PAUSE_US = 60 * SECOND
 const MAX_RETRY_AFTER_MS = 3_600_000
 /** A token is renewed one minute before its end; a short-lived one after half its time. */
 const MARGIN_US = 60 * SECOND
-/** A server that refuses new tokens must not cause a renewal for each request: so many at once, then one every 5 s. */
+/** A server that refuses new tokens must not cause a renewal for each request: a few at once, then one every 5 s. */
 const RENEWALS_AT_ONCE = 3
 const RENEWAL_INTERVAL_US = 5 * SECOND
 const MAX_OWNERS = 10_000
@@ -85,7 +85,7 @@ type Entry = {
   header: string | null
   expiresSteadyUs: number | null
   renewSteadyUs: number | null
-  /** The last token that a server refused: it is sent no more. */
+  /** The last token that a server refused, which is not sent again. */
   refusedHeader: string | null
   /** When the renewals of refused tokens, at one every 5 s, would be over. */
   renewalsUntilUs: number
