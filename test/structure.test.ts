@@ -375,6 +375,11 @@ const tests = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }
 /** The time that each test has, by test/help/patience.ts: far more than any machine needs. */
 const TEST_MS = 900_000
 
+test('what moves the focus is a layout effect: a plain one runs after the paint, when the user may be typing already', () => {
+  const late = /\buseEffect\(\(\) => \{(?:(?!\}, \[).)*\.(focus|showModal)\(/s
+  expect(files.filter((path) => path.startsWith('web/browser/') && late.test(source(path)))).toEqual([])
+})
+
 test('no literal is spread where it is written, which switches off the check for excess properties', () => {
   const root = join(SRC, '..')
   const all = ['src', 'test'].flatMap((folder) =>

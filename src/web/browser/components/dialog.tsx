@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 type DialogProps = { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }
@@ -8,16 +8,12 @@ type DialogProps = { title: string; onClose: () => void; children: ComponentChil
 export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  useEffect(() => {
+  // A layout effect is undone before the dialog leaves the document: from outside of it, the browser does not give the
+  // focus back to what opened the dialog, and a plain effect is undone only after the next paint.
+  useLayoutEffect(() => {
     const dialog = element.current
-    if (dialog === null) return
-    const opener = document.activeElement
-    if (!dialog.open) dialog.showModal()
-    return () => {
-      dialog.close()
-      // The browser gives the focus back only from a dialog that is still in the document, and this one has left it.
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
-    }
+    dialog?.showModal()
+    return () => dialog?.close()
   }, [])
   return (
     <dialog

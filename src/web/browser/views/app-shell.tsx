@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName, Logo } from '../components/icon.tsx'
 import { ThemeSwitch } from '../components/theme-switch.tsx'
 import { connectionState, overview } from '../lib/connection.ts'
@@ -59,7 +59,7 @@ export function AppShell() {
   const isAdmin = useIsAdmin()
   const view = [...VIEWS, PBXS, CONNECT, ACCOUNT, AUDIT].find(({ name }) => name === route.view) ?? VIEWS[0]
   const isFirst = useRef(true)
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${view.title} · Hookswitch`
     // A screen reader goes on at the top of the new view; the first one must not steal the focus.
     if (!isFirst.current) main.current?.focus({ preventScroll: true })

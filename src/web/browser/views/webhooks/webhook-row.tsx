@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isMqttUrl, TOPIC_NAMES } from '../../../../webhooks/mqtt-url.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
@@ -155,7 +155,7 @@ type UrlFieldProps = Pick<WebhookRowProps, 'row' | 'error' | 'onEdit'> & { name:
 function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: UrlFieldProps) {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (saved === null && webhook.url === '') input.current?.focus()
   }, [])
   return (
