@@ -7,7 +7,8 @@ import { rfc3339 } from '../../../lib/time.ts'
 import { syncToDisk } from './backup.ts'
 import { makeFolder } from './data-folder.ts'
 import { holderOf, lockFolder } from './folder-lock.ts'
-import { prepareStore } from './open.ts'
+import { prepareStore, proveKnown, versionOf } from './open.ts'
+import { schemaDifference } from './schema.ts'
 import { refusalOf } from './store-fault.ts'
 
 type Restored = {
@@ -79,13 +80,18 @@ function proveFile(path: string): void {
 }
 
 /**
- * Checks that a copy of a backup is intact: SQLite writes files beside what it opens, and the folder of the backup
- * may be read-only. Returns the time of its newest event in microseconds, or `null`.
+ * Checks that a copy of a backup is intact, and that its schema is the one of its version: a trigger or view that
+ * somebody put into the file would run in the store. SQLite writes files beside what it opens, and the folder of the
+ * backup may be read-only. Returns the time of its newest event in microseconds, or `null`.
  */
 function readBackup(copy: string, path: string): number | null {
   try {
     const sqlite = new Sqlite(copy, { readwrite: true, strict: true })
     try {
+      const version = versionOf(sqlite)
+      proveKnown(path, version)
+      const difference = schemaDifference(sqlite, version)
+      if (difference !== undefined) throw new Error(difference)
       const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
       if (found !== 'ok') throw new Error(`it is damaged (${found})`)
       return sqlite.query<{ at: number }, []>('SELECT at FROM events ORDER BY id DESC LIMIT 1').get()?.at ?? null
@@ -93,6 +99,7 @@ function readBackup(copy: string, path: string): number | null {
       sqlite.close()
     }
   } catch (cause) {
+    if (cause instanceof Fault) throw cause
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new Fault('invalid', `${path} is not a backup of a store: ${reason}`, { cause })
   }

@@ -1,10 +1,12 @@
 import { Database } from 'bun:sqlite'
-import { expect, test } from 'bun:test'
-import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'bun:test'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareStore } from '../../../../src/store/sqlite/engine/open.ts'
 import { removeLeftCopies, restoreStore } from '../../../../src/store/sqlite/engine/restore.ts'
 import { emptyFolder } from '../../../help/app.ts'
+
+const STORES = join(import.meta.dir, '../../../fixtures/stores')
 
 function newBackup(folder: string): string {
   prepareStore(join(folder, 'hookswitch.db'))
@@ -74,4 +76,43 @@ test('the copies that a killed restore left are removed, and nothing else', () =
   for (const name of left) writeFileSync(join(data, name), 'a copy')
   restoreStore(backup, data, 'two')
   expect(readdirSync(data).filter((name) => left.includes(name))).toEqual([])
+})
+
+describe('a backup whose schema is not the one of its version is refused, and nothing in it runs', () => {
+  const endless = 'WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, id AS at FROM n'
+  test.each([
+    [
+      'a trigger',
+      "CREATE TRIGGER spy AFTER INSERT ON tokens BEGIN UPDATE users SET email = 'taken'; END",
+      'it has the trigger "spy"',
+    ],
+    ['a view', 'CREATE VIEW spies AS SELECT * FROM users', 'it has the view "spies"'],
+    ['a table', 'CREATE TABLE spies (id INTEGER)', 'it has the table "spies"'],
+    ['an index', 'CREATE INDEX spies ON users (name)', 'it has the index "spies"'],
+    ['a column', "ALTER TABLE users ADD COLUMN spy TEXT AS (email || 'x')", 'its table "users" differs'],
+    ['an endless view as a table', `DROP TABLE events; CREATE VIEW events AS ${endless}`, 'it has the view "events"'],
+    ['a name for the terminal', 'CREATE TABLE "\u001b[2J" (id INTEGER)', String.raw`it has the table "\u001b[2J"`],
+    ['a missing table', 'DROP TABLE minutes', 'its table minutes is missing'],
+  ])('%s', (_what, sql, message) => {
+    using folder = emptyFolder()
+    const data = join(folder.path, 'data')
+    const backup = newBackup(folder.path)
+    change(backup, sql)
+    expect(() => restoreStore(backup, data, 'one')).toThrow(`${backup} is not a backup of a store: ${message}`)
+    expect(readdirSync(data)).toEqual(['lock'])
+  })
+})
+
+test('statistics that an operator had SQLite collect are no foreign tables', () => {
+  using folder = emptyFolder()
+  const backup = newBackup(folder.path)
+  change(backup, 'ANALYZE')
+  expect(restoreStore(backup, join(folder.path, 'data'), 'one').movedTo).toBeNull()
+})
+
+test.each(readdirSync(STORES).filter((name) => name.endsWith('.gz')))('the earlier store %s is restored', (name) => {
+  using folder = emptyFolder()
+  const backup = join(folder.path, 'backup.db')
+  writeFileSync(backup, Bun.gunzipSync(readFileSync(join(STORES, name))))
+  expect(restoreStore(backup, join(folder.path, 'data'), 'one').newestEventAt).not.toBeNull()
 })
