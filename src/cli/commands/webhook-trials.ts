@@ -64,9 +64,10 @@ async function showCallPreview(url: string, flags: PreviewFlags): Promise<void> 
   printSteps(shown, flags)
 }
 
-function printSteps({ steps }: CallPreview, flags: PreviewFlags): void {
+function printSteps(preview: CallPreview, flags: PreviewFlags): void {
+  const { steps, truncated } = preview
   if (flags.json) {
-    printJson({ steps })
+    printJson(preview)
     return
   }
   if (steps.length === 0) print('no step of the flow begins with this event: nothing is sent')
@@ -78,6 +79,8 @@ function printSteps({ steps }: CallPreview, flags: PreviewFlags): void {
     if (body !== null) print(`  ${oneLine(body)}`)
     if (answer !== null) print(`  documented answer: ${answer.status} ${oneLine(JSON.stringify(answer.body))}`)
   }
+  if (truncated !== null)
+    print(`not shown: ${truncated.step} of ${truncated.event}, and what follows: ${truncated.reason}`)
 }
 
 /** Returns the events of a recording of a PBX, as an account gets them. */

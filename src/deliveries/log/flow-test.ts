@@ -41,7 +41,7 @@ const NO_REQUEST = { url: null, headers: [], body: null, status: null, error: nu
 async function renderSteps({ templates, sample }: FlowTestOptions, webhook: FlowWebhook): Promise<TestedFlow> {
   const { flow, accountId, secrets, url } = webhook
   if ('problem' in flow) return { steps: [] }
-  const shown = await previewFlow({
+  const { steps, truncated } = await previewFlow({
     flow,
     answers: new Map(),
     webhookUrl: url,
@@ -51,17 +51,18 @@ async function renderSteps({ templates, sample }: FlowTestOptions, webhook: Flow
     areValuesAssumed: true,
   })
   const own = Object.keys(webhook.headers).map((name) => name.toLowerCase())
-  return {
-    steps: shown.map(({ step, method, url, headers, body, skipped, error }) => ({
-      step,
-      method,
-      url,
-      headers: url === null ? [] : [...new Set([...own, ...headers.map((name) => name.toLowerCase())])],
-      body,
-      status: null,
-      error: error ?? skipped,
-    })),
-  }
+  const shown = steps.map(({ step, method, url, headers, body, skipped, error }) => ({
+    step,
+    method,
+    url,
+    headers: url === null ? [] : [...new Set([...own, ...headers.map((name) => name.toLowerCase())])],
+    body,
+    status: null,
+    error: error ?? skipped,
+  }))
+  if (truncated === null) return { steps: shown }
+  const { step, reason } = truncated
+  return { steps: [...shown, { ...NO_REQUEST, step, method: 'POST', error: `not shown: ${reason}` }] }
 }
 
 async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promise<TestedFlow> {

@@ -119,6 +119,20 @@ export const CallPreview = t.Object(
         closed,
       ),
     ),
+    truncated: t.Union(
+      [
+        t.Object(
+          {
+            event: t.String({ description: 'The kind of the event whose requests are not all shown' }),
+            step: t.String({ description: 'The first step that is not shown' }),
+            reason: t.String(),
+          },
+          closed,
+        ),
+        t.Null(),
+      ],
+      { description: 'Where and why the preview ends before its last request; `null`: it is complete' },
+    ),
   },
   closed,
 )

@@ -2,11 +2,12 @@ import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { valueAt } from '../../lib/json-pointer.ts'
+import type { EventRow } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
 import type { TrialAuthorizer } from '../flows/authorizer.ts'
 import type { Exchange, Exchanged } from '../flows/exchange.ts'
 import { judge } from '../flows/flow-machine.ts'
-import { type PreviewedEvent, previewFlow } from '../flows/flow-preview.ts'
+import { mergedFrom, type PreviewedEvent, previewFlow } from '../flows/flow-preview.ts'
 import { joinSecrets, secretMask, secretsOfHeaders, separateSecrets } from '../flows/flow-secrets.ts'
 import { type Flow, flowOfSteps, MAX_ANSWER_BYTES, type NewFlow, STEP_DEFAULTS } from '../flows/model.ts'
 import type { Preset, PresetDirectoryRequest, PresetRequest } from '../flows/preset.ts'
@@ -33,6 +34,8 @@ const TIMEOUT_MS = 10_000
 const UNAUTHORIZED = 401
 const MAX_RESPONSE_CHARACTERS = 4_096
 const MAX_REASON_CHARACTERS = 500
+/** The most merged calls whose events a preview reads. */
+const MAX_MERGED = 20
 /** The most users of one list. */
 const MAX_USERS = 1_000
 
@@ -189,13 +192,21 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
       if (rows.length === 0)
         throw new Fault('not_found', 'No event of this call is stored: its id is wrong, or its events were deleted.')
       const asEvents = rows.map(({ name, body }) => ({ name, callId: call_id, body }))
-      return this.previewEvents(accountId, { url, events: asEvents, ...(flow === undefined ? {} : { flow }) })
+      const bodiesOf = async (callId: string) =>
+        (await events.eventListOfCall(accountId, callId)).map(({ body }) => body)
+      return this.previewEvents(accountId, {
+        url,
+        events: asEvents,
+        earlierEvents: await eventsOfMerged(accountId, call_id, rows),
+        bodiesOf,
+        ...(flow === undefined ? {} : { flow }),
+      })
     },
 
     /** Returns the requests that events would cause. @throws Fault 422 when the URL has no flow. */
     async previewEvents(
       accountId: number,
-      { url, flow, events }: { url: string; flow?: NewFlow; events: readonly PreviewedEvent[] },
+      { url, flow, ...previewed }: { url: string; flow?: NewFlow } & PreviewedEvents,
     ): Promise<CallPreview> {
       checkUrl(url)
       const errors = flowErrors(flow, { url, body: null, withCredentials: false })
@@ -204,11 +215,11 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
       const preset = given.preset === undefined ? undefined : presetByName(given.preset)
       const whole: Flow = preset === undefined ? flowOfSteps(given) : flowOfPreset(preset, given.parameters ?? {})
       const { secrets } = separateSecrets(given, secretParametersOf(given))
-      const steps = await previewFlow({
+      const { steps, truncated } = await previewFlow({
+        ...previewed,
         flow: whole,
         answers: new Map(preset?.steps.map(({ name, answer }) => [name, answer])),
         webhookUrl: url,
-        events,
         secrets: Object.values(secrets).filter((one) => one !== null),
         renderer: createStepRenderer(templates, { accountId, purpose: 'trying' }),
         // A preset's documented answers are known.
@@ -220,8 +231,24 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
           headers: [...one.headers],
           answer: one.answer === null ? null : { ...one.answer },
         })),
+        truncated,
       }
     },
+  }
+
+  /** Returns the events of the calls that were merged into a call, directly or through another one, by time. */
+  async function eventsOfMerged(accountId: number, callId: string, rows: readonly EventRow[]) {
+    const read = new Set([callId])
+    const found: (PreviewedEvent & { readonly atUs: number })[] = []
+    const waiting = rows.slice(-1).flatMap(({ body }) => mergedFrom(body))
+    for (let id = waiting.shift(); id !== undefined && read.size <= MAX_MERGED; id = waiting.shift()) {
+      if (read.has(id)) continue
+      read.add(id)
+      const ofMerged = await events.eventListOfCall(accountId, id)
+      for (const { name, body, atUs } of ofMerged) found.push({ name, callId: id, body, atUs })
+      waiting.push(...ofMerged.slice(-1).flatMap(({ body }) => mergedFrom(body)))
+    }
+    return found.sort((one, other) => one.atUs - other.atUs)
   }
 
   async function storedFlow(accountId: number, url: string): Promise<NewFlow> {
@@ -245,6 +272,7 @@ type Trial = {
   readonly flow: Flow
   readonly secrets: readonly string[]
 }
+type PreviewedEvents = Pick<Parameters<typeof previewFlow>[0], 'events' | 'earlierEvents' | 'bodiesOf'>
 type Asked = PresetCheck & { readonly json: unknown }
 
 /** The body for requests that belong to no event. */

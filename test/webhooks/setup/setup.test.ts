@@ -123,6 +123,33 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
   })
 })
 
+test('a preview of a call has the values that were kept for the call that was merged into it', async () => {
+  const { events } = situationOf('freeswitch/att-older-consult')
+  const mergedIds = new Set(events.flatMap(({ body }) => body.data.call.merged_from))
+  const survivor = events.findLast(({ body }) => body.data.call.merged_from.length > 0)?.callId ?? ''
+  const preset = { preset: 'bitrix24', parameters: { responsible: '1' } }
+  const setup = createSetupService({
+    authorizer: { authorizeTrial: async () => ({ header: '' }) },
+    webhooks: { optionsList: async () => [] },
+    events: {
+      eventListOfCall: async (_, callId) =>
+        events.flatMap(({ id: uuid, callId: ofCall, name, body }, at) =>
+          ofCall === callId ? [{ uuid, name, sequence: at, atUs: at, body: JSON.stringify(body), deliveries: [] }] : [],
+        ),
+    },
+    templates: TEMPLATES,
+    exchange,
+  })
+  const url = 'https://example.bitrix24.com/rest/1/KEY/'
+  const { steps, truncated } = await setup.preview(1, { url, call_id: survivor, flow: preset })
+  expect(mergedIds.size).toBe(1)
+  // The outside call was registered; the older internal call, in which it goes on, finishes it.
+  expect(steps.find(({ step }) => step === 'finish')?.body).toContain('"CALL_ID":"externalCall.')
+  // The requests of the merged call itself are not shown.
+  expect(steps.filter(({ step, skipped }) => step === 'register' && skipped === null)).toEqual([])
+  expect(truncated).toBeNull()
+})
+
 /** The presets whose tokens are obtained, with what their servers of tokens get and answer. */
 const WITH_AUTHORIZATION = [
   {

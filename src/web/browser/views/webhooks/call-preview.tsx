@@ -50,7 +50,7 @@ export function CallPreview({ form }: { form: CrmForm }) {
   )
 }
 
-function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
+function PreviewedSteps({ preview: { steps, truncated } }: { preview: Preview }) {
   const made = steps.filter(({ skipped }) => skipped === null)
   const others = steps.length - made.length
   return (
@@ -81,6 +81,11 @@ function PreviewedSteps({ preview: { steps } }: { preview: Preview }) {
           </li>
         ))}
       </ol>
+      {truncated === null ? null : (
+        <p class="hint">
+          The preview ends here, before {humanize(truncated.step)} of {humanize(truncated.event)}: {truncated.reason}.
+        </p>
+      )}
       {others === 0 || made.length === 0 ? null : (
         <p class="hint">
           {others === 1 ? 'One more request is' : `${others} more requests are`} not needed for this call.
