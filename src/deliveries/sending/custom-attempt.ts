@@ -1,7 +1,12 @@
 import { NOTHING_TO_SEND } from '../../store/operations/log.ts'
 import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import { topicOfEvent } from '../../webhooks/event-topic.ts'
-import { type AccountTemplates, type BodyRenderer, createBodyRenderer } from '../../webhooks/options/body-renderer.ts'
+import {
+  type AccountTemplates,
+  type BodyRenderer,
+  createBodyRenderer,
+  type RenderedBody,
+} from '../../webhooks/options/body-renderer.ts'
 import type { Signer } from '../../webhooks/signature.ts'
 import type { Attempt, Attempted, Request } from './attempt.ts'
 
@@ -54,13 +59,18 @@ async function attemptCustom(attempt: Attempt, webhook: Recipient, sent: Sent): 
       : { ...unsigned, publication: { webhookId: webhook.id, topic: topicOfEvent(target.broker.topic, body), retain } }
   if (custom?.render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body) })
   const rendered = await custom.render(body)
-  if ('problem' in rendered) return unsent('unrendered', `the template: ${rendered.problem}`)
+  if ('problem' in rendered) return unsent('unrendered', problemOf(rendered))
   const { text, contentType } = rendered
   if (text === '') return unsent('skipped', NOTHING_TO_SEND)
   return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType })
 }
 
 const NO_HEADERS = {}
+
+const problemOf = ({ problem, kind }: Extract<RenderedBody, { readonly problem: string }>): string =>
+  kind === 'no_json'
+    ? `the template: its content type says JSON, but for this event it renders to something else: ${problem}`
+    : `the template: ${problem}`
 
 const unsent = (kind: 'skipped' | 'unrendered', reason: string): Attempted => ({
   outcome: { kind, reason },

@@ -20,14 +20,13 @@ export type AccountTemplates = Pick<RenderRequest<string>, 'accountId' | 'purpos
 export function createBodyRenderer(
   body: BodyOption,
   { templates, accountId, purpose }: AccountTemplates,
-  { mustBeJson = false } = {},
 ): BodyRenderer {
   if ('preset' in body) {
     const { contentType, render } = bodyPresetOf(body.preset as PresetName)
     return (defaultBody) => ({ contentType, text: render(viewOf(defaultBody), body.parameters) })
   }
   const { contentType, template: text } = body
-  const isJson = mustBeJson && isJsonType(contentType)
+  const isJson = isJsonType(contentType)
   return async (data) => {
     const rendered = await templates.render({ accountId, purpose, templates: { body: { text, isJson } }, data })
     return { contentType, ...rendered.body }

@@ -55,7 +55,7 @@ export function createOptionsService({
    * templates.
    */
   async function tried(accountId: number, body: BodyOption): Promise<ReadonlyMap<string, Text>> {
-    const render = createBodyRenderer(body, { templates, accountId, purpose: 'trying' }, { mustBeJson: true })
+    const render = createBodyRenderer(body, { templates, accountId, purpose: 'trying' })
     const events = [...samples.keys()]
     const rendered = await Promise.all(Array.from(samples.values(), render))
     return new Map(rendered.map((one, at) => [events[at] ?? '', textOf(one, events[at] ?? '')]))

@@ -111,11 +111,19 @@ export function unitsOf(value: unknown): number {
   return units
 }
 
-/** Returns a value as Liquid prints it. */
+/** Returns a value as Liquid prints it, but an object, or a list with objects, as JSON. */
 export function textOf(value: unknown): string {
   const plain: unknown = toValue(value)
   if (plain === undefined || plain === null) return ''
+  if (hasObject(plain)) return JSON.stringify(plain)
   return Array.isArray(plain) ? plain.map(textOf).join('') : String(plain)
+}
+
+/** Returns whether a value is an object, or a list with one in it. */
+export function hasObject(value: unknown): boolean {
+  const plain: unknown = toValue(value)
+  if (Array.isArray(plain)) return plain.some(hasObject)
+  return typeof plain === 'object' && plain !== null
 }
 
 /** Checks a value that is compared. @throws Error when it is a list that is too long for that. */

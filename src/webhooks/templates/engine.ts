@@ -13,6 +13,7 @@ import {
 } from 'liquidjs'
 import type { Escaping } from './content-escaping.ts'
 import {
+  hasObject,
   LIMITED_OPERATORS,
   LimitedCase,
   LimitedContext,
@@ -61,7 +62,6 @@ const FILTERS: ReadonlySet<string> = new Set([
   'compact',
   'concat',
   'first',
-  'join',
   'last',
   'map',
   'reverse',
@@ -70,6 +70,21 @@ const FILTERS: ReadonlySet<string> = new Set([
 ])
 /** Their first argument is searched for. */
 const SEARCHING = ['remove', 'remove_first', 'replace', 'replace_first', 'split']
+
+/** The filters of Liquid that make text of their input and arguments. */
+const TEXT_FILTERS: ReadonlySet<string> = new Set([
+  'append',
+  'prepend',
+  'upcase',
+  'downcase',
+  'capitalize',
+  'newline_to_br',
+  'strip_newlines',
+  'url_encode',
+  'escape',
+  'truncate',
+  'base64_encode',
+])
 
 type Filter = Extract<FilterImplOptions, (...args: never[]) => unknown>
 type This = ThisParameterType<Filter>
@@ -95,7 +110,7 @@ export function createTemplateEngine({ forSteps = false } = {}) {
   for (const [name, filter] of Object.entries(liquid.filters)) {
     delete liquid.filters[name]
     if (typeof filter !== 'function') continue
-    if (FILTERS.has(name)) liquid.registerFilter(name, limited(filter))
+    if (FILTERS.has(name)) liquid.registerFilter(name, limited(TEXT_FILTERS.has(name) ? withText(filter) : filter))
     if (name === 'date') liquid.registerFilter(name, limited(short(filter)))
     if (SEARCHING.includes(name)) liquid.registerFilter(name, limited(searching(filter)))
   }
@@ -233,6 +248,13 @@ const STEP_FILTERS: Readonly<Record<string, Filter>> = {
   local_time: localTime,
 }
 
+/** Makes a filter take objects as JSON, as an output does. */
+const withText = (filter: Filter): Filter =>
+  function (this: This, ...values: unknown[]): unknown {
+    const [value, ...args] = values.map((one) => (hasObject(one) ? textOf(one) : one))
+    return filter.call(this, value, ...args)
+  }
+
 const searching = (filter: Filter): Filter =>
   function (this: This, value: unknown, pattern: unknown, ...args: unknown[]): unknown {
     refuseLongSearch(value, pattern)
@@ -249,6 +271,9 @@ const short = (date: Filter): Filter =>
 /** Filters that Liquid lacks, or that take too long there. */
 const OWN_FILTERS: Readonly<Record<string, Filter>> = {
   json: (value: unknown) => JSON.stringify(value ?? null),
+
+  /** Liquid's own writes an object as `[object Object]`. */
+  join: (list: unknown, separator: unknown = ' ') => listOf(list).map(textOf).join(textOf(separator)),
   strip: (value: unknown) => textOf(value).trim(),
   lstrip: (value: unknown) => textOf(value).trimStart(),
   rstrip: (value: unknown) => textOf(value).trimEnd(),

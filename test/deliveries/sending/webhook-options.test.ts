@@ -160,6 +160,28 @@ test('a template that fails is a failed attempt with a reason, is tried again, a
   await receiver.stop()
 })
 
+test('a template whose result for one event is not JSON, though its content type is, does not send it', async () => {
+  const receiver = startReceiver()
+  await using rig = await newRig({ scheduleMs: [600_000] })
+  await rig.setUrls(receiver.url)
+  const template = '{"call":{% if data.call == "a" %}"{% endif %}{{ data.call | json }}}'
+  await setOptions(rig, receiver.url, { body: { template, contentType: 'application/json' } })
+  rig.wake()
+  await rig.emit('a', 'b')
+  await until('the other is sent', () => receiver.received.length === 1)
+  const attemptsOf = async () => {
+    const { items } = await rig.deliveries.list(ACCOUNT, { state: 'pending' }, 9)
+    const { attempts } = await rig.deliveries.show(ACCOUNT, items[0]?.id ?? '')
+    return attempts.map(({ status, error }) => ({ status, error }))
+  }
+  await until('the failed attempt is stored', async () => (await attemptsOf()).length === 1)
+  expect(receiver.received.map(({ body }) => body)).toEqual(['{"call":"b"}'])
+  expect(await attemptsOf()).toEqual([
+    { status: null, error: expect.stringContaining('the template: its content type says JSON, but for this event') },
+  ])
+  await receiver.stop()
+})
+
 test('a template without an end takes little time from other webhooks', async () => {
   const receiver = startReceiver()
   await using rig = await newRig()

@@ -30,6 +30,42 @@ test.each([
   ['application/octet-stream', 'none'],
 ])('a body of %s is escaped as %s', (type, escaping) => expect(escapingOf(type)).toBe(escaping as Escaping))
 
+const PARTIES = {
+  data: { party: { name: 'A&B', toString: 1 }, parties: [{ name: 'A' }, { name: 'B' }], codes: ['x', 7] },
+}
+
+describe('an object, or a list with one, is JSON in a text', () => {
+  test.each<[string, Escaping | undefined, string, string]>([
+    ['of a body', undefined, 'who={{ data.party }}', 'who={"name":"A&B","toString":1}'],
+    ['of a list', undefined, '{{ data.parties }}', '[{"name":"A"},{"name":"B"}]'],
+    ['of a form', 'form', 'who={{ data.parties[0] }}', 'who=%7B%22name%22%3A%22A%22%7D'],
+    ['of a URL', 'url', 'a?b={{ data.parties }}', 'a?b=%5B%7B%22name%22%3A%22A%22%7D%2C%7B%22name%22%3A%22B%22%7D%5D'],
+    ['of XML', 'xml', '<a>{{ data.parties[0] }}</a>', '<a>{&quot;name&quot;:&quot;A&quot;}</a>'],
+    ['of a header', 'header', '{{ data.parties[0] }}', '{"name":"A"}'],
+    ['in a string of JSON', 'json', '["{{ data.parties[0] }}"]', '["{\\"name\\":\\"A\\"}"]'],
+    ['through raw', 'form', '{{ data.parties[0] | raw }}', '{"name":"A"}'],
+    [
+      'through append',
+      undefined,
+      '{{ data.parties[0] | append: data.party }}',
+      '{"name":"A"}{"name":"A&B","toString":1}',
+    ],
+    ['through escape', undefined, '{{ data.parties[0] | escape }}', '{&#34;name&#34;:&#34;A&#34;}'],
+    ['through url_encode', undefined, '{{ data.parties[0] | url_encode }}', '%7B%22name%22%3A%22A%22%7D'],
+    ['through join', undefined, '{{ data.parties | join: ";" }}', '{"name":"A"};{"name":"B"}'],
+    [
+      'but a list of texts and numbers is as Liquid prints it',
+      undefined,
+      '{{ data.codes }}{{ data.codes | join }}',
+      'x7x 7',
+    ],
+  ])('%s', (_, escaping, template, text) => {
+    const read = readTemplate(template, escaping)
+    const rendered = typeof read === 'function' ? read(PARTIES) : read
+    expect(rendered).toMatchObject({ text })
+  })
+})
+
 describe('the output of a step', () => {
   test.each<[string, Escaping, string, string]>([
     ['in a string of JSON', 'json', '{"a":"{{ data.name }}"}', '{"a":"A \\"B\\" <c> & d\\\\"}'],
