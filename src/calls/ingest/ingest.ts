@@ -13,10 +13,10 @@ import { MAX_LIVE_CALLS } from '../tracker/resync/live-limits.ts'
 import { isAnyMissing } from '../tracker/resync/missing-channels.ts'
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
-import { blockedCalls } from './blocked-calls.ts'
 import { type CallContacts, createCallContacts } from './call-contacts.ts'
 import { createLiveTracker } from './live-tracker.ts'
 import { type CallOwners, openTracker } from './open-tracker.ts'
+import { createWaitingEvents } from './waiting-events.ts'
 
 /** The tracker of one PBX, connected to the store. */
 type Ingest = {
@@ -93,12 +93,11 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       onReleased: () => void outbox.flush(),
     })
   const outbox = createOutbox({
-    blocked: (events) =>
-      contacts === undefined || contacts.waiting.size === 0
-        ? NONE
-        : blockedCalls(contacts.waiting, events, (id) => state.calls.get(id)?.mergedFrom ?? []),
-    batchOf(events, blocked) {
-      const changes = takeChanges(state, blocked)
+    held: contacts?.waiting ?? NONE,
+    changed: state.changed,
+    mergedFrom: (id) => state.calls.get(id)?.mergedFrom ?? [],
+    batchOf(events, left) {
+      const changes = takeChanges(state, left)
       if (contacts !== undefined) {
         for (const { body } of events) contacts.fill(body)
         for (const { record } of changes.merged) contacts.fillCall(record.call)
@@ -198,30 +197,43 @@ function* withContacts(calls: Iterable<LiveCall>, contacts: CallContacts): Gener
 }
 
 type OutboxOptions = {
-  /** Returns the calls that may not be stored yet. */
-  readonly blocked: (events: readonly CallEvent[]) => ReadonlySet<string>
-  /** Makes a batch of these events and of all changes since the last batch, without the blocked calls. */
-  readonly batchOf: (events: readonly CallEvent[], blocked: ReadonlySet<string>) => CallBatch
+  /** The calls that may not be stored yet. */
+  readonly held: ReadonlySet<string>
+  /** The live calls whose stored state is out of date. */
+  readonly changed: ReadonlySet<string>
+  /** Returns the calls that were merged into a live call. */
+  readonly mergedFrom: (callId: string) => readonly string[]
+  /** Makes a batch of these events and of all changes since the last batch, without the calls that are left. */
+  readonly batchOf: (events: readonly CallEvent[], left: Left) => CallBatch
   readonly store: (batch: CallBatch) => Promise<PlacedEvent[] | undefined>
   readonly onStored: (stored: readonly StoredEvent[]) => void
 }
 
+type Left = Parameters<typeof takeChanges>[1]
+
 /**
- * Stores events in batches, one after the other. The next batch gets the events of blocked calls, and all events that
- * come during a write.
+ * Events of one batch, unless calls that belong together have more: some 20 ms of writing. The batches of all PBXs take
+ * turns, so a PBX with a backlog of thousands of events delays the events of others by this much.
  */
-function createOutbox({ blocked, batchOf, store, onStored }: OutboxOptions) {
-  let events: CallEvent[] = []
+const MAX_BATCH_EVENTS = 256
+
+/**
+ * Stores events in batches, one after the other. The next batch gets the events of held calls, the events beyond
+ * `MAX_BATCH_EVENTS`, and all events that come during a write.
+ */
+function createOutbox({ held, changed, mergedFrom, batchOf, store, onStored }: OutboxOptions) {
+  const waiting = createWaitingEvents()
   let writing: Promise<void> | undefined
   let isAskedAgain = false
 
   async function write(): Promise<void> {
-    isAskedAgain = false
-    const left = blocked(events)
-    const ready = left.size === 0 ? events : events.filter(({ callId }) => !left.has(callId))
-    events = left.size === 0 ? [] : events.filter(({ callId }) => left.has(callId))
-    const batch = batchOf(ready, left)
-    if (left.size > 0 && isEmpty(batch)) return
+    for (const id of held) waiting.hold([id, ...mergedFrom(id)])
+    if (held.size > 0 || waiting.size() > MAX_BATCH_EVENTS)
+      for (const id of changed) waiting.unite([id, ...mergedFrom(id)])
+    const { events, hasMore } = waiting.take(MAX_BATCH_EVENTS, held)
+    isAskedAgain = hasMore
+    const batch = batchOf(events, waiting.calls)
+    if (waiting.calls.size > 0 && isEmpty(batch)) return
     const placed = await store(batch)
     if (placed !== undefined) onStored(storedEventsOf(batch, placed))
   }
@@ -236,9 +248,9 @@ function createOutbox({ blocked, batchOf, store, onStored }: OutboxOptions) {
 
   return {
     /** Returns the number of events that are in no batch yet. */
-    size: () => events.length,
+    size: waiting.size,
     add(more: readonly CallEvent[]): void {
-      events.push(...more)
+      for (const event of more) waiting.add(event)
       flush()
     },
     /** Stores a batch, even one without events. During a write another one is only requested. */

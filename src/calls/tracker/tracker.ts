@@ -100,13 +100,16 @@ export function track(state: TrackerState, signal: Signal): Tracked {
 /** Returns whether `takeChanges` would return anything. */
 export const hasChanges = ({ changed, removed }: TrackerState): boolean => changed.size > 0 || removed.size > 0
 
-const NONE: ReadonlySet<string> = new Set()
+/** Calls that are left for the next time. */
+type Left = Pick<ReadonlySet<string>, 'has' | 'size'>
+
+const NONE: Left = new Set()
 
 /**
  * Takes the live calls whose stored state is out of date, and the ids of calls that are gone. Calls in `left` stay for
  * the next time.
  */
-export function takeChanges(state: TrackerState, left: ReadonlySet<string> = NONE): Changes {
+export function takeChanges(state: TrackerState, left: Left = NONE): Changes {
   const changed = [...state.changed].flatMap((id) => {
     if (left.has(id)) return []
     const call = state.calls.get(id)
@@ -127,7 +130,7 @@ export function takeChanges(state: TrackerState, left: ReadonlySet<string> = NON
   }
 }
 
-function keepOnly(ids: Set<string>, left: ReadonlySet<string>): void {
+function keepOnly(ids: Set<string>, left: Left): void {
   if (left.size === 0) ids.clear()
   else for (const id of [...ids]) if (!left.has(id)) ids.delete(id)
 }

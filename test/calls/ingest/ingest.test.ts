@@ -336,3 +336,44 @@ test('without space in memory signals are dropped, and the PBX is asked for its 
   await missed.promise
   expect(ingest.feed([])).toBe(true)
 })
+
+/** Returns the signals of the call with a number. */
+const ofCall = (call: number, signals: readonly ChannelSignal[]): Signal[] =>
+  JSON.parse(JSON.stringify(signals.map(at)), (key, value) =>
+    ['id', 'linkedId', 'source', 'dest'].includes(key) ? `${value}${call}` : value,
+  )
+const CALLS = 400
+
+test('a backlog is stored in small batches, each of whole calls, so that other PBXs have a turn between them', async () => {
+  const store = openStore()
+  await createWebhookService({ webhooks: store.webhooks }).replace(1, [webhook('http://127.0.0.1:9/')], null)
+  const sizes: number[] = []
+  const killedAfter = 2
+  const calls: Store['calls'] = {
+    ...store.calls,
+    batchStore(given, fence) {
+      const size = given.parts.flatMap(({ events }) => events).length
+      if (sizes.length === killedAfter) return new Promise(() => {})
+      if (size > 0) sizes.push(size)
+      return store.calls.batchStore(given, fence)
+    },
+  }
+  const first = await start({ ...store, calls })
+  // The first event is stored alone, and all others wait meanwhile.
+  first.feed(ofCall(0, BEGIN))
+  first.feed(Array.from({ length: CALLS }, (_, call) => ofCall(call + 1, BEGIN)).flat())
+  await until('some batches are stored', () => sizes.length === killedAfter)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(257)
+
+  await until('the batches are in the store', async () => (await store.calls.liveCallList('office')).length > 1)
+  const second = await start(store)
+  undo.push(second.stop)
+  const live = (await store.calls.liveCallList('office')).length
+  expect(live).toBeLessThan(CALLS)
+  await first.has(live * 2)
+  second.feed(Array.from({ length: CALLS + 1 }, (_, call) => ofCall(call, FINISH)).flat())
+  await second.has(live * 4)
+  const sequences = Map.groupBy([...first.stored, ...second.stored], ({ callId }) => callId)
+  for (const [, events] of sequences) expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6])
+  expect(sequences.size).toBe(live)
+})
