@@ -36,6 +36,9 @@ const FINAL: Rule = { pointer: '/error', then: 'fail' }
 /** A failed card must not stop the registration of the call. */
 const CARD_FAILED: Rule = { pointer: '/error', then: 'done' }
 
+/** Every user who can have been shown a card: nobody notes who was. Bitrix24 takes a list of users. */
+const ALL_USERS = `[{{ parameters.responsible | plus: 0 }}{% for one in parameters.users %},{{ one[1] | plus: 0 }}{% endfor %}]`
+
 const ALREADY_FINISHED = 'Call is not found (call should be registered prior to finishing'
 
 const TIME = { start: 1_773_131_821, finish: 1_773_131_822.195_407, duration: 1.195_407, processing: 1 }
@@ -223,7 +226,7 @@ export const BITRIX24: Preset = {
       if: when(['data.call.merged_into']),
       needs: ['call'],
       url: 'telephony.externalCall.hide.json',
-      body: `${OWNER}{"CALL_ID":{{ kept.call }},"USER_ID":{{ user | plus: 0 }}}`,
+      body: `{"CALL_ID":{{ kept.call }},"USER_ID":${ALL_USERS}}`,
       when: [...ERRORS, CARD_FAILED],
       source: `${CALLS}-hide.html`,
       answer: { status: 200, body: { result: true, time: TIME } },
@@ -235,7 +238,7 @@ export const BITRIX24: Preset = {
       // The call of an outside party that was joined into an internal one is finished: that hides its card.
       if: '{% unless data.name == "call_ended" and item == kept.call %}yes{% endunless %}',
       url: 'telephony.externalCall.hide.json',
-      body: `${OWNER}{%- assign by = data.transfer.by.extension | map: parameters.users -%}{"CALL_ID":{{ item }},"USER_ID":{{ by | default: user | plus: 0 }}}`,
+      body: `{"CALL_ID":{{ item }},"USER_ID":${ALL_USERS}}`,
       when: [...ERRORS, CARD_FAILED],
       source: `${CALLS}-hide.html`,
       answer: { status: 200, body: { result: true, time: TIME } },

@@ -75,7 +75,9 @@ export function startBitrix24(authorization?: string): CrmStub {
     },
     'telephony.externalCall.hide'(json) {
       const call = found(json)
-      call?.cards.delete(String(userOf(json)))
+      const users = [at(json, 'USER_ID')].flat()
+      if (!users.every((one) => typeof one === 'number')) return coreError('USER_ID must be a user or a list of users')
+      for (const one of users) call?.cards.delete(String(one))
       return result(call !== undefined)
     },
     'telephony.externalCall.finish'(json) {
