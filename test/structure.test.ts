@@ -369,6 +369,19 @@ test('functions that another folder imports have a contract that starts with a v
   expect(wrong).toEqual([])
 })
 
+test('a file of the tests exports only names that another file imports', () => {
+  const paths = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.startsWith('fixtures/'))
+    .map((path) => join('../test', path))
+  const used = new Set(paths.flatMap(importedBy))
+  const unused = paths.flatMap((path) =>
+    exportsOf(path)
+      .filter((name) => !used.has(`${path} ${name}`) && !used.has(`${path} *`))
+      .map((name) => `${path} ${name}`),
+  )
+  expect(unused).toEqual([])
+})
+
 const tests = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter((path) =>
   path.endsWith('.test.ts'),
 )

@@ -21,7 +21,7 @@ const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = (
   JSON.parse(readFileSync(join(FIXTURES, 'families.json'), 'utf8')) as [string, string][]
 ).map(([family, pattern]) => [family, new RegExp(pattern)])
 
-export const familyOf = (name: string): string => FAMILIES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'Calls'
+const familyOf = (name: string): string => FAMILIES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'Calls'
 
 /** The versions of AMI, by the Asterisk that speaks them. */
 const AMI_VERSIONS: readonly (readonly [banner: RegExp, asterisk: string])[] = [
@@ -47,7 +47,7 @@ function isExact(pbx: Pbx, name: string): boolean {
 }
 
 type Cell = { exact: number; all: number }
-export type Truth = {
+type Truth = {
   /** The recordings that do not give exactly their events. */
   readonly wrong: readonly string[]
   readonly exact: number

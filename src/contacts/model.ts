@@ -1,4 +1,5 @@
 import { type Static, t } from 'elysia'
+import { HTTP_METHODS } from '../lib/http-methods.ts'
 import { NewAuthorization } from '../webhooks/flows/model.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../webhooks/templates/limits.ts'
 import { SPELLINGS } from './look-up.ts'
@@ -12,7 +13,6 @@ export const DEFAULT_BUDGET_MS = 300
 export const DEFAULT_CACHE_MINUTES = 10
 const MAX_BUDGET_MS = 2_000
 const MAX_CACHE_MINUTES = 1_440
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 const ContactFields = t.Object(
   {
@@ -36,7 +36,7 @@ export const NewContactSettings = t.Object(
       }),
     ),
     method: t.Optional(
-      t.UnionEnum(METHODS, { default: undefined, description: 'Default: `GET`, or `POST` with a body' }),
+      t.UnionEnum(HTTP_METHODS, { default: undefined, description: 'Default: `GET`, or `POST` with a body' }),
     ),
     headers: t.Optional(
       t.Record(t.String(), t.Union([t.String({ maxLength: MAX_TEMPLATE_CHARACTERS }), t.Null()]), {

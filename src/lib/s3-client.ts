@@ -112,13 +112,13 @@ export function createS3Client(options: S3Options) {
       await response.body?.cancel()
       throw new S3Error('Redirect', 'the S3 server redirects to another address: name the right endpoint and region')
     }
-    if (!response.ok) throw errorOf(await textOf(response), response.status)
+    if (!response.ok) throw errorOf(await readText(response), response.status)
     if (method !== 'GET' && method !== 'POST') await response.body?.cancel()
     return response
   }
 
   async function putParts(key: string, { body, size, signal }: Upload): Promise<void> {
-    const started = await textOf(await request({ method: 'POST', key, query: { uploads: '' } }))
+    const started = await readText(await request({ method: 'POST', key, query: { uploads: '' } }))
     const uploadId = valueIn(started, 'UploadId') ?? ''
     if (uploadId === '') throw errorOf(started, 200)
     const parts: string[] = []
@@ -149,7 +149,7 @@ export function createS3Client(options: S3Options) {
       }
       if (bytes > 0) await putPart(Buffer.concat(chunks))
       const complete = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
-      const ended = await textOf(await request({ method: 'POST', key, query: { uploadId }, body: complete }))
+      const ended = await readText(await request({ method: 'POST', key, query: { uploadId }, body: complete }))
       // S3 begins this response before it knows whether it succeeds.
       if (valueIn(ended, 'ETag') === undefined) throw errorOf(ended, 200)
     } catch (error) {
@@ -178,7 +178,7 @@ export function createS3Client(options: S3Options) {
       if (prefix !== undefined) query.prefix = prefix
       if (startAfter !== undefined) query['start-after'] = startAfter
       if (maxKeys !== undefined) query['max-keys'] = String(maxKeys)
-      const text = await textOf(await request({ method: 'GET', query }), MAX_LIST_BYTES)
+      const text = await readText(await request({ method: 'GET', query }), MAX_LIST_BYTES)
       if (!text.includes('</ListBucketResult>')) throw errorOf(text, 200)
       const keys = [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => unescaped(key))
       return { keys, isTruncated: valueIn(text, 'IsTruncated') === 'true' }
@@ -193,7 +193,7 @@ export function createS3Client(options: S3Options) {
 }
 
 /** Returns the beginning of a response as text, 64 KiB unless more is asked for. */
-export async function textOf({ body }: Response, maxBytes = MAX_TEXT_BYTES): Promise<string> {
+export async function readText({ body }: Response, maxBytes = MAX_TEXT_BYTES): Promise<string> {
   const reader = body?.getReader()
   const decoder = new TextDecoder()
   let text = ''

@@ -12,7 +12,7 @@ const WARM_UP_DELIVERIES = 20_000
 const POLL_MS = 10
 const EVENTS_PER_CALL = new Set(acts(0).flatMap(({ emits }) => (emits === '' ? [] : [emits]))).size + 2
 
-export type FanOut = {
+type FanOut = {
   readonly perSecond: number
   readonly barePerSecond: number
   /** Processor time of the process for 1,000 deliveries, in milliseconds, and of its threads, by name. */
@@ -28,7 +28,7 @@ type FanOutOptions = {
 }
 
 /** Returns the processor time of the threads of a process so far, in microseconds, summed by name. */
-export function threadsUs(pid: number): Map<string, number> {
+function threadsUs(pid: number): Map<string, number> {
   const sums = new Map<string, number>()
   for (const task of readdirSync(`/proc/${pid}/task`)) {
     try {

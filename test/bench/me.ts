@@ -12,7 +12,7 @@ import { emptyFolder } from '../help/app.ts'
 
 const AT_ONCE = 64
 
-export type Rates = { mePerSecond: number; constantPerSecond: number; ratio: number }
+type Rates = { mePerSecond: number; constantPerSecond: number; ratio: number }
 
 /**
  * `GET /auth/me` beside a constant of Elysia's behind the same hooks (request id, faults), over loopback, in turns so that both

@@ -21,13 +21,13 @@ const CHUNK = 65_536
 const CUSTOMERS = Array.from({ length: 500 }, (_, index) => `customer${index}.example`)
 const customerOf = (round: number): string => CUSTOMERS[round % CUSTOMERS.length] ?? ''
 
-export type EventRates = { eventsPerSecond: number; callEventsPerSecond: number; bytesPerSecond: number }
+type EventRates = { eventsPerSecond: number; callEventsPerSecond: number; bytesPerSecond: number }
 
 /**
  * PBX events decoded, translated and tracked per second on one core: a recording of many simultaneous calls, repeated
  * with new ids, in chunks like a socket's. The clock advances 15 s a round, as at the PBX.
  */
-export function benchAmi(seconds = 3, isShared = false): EventRates {
+function benchAmi(seconds = 3, isShared = false): EventRates {
   const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, OPTIONS.variables) })
   const tenants = isShared ? ({ by: 'accountcode', variable: null } as const) : undefined
   const translator = createAmiTranslator({ ...OPTIONS, tenants })
@@ -40,7 +40,7 @@ export function benchAmi(seconds = 3, isShared = false): EventRates {
   })
 }
 
-export function benchEsl(seconds = 3, isShared = false): EventRates {
+function benchEsl(seconds = 3, isShared = false): EventRates {
   const decoder = new EslDecoder()
   const tenants = isShared ? ({ by: 'domain', variable: null } as const) : undefined
   const translator = createEslTranslator({ ...OPTIONS, tenants })
@@ -108,13 +108,13 @@ function rate(
   }
 }
 
-export type Weight = { calls: number; bytesPerCall: number; megabytes: number; eventsPerSecond: number }
+type Weight = { calls: number; bytesPerCall: number; megabytes: number; eventsPerSecond: number }
 
 /**
  * Measures `calls` simultaneous calls, each between a caller and the phone that answered: their memory, and how fast
  * further calls begin and end among them.
  */
-export function benchManyCalls(calls = 10_000): Weight {
+function benchManyCalls(calls = 10_000): Weight {
   const state = newTracker('bench', 'default', newUuid)
   Bun.gc(true)
   const before = process.memoryUsage()

@@ -31,7 +31,7 @@ export function emptyFolder(): { path: string; [Symbol.dispose](): void } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-export type Ran = { code: number; stdout: string; stderr: string }
+type Ran = { code: number; stdout: string; stderr: string }
 
 /** Runs one command of the executable to its end, in `cwd`, with only the given environment. */
 export async function run(

@@ -4,7 +4,7 @@ import mqtt, { type IConnackPacket, type IConnectPacket, type IPublishPacket, ty
 import type { Certified } from './certificate.ts'
 
 /** A message as the broker got it, with its connection. */
-export type PublishedMessage = {
+type PublishedMessage = {
   readonly connection: number
   readonly topic: string
   readonly body: string

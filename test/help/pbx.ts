@@ -21,7 +21,7 @@ type Entry =
   | { kind: 'connected'; first: boolean; boot: string | null }
   | { kind: 'disconnected' }
 
-export type Watched = Supervisor & {
+type Watched = Supervisor & {
   readonly endpoints: Endpoints['list']
   readonly saved: Endpoints['saved']
   /** The signals of the connector, in order. */

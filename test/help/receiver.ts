@@ -1,7 +1,7 @@
 import { faultOfSigned } from '../../src/webhooks/signature.ts'
 
 /** A request as a receiver got it. */
-export type Received = {
+type Received = {
   readonly path: string
   readonly id: string
   readonly headers: Readonly<Record<string, string>>

@@ -1,7 +1,9 @@
 declare const self: Worker
 
+export {}
+
 /** Every commit takes this much longer, as on many clouds' disks. */
-export const COMMIT_MS = 30
+const COMMIT_MS = 30
 
 /**
  * Makes each group commit of this thread slow, when the module is loaded before the writer: every message of work is one commit.

@@ -2,7 +2,7 @@ import type { Exchange, Exchanged } from '../../src/webhooks/flows/exchange.ts'
 import type { Random } from './random.ts'
 
 /** How a token server treats a request. */
-export type TokenServerMove = 'answer' | 'fail' | 'hang' | 'refuse' | 'rotate'
+type TokenServerMove = 'answer' | 'fail' | 'hang' | 'refuse' | 'rotate'
 
 /** A server of OAuth 2.0 tokens, as strict as one can be: a refresh token that was used before ends all tokens. */
 export function createTokenServer(lifetimeS: number | null = 3_600) {

@@ -8,7 +8,7 @@ import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/post
 /** A store of a test: a second process may be opened on it. */
 export type TestStore = { readonly store: Store; another(): Promise<Store>; [Symbol.asyncDispose](): Promise<void> }
 
-export type Engine = {
+type Engine = {
   readonly name: string
   /** Why its tests cannot run here. */
   readonly missing?: string | undefined

@@ -117,9 +117,9 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
     .action(async (files: string[], flags: { listen: string; speed: string; loop?: boolean }) => {
       const speed = Number(flags.speed)
       if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
-      for (const file of files) readable(file)
-      const strange = files[(await Promise.all(files.map(isRecording))).indexOf(false)]
-      if (strange !== undefined) throw noEvent(strange)
+      for (const file of files) assertReadable(file)
+      const notRecorded = files[(await Promise.all(files.map(isRecording))).indexOf(false)]
+      if (notRecorded !== undefined) throw noEvent(notRecorded)
       const again = flags.loop === true ? { againAfterMs: BETWEEN_ROUNDS_MS } : {}
       const { host, port } = listenAddress(flags.listen, `--listen (${REPLAY_LISTEN})`)
       const replay = listening(() => startReplay({ files, hostname: host, port, speed, ...again }), { host, port })
@@ -138,7 +138,7 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
     })
 }
 
-function readable(file: string): void {
+function assertReadable(file: string): void {
   const problem = wrongUsage(`cannot read ${file}: ${GIVE_A_RECORDING}`)
   try {
     accessSync(file, constants.R_OK)
@@ -150,12 +150,12 @@ function readable(file: string): void {
 
 const noEvent = (file: string): Error => wrongUsage(`${file} contains no PBX event: ${GIVE_A_RECORDING}`)
 
-/** A recording has one of these lines soon; any text with empty lines could be played otherwise. */
-const OF_A_PBX = /^(?:Event: |Asterisk Call Manager|Content-Type: (?:auth|command|text|api)\/)/m
+/** A line near the beginning of every recording. Other text with empty lines could be played too, and is refused. */
+const RECORDED_LINE = /^(?:Event: |Asterisk Call Manager|Content-Type: (?:auth|command|text|api)\/)/m
 const BEGINNING_BYTES = 65_536
 
 async function isRecording(file: string): Promise<boolean> {
-  return OF_A_PBX.test(await Bun.file(file).slice(0, BEGINNING_BYTES).text())
+  return RECORDED_LINE.test(await Bun.file(file).slice(0, BEGINNING_BYTES).text())
 }
 
 function listening<Started>(start: () => Started, address: { host: string; port: number }): Started {

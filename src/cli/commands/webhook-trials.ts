@@ -106,17 +106,13 @@ async function onPreset<Result>(
   return await onAccount(
     flags,
     async ({ options, setup }, accountId) => {
-      if (given !== undefined) {
-        const { preset, parameters = {} } = given.flow ?? {}
-        if (preset === undefined) throw new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
-        return work(setup, accountId, { url, preset, parameters })
-      }
-      const known = (await options.list(accountId)).find((one) => one.url === url)
-      if (known === undefined) throw notInList(url, flags.account)
-      const { preset, parameters = {} } = known.flow ?? {}
-      if (preset === undefined)
-        throw new Fault('invalid', `${url} has no preset of a CRM: set one with webhook set --flow`)
-      return work(setup, accountId, { url, preset, parameters })
+      const source = given ?? (await options.list(accountId)).find((one) => one.url === url)
+      if (source === undefined) throw notInList(url, flags.account)
+      const { preset, parameters = {} } = source.flow ?? {}
+      if (preset !== undefined) return work(setup, accountId, { url, preset, parameters })
+      throw given === undefined
+        ? new Fault('invalid', `${url} has no preset of a CRM: set one with webhook set --flow`)
+        : new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
     },
     exchange,
   )
@@ -138,7 +134,7 @@ export async function listPresetUsers(url: string, flags: TrialFlags): Promise<v
   if (listed.error !== null) throw new Fault('unavailable', oneLine(listed.error))
   if (!flags.json)
     printTable(
-      ['ID', 'NAME', 'EXTENSION'],
+      ['id', 'name', 'extension'],
       listed.users.map(({ id, name, extension }) => [id, name, extension]),
       { whenEmpty: 'the CRM has no users' },
     )
@@ -156,14 +152,14 @@ export function showPresets(name: string | undefined, { json }: { json?: boolean
   }
   if (chosen === undefined) {
     printTable(
-      ['NAME', 'TITLE'],
+      ['name', 'title'],
       presets.map((one) => [one.name, one.title]),
       { whenEmpty: 'there are no presets' },
     )
     return
   }
   printTable(
-    ['PARAMETER', 'TYPE', 'REQUIRED', 'DEFAULT', 'WHAT IT IS'],
+    ['parameter', 'type', 'required', 'default', 'meaning'],
     chosen.parameters.map((one) => [
       one.name,
       one.choices === undefined ? one.type : one.choices.map(({ value }) => value).join(' | '),

@@ -36,11 +36,11 @@ export function webhookCommand(program: Command): void {
   command('add', 'add a URL to the list')
     .argument('<url>', 'an absolute http: or https: URL, or mqtt://host/topic (mqtts: over TLS)')
     .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
-    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
+    .addOption(allowNetOption())
     .action(addWebhook)
   ofUrl('remove', 'remove a URL from the list; its pending deliveries are cancelled').action(removeWebhook)
   addOptionFlags(ofUrl('set', 'change the events and options of a URL; the others stay'))
-    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
+    .addOption(allowNetOption())
     .action(setWebhook)
   ofUrl('secret', 'print the secret that signs the requests to a URL')
     .option('--rotate', 'make a new secret; the previous one also signs for 24 hours')
@@ -57,14 +57,14 @@ export function webhookCommand(program: Command): void {
   command('check', 'for a CRM preset: send a request that changes nothing, and print the answer')
     .argument('<url>', "a URL of the account's list; with --flow also one that is not in it yet")
     .option('--flow <file>', 'check this preset, before it is saved: a file of JSON (-: standard input)')
-    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
-    .option('--proxy <url>', 'as for serve; default: the setting of the running service')
+    .addOption(allowNetOption())
+    .addOption(proxyOption())
     .action(checkPreset)
   command('users', 'for a CRM preset: list the CRM users, for the map of extensions')
     .argument('<url>', "a URL of the account's list; with --flow also one that is not in it yet")
     .option('--flow <file>', 'with this preset, before it is saved: a file of JSON (-: standard input)')
-    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
-    .option('--proxy <url>', 'as for serve; default: the setting of the running service')
+    .addOption(allowNetOption())
+    .addOption(proxyOption())
     .action(listPresetUsers)
   webhook
     .command('preset')
@@ -73,11 +73,15 @@ export function webhookCommand(program: Command): void {
     .addOption(jsonOption())
     .action(showPresets)
   ofUrl('test', 'send one signed test request, which is not stored, and print the response')
-    .option('--allow-net <net>', 'as for serve; default: the setting of the running service (repeatable)', list, [])
-    .option('--proxy <url>', 'as for serve; default: the setting of the running service')
+    .addOption(allowNetOption())
+    .addOption(proxyOption())
     .option('--send', 'for a flow: send its steps, instead of only printing them')
     .action(sendTest)
 }
+
+const AS_SERVE = 'as for serve; default: the setting of the running service'
+const allowNetOption = () => new Option('--allow-net <net>', `${AS_SERVE} (repeatable)`).argParser(list).default([])
+const proxyOption = () => new Option('--proxy <url>', AS_SERVE)
 
 const addOptionFlags = (command: Command): Command =>
   command

@@ -3,8 +3,9 @@ import { t } from 'elysia'
 import { CURSOR } from '../../http/paging.ts'
 import { UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
+import { HTTP_METHODS } from '../../lib/http-methods.ts'
 import { DELIVERY_STATES } from '../../store/operations/delivery-state.ts'
-import { METHODS, NAME_PATTERN } from '../../webhooks/flows/model.ts'
+import { NAME_PATTERN } from '../../webhooks/flows/model.ts'
 
 /** The form of the id of a delivery. */
 export const DELIVERY_ID = { pattern: '^[0-9]+$', maxLength: 19 }
@@ -57,7 +58,7 @@ export const LoggedAttempt = t.Object({
     t.String({ description: 'Of a flow: the step that it was. `error` also says why it was skipped', form: NAME }),
   ),
   method: t.Optional(
-    t.Union([t.String({ form: { enum: METHODS } }), t.Null()], {
+    t.Union([t.String({ form: { enum: HTTP_METHODS } }), t.Null()], {
       description: 'Of a flow: the method; `null`: there was no request',
     }),
   ),
@@ -128,7 +129,7 @@ export type Tested = typeof Tested.static
 /** A step of a flow in a test. */
 const TestedStep = t.Object({
   step: t.String({ description: 'The name of the step; empty: of none' }),
-  method: t.String({ description: 'The method of its request', form: { enum: METHODS } }),
+  method: t.String({ description: 'The method of its request', form: { enum: HTTP_METHODS } }),
   url: t.Union([t.String({ form: { format: 'uri' } }), t.Null()], {
     description: 'The URL of its request; `null`: it makes none',
   }),

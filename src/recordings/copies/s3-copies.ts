@@ -1,4 +1,4 @@
-import { createS3Client, type S3Client, textOf } from '../../lib/s3-client.ts'
+import { createS3Client, readText, type S3Client } from '../../lib/s3-client.ts'
 import type { S3Place } from '../../lib/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
@@ -145,7 +145,7 @@ export function createS3Mark(
       if (!(await hasObject(markKey))) return undefined
       return asked(async () => {
         const response = await client.request({ method: 'GET', key: markKey })
-        return { text: await textOf(response), writtenMs: Date.parse(response.headers.get('last-modified') ?? '') }
+        return { text: await readText(response), writtenMs: Date.parse(response.headers.get('last-modified') ?? '') }
       })
     },
     writeMark: (text) => asked(async () => void (await client.request({ method: 'PUT', key: markKey, body: text }))),

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, t } from 'elysia'
 import { SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import { HTTP_METHODS } from '../../lib/http-methods.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 
 // A flow: several requests for one event, as data. In the `New…` types, which clients send, absent fields get their
@@ -86,11 +87,9 @@ const UploadPart = t.Object(
   closed,
 )
 
-export const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'] as const
-
 /** The fields of a request, which a log-in has too. */
 const requestFields = {
-  method: words(METHODS, 'The method of the request'),
+  method: words(HTTP_METHODS, 'The method of the request'),
   url: template(
     'Liquid, joined to the URL of the webhook with one `/`. With a leading `/` it is from the root of the host, `?…` alone keeps the path',
   ),

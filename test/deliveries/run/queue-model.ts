@@ -32,9 +32,9 @@ const NEVER_MS = 3_600_000
 
 /** How a path of the receiver answers. */
 export const MODES = ['ok', 'ok', 'ok', '500', '400', '410', '429', 'hang'] as const
-export type Mode = (typeof MODES)[number]
+type Mode = (typeof MODES)[number]
 
-export type EmittedEvent = {
+type EmittedEvent = {
   readonly uuid: string
   readonly call: string
   readonly sequence: number
@@ -44,13 +44,13 @@ export type EmittedEvent = {
 }
 
 /** A wall clock that can be set, and time that can leap. */
-export function newWorld() {
+function newWorld() {
   const world = { setUs: 0, leapUs: 0 }
   const elapsed = () => Math.floor(performance.now() * 1_000 * SPEED) + world.leapUs
   const startUs = Date.now() * 1_000 - elapsed()
   return Object.assign(world, { steadyUs: elapsed, nowUs: () => startUs + elapsed() + world.setUs })
 }
-export type World = ReturnType<typeof newWorld>
+type World = ReturnType<typeof newWorld>
 
 const FLOW = separateSecrets({ steps: [{ name: 'send', on: ['call_started'] }] }, []).flow
 
@@ -76,7 +76,7 @@ type Send = (request: Parameters<Attempt>[0], hangs: boolean) => ReturnType<Atte
 type ProcessOptions = { readonly world: World; readonly ownership: Ownership; readonly watch: (send: Send) => Attempt }
 
 /** One process on a store. */
-export async function startProcess(path: string, { world: { nowUs, steadyUs }, ownership, watch }: ProcessOptions) {
+async function startProcess(path: string, { world: { nowUs, steadyUs }, ownership, watch }: ProcessOptions) {
   let dead = false
   const never = new Promise<never>(() => {})
   const real = openDatabase(path, {

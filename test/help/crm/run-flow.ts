@@ -21,7 +21,7 @@ type Run = {
 }
 
 /** How a run of a preset ended. */
-export type RunEnd = {
+type RunEnd = {
   readonly attempts: number
   /** Failures of steps, final or repeated, as the log would have them. */
   readonly failures: readonly string[]

@@ -13,7 +13,7 @@ export type CrmRequest = {
 export type CrmAnswer = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> }
 
 /** Answers a request in place of the CRM, which does not see it. `undefined`: the CRM answers. */
-export type Fault = (request: CrmRequest, at: number) => CrmAnswer | undefined
+type Fault = (request: CrmRequest, at: number) => CrmAnswer | undefined
 
 /** Returns an answer that refuses a request which a preset must never send. */
 export const refused = (status: number, body: unknown): CrmAnswer => ({

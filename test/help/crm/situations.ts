@@ -76,7 +76,7 @@ export const SITUATIONS: readonly string[] = [
 ]
 
 /** The final facts of a call in the CRM. */
-export type ExpectedCall = {
+type ExpectedCall = {
   readonly id: string
   readonly direction: 'inbound' | 'outbound'
   readonly number: string

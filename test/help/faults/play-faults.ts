@@ -7,7 +7,7 @@ import type { startTcpProxy } from '../tcp-proxy.ts'
 import type { Disturbance, Takeover } from './takeover-times.ts'
 
 const KINDS = ['kill', 'freeze', 'stop', 'partition', 'terminate', 'fast restart', 'immediate restart'] as const
-export type Kind = (typeof KINDS)[number]
+type Kind = (typeof KINDS)[number]
 const OF_A_NODE: readonly Kind[] = ['kill', 'freeze', 'stop', 'partition']
 /** Faults that come alone: they show whether takeovers keep the promised time. */
 const ALONE: readonly Kind[] = ['kill', 'kill', 'freeze', 'stop']

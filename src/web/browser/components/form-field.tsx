@@ -57,6 +57,42 @@ export function FormField(props: FormFieldProps) {
   )
 }
 
+type SelectFieldProps = {
+  label: string
+  value: string
+  /** Pairs of a value and its text. */
+  options: readonly (readonly [string, string])[]
+  onChange: (value: string) => void
+  hint?: string
+}
+
+/** Shows a labelled choice. */
+export function SelectField({ label, value, options, onChange, hint }: SelectFieldProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
 type CheckFieldProps = { checked: boolean; onChange: (checked: boolean) => void; children: ComponentChildren }
 
 /** Shows a checkbox with its text. */

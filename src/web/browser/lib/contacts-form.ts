@@ -1,5 +1,6 @@
 import type { NewContactSettings } from '../../../contacts/model.ts'
 import type { FieldError } from '../../../lib/fault.ts'
+import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.ts'
 
 type Spelling = NonNullable<NewContactSettings['spellings']>[number]
 type FieldName = keyof NonNullable<NewContactSettings['fields']>
@@ -24,33 +25,30 @@ export const SPELLING_CHOICES: readonly { readonly spelling: Spelling; readonly 
 ]
 const SPELLINGS = SPELLING_CHOICES.map(({ spelling }) => spelling)
 
-export const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-
-/** The settings of a look-up with a URL of its own as a form holds them. Pure. */
+/** The form of a look-up with a URL of its own. Pure. */
 export type ContactsForm = {
   readonly url: string
   /** Empty: GET, or POST with a body. */
   readonly method: Method | ''
-  /** An empty value keeps the stored one. */
-  readonly headers: readonly { readonly name: string; readonly value: string }[]
+  readonly headers: readonly HeaderLine[]
   readonly body: string
   readonly item: string
   readonly fields: Readonly<Record<FieldName, string>>
   readonly spellings: readonly Spelling[]
   readonly budgetMs: string
   readonly cacheMinutes: string
-  /** The form does not show it: it stays. */
+  /** Not shown in the form, and kept as it is. */
   readonly authorization: NonNullable<NewContactSettings['authorization']> | null
 }
 
-/** Returns the form of stored settings with a URL of their own; of none an empty one. */
+/** Returns the form of stored settings. Without a URL of their own its fields are empty. */
 export function contactsFormOf(settings: NewContactSettings | null): ContactsForm {
   const own = settings?.preset === undefined ? settings : null
   const fields = own?.fields ?? {}
   return {
     url: own?.url ?? '',
     method: own?.method ?? '',
-    headers: Object.keys(own?.headers ?? {}).map((name) => ({ name, value: '' })),
+    headers: headerLinesOf(own?.headers ?? {}),
     body: own?.body ?? '',
     item: own?.item ?? '',
     fields: { name: '', company: '', id: '', url: '', owner: '', ...fields },
@@ -70,11 +68,10 @@ export function contactSettingsOf(form: ContactsForm): NewContactSettings {
     const pointer = form.fields[name].trim()
     return pointer === '' ? [] : [[name, pointer] as const]
   })
-  const headers = form.headers.filter(({ name }) => name.trim() !== '')
   return {
     url: url.trim(),
     ...(method === '' ? {} : { method }),
-    headers: Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value === '' ? null : value])),
+    headers: headersOfLines(form.headers),
     body: body.trim() === '' ? null : body,
     authorization,
     item: item.trim(),

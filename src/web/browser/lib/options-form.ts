@@ -1,6 +1,7 @@
 import { findValueError } from '../../../lib/event-filter.ts'
 import type { FieldError } from '../../../lib/fault.ts'
 import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../webhooks/options/model.ts'
+import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.ts'
 
 /** The options of a URL as a form holds them: every field a text, a choice or a list. */
 export type OptionsForm = {
@@ -8,8 +9,7 @@ export type OptionsForm = {
   readonly paused: boolean
   /** The values of each filter key, separated by commas. */
   readonly filter: Readonly<Record<string, string>>
-  /** An empty value keeps the stored one. */
-  readonly headers: readonly { readonly name: string; readonly value: string }[]
+  readonly headers: readonly HeaderLine[]
   readonly strict: boolean
   readonly maxPerSecond: string
   /** `default`, `template`, or a preset. */
@@ -19,7 +19,7 @@ export type OptionsForm = {
   readonly contentType: string
   readonly events: readonly string[]
   readonly retain: boolean
-  /** The options that the form does not show: they stay. */
+  /** The options that the form does not show, kept as they are. */
   readonly others: Pick<WebhookOptions, 'flow' | 'share_pace'>
 }
 
@@ -30,7 +30,7 @@ export function formOf(options: WebhookOptions): OptionsForm {
     name: options.name ?? '',
     paused: options.paused,
     filter: Object.fromEntries(Object.entries(filter ?? {}).map(([key, values]) => [key, (values ?? []).join(', ')])),
-    headers: Object.keys(headers).map((name) => ({ name, value: '' })),
+    headers: headerLinesOf(headers),
     strict: options.order === 'strict',
     maxPerSecond: options.max_per_second === null ? '' : String(options.max_per_second),
     body: body === null ? 'default' : (body.preset ?? 'template'),
@@ -77,15 +77,12 @@ export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
   const filter = Object.entries(form.filter).flatMap(([key, text]) =>
     valuesOf(text).length === 0 ? [] : [[key, valuesOf(text)] as const],
   )
-  const headers = form.headers.filter((header) => header.name.trim() !== '')
   return {
     url,
     name: name.trim() === '' ? null : name.trim(),
     paused,
     filter: filter.length === 0 ? null : Object.fromEntries(filter),
-    headers: Object.fromEntries(
-      headers.map((header) => [header.name.trim(), header.value === '' ? null : header.value]),
-    ),
+    headers: headersOfLines(form.headers),
     order: strict ? 'strict' : 'first_attempt',
     max_per_second: maxPerSecond.trim() === '' ? null : Number(maxPerSecond),
     body: bodyOf(form),

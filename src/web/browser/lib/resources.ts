@@ -1,4 +1,3 @@
-import type { Delivery } from '../../../deliveries/log/model.ts'
 import type { PresetDirectory } from '../../../webhooks/setup/model.ts'
 
 export type { AuditEntry } from '../../../auth/audit-entry.ts'
@@ -14,6 +13,7 @@ export type {
 } from '../../../deliveries/log/model.ts'
 export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
 export type { Agent, Phone, Queue, Trunk } from '../../../states/model.ts'
+export type { DeliveryState } from '../../../store/operations/delivery-state.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
 export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
 export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../webhooks/setup/model.ts'
@@ -29,7 +29,6 @@ export type {
 } from '../../model.ts'
 
 export type CrmUser = PresetDirectory['users'][number]
-export type DeliveryState = Delivery['state']
 
 /** One page of a list; `next_cursor` is null on the last. */
 export type Page<T> = { items: T[]; next_cursor: string | null }

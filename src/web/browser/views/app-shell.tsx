@@ -16,7 +16,7 @@ import { DeliveryList } from './deliveries/delivery-list.tsx'
 import { LiveView } from './live/live-view.tsx'
 import { ConnectView } from './pbxs/connect-view.tsx'
 import { PbxEdit } from './pbxs/pbx-edit.tsx'
-import { PbxList } from './pbxs/pbx-list.tsx'
+import { PbxsView } from './pbxs/pbxs-view.tsx'
 import { PhonesView } from './phones/phones-view.tsx'
 import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
@@ -45,7 +45,7 @@ const PBXS: View = {
   name: 'pbxs',
   title: 'PBXs',
   icon: 'pbx',
-  list: () => <PbxList />,
+  list: () => <PbxsView />,
   detail: (name) => <PbxEdit key={name} name={name} />,
 }
 const CONNECT: View = { name: 'connect', title: 'Connect a PBX', icon: 'pbx', list: () => <ConnectView /> }

@@ -94,7 +94,7 @@ function ChangePassword() {
     if (!response.ok) return
     setForm(EMPTY_FORM)
     replaceToken(response.result.access_token)
-    // The password's change gave this page a new token, so it drops the old one.
+    // The change of the password made a new token for this page: the old one is revoked.
     if (!revokeOthers) await request('POST', '/auth/logout', undefined, { authorization: `Bearer ${oldToken}` })
     showToast('good', revokeOthers ? 'Password changed. All other sessions are logged out.' : 'Password changed.')
   }

@@ -110,7 +110,7 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
       <dt>Call</dt>
       <dd class="break">
         {delivery.call_id === null ? (
-          'of no call'
+          'none: the event is not of a call'
         ) : (
           <a href={routeHref('calls', delivery.call_id)}>{delivery.call_id}</a>
         )}

@@ -6,12 +6,12 @@ import type { LiveCallEntry } from '../../lib/live-state.ts'
 import { useObservable } from '../../lib/observable.ts'
 import type { Overview } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
+import { EndpointList } from './endpoint-list.tsx'
 import { EventFeed } from './event-feed.tsx'
 import { LatencyChart, VolumeChart } from './last-hour-charts.tsx'
 import { LiveCalls } from './live-calls.tsx'
 import { NoPbx } from './no-pbx.tsx'
 import { NodeList } from './node-list.tsx'
-import { PbxEndpoints } from './pbx-endpoints.tsx'
 import { PbxErrors, PbxStatusList } from './pbx-status.tsx'
 
 /** Shows the calls that are up, the events as they occur, and the figures of the last hour. */
@@ -72,7 +72,7 @@ export function LiveView() {
           </>
         )}
       </div>
-      {now === null ? null : <PbxEndpoints pbxs={now.pbxs} />}
+      {now === null ? null : <EndpointList pbxs={now.pbxs} />}
       <NodeList />
     </div>
   )

@@ -5,19 +5,19 @@ import type { Pbx } from '../../lib/resources.ts'
 import { replaceRoute, routeHref } from '../../lib/router.ts'
 import { useIsAdmin } from '../../lib/user.ts'
 
-/** The first screen of an administrator leads to the first PBX once, and then to any view that is chosen. */
-let isLedThere = false
+/** Whether the administrator was taken to the view that connects the first PBX, which happens once. */
+let isTakenThere = false
 
 /** Explains how to get a PBX; if the service has no PBX at all and the user may add one, opens the view for it. */
 export function NoPbx() {
   const isAdmin = useIsAdmin()
   useEffect(() => {
-    if (isAdmin !== true || isLedThere) return
+    if (isAdmin !== true || isTakenThere) return
     let isShown = true
     void request<Pbx[]>('GET', '/pbx').then((response) => {
       // Another view may have been chosen meanwhile.
       if (!isShown) return
-      isLedThere = true
+      isTakenThere = true
       if (response.ok && response.result.length === 0) replaceRoute(routeHref('connect'))
     })
     return () => {

@@ -97,7 +97,7 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
     <>
       <ProtocolChoice protocol={fields.protocol} onChange={(protocol) => onChange({ ...fields, protocol })} />
       <div class="pbx-fields">
-        {isKnown ? null : field('name', 'Name', 'It is shown in events and in this page.')}
+        {isKnown ? null : field('name', 'Name', 'Shown in events and on this page.')}
         {field('host', 'Host', 'The name or the address of the PBX, as seen from this service.')}
         {field('port', 'Port', `Empty: ${port}.`)}
         {hasUser ? field('user', 'User', 'The name of its section in manager.conf.') : null}

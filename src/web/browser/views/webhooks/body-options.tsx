@@ -22,7 +22,7 @@ const PRESETS = {
   template: 'A template of your own (Liquid)',
 } as const
 
-/** The preview follows the form after this time without input. */
+/** How long the form has to be unchanged before the preview follows it. */
 const PREVIEW_AFTER_MS = 600
 
 type BodyOptionsProps = {
@@ -98,12 +98,12 @@ function Preview({ form }: { form: OptionsForm }) {
   const [preview, setPreview] = useState<WebhookPreview | null>(null)
   const [error, setError] = useState<string | null>(null)
   const body = bodyOf(form)
-  const asked = JSON.stringify({ event, body })
+  const previewed = JSON.stringify({ event, body })
   const isEmpty = body?.template?.trim() === ''
   useEffect(() => {
     let isCurrent = true
     const show = async () => {
-      const response = await request<WebhookPreview>('POST', '/integration/webhook/preview', JSON.parse(asked))
+      const response = await request<WebhookPreview>('POST', '/integration/webhook/preview', JSON.parse(previewed))
       if (!isCurrent) return
       setPreview(response.ok ? response.result : null)
       setError(response.ok ? null : errorText(response))
@@ -115,10 +115,10 @@ function Preview({ form }: { form: OptionsForm }) {
       isCurrent = false
       clearTimeout(timer)
     }
-  }, [asked])
+  }, [previewed])
   return (
     <section class="body-preview" aria-live="polite">
-      <label for={`${id}-event`}>What the receiver gets of</label>
+      <label for={`${id}-event`}>What the receiver gets for</label>
       <select id={`${id}-event`} value={event} onChange={(change) => setEvent(change.currentTarget.value)}>
         {EVENT_NAMES.map((name) => (
           <option key={name} value={name}>

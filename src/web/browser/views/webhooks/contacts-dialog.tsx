@@ -1,10 +1,11 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
+import { HTTP_METHODS } from '../../../../lib/http-methods.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { DialogForm } from '../../components/dialog-form.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { CheckField, FieldErrors, FormField } from '../../components/form-field.tsx'
+import { CheckField, FieldErrors, FormField, SelectField } from '../../components/form-field.tsx'
 import { GuideLink } from '../../components/guide-link.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { OutcomeLine } from '../../components/outcome-line.tsx'
@@ -16,7 +17,6 @@ import {
   contactSettingsOf,
   contactsFormOf,
   findContactsErrors,
-  METHODS,
   SPELLING_CHOICES,
   waitingOf,
 } from '../../lib/contacts-form.ts'
@@ -93,7 +93,7 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
     setError(null)
     if (wrong.length > 0) return
     setSaving(true)
-    const response = await request<ContactSettings>('PUT', '/integration/contacts', sentOf(source, form, stored))
+    const response = await request<ContactSettings>('PUT', '/integration/contacts', newSettingsOf(source, form, stored))
     setSaving(false)
     if (response.ok) {
       setStored(response.result)
@@ -143,7 +143,7 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
       </fieldset>
       {source.kind === 'own' ? <OwnRequest form={form} errors={errors} onChange={setForm} /> : null}
       {source.kind === 'none' ? null : <Waiting form={form} errors={errors} onChange={setForm} />}
-      {stored === null ? null : <TriedNumber />}
+      {stored === null ? null : <NumberTrial />}
     </DialogForm>
   )
 }
@@ -151,8 +151,8 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
 /** Paths of errors that stand at a field. */
 const SHOWN = /^\/(url|body|item|fields|spellings|budget_ms|cache_minutes|headers)(\/|$)/
 
-/** Returns the settings to be sent. A preset that is stored already keeps its URL and parameters. */
-function sentOf(source: Source, form: ContactsForm, stored: ContactSettings): ContactSettings {
+/** Returns the settings to be sent. The stored preset keeps its URL and parameters. */
+function newSettingsOf(source: Source, form: ContactsForm, stored: ContactSettings): ContactSettings {
   if (source.kind === 'none') return null
   if (source.kind === 'own') return contactSettingsOf(form)
   const before = stored?.preset === source.name ? stored : { preset: source.name }
@@ -175,7 +175,6 @@ type PartProps = {
 }
 
 function OwnRequest({ form, errors, onChange }: PartProps) {
-  const method = useId()
   return (
     <>
       <FormField
@@ -187,28 +186,15 @@ function OwnRequest({ form, errors, onChange }: PartProps) {
         placeholder="https://crm.example.com/contacts?phone={{ number }}"
         hint="{{ number }} stands for the caller's number."
       />
-      <div class="field">
-        <label for={method}>Method</label>
-        <select
-          id={method}
-          value={form.method}
-          onChange={({ currentTarget }) =>
-            onChange({ ...form, method: METHODS.find((one) => one === currentTarget.value) ?? '' })
-          }
-        >
-          <option value="">GET, or POST with a body</option>
-          {METHODS.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </select>
-      </div>
-      <HeaderLines
-        headers={form.headers}
-        errors={errors}
-        onChange={(headers) => onChange({ ...form, headers: [...headers] })}
+      <SelectField
+        label="Method"
+        value={form.method}
+        options={[['', 'GET, or POST with a body'], ...HTTP_METHODS.map((one) => [one, one] as const)]}
+        onChange={(method) => onChange({ ...form, method: HTTP_METHODS.find((one) => one === method) ?? '' })}
       />
+      <HeaderLines headers={form.headers} errors={errors} onChange={(headers) => onChange({ ...form, headers })} />
       {form.authorization == null ? null : (
-        <p class="hint">Its authorization stays as it is: it is changed over the API.</p>
+        <p class="hint">The authorization of this request is kept. It can be changed over the API only.</p>
       )}
       <FormField
         label="Body (optional)"
@@ -247,7 +233,7 @@ function OwnRequest({ form, errors, onChange }: PartProps) {
       </fieldset>
       <fieldset>
         <legend>How the number is written</legend>
-        <p class="hint">They are tried in this order until a contact is found.</p>
+        <p class="hint">The chosen spellings are tried in this order until a contact is found.</p>
         {SPELLING_CHOICES.map(({ spelling, label }) => (
           <CheckField
             key={spelling}
@@ -283,25 +269,25 @@ function Waiting({ form, errors, onChange }: PartProps) {
         hint="0 to 2000"
       />
       <FormField
-        label="An answer counts (minutes)"
+        label="Keep answers for (minutes)"
         name="cache_minutes"
         value={form.cacheMinutes}
         onInput={(cacheMinutes) => onChange({ ...form, cacheMinutes })}
         errors={errors}
         placeholder="10"
-        hint="0 to 1440; a number that was not found: 1"
+        hint="0 to 1440. A number without a contact: 1 minute."
       />
     </div>
   )
 }
 
 /** Looks a number up with the saved settings. */
-function TriedNumber() {
+function NumberTrial() {
   const id = useId()
   const [number, setNumber] = useState('')
   const [found, setFound] = useState<{ readonly isGood: boolean; readonly text: string } | null>(null)
   const [isBusy, setBusy] = useState(false)
-  const look = async () => {
+  const lookUp = async () => {
     setBusy(true)
     const response = await request<Contact | null>('GET', withQuery('/contact', { number: number.trim() }))
     setBusy(false)
@@ -326,7 +312,7 @@ function TriedNumber() {
           placeholder="+4930123456"
           onInput={({ currentTarget }) => setNumber(currentTarget.value)}
         />
-        <button type="button" disabled={isBusy || number.trim() === ''} onClick={() => void look()}>
+        <button type="button" disabled={isBusy || number.trim() === ''} onClick={() => void lookUp()}>
           <Icon name="user" /> {isBusy ? 'Looking up…' : 'Look up'}
         </button>
       </div>

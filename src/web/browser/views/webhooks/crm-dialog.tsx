@@ -12,8 +12,8 @@ import { crmAddressOf } from '../../lib/crm-addresses.ts'
 import { type CrmForm, isCrm, parametersIn } from '../../lib/crm-form.ts'
 import { anchorOf } from '../../lib/guide-search.ts'
 import type { ContactSettings, CrmUser, FlowPreset, WebhookOptions } from '../../lib/resources.ts'
-import { CallPreview } from './call-preview.tsx'
 import { CrmParameters, USER_LIST } from './crm-parameters.tsx'
+import { PreviewedCall } from './previewed-call.tsx'
 import { type CheckedAccess, type StoredSetup, useCrmSetup } from './use-crm-setup.ts'
 import { WebhookDialog } from './webhook-dialog.tsx'
 
@@ -277,7 +277,7 @@ function Preview({ form }: { form: CrmForm }) {
   return (
     <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
       <summary>What a call would cause</summary>
-      {isOpen ? <CallPreview form={form} /> : null}
+      {isOpen ? <PreviewedCall form={form} /> : null}
     </details>
   )
 }

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
-import { CheckField, FieldErrors, FormField } from '../../components/form-field.tsx'
+import { CheckField, FieldErrors, FormField, SelectField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { type CrmForm, fieldText, linesOf, type MapLine } from '../../lib/crm-form.ts'
 import type { CrmUser, FlowPreset } from '../../lib/resources.ts'
@@ -46,7 +45,6 @@ export const USER_LIST = 'crm-users'
 
 function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
   const { name, title, help, type, required, choices = [] } = parameter
-  const id = useId()
   const set = (value: string | boolean) => onChange({ ...form, values: { ...form.values, [name]: value } })
   if (type === 'boolean')
     return (
@@ -58,24 +56,13 @@ function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
     )
   if (type === 'choice')
     return (
-      <div class="field">
-        <label for={id}>{title}</label>
-        <select
-          id={id}
-          value={fieldText(form, name)}
-          aria-describedby={`${id}-hint`}
-          onChange={(event) => set(event.currentTarget.value)}
-        >
-          {choices.map((one) => (
-            <option key={one.value} value={one.value}>
-              {one.title}
-            </option>
-          ))}
-        </select>
-        <p class="hint" id={`${id}-hint`}>
-          {help}
-        </p>
-      </div>
+      <SelectField
+        label={title}
+        value={fieldText(form, name)}
+        options={choices.map((one) => [one.value, one.title])}
+        onChange={set}
+        hint={help}
+      />
     )
   const isStored = form.stored.includes(name)
   const user = users?.find((one) => one.id === fieldText(form, name).trim())

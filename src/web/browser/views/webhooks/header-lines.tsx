@@ -1,19 +1,18 @@
 import type { FieldError } from '../../../../lib/fault.ts'
 import { FieldErrors } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
-
-type Line = { readonly name: string; readonly value: string }
+import type { HeaderLine } from '../../lib/header-lines.ts'
 
 type HeaderLinesProps = {
-  headers: readonly Line[]
+  headers: readonly HeaderLine[]
   /** Errors of a form; those below `/headers` are shown. */
   errors: readonly FieldError[]
-  onChange: (headers: readonly Line[]) => void
+  onChange: (headers: readonly HeaderLine[]) => void
 }
 
 /** Shows request headers for editing. Their values are secrets, which are not read back. */
 export function HeaderLines({ headers, errors, onChange }: HeaderLinesProps) {
-  const set = (at: number, change: Partial<Line>) =>
+  const set = (at: number, change: Partial<HeaderLine>) =>
     onChange(headers.map((header, index) => (index === at ? { ...header, ...change } : header)))
   const wrong = errors.filter(({ path }) => path.startsWith('/headers'))
   return (

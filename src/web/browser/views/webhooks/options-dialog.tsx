@@ -64,7 +64,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
           <HeaderLines headers={form.headers} errors={errors} onChange={(headers) => setForm({ ...form, headers })} />
           {form.others.flow ? (
             <p class="hint">
-              The requests of this webhook are those of its {form.others.flow.preset === undefined ? 'steps' : 'CRM'}.
+              This webhook sends the requests of its {form.others.flow.preset === undefined ? 'steps' : 'CRM'}.
             </p>
           ) : (
             <BodyOptions form={form} errors={errors} onChange={setForm} />
@@ -90,7 +90,7 @@ function DeliveryOptions({ form, errors, onChange, isMqtt }: PartProps & { isMqt
         value={form.name}
         onInput={(name) => onChange({ ...form, name })}
         errors={errors}
-        hint="It is shown beside the URL."
+        hint="Shown beside the URL."
       />
       <CheckField checked={form.paused} onChange={(paused) => onChange({ ...form, paused })}>
         Paused: send nothing for now. Deliveries stay pending, do not expire, and are sent in order afterwards.

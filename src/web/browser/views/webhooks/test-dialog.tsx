@@ -10,7 +10,7 @@ import { formatMilliseconds } from '../../lib/format.ts'
 import type { FlowTestResult, TestResult } from '../../lib/resources.ts'
 import { WebhookDialog } from './webhook-dialog.tsx'
 
-/** Sends a signed request, marked as a test, and shows the response; of a flow its steps, which are sent on demand. */
+/** Sends a signed test request and shows the response. The steps of a flow are shown first, and sent on demand. */
 export function TestDialog({ url, onClose }: { url: string; onClose: () => void }) {
   const [result, setResult] = useState<TestResult | FlowTestResult | null>(null)
   const [error, setError] = useState<string | null>(null)
@@ -25,7 +25,7 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
     setBusy(false)
     setError(response.ok ? null : errorText(response))
     setResult(response.ok ? response.result : null)
-    // A successful test brings a webhook that was down back up.
+    // A successful test ends the outage of a webhook that was down.
     void refreshOverview()
   }
   useEffect(() => void send(), [])

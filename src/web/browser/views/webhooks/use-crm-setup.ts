@@ -28,7 +28,7 @@ import type {
   WebhookOptions,
 } from '../../lib/resources.ts'
 
-/** What the server has before a CRM is set up. */
+/** The state on the server before a CRM is set up. */
 export type StoredSetup = {
   readonly presets: readonly FlowPreset[]
   /** The options of the webhook; `null`: it is not in the list yet. */
@@ -194,7 +194,7 @@ async function saveWebhook(form: CrmForm, options: WebhookOptions | null): Promi
   }
   const body = { ...(options ?? { url, name: form.preset.title }), flow: flowOfForm(form) }
   const response = await request<WebhookOptions>('PUT', '/integration/webhook/options', body)
-  // Without its flow it would be a webhook that nobody asked for.
+  // A webhook without its flow was not asked for.
   if (!response.ok && options === null) await request('DELETE', withQuery('/integration/webhook/item', { url }))
   return response
 }

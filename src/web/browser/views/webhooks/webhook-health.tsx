@@ -12,7 +12,7 @@ import { serverNowMs } from '../../lib/server-clock.ts'
  * Shows whether a webhook is up, its pending deliveries and its last response, with a button that tries a down webhook.
  */
 export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
-  if (health === null) return <p class="health muted">Its state is not known yet.</p>
+  if (health === null) return <p class="health muted">The state is not known yet.</p>
   const { url, last, paused, filtered, pending, down_since: downSince } = health
   return (
     <div class="health">
@@ -46,7 +46,7 @@ function describeLast({ status, error, duration_ms: durationMs, at }: NonNullabl
   return `${outcome}${duration}, ${formatDuration(serverNowMs() - Date.parse(at))} ago`
 }
 
-/** The response to a probe is mostly there by then. */
+/** Most responses to a probe have arrived after this time. */
 const REFRESH_AFTER_MS = 1_000
 
 function RetryButton({ url }: { url: string }) {

@@ -203,12 +203,12 @@ function useWebhookDraft() {
   return { draft, options, theirs, error, errors, save, resolveConflict, discard, load, takeOwnChange }
 }
 
-/** The list is another one by now; of a single webhook: its URL is already there, or has left. */
+/** The answers when others changed the list meanwhile: it has another tag, or a single URL was added or removed. */
 const CHANGED_MEANWHILE: ReadonlySet<number> = new Set([404, 409, 412])
 
 /**
- * Saves a draft, and returns the list as the server has it then. A single webhook is appended or removed by itself, so
- * that nothing is lost that others change at the same time.
+ * Saves a draft, and returns the list that the server has then. A single webhook is appended or removed by itself, so
+ * that the changes that others make at the same time are kept.
  */
 async function sendDraft(draft: Draft): Promise<ApiResult<Webhook[]>> {
   const mine = draftWebhooks(draft)
@@ -220,7 +220,7 @@ async function sendDraft(draft: Draft): Promise<ApiResult<Webhook[]>> {
       ? await request('POST', '/integration/webhook/item', change.webhook)
       : await request('DELETE', withQuery('/integration/webhook/item', { url: change.url }))
   if (!response.ok) {
-    // The paths of a list, whose last webhook this is.
+    // The errors of the request are shown at the last webhook of the list.
     const errors = response.errors.map(({ path, message }) => ({
       path: path === '' ? '' : `/${mine.length - 1}${path}`,
       message,
@@ -228,7 +228,7 @@ async function sendDraft(draft: Draft): Promise<ApiResult<Webhook[]>> {
     return { ...response, errors }
   }
   const read = await request<Webhook[]>('GET', '/integration/webhook')
-  // Saved all the same. With the older tag the next save finds out whether others have changed the list.
+  // The change is saved although the list could not be read. The older tag makes the next save find others' changes.
   return read.ok ? read : { ...response, result: mine, etag: draft.etag }
 }
 

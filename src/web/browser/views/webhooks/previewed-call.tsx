@@ -4,14 +4,14 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { type CrmForm, flowOfForm } from '../../lib/crm-form.ts'
 import { formatDateTime, formatJson, formatParty, humanize } from '../../lib/format.ts'
-import type { Call, Page, CallPreview as Preview } from '../../lib/resources.ts'
+import type { Call, CallPreview, Page } from '../../lib/resources.ts'
 
 /** Shows which requests one of the last calls would have caused. Nothing is sent. */
-export function CallPreview({ form }: { form: CrmForm }) {
+export function PreviewedCall({ form }: { form: CrmForm }) {
   const id = useId()
   const [calls, setCalls] = useState<readonly Call[] | null>(null)
   const [chosen, setChosen] = useState('')
-  const [preview, setPreview] = useState<Preview | null>(null)
+  const [preview, setPreview] = useState<CallPreview | null>(null)
   const [error, setError] = useState<string | null>(null)
   const load = async () => {
     const response = await request<Page<Call>>('GET', '/call?limit=20')
@@ -22,7 +22,7 @@ export function CallPreview({ form }: { form: CrmForm }) {
   useEffect(() => void load(), [])
   const show = async () => {
     const body = { url: form.url.trim(), call_id: chosen, flow: flowOfForm(form) }
-    const response = await request<Preview>('POST', '/integration/webhook/preview/call', body)
+    const response = await request<CallPreview>('POST', '/integration/webhook/preview/call', body)
     setPreview(response.ok ? response.result : null)
     setError(response.ok ? null : errorText(response))
   }
@@ -50,7 +50,7 @@ export function CallPreview({ form }: { form: CrmForm }) {
   )
 }
 
-function PreviewedSteps({ preview: { steps, truncated } }: { preview: Preview }) {
+function PreviewedSteps({ preview: { steps, truncated } }: { preview: CallPreview }) {
   const made = steps.filter(({ skipped }) => skipped === null)
   const others = steps.length - made.length
   return (

@@ -8,10 +8,9 @@ const KINDS = [
 ] as const
 
 /**
- * Shows which endpoints of each PBX are taken for trunks and which for phones, and why: it decides the direction of
- * calls.
+ * Shows which endpoints of each PBX count as trunks and which as phones: they decide the direction of calls.
  */
-export function PbxEndpoints({ pbxs }: { pbxs: readonly PbxStatus[] }) {
+export function EndpointList({ pbxs }: { pbxs: readonly PbxStatus[] }) {
   const known = pbxs.filter(({ endpoints }) => KINDS.some(([kind]) => endpoints[kind].length > 0))
   if (known.length === 0) return null
   return (

@@ -17,7 +17,7 @@ import { useIsAdmin } from '../../lib/user.ts'
 import { AskAdmin } from '../live/no-pbx.tsx'
 
 /** Shows the PBXs with their state; administrators add, change and remove them. */
-export function PbxList() {
+export function PbxsView() {
   const isAdmin = useIsAdmin()
   const { pbxs, error, reload } = usePbxs()
   const [removing, setRemoving] = useState<Pbx | null>(null)
@@ -57,8 +57,8 @@ export function PbxList() {
           title={`Remove ${removing.name}?`}
           text={
             removing.calls === 0
-              ? 'Hookswitch then no longer follows its calls. Stored events stay.'
-              : `${pluralize(removing.calls, 'active call')} ${removing.calls === 1 ? 'ends' : 'end'} with the cause "unknown". Events that are stored stay.`
+              ? 'Hookswitch then no longer follows its calls. Stored events are kept.'
+              : `${pluralize(removing.calls, 'active call')} ${removing.calls === 1 ? 'ends' : 'end'} with the cause "unknown". Stored events are kept.`
           }
           action="Remove"
           danger
@@ -117,7 +117,7 @@ function PbxCard({ pbx, onRemove }: { pbx: Pbx; onRemove: () => void }) {
         )}
       </dl>
       {source === 'settings' ? (
-        <p class="hint pad">It comes from the settings (--pbx): change it there, and restart the service.</p>
+        <p class="hint pad">This PBX is set with --pbx: change that setting, and restart the service.</p>
       ) : null}
     </li>
   )
