@@ -473,7 +473,7 @@ async function createRoot(
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })
   return root
     .use(faults({ log, routes: () => root.routes, draining, isHostAllowed }))
-    .use(healthRoutes(store.maintenance, disk.nearlyFull))
+    .use(healthRoutes(store, disk.nearlyFull))
     .use(metricsRoutes(config.metricsToken, metrics))
     .use(authRoutes(auth, audit.clientOf))
     .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))

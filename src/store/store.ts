@@ -47,6 +47,8 @@ export type Store = {
   onForeignChange(listener: () => void): void
   /** Counts of group commits since the start, for the metrics. */
   readonly commits: Readonly<CommitCounts>
+  /** Returns whether group commits fail at present because the store cannot be written, or have no answer. */
+  areCommitsFailing(): boolean
   /** Commits all writes that were requested before, then closes. */
   stop(): Promise<void>
 }

@@ -46,6 +46,7 @@ function storeOver(db: Database): Store {
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,
+    areCommitsFailing: () => db.eventCommits.isFailing() || db.outcomeCommits.isFailing(),
     stop: () =>
       db.stop(async () => {
         await events.drained()

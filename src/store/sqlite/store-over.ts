@@ -36,6 +36,7 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,
+    areCommitsFailing: db.areCommitsFailing,
     async stop() {
       await db.stop()
       outcomes.stop()

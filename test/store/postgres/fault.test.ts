@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { Fault } from '../../../src/lib/fault.ts'
-import { newCommitWatch } from '../../../src/store/postgres/engine/group-commit.ts'
 import { prepareDatabase } from '../../../src/store/postgres/engine/open.ts'
 import { asDatabaseFault } from '../../../src/store/postgres/engine/store-fault.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
@@ -47,26 +46,6 @@ test.each([
 test('an error in a statement is not a fault of the database', () => {
   const error = ofServer('23505', 'duplicate key')
   expect(asDatabaseFault(error, 'x')).toBe(error)
-})
-
-test('commits fail from the first that fails, or has no answer for 3 s, until one succeeds or none is tried for 20 s', () => {
-  let nowMs = 0
-  const watch = newCommitWatch(() => nowMs)
-  const seen: boolean[] = []
-  const note = () => void seen.push(watch.isFailing())
-  watch.begin()(true)
-  note()
-  watch.begin()(false)
-  note()
-  const ended = watch.begin()
-  nowMs += 3_001
-  note()
-  ended(true)
-  nowMs += 19_999
-  note()
-  nowMs += 1
-  note()
-  expect(seen).toEqual([true, false, true, true, false])
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a database', () => {

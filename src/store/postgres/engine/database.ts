@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { startPeriodic } from '../../../lib/periodic.ts'
+import { type CommitWatch, createCommitWatch } from '../../commit-watch.ts'
 import type { Fence } from '../../operations/cluster.ts'
 import type { CommitCounts } from '../../store.ts'
 import { type Client, type ClientOptions, newClient, type Query } from './client.ts'
 import { requireLeases } from './fence.ts'
 import { startChangeWatch } from './foreign-changes.ts'
-import { type CommitWatch, newCommitWatch } from './group-commit.ts'
 import { type History, newHistory } from './history.ts'
+
+/** A failed write is tried again within seconds, unless its caller has given up. */
+const FORGET_MS = 20_000
 
 /** The store's connections, each kind for one purpose, so that slow work does not delay fast work. */
 export type Database = {
@@ -120,8 +123,8 @@ export function openDatabase(source: DatabaseSource, options: DatabaseOptions): 
     onForeignChange: changes.onForeignChange,
     onReplaced: (listener) => void history.onReplaced(listener),
     commits: { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 },
-    eventCommits: newCommitWatch(),
-    outcomeCommits: newCommitWatch(),
+    eventCommits: createCommitWatch({ forgetMs: FORGET_MS }),
+    outcomeCommits: createCommitWatch({ forgetMs: FORGET_MS }),
     async stop(drained) {
       unlisten()
       await probe?.stop()

@@ -1,5 +1,6 @@
 import { Fault } from '../../../lib/fault.ts'
 import { newFifo } from '../../../lib/fifo.ts'
+import type { CommitWatch } from '../../commit-watch.ts'
 import type { CommitCounts } from '../../store.ts'
 
 /** A group larger than this would make the first write in it wait for the last. */
@@ -16,40 +17,6 @@ export type GroupCommit<Job, Result> = {
   push(job: Job): Promise<Result>
   /** Resolves when no write is waiting. */
   drained(): Promise<void>
-}
-
-/** Whether commits fail at present. */
-export type CommitWatch = {
-  /** Notes that a commit begins. Returns a function that notes its end. */
-  begin(): (isUnavailable: boolean) => void
-  /**
-   * Returns whether the last commit failed because the database was unavailable, or one has had no answer for seconds.
-   */
-  isFailing(): boolean
-}
-
-/** A commit takes milliseconds: after this time the database is not answering. */
-const STUCK_MS = 3_000
-/** A failed write is tried again within seconds, unless its caller has given up. */
-const FORGET_MS = 20_000
-
-/** Watches the commits of one group, which run one at a time. */
-export function newCommitWatch(nowMs: () => number = () => performance.now()): CommitWatch {
-  let runningSinceMs: number | undefined
-  let failedMs = Number.NEGATIVE_INFINITY
-  return {
-    begin() {
-      runningSinceMs = nowMs()
-      return (isUnavailable) => {
-        runningSinceMs = undefined
-        failedMs = isUnavailable ? nowMs() : Number.NEGATIVE_INFINITY
-      }
-    },
-    isFailing() {
-      const isStuck = runningSinceMs !== undefined && nowMs() - runningSinceMs > STUCK_MS
-      return isStuck || nowMs() - failedMs < FORGET_MS
-    },
-  }
 }
 
 type GroupOptions<Job, Result> = {

@@ -22,6 +22,8 @@ export type Database = {
   onForeignChange(callback: () => void): void
   /** How many group commits there were, how many writes in them, and how many failed. */
   readonly commits: Readonly<CommitCounts>
+  /** Returns whether the last commit of a durability failed, or has had no answer for seconds. */
+  areCommitsFailing(): boolean
   stop(): Promise<void>
 }
 
@@ -66,6 +68,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     path,
     read: reader,
     commits: queue.counts,
+    areCommitsFailing: queue.isFailing,
     onForeignChange: (callback) => void callbacks.push(callback),
     commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result> {
       const { promise, resolve, reject } = Promise.withResolvers<Result>()

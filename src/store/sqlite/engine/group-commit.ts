@@ -1,4 +1,5 @@
 import { Fault } from '../../../lib/fault.ts'
+import { type CommitWatch, createCommitWatch } from '../../commit-watch.ts'
 import type { CommitCounts } from '../../store.ts'
 import { type Job, type Reply, resultOfReply } from './batch.ts'
 import type { Durability } from './mutation.ts'
@@ -29,6 +30,8 @@ export const PACE_MS = 3
 export const KEPT_PACE_MS = 20
 /** Writes of durability `crash` are on disk after this time at the latest, which limits the loss in a power cut. */
 const DISK_WITHIN_MS = 100
+/** Events and outcomes that could not be written are tried again four times a second. */
+const FORGET_MS = 2_000
 
 /**
  * Collects writes while a commit runs, and commits writes of one durability together. Writes that need not wait for the
@@ -38,6 +41,8 @@ const DISK_WITHIN_MS = 100
 export function createGroupCommit(backend: Backend, { nowMs, paceMs }: { nowMs: () => number; paceMs: number }) {
   const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }
   const waiting: Record<Durability, Write[]> = { 'power cut': [], crash: [] }
+  const newWatch = () => createCommitWatch({ nowMs, forgetMs: FORGET_MS })
+  const watches: Readonly<Record<Durability, CommitWatch>> = { 'power cut': newWatch(), crash: newWatch() }
   let running = false
   let scheduled = false
   let paced: Timer | undefined
@@ -78,8 +83,10 @@ export function createGroupCommit(backend: Backend, { nowMs, paceMs }: { nowMs: 
     if (kind === 'crash') lastQuickMs = startMs
     const durability = startMs - lastDurableMs > DISK_WITHIN_MS ? 'power cut' : kind
     if (durability === 'power cut') lastDurableMs = startMs
+    const ended = watches[kind].begin()
     backend.run({ jobs: writes.map(({ job }) => job), durability }, (replies) => {
       running = false
+      ended(replies.length < writes.length || replies.some(isRefused))
       answerAll(writes, replies, counts, nowMs() - startMs)
       next()
     })
@@ -87,6 +94,8 @@ export function createGroupCommit(backend: Backend, { nowMs, paceMs }: { nowMs: 
 
   return {
     counts,
+    /** Returns whether the last commit of a durability could not be written, or has had no answer for seconds. */
+    isFailing: (): boolean => watches['power cut'].isFailing() || watches.crash.isFailing(),
     /** Adds a write to the next commit of its durability. */
     push(write: Write): void {
       waiting[write.durability].push(write)
@@ -104,6 +113,9 @@ export function createGroupCommit(backend: Backend, { nowMs, paceMs }: { nowMs: 
       }),
   }
 }
+
+/** Mutations have faults of other codes: this one says that nothing of its batch was written. */
+const isRefused = (reply: Reply): boolean => 'fault' in reply && reply.fault.code === 'unavailable'
 
 /** Resolves or rejects the writes of a batch, and counts them. */
 function answerAll(writes: readonly Write[], replies: readonly Reply[], counts: CommitCounts, tookMs: number): void {

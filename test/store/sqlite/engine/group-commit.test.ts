@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { FaultCode } from '../../../../src/lib/fault.ts'
 import type { Reply } from '../../../../src/store/sqlite/engine/batch.ts'
 import { type Backend, createGroupCommit, PACE_MS } from '../../../../src/store/sqlite/engine/group-commit.ts'
 import type { Durability } from '../../../../src/store/sqlite/engine/mutation.ts'
@@ -145,4 +146,28 @@ test('draining waits for all that was written', async () => {
   await commit(1)
   await drained
   expect(isDrained).toBe(true)
+})
+
+test('commits fail while the store cannot be written, and a refused write of a client is no failure', async () => {
+  const { group, event, outcome, batch, commit, clock } = play()
+  const faultOf = (code: FaultCode): Reply => ({ fault: { code, message: 'refused', errors: [], headers: {} } })
+  event('e1')
+  ;(await batch(0)).commit([faultOf('conflict')])
+  expect(group.isFailing()).toBe(false)
+  outcome('o1')
+  ;(await batch(1)).commit([faultOf('unavailable')])
+  expect(group.isFailing()).toBe(true)
+  event('e2')
+  await commit(2)
+  expect(group.isFailing()).toBe(true)
+  clock.nowMs += 100
+  outcome('o2')
+  await commit(3)
+  expect(group.isFailing()).toBe(false)
+  event('e3')
+  const stuck = await batch(4)
+  clock.nowMs += 4_000
+  expect(group.isFailing()).toBe(true)
+  stuck.commit()
+  expect(group.isFailing()).toBe(false)
 })
