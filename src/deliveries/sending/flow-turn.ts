@@ -15,7 +15,7 @@ import {
 } from '../../webhooks/flows/flow-machine.ts'
 import { secretMask, secretsOfHeaders } from '../../webhooks/flows/flow-secrets.ts'
 import type { Flow, Kept, Step } from '../../webhooks/flows/model.ts'
-import { outsideEvent } from '../../webhooks/flows/outside-call.ts'
+import { outsideEvent, outsideNumberIn } from '../../webhooks/flows/outside-call.ts'
 import type { RenderedStep, StepData, StepProblem, StepRenderer } from '../../webhooks/flows/step-renderer.ts'
 import { joinStepUrl, urlForLog } from '../../webhooks/flows/step-url.ts'
 import type { BrokenFlow } from '../../webhooks/options/flow-option.ts'
@@ -24,6 +24,7 @@ import type { Outcome } from '../policy/retry-policy.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'
 import type { AbortGroup } from './abort-group.ts'
 import type { Attempted } from './attempt.ts'
+import { createNumberTurns, type NumberTurns } from './number-turns.ts'
 import type { SendStep, StepAnswer } from './step-request.ts'
 import { traceparentOf } from './trace-context.ts'
 import type { TurnRecord } from './turn-record.ts'
@@ -70,6 +71,7 @@ export type MakeTurn = (webhook: FlowWebhook, delivery: LoadedDelivery, options:
  */
 export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
   const { flows, events } = options
+  const parts = { ...options, numberTurns: createNumberTurns(options.nowUs) }
   const bodiesOf = (accountId: number) => async (callId: string) =>
     (await events.eventListOfCall(accountId, callId)).map(({ body }) => body)
   return async (webhook, delivery, { group, isTrial = false }) => {
@@ -85,7 +87,7 @@ export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
       const merged = facts.mergedFrom.map((id) => ({ kept: kept.get(id) ?? {} }))
       const ownKept = { ...kept.get(outside.callId), ...kept.get(callId) }
       const turn = newTurn({ body: outside.body, kept: ownKept, merged, progress, facts })
-      return await play(options, { ...webhook, flow }, { delivery, group, isTrial, turn })
+      return await play(parts, { ...webhook, flow }, { delivery, group, isTrial, turn })
     } catch (error) {
       if (error instanceof Fault && error.code === 'unavailable')
         return withoutRequest({ kind: 'unsent', reason: 'the store cannot be read' })
@@ -160,8 +162,9 @@ type Players = {
   readonly turn: Turn
 }
 type Playing = FlowWebhook & { readonly flow: Flow }
+type PlayOptions = FlowTurnsOptions & { readonly numberTurns: NumberTurns }
 
-async function play(options: FlowTurnsOptions, webhook: Playing, players: Players): Promise<Attempted> {
+async function play(options: PlayOptions, webhook: Playing, players: Players): Promise<Attempted> {
   const { nowUs } = options
   const { flow, renderer } = webhook
   const { delivery, isTrial, turn } = players
@@ -215,14 +218,11 @@ async function play(options: FlowTurnsOptions, webhook: Playing, players: Player
       return ended({ kind: 'deferred', reason: `${step.name} sends a request`, afterMs: 0 }, turn)
     const joined = joinStepUrl(webhook.url, rendered.request.url, flow.origins)
     if ('problem' in joined) return unrendered(step, { problem: `url: ${joined.problem}` })
-    return await request(options, webhook, {
-      ...players,
-      step,
-      element,
-      count,
-      url: joined.url,
-      made: rendered.request,
-    })
+    const making: Making = { ...players, step, element, count, url: joined.url, made: rendered.request }
+    const attempted = await requestInTurn(options, webhook, making)
+    if (attempted !== undefined) return attempted
+    lastSkip = SKIPPED_AS_CREATED
+    turn.advance(step, { element, count, as: 'skipped' })
   }
 }
 
@@ -232,6 +232,35 @@ type Making = Players & {
   readonly count: number
   readonly url: string
   readonly made: RenderedStep
+}
+
+const SKIPPED_AS_CREATED = 'skipped: another call of this number has just created it'
+
+/**
+ * Sends the request of a step. If the calls of one number have to send it in turn, waits for the others; returns
+ * `undefined` without a request if one of them has created what this one would create, and keeps its value.
+ */
+async function requestInTurn(options: PlayOptions, webhook: Playing, making: Making): Promise<Attempted | undefined> {
+  const { numberTurns, nowUs } = options
+  const { turn, step } = making
+  const { id, flow } = webhook
+  const shared = flow.inTurn.get(step.name)
+  const number = shared === undefined ? null : outsideNumberIn(turn.body)
+  if (shared === undefined || number === null) return await request(options, webhook, making)
+  // Other parameters may be those of another account of the CRM.
+  const key = `${id} ${Bun.hash(JSON.stringify(flow.parameters))} ${number}`
+  return await numberTurns.run(key, async (known) => {
+    if (shared !== null && known !== undefined) {
+      const logged = { ...withoutUrl(step), kept: [shared] }
+      turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: SKIPPED_AS_CREATED, step: logged })
+      turn.keep({ [shared]: known })
+      return undefined
+    }
+    const attempted = await request(options, webhook, making)
+    const created = shared === null ? undefined : turn.kept[shared]
+    if (created !== undefined) numberTurns.note(key, created)
+    return attempted
+  })
 }
 
 /** Sends the request of a step, a second time after a renewed authorization. */

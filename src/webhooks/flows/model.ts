@@ -250,6 +250,8 @@ export type Flow = {
   readonly parameters: Parameters
   /** Whether its steps get the outside call that a merge hides, as those of presets do. */
   readonly seesOutsideCalls: boolean
+  /** The steps that calls of one number send in turn, with the kept value that they share, if any. */
+  readonly inTurn: ReadonlyMap<string, string | null>
 }
 
 /** A value that is kept for a call. */
@@ -290,5 +292,6 @@ export function flowOfSteps(given: Omit<NewFlow, 'preset'>): Flow {
     maxPerSecond: null,
     parameters,
     seesOutsideCalls: false,
+    inTurn: new Map(),
   }
 }

@@ -87,6 +87,12 @@ function joined(outside: Call, survivor: Call): Call {
   }
 }
 
+/** Returns the number outside the PBX in an event's body, in E.164 if it is known; this program wrote the body. */
+export function outsideNumberIn(body: string): string | null {
+  const { data }: { data?: { call?: Call } } = JSON.parse(body)
+  return data?.call === undefined ? null : outsideNumberOf(data.call)
+}
+
 /** Returns the call as its last event has it; an erased event has none. */
 function lastCallOf(bodies: readonly string[]): Call | undefined {
   const last = bodies.at(-1)

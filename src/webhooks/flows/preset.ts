@@ -24,6 +24,11 @@ export type PresetParameter = {
 /** A request of a preset, with its source and the answer in the vendor's documentation. */
 export type PresetStep = NewStep & {
   readonly source: string
+  /**
+   * Only for a step that creates a contact: calls of one number send it in turn. `value` is the kept value that a later
+   * call takes over in place of its own request; `null`: the CRM itself finds the contact by then.
+   */
+  readonly inTurn?: { readonly value: string | null }
   readonly answer: { readonly status: number; readonly body: unknown }
 }
 

@@ -37,12 +37,13 @@ export function flowOfPreset(preset: Preset, given: Parameters): Flow {
   const parameters = { ...Object.fromEntries(defaults), ...Object.fromEntries(set) }
   const authorization = preset.authorization(parameters)
   return {
-    steps: preset.steps.map(({ source: _source, answer: _answer, ...step }) => stepOf(step)),
+    steps: preset.steps.map(({ source: _source, answer: _answer, inTurn: _inTurn, ...step }) => stepOf(step)),
     origins: preset.origins,
     authorization: authorization === null ? null : authorizationOf(authorization),
     parallel: preset.parallel,
     maxPerSecond: preset.maxPerSecond,
     parameters,
     seesOutsideCalls: true,
+    inTurn: new Map(preset.steps.flatMap(({ name, inTurn }) => (inTurn === undefined ? [] : [[name, inTurn.value]]))),
   }
 }

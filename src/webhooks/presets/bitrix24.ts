@@ -152,6 +152,8 @@ export const BITRIX24: Preset = {
   steps: [
     {
       name: 'register',
+      // Creates the lead of an unknown caller, too.
+      inTurn: { value: null },
       on: ['call_started', 'dial_started', 'call_ended'],
       if: IS_UNREGISTERED,
       url: 'telephony.externalCall.register.json',
@@ -163,6 +165,7 @@ export const BITRIX24: Preset = {
     },
     {
       name: 'register_for_responsible',
+      inTurn: { value: null },
       on: ['call_started', 'dial_started', 'call_ended'],
       if: IS_UNREGISTERED,
       needs: ['caller_left'],

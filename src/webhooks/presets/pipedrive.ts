@@ -60,6 +60,7 @@ export const PIPEDRIVE: Preset = {
     },
     ...ownedStep({
       name: 'new_person',
+      inTurn: { value: 'person' },
       on: ['call_ended'],
       if: when(['number', 'kept.person == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v2/persons',

@@ -80,6 +80,7 @@ export const ZENDESK: Preset = {
     },
     {
       name: 'new_caller',
+      inTurn: { value: 'caller' },
       on: ['call_started', 'call_ended'],
       if: when(['number', 'kept.caller == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v2/users/create_or_update.json',

@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'bun:test'
+import type { CallEvent } from '../../../src/calls/event.ts'
+import type { LoadedDelivery } from '../../../src/deliveries/queue/delivery.ts'
+import { createFlowTurns, type FlowWebhook } from '../../../src/deliveries/sending/flow-turn.ts'
+import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
+import { createNumberTurns } from '../../../src/deliveries/sending/number-turns.ts'
+import { newStepRequests } from '../../../src/deliveries/sending/step-request.ts'
+import { nowUs } from '../../../src/lib/time.ts'
+import type { FlowProgress, KeptValues } from '../../../src/store/operations/flows.ts'
+import { createStepRenderer } from '../../../src/webhooks/flows/step-renderer.ts'
+import { flowOfPreset } from '../../../src/webhooks/options/flow-option.ts'
+import { usersOf } from '../../help/crm/check.ts'
+import { authorizerOf, openAnyRecording, presetOptionsOf } from '../../help/crm/preset-options.ts'
+import type { CrmStub } from '../../help/crm/server.ts'
+import { situationOf } from '../../help/crm/situations.ts'
+import { STUBS } from '../../help/crm/stubs.ts'
+import { TEMPLATES } from '../../help/templates.ts'
+import { allowing } from '../run/rig.ts'
+
+describe('the turns of a number', () => {
+  test('come one after the other, also after an error; other numbers do not wait', async () => {
+    const turns = createNumberTurns(() => 0)
+    const begun: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const first = turns.run('a', async () => {
+      begun.push('first')
+      await promise
+      throw new Error('no answer')
+    })
+    const second = turns.run('a', async () => void begun.push('second'))
+    await turns.run('b', async () => void begun.push('other'))
+    expect(begun).toEqual(['first', 'other'])
+    resolve()
+    await expect(first).rejects.toThrow('no answer')
+    await second
+    expect(begun).toEqual(['first', 'other', 'second'])
+  })
+
+  test('know what was noted, for some minutes', async () => {
+    let atUs = 0
+    const turns = createNumberTurns(() => atUs)
+    const known = (key: string) => turns.run(key, async (value) => value)
+    turns.note('a', 7)
+    expect([await known('a'), await known('b')]).toEqual([7, undefined])
+    atUs = 299_999_999
+    turns.note('b', 8)
+    expect([await known('a'), await known('b')]).toEqual([7, 8])
+    atUs = 300_000_000
+    expect([await known('a'), await known('b')]).toEqual([undefined, 8])
+  })
+})
+
+/** Returns the events of three calls of an unknown number, which differ in their ids alone. */
+function threeCalls(): readonly (readonly CallEvent[])[] {
+  const { events } = situationOf('asterisk/a-inbound-answered')
+  const number = events[0]?.body.data.call.from.number ?? ''
+  return ['1', '2', '3'].map((last) =>
+    events.map((event): CallEvent => {
+      const { callId } = event
+      return JSON.parse(
+        JSON.stringify(event)
+          .replaceAll(callId, `${callId.slice(0, -1)}${last}`)
+          .replaceAll(event.id, `${event.id.slice(0, -1)}${last}`)
+          .replaceAll(number, '+4930777'),
+      )
+    }),
+  )
+}
+
+const deliveryOf = ({ callId, id: uuid, name: event, body }: CallEvent, id: number): LoadedDelivery => ({
+  id,
+  accountId: 1,
+  webhookId: 1,
+  callId,
+  event,
+  uuid,
+  body: JSON.stringify(body),
+  atUs: 1,
+  generation: 1,
+  sinceUs: 1,
+  tries: 0,
+  attemptsMade: 0,
+  dueUs: undefined,
+  phase: 'in flight',
+  state: 'pending',
+  plan: 'schedule',
+  hadTrial: false,
+})
+
+/** Plays three calls at the same time: each turn is made for all of them at once. Returns the steps that created. */
+async function playAtOnce(stub: CrmStub, name: string): Promise<readonly string[]> {
+  const calls = threeCalls()
+  const { preset, whole } = presetOptionsOf(stub, name, calls.flat())
+  const users = usersOf(stub, calls.flat())
+  const flow = flowOfPreset(preset, { ...whole.parameters, users })
+  const webhook: FlowWebhook = {
+    id: 1,
+    accountId: 1,
+    url: stub.url,
+    flow,
+    renderer: createStepRenderer(TEMPLATES, { accountId: 1, purpose: 'sending' }),
+    headers: {},
+    secrets: [],
+    sign: () => 'v1,x',
+    signStream: async () => 'v1,x',
+  }
+  const progress = new Map<number, FlowProgress>()
+  const kept = new Map<string, KeptValues>()
+  const makeTurn = createFlowTurns({
+    flows: {
+      flowGet: async ({ deliveryId }) => ({ progress: progress.get(deliveryId) ?? {}, kept }),
+    },
+    events: { eventListOfCall: async () => [] },
+    send: newStepRequests(newGuardedRequests({ allow: allowing('loopback'), timeoutMs: 3_600_000 })),
+    authorizer: authorizerOf(stub),
+    openRecording: openAnyRecording,
+    nowUs,
+  })
+  const created: string[] = []
+  const play = async (delivery: LoadedDelivery): Promise<boolean> => {
+    const { outcome, turn } = await makeTurn(webhook, delivery, {})
+    expect(['advanced', 'delivered', 'skipped']).toContain(outcome.kind)
+    progress.set(delivery.id, turn?.progress ?? {})
+    kept.set(delivery.callId, { ...kept.get(delivery.callId), ...turn?.kept })
+    created.push(
+      ...(turn?.attempts ?? []).flatMap(({ step, status }) =>
+        status !== null && step !== undefined && flow.inTurn.get(step.name) != null ? [step.name] : [],
+      ),
+    )
+    return outcome.kind === 'advanced'
+  }
+  const asked = new Set<string>(preset.events)
+  const count = Math.min(...calls.map((events) => events.length))
+  for (let at = 0; at < count; at += 1) {
+    let open = calls.flatMap((events, call) => {
+      const event = events[at]
+      return event === undefined || !asked.has(event.name) ? [] : [deliveryOf(event, at * calls.length + call)]
+    })
+    while (open.length > 0) {
+      const advanced = await Promise.all(open.map(play))
+      open = open.filter((_, index) => advanced[index])
+    }
+  }
+  return created
+}
+
+/** The presets that create contacts by a request of their own. */
+const CREATING = STUBS.flatMap(({ label, preset, start }) => {
+  const stub = start()
+  stub.stop()
+  const { preset: found } = presetOptionsOf(stub, preset, [])
+  return found.steps.some(({ inTurn }) => typeof inTurn?.value === 'string') ? [[label, preset, start] as const] : []
+})
+
+test('every preset that has the parameter for contacts takes turns', () => {
+  const taking = STUBS.filter(({ start, preset }) => {
+    const stub = start()
+    stub.stop()
+    return presetOptionsOf(stub, preset, []).preset.steps.some(({ inTurn }) => inTurn !== undefined)
+  }).map(({ label }) => label)
+  // An amoCRM lead has its call: each call needs its own.
+  expect(taking).toEqual(STUBS.map(({ label }) => label).filter((label) => !/^(journal|amoCRM)/.test(label)))
+})
+
+test.each(CREATING)(
+  '%s: three calls of an unknown number at the same time create one contact',
+  async (_, name, start) => {
+    const stub = start()
+    try {
+      const created = await playAtOnce(stub, name)
+      expect(created).toHaveLength(1)
+      expect(stub.refusals).toEqual([])
+      expect(stub.calls().map(({ number }) => number)).toEqual(['+4930777', '+4930777', '+4930777'])
+    } finally {
+      stub.stop()
+    }
+  },
+)
