@@ -13,13 +13,14 @@ const MAX_CALLS = 1_000
 const LIVE_AT_ONCE = 100
 
 /**
- * Returns the ids of an account's calls from or to a number, at most 1,000: the live calls and the newest saved ones.
+ * Returns the ids of an account's calls from or to a number, as the PBX spells it or in E.164, at most 1,000: the live
+ * calls and the newest saved ones.
  */
 export async function findCallsOfNumber(deps: Dependencies, accountId: number, number: string): Promise<string[]> {
   const live: string[] = []
   let count = 0
   for (const { call } of deps.liveCalls(accountId)) {
-    if (call.from.number === number || call.to.number === number) live.push(call.id)
+    if ([call.from, call.to].some((party) => party.number === number || party.e164 === number)) live.push(call.id)
     count += 1
     if (count % LIVE_AT_ONCE === 0) await setImmediate()
   }

@@ -29,7 +29,13 @@ const time = (description: string) => t.Optional(t.String({ format: 'date-time',
 
 const Query = t.Object({
   direction: t.Optional(t.UnionEnum(DIRECTIONS, { default: undefined, description: 'Only calls of this direction' })),
-  number: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'Only calls from or to this number' })),
+  number: t.Optional(
+    t.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'Only calls from or to this number, as the PBX spells it or in E.164',
+    }),
+  ),
   since: time('Only calls saved at this time (RFC 3339) or later'),
   until: time('Only calls saved before this time (RFC 3339)'),
   limit: PageLimit,

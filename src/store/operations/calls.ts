@@ -87,7 +87,7 @@ export function storedEventsOf({ parts, nowSteadyUs }: CallBatch, placed: readon
 
 export type CallFilter = {
   readonly direction?: Direction | undefined
-  /** A number that the call was from or to. */
+  /** A number that the call was from or to: as the PBX spells it, or in E.164. */
   readonly number?: string | undefined
   readonly sinceUs?: number | undefined
   readonly untilUs?: number | undefined
@@ -126,7 +126,7 @@ export type CallStore = {
     after: CallPosition | undefined
     limit: number
   }): Promise<CallRow[]>
-  /** Returns the ids of saved calls of an account that are from or to a number, newest first, at most `limit`. */
+  /** Returns the ids of saved calls of an account that are from or to a number (as in CallFilter), newest first. */
   callListIdsOfNumber(query: { accountId: number; number: string; limit: number }): Promise<string[]>
   /**
    * Returns those ids of calls with events that end in a text (in any case), of a part of all, below an id and the

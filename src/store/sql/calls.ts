@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
+import { otherSpellings } from '../../lib/number-spellings.ts'
 import type {
   CallFilter,
   CallPosition,
@@ -10,7 +11,7 @@ import type {
   OrphanedPbx,
 } from '../operations/calls.ts'
 import { type Declarations, read } from './operation.ts'
-import { all, among, first, indexedBy, texts, type Work } from './statement.ts'
+import { all, among, contains, first, indexedBy, texts, type Work } from './statement.ts'
 
 const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }
 
@@ -43,15 +44,25 @@ function* readCalls(query: PageQuery): Work<CallRow[]> {
 
 type Range = { readonly index: string; readonly numbered: SQL; readonly direction: string }
 
-/** Returns the ranges of the indexes that contain a filter's calls. */
+/**
+ * Returns the ranges of the indexes that contain a filter's calls. The indexes have numbers as the PBX spells them: a
+ * number in E.164 is looked for in each spelling, if the record also has that form.
+ */
 function rangesOf({ direction, number }: CallFilter): Range[] {
   const directions = direction === undefined ? DIRECTIONS : [direction]
   if (number === undefined)
     return directions.map((one) => ({ index: 'calls_by_direction', numbered: sql``, direction: one }))
-  return directions.flatMap((one) => [
-    { index: 'calls_by_from', numbered: sql`AND from_number = ${number}`, direction: one },
-    { index: 'calls_by_to', numbered: sql`AND to_number = ${number}`, direction: one },
-  ])
+  const hasE164 = sql`AND ${contains(sql`record`, JSON.stringify(number))}`
+  const spelled = [
+    { spelling: number, condition: sql`` },
+    ...otherSpellings(number).map((spelling) => ({ spelling, condition: hasE164 })),
+  ]
+  return directions.flatMap((one) =>
+    spelled.flatMap(({ spelling, condition }) => [
+      { index: 'calls_by_from', numbered: sql`AND from_number = ${spelling} ${condition}`, direction: one },
+      { index: 'calls_by_to', numbered: sql`AND to_number = ${spelling} ${condition}`, direction: one },
+    ]),
+  )
 }
 
 const newestFirst = (one: CallPosition, other: CallPosition): number =>

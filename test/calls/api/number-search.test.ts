@@ -6,6 +6,7 @@ import { emptyFolder } from '../../help/app.ts'
 import { batch, openStore } from '../../help/store.ts'
 
 const party = (number: string | null) => ({ number, name: null, extension: null, e164: null })
+const spelled = (number: string) => ({ ...party(number), e164: number === '0301' ? '+49301' : null })
 const live = (id: string, from: string | null, to: string | null) => ({
   call: { id, from: party(from), to: party(to) } as Call,
 })
@@ -16,6 +17,21 @@ const saved = (id: string, savedUs: number, fromNumber: string, toNumber: string
   fromNumber,
   toNumber,
   record: '{}',
+})
+
+test('the live calls of a number in E.164 are found however the PBX spells it', async () => {
+  using folder = emptyFolder()
+  const { calls, stop } = openStore(join(folder.path, 'hookswitch.db'))
+  function* liveCalls() {
+    for (const [id, from, to] of [
+      ['from', '0301', '101'],
+      ['to', '101', '0301'],
+      ['neither', '0302', '101'],
+    ] as const)
+      yield { call: { id, from: spelled(from), to: spelled(to) } as Call }
+  }
+  expect(await findCallsOfNumber({ calls, liveCalls }, 1, '+49301')).toEqual(['from', 'to'])
+  await stop()
 })
 
 test('the calls of a number are those that are up and then the newest saved ones, of one account', async () => {

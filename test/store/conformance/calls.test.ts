@@ -98,6 +98,28 @@ onEngines('calls', ({ open }) => {
     expect(await ofNumber('10')).toEqual([])
   })
 
+  test('a number in E.164 finds the calls whose PBX spells it otherwise, in pages', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const call = (id: string, savedUs: number, number: string, e164: string | null) =>
+      savedCall(id, savedUs, { fromNumber: number, record: JSON.stringify({ call: { id, from: { number, e164 } } }) })
+    const records = [
+      call('national', NOW + 1, '030123456', '+4930123456'),
+      call('as it is', NOW + 2, '+4930123456', '+4930123456'),
+      call('abroad', NOW + 3, '004930123456', '+4930123456'),
+      call('of another country', NOW + 4, '030123456', '+4330123456'),
+      call('without a country', NOW + 5, '030123456', null),
+    ]
+    await calls.batchStore(batch({ saved: records }))
+    const list = async (number: string, limit = 9, after?: { savedUs: number; id: string }) =>
+      (await calls.callList({ accountId: ACCOUNT, filter: { number }, limit, after })).map(({ id }) => id)
+    expect(await list('+4930123456')).toEqual(['abroad', 'as it is', 'national'])
+    expect(await list('+4930123456', 2)).toEqual(['abroad', 'as it is'])
+    expect(await list('+4930123456', 2, { savedUs: NOW + 2, id: 'as it is' })).toEqual(['national'])
+    expect(await list('030123456')).toEqual(['without a country', 'of another country', 'national'])
+    expect(await calls.callListIdsOfNumber({ accountId: ACCOUNT, number: '+4930123456', limit: 2 })).toHaveLength(2)
+  })
+
   test('calls are found by the end of their id, in any case, the newest first', async () => {
     await using at = await open(ONE)
     await at.put(event('01-aaa-beef'), event('01-bbb-beef'), event('02-ccc-cafe'), event('02-ccc-cafe'))
