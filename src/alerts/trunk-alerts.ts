@@ -9,7 +9,7 @@ import type { Alerts } from './alerts.ts'
 type TrunkAlertOptions = {
   /** Returns the present states of each PBX that this node is connected to, by name. */
   readonly present: () => ReadonlyMap<string, readonly Present[]>
-  /** How long a trunk has to be down. */
+  /** How long a trunk has to be down before it is reported. */
   readonly afterMs: number
   readonly alerts: Pick<Alerts, 'send'>
   readonly store: { readonly outages: Store['outages']; readonly pbxs: Pick<Store['pbxs'], 'pbxList'> }

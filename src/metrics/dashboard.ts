@@ -18,17 +18,17 @@ const JOB = 'job=~"$job"'
 const SOURCE = { type: 'prometheus', uid: '${datasource}' } as const
 
 type Metric = (typeof METRICS)[keyof typeof METRICS]
-const of = ({ name }: Metric, more = ''): string => `${name}{${JOB}${more === '' ? '' : `, ${more}`}}`
+const selectorOf = ({ name }: Metric, more = ''): string => `${name}{${JOB}${more === '' ? '' : `, ${more}`}}`
 const rate = (metric: Metric, by: string): Target => ({
-  expr: `sum by (${by}) (rate(${of(metric)}[$__rate_interval]))`,
+  expr: `sum by (${by}) (rate(${selectorOf(metric)}[$__rate_interval]))`,
   legend: `{{${by}}}`,
 })
 const perSecond = (metric: Metric, legend: string): Target => ({
-  expr: `sum(rate(${of(metric)}[$__rate_interval]))`,
+  expr: `sum(rate(${selectorOf(metric)}[$__rate_interval]))`,
   legend,
 })
-const sum = (metric: Metric, legend: string): Target => ({ expr: `sum(${of(metric)})`, legend })
-const most = (metric: Metric, legend: string): Target => ({ expr: `max(${of(metric)})`, legend })
+const sum = (metric: Metric, legend: string): Target => ({ expr: `sum(${selectorOf(metric)})`, legend })
+const highest = (metric: Metric, legend: string): Target => ({ expr: `max(${selectorOf(metric)})`, legend })
 const quantile = ({ name }: Metric, share: number, legend: string): Target => ({
   expr: `histogram_quantile(${share}, sum by (le) (rate(${name}_bucket{${JOB}}[$__rate_interval])))`,
   legend,
@@ -42,7 +42,7 @@ const ROWS: readonly Row[] = [
         title: 'Connected',
         description: '1: connected and logged in',
         unit: 'short',
-        targets: [{ expr: `max by (pbx) (${of(METRICS.pbxState, 'state="up"')})`, legend: '{{pbx}}' }],
+        targets: [{ expr: `max by (pbx) (${selectorOf(METRICS.pbxState, 'state="up"')})`, legend: '{{pbx}}' }],
       },
       { title: 'Events per second', unit: 'short', targets: [rate(METRICS.pbxEvents, 'pbx')] },
       {
@@ -54,18 +54,18 @@ const ROWS: readonly Row[] = [
       {
         title: 'Phones, by state',
         unit: 'short',
-        targets: [{ expr: `sum by (state) (${of(METRICS.phones)})`, legend: '{{state}}' }],
+        targets: [{ expr: `sum by (state) (${selectorOf(METRICS.phones)})`, legend: '{{state}}' }],
       },
       {
         title: 'Trunks, by state',
         unit: 'short',
-        targets: [{ expr: `sum by (pbx, state) (${of(METRICS.trunks)})`, legend: '{{pbx}} {{state}}' }],
+        targets: [{ expr: `sum by (pbx, state) (${selectorOf(METRICS.trunks)})`, legend: '{{pbx}} {{state}}' }],
       },
       {
         title: 'Agents and waiting callers',
         unit: 'short',
         targets: [
-          { expr: `sum by (state) (${of(METRICS.agents)})`, legend: '{{state}}' },
+          { expr: `sum by (state) (${selectorOf(METRICS.agents)})`, legend: '{{state}}' },
           sum(METRICS.callersWaiting, 'callers waiting'),
         ],
       },
@@ -102,9 +102,9 @@ const ROWS: readonly Row[] = [
       {
         title: 'Pending',
         unit: 'short',
-        targets: [most(METRICS.pending, 'pending'), sum(METRICS.inFlight, 'in flight')],
+        targets: [highest(METRICS.pending, 'pending'), sum(METRICS.inFlight, 'in flight')],
       },
-      { title: 'Age of the oldest pending delivery', unit: 's', targets: [most(METRICS.oldestPending, 'oldest')] },
+      { title: 'Age of the oldest pending delivery', unit: 's', targets: [highest(METRICS.oldestPending, 'oldest')] },
       {
         title: 'Latency to the first attempt',
         unit: 's',
@@ -144,7 +144,7 @@ const ROWS: readonly Row[] = [
           perSecond(METRICS.commitFailures, 'failed writes'),
         ],
       },
-      { title: 'Duration of the last commit', unit: 's', targets: [most(METRICS.commitDuration, 'commit')] },
+      { title: 'Duration of the last commit', unit: 's', targets: [highest(METRICS.commitDuration, 'commit')] },
       {
         title: 'Waiting to be stored',
         unit: 'short',
@@ -153,31 +153,31 @@ const ROWS: readonly Row[] = [
       {
         title: 'Free disk space',
         unit: 'bytes',
-        targets: [{ expr: `min(${of(METRICS.diskFree)})`, legend: 'free' }],
+        targets: [{ expr: `min(${selectorOf(METRICS.diskFree)})`, legend: 'free' }],
       },
       {
         title: 'Disk nearly full',
         description: '1: free some disk space',
         unit: 'short',
-        targets: [most(METRICS.diskNearlyFull, 'nearly full')],
+        targets: [highest(METRICS.diskNearlyFull, 'nearly full')],
       },
       {
         title: 'Recordings',
         description: 'pending: their file is awaited or not copied yet; failed: given up after a day',
         unit: 'short',
-        targets: [{ expr: `max by (state) (${of(METRICS.recordings)})`, legend: '{{state}}' }],
+        targets: [{ expr: `max by (state) (${selectorOf(METRICS.recordings)})`, legend: '{{state}}' }],
       },
       { title: 'Resident memory', unit: 'bytes', targets: [sum(METRICS.memory, 'memory')] },
       {
         title: 'Owned by each node',
         description: 'Where several nodes share a database: how many accounts and PBXs each node has.',
         unit: 'short',
-        targets: [{ expr: `sum by (instance, kind) (${of(METRICS.owned)})`, legend: '{{instance}} {{kind}}' }],
+        targets: [{ expr: `sum by (instance, kind) (${selectorOf(METRICS.owned)})`, legend: '{{instance}} {{kind}}' }],
       },
       {
         title: 'Nodes that the database answers',
         unit: 'short',
-        targets: [{ expr: `min by (instance) (${of(METRICS.databaseAnswers)})`, legend: '{{instance}}' }],
+        targets: [{ expr: `min by (instance) (${selectorOf(METRICS.databaseAnswers)})`, legend: '{{instance}}' }],
       },
     ],
   },

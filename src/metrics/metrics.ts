@@ -129,13 +129,13 @@ function addGauges(
   gauge(METRICS.diskFree, disk.freeBytes)
   gauge(METRICS.diskNearlyFull, () => Number(disk.nearlyFull()))
   gauge(METRICS.memory, () => process.memoryUsage.rss())
-  perPbx(registry, pbxs)
-  ofStates(registry, states)
-  ofNode(registry, node)
-  recordingGauge(registry, store)
+  addPbxMetrics(registry, pbxs)
+  addStateGauges(registry, states)
+  addNodeGauges(registry, node)
+  addRecordingGauge(registry, store)
 }
 
-function ofNode(registry: Registry, node: Watched['node']): void {
+function addNodeGauges(registry: Registry, node: Watched['node']): void {
   new Gauge({
     ...settingsOf(METRICS.owned, registry),
     collect() {
@@ -155,7 +155,7 @@ function ofNode(registry: Registry, node: Watched['node']): void {
 
 const SHOWN_RECORDING_STATES = ['pending', 'saved', 'failed'] as const
 
-function recordingGauge(registry: Registry, { recordings }: Store): void {
+function addRecordingGauge(registry: Registry, { recordings }: Store): void {
   new Gauge({
     ...settingsOf(METRICS.recordings, registry),
     async collect() {
@@ -166,7 +166,7 @@ function recordingGauge(registry: Registry, { recordings }: Store): void {
   })
 }
 
-function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
+function addPbxMetrics(registry: Registry, pbxs: Watched['pbxs']): void {
   new Gauge({
     ...settingsOf(METRICS.pbxState, registry),
     collect() {
@@ -176,22 +176,22 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
         for (const one of PBX_STATES) this.set({ pbx: name, state: one }, Number(one === state))
     },
   })
-  const ofEach = (definition: MetricDefinition, read: (status: WatchedStatus) => number) =>
+  const countEach = (definition: MetricDefinition, read: (status: WatchedStatus) => number) =>
     counter(definition, registry, (add) => {
       for (const status of pbxs()) add({ pbx: status.name }, read(status))
     })
-  ofEach(METRICS.pbxEvents, (status) => status.events)
-  ofEach(METRICS.pbxUntrusted, ({ taints }) => taints)
-  ofEach(METRICS.pbxFailed, ({ faults }) => faults)
-  ofEach(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
-  ofEach(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
+  countEach(METRICS.pbxEvents, (status) => status.events)
+  countEach(METRICS.pbxUntrusted, ({ taints }) => taints)
+  countEach(METRICS.pbxFailed, ({ faults }) => faults)
+  countEach(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
+  countEach(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
 }
 
 const STATES_OF = { phone: PHONE_STATES, trunk: TRUNK_STATES, agent: AGENT_STATES } as const
 const METRIC_OF = { phone: METRICS.phones, trunk: METRICS.trunks, agent: METRICS.agents } as const
 
-/** How many phones, trunks and agents are in each state, and callers in queues. Their names are no labels. */
-function ofStates(registry: Registry, states: Watched['states']): void {
+/** Adds the numbers of phones, trunks and agents in each state, and of waiting callers; their names are no labels. */
+function addStateGauges(registry: Registry, states: Watched['states']): void {
   for (const kind of ['phone', 'trunk', 'agent'] as const)
     new Gauge({
       ...settingsOf(METRIC_OF[kind], registry),

@@ -3,14 +3,14 @@ import { readServerFacts, type ServerFacts } from '../../store/postgres/engine/s
 import { openClusterStore, openPostgresStore } from '../../store/postgres/store.ts'
 import { diagnoseDatabaseClock, diagnoseServer } from './database-server.ts'
 import { type Diagnosis, wrong } from './diagnosis.ts'
-import { diagnoseContents, type StoreFound } from './store.ts'
+import { diagnoseContents, NO_STORE, type StoreFound } from './store.ts'
 
 /** Checks a Postgres database: its server, its settings for durability, and the data in it. */
 export async function diagnoseDatabase(source: DatabaseSource, copies?: string): Promise<StoreFound> {
   try {
     const facts = await readServerFacts(source)
     const server = diagnoseServer(facts, source)
-    if (!facts.hasStore || facts.isStandby) return { ...NOTHING, diagnoses: [...server, missing(facts)] }
+    if (!facts.hasStore || facts.isStandby) return { ...NO_STORE, diagnoses: [...server, missing(facts)] }
     const store = await openPostgresStore(source)
     try {
       await store.maintenance.writeProbe()
@@ -25,15 +25,13 @@ export async function diagnoseDatabase(source: DatabaseSource, copies?: string):
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     return {
-      ...NOTHING,
+      ...NO_STORE,
       diagnoses: [
         wrong('database', why, `psql -h ${source.host} -p ${source.port} -U ${source.user} ${source.database}`),
       ],
     }
   }
 }
-
-const NOTHING = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
 
 const missing = ({ isStandby }: ServerFacts): Diagnosis =>
   isStandby

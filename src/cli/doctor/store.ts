@@ -34,7 +34,8 @@ export type StoreFound = {
 }
 
 const DAY_US = 86_400 * SECOND
-const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
+/** The findings about a store that cannot be read. */
+export const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
 
 /** Checks the store, whether a service is using it or not. */
 export async function diagnoseStore(folder: string, copies?: string): Promise<StoreFound> {

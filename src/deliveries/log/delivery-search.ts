@@ -1,6 +1,6 @@
 import { nextTurn } from '../../lib/slices.ts'
 import { parseTime } from '../../lib/time.ts'
-import type { DeliveryPart, DeliveryRow, DeliveryFilter as LogFilter } from '../../store/operations/log.ts'
+import type { DeliveryPart, DeliveryRow, LogFilter } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
 import type { DeliveryFilter } from './model.ts'
 

@@ -3,12 +3,7 @@ import { notOfThisList, PAGE_SIZE, readCursor } from '../../http/paging.ts'
 import { callIdOf } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
-import {
-  type AttemptRow,
-  type DeliveryRow,
-  ERASED_START,
-  type DeliveryFilter as LogFilter,
-} from '../../store/operations/log.ts'
+import { type AttemptRow, type DeliveryRow, ERASED_START, type LogFilter } from '../../store/operations/log.ts'
 import { eventIdOf } from '../../store/operations/queue.ts'
 import type { Store } from '../../store/store.ts'
 import { createBodyRenderer } from '../../webhooks/options/body-renderer.ts'

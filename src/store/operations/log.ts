@@ -3,7 +3,7 @@ import type { DeliveryState } from './delivery-state.ts'
 
 // The log of deliveries and events, as it is read.
 
-export type DeliveryFilter = {
+export type LogFilter = {
   /** `null`: of every account, for the operator. */
   readonly accountId: number | null
   readonly state?: DeliveryState | undefined
@@ -130,7 +130,7 @@ export type LogStore = {
    * Returns the matching deliveries in a part of the log, at most `limit`. Reading a part takes a few milliseconds,
    * regardless of the filter.
    */
-  deliveryList(query: { filter: DeliveryFilter; fromId: number; limit: number; order: LogOrder }): Promise<DeliveryPart>
+  deliveryList(query: { filter: LogFilter; fromId: number; limit: number; order: LogOrder }): Promise<DeliveryPart>
   /**
    * Returns a delivery with its body and its attempts, the oldest first, or `undefined`. `accountId` `null`: of any
    * account.

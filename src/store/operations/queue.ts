@@ -1,6 +1,6 @@
 import type { EventKind } from '../../lib/event-kinds.ts'
 import type { Fence } from './cluster.ts'
-import type { DeliveryFilter } from './log.ts'
+import type { LogFilter } from './log.ts'
 
 // Pending deliveries: the next ones to send, their outcomes, and retries by hand.
 
@@ -72,7 +72,7 @@ export type RetryRequest = { readonly accountId: number | null; readonly id: num
 
 /** A part of the log, from an id on, whose matching deliveries are retried. */
 export type MatchingRetry = {
-  readonly filter: DeliveryFilter
+  readonly filter: LogFilter
   readonly fromId: number
   readonly nowSteadyUs: number
   readonly limit: number

@@ -2,10 +2,10 @@ import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, stateNumber } from '../operations/delivery-state.ts'
 import {
   type DeliveryDetailRow,
-  type DeliveryFilter,
   type DeliveryPart,
   type DeliveryRow,
   type EventRow,
+  type LogFilter,
   type LogOrder,
   type LogStore,
   MAX_EVENTS_OF_CALL,
@@ -36,7 +36,7 @@ const CLOCK_SLACK_US = 3_600 * SECOND
 const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
 
 type LogQuery = {
-  readonly filter: DeliveryFilter
+  readonly filter: LogFilter
   readonly fromId: number
   readonly limit: number
   readonly order: LogOrder
@@ -78,7 +78,7 @@ export async function readLog(query: Query, { filter, fromId, limit, order }: Lo
 }
 
 /** `unit`: whether a part is counted in deliveries of a small index, or in events with all their deliveries. */
-function partOf(filter: DeliveryFilter, range: string, order: LogOrder, add: Add): string {
+function partOf(filter: LogFilter, range: string, order: LogOrder, add: Add): string {
   const { accountId, state, callIds } = filter
   const sorted = SORTED[order]
   if (callIds === undefined && state === 'pending')
@@ -104,14 +104,14 @@ const eventRange = (range: string): string =>
     (_, sign: string, value: string) => `e.id ${sign === '<' ? '<=' : '>='} ${value}::bigint / ${DELIVERIES_PER_EVENT}`,
   )
 
-function webhookConditions({ accountId, url }: DeliveryFilter, add: Add): string {
+function webhookConditions({ accountId, url }: LogFilter, add: Add): string {
   const conditions = ['TRUE']
   if (accountId !== null) conditions.push(`account_id = ${add(accountId, 'bigint')}`)
   if (url !== undefined) conditions.push(`url = ${add(url, 'text')}`)
   return conditions.join(' AND ')
 }
 
-function conditionsOf(filter: DeliveryFilter, add: Add): string {
+function conditionsOf(filter: LogFilter, add: Add): string {
   const { accountId, state, event, url, sinceUs, untilUs } = filter
   const conditions = ['TRUE']
   if (accountId !== null) conditions.push(`e.account_id = ${add(accountId, 'bigint')}`)

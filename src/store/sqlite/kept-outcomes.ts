@@ -88,7 +88,7 @@ export function recoverKeptOutcomes(path: string, { isLocked = false } = {}): vo
   if (isLocked || holderOf(join(dirname(path), 'lock')) === undefined) applyAll(path, key)
 }
 
-/** Returns whether the store has all outcomes of the journal now. */
+/** Stores the outcomes of the journal. Returns false if the store cannot be written now. */
 function applyAll(path: string, key: string): boolean {
   const records = readOutcomeJournal(path, key, FORMAT)
   const writer = records.length === 0 ? undefined : connect(path, 'writer')

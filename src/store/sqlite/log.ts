@@ -3,10 +3,10 @@ import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, type DeliveryState, stateNumber } from '../operations/delivery-state.ts'
 import {
   type DeliveryDetailRow,
-  type DeliveryFilter,
   type DeliveryPart,
   type DeliveryRow,
   type EventRow,
+  type LogFilter,
   type LogOrder,
   type LogStore,
   MAX_EVENTS_OF_CALL,
@@ -51,11 +51,11 @@ const MANY_RETRIES = 5_000
  * Reads by events, whose ids have the order of the deliveries' ids. The plus signs keep the query planner from using
  * other bounds, with which it would read all deliveries after each event.
  */
-const byEvents = (index = '') => `FROM events e ${index}
+const fromEvents = (index = '') => `FROM events e ${index}
   CROSS JOIN deliveries d ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
   CROSS JOIN webhooks w ON w.id = d.webhook_id`
 /** Reads by one of the small indexes, for one webhook. */
-const byIndex = (index: Index) => `FROM deliveries d INDEXED BY deliveries_${index}
+const fromIndex = (index: Index) => `FROM deliveries d INDEXED BY deliveries_${index}
   CROSS JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} CROSS JOIN webhooks w ON w.id = d.webhook_id`
 
 type Index = 'fresh' | 'retry' | 'lost'
@@ -73,30 +73,31 @@ const INDEXES: Readonly<Record<DeliveryState, readonly Index[]>> = {
 }
 
 type LogQuery = {
-  readonly filter: DeliveryFilter
+  readonly filter: LogFilter
   readonly fromId: number
   readonly limit: number
   readonly order: LogOrder
 }
 
 /**
- * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from
- * it on and the oldest first.
+ * Reads one part of the log: at most `limit` deliveries that match, below `fromId` with the newest first, or from
+ * `fromId` on with the oldest first.
  */
 export function readLog(tx: Tx, { filter, fromId, limit, order }: LogQuery): DeliveryPart {
   const { state, url, callIds } = filter
   const range = rangeOf(tx, filter, fromId, order)
-  if (callIds !== undefined) return ofCalls(tx, { ...filter, callIds }, range, limit)
+  if (callIds !== undefined) return readByCalls(tx, { ...filter, callIds }, range, limit)
   const indexes = state === undefined ? [] : INDEXES[state]
   const webhooks = indexes.length === 0 && url === undefined ? undefined : webhooksOf(tx, filter)
   if (webhooks?.length === 0) return { rows: [], nextId: null }
-  if (webhooks === undefined || indexes.length === 0) return ofEvents(tx, filter, range, limit)
-  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id))) return ofEvents(tx, filter, range, limit)
+  if (webhooks === undefined || indexes.length === 0) return readByEvents(tx, filter, range, limit)
+  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id)))
+    return readByEvents(tx, filter, range, limit)
   const places = webhooks.flatMap((webhookId) => indexes.map((index) => ({ webhookId, index })))
-  return ofIndexes(tx, filter, range, limit, places)
+  return readByIndexes(tx, filter, range, limit, places)
 }
 
-function rangeOf(tx: Tx, { sinceUs, untilUs }: DeliveryFilter, fromId: number, order: LogOrder): Range {
+function rangeOf(tx: Tx, { sinceUs, untilUs }: LogFilter, fromId: number, order: LogOrder): Range {
   const sinceId = sinceUs === undefined ? 0 : firstFrom(tx, sinceUs - CLOCK_SLACK_US)
   const untilId = untilUs === undefined ? Number.MAX_SAFE_INTEGER : firstFrom(tx, untilUs + CLOCK_SLACK_US)
   return order === 'newest'
@@ -106,10 +107,10 @@ function rangeOf(tx: Tx, { sinceUs, untilUs }: DeliveryFilter, fromId: number, o
 
 const OF_CALLS = 'call_id IN (SELECT value FROM json_each(?))'
 
-type CallsFilter = DeliveryFilter & { readonly callIds: readonly string[] }
+type CallsFilter = LogFilter & { readonly callIds: readonly string[] }
 
 /** Reads by the index of calls. A single call has few events; the events of many calls are read in parts. */
-function ofCalls(tx: Tx, filter: CallsFilter, range: Range, limit: number): DeliveryPart {
+function readByCalls(tx: Tx, filter: CallsFilter, range: Range, limit: number): DeliveryPart {
   const { lowId, highId, order } = range
   const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]
   const end = prepared<{ id: number }, [string, number, number, number]>(
@@ -120,17 +121,17 @@ function ofCalls(tx: Tx, filter: CallsFilter, range: Range, limit: number): Deli
   const bounds = order === 'newest' ? [end ?? first, last] : [first, end ?? last]
   const part = { sql: '+e.id >= ? AND +e.id <= ?', values: bounds }
   const conditions = [part, within(range), ...conditionsOf(filter)]
-  const rows = select(tx, byEvents('INDEXED BY events_by_call'), conditions, eventOrder(range), limit)
+  const rows = readRows(tx, fromEvents('INDEXED BY events_by_call'), conditions, eventOrder(range), limit)
   return partOf(rows, limit, range, restAfter(end, order))
 }
 
-/** Returns where the deliveries behind the last event of a part begin; null if there is no event behind it. */
+/** Returns the id at which the next part begins; `null` after the last event. */
 function restAfter(end: number | undefined, order: LogOrder): number | null {
   if (end === undefined) return null
   return (order === 'newest' ? end : end + 1) * DELIVERIES_PER_EVENT
 }
 
-function ofEvents(tx: Tx, filter: DeliveryFilter, range: Range, limit: number): DeliveryPart {
+function readByEvents(tx: Tx, filter: LogFilter, range: Range, limit: number): DeliveryPart {
   const { lowId, highId, order } = range
   const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]
   const mine = filter.accountId === null ? '? IS NOT NULL' : 'account_id = ?'
@@ -141,19 +142,13 @@ function ofEvents(tx: Tx, filter: DeliveryFilter, range: Range, limit: number): 
   const bounds = order === 'newest' ? [end ?? first, last] : [first, end ?? last]
   const part = { sql: 'e.id >= ? AND e.id <= ?', values: bounds }
   const conditions = [part, within(range), ...conditionsOf(filter)]
-  const rows = select(tx, byEvents(), conditions, eventOrder(range), limit)
+  const rows = readRows(tx, fromEvents(), conditions, eventOrder(range), limit)
   return partOf(rows, limit, range, restAfter(end, order))
 }
 
 type Place = { readonly webhookId: number; readonly index: Index }
 
-function ofIndexes(
-  tx: Tx,
-  filter: DeliveryFilter,
-  range: Range,
-  limit: number,
-  places: readonly Place[],
-): DeliveryPart {
+function readByIndexes(tx: Tx, filter: LogFilter, range: Range, limit: number, places: readonly Place[]): DeliveryPart {
   const { lowId, highId, order } = range
   const sorted = SORTED[order]
   const inside = ({ index }: Place) => `d.webhook_id = ? AND ${IN_INDEX[index]} AND d.id < ? AND d.id >= ?`
@@ -168,7 +163,7 @@ function ofIndexes(
   const rows = places
     .flatMap((place) => {
       const part = { sql: inside(place), values: [place.webhookId, high, low] }
-      return select(tx, byIndex(place.index), [part, ...conditionsOf(filter)], `d.id ${sorted}`, limit)
+      return readRows(tx, fromIndex(place.index), [part, ...conditionsOf(filter)], `d.id ${sorted}`, limit)
     })
     .sort((one, other) => (order === 'newest' ? other.id - one.id : one.id - other.id))
     .slice(0, limit)
@@ -185,7 +180,7 @@ function partOf(rows: readonly DeliveryRow[], limit: number, { order }: Range, n
 const eventOrder = ({ order }: Range) => `e.id ${SORTED[order]}, d.id ${SORTED[order]}`
 const within = ({ lowId, highId }: Range): Condition => ({ sql: '+d.id < ? AND +d.id >= ?', values: [highId, lowId] })
 
-function webhooksOf(tx: Tx, { accountId, url }: DeliveryFilter): number[] {
+function webhooksOf(tx: Tx, { accountId, url }: LogFilter): number[] {
   return prepared<{ id: number }, [number | null, string | null]>(
     tx,
     'SELECT id FROM webhooks WHERE account_id = ifnull(?, account_id) AND url = ifnull(?, url)',
@@ -203,7 +198,7 @@ function hasManyRetries(tx: Tx, webhookId: number): boolean {
   return row?.count === MANY_RETRIES
 }
 
-function select(tx: Tx, from: string, conditions: readonly Condition[], order: string, limit: number): DeliveryRow[] {
+function readRows(tx: Tx, from: string, conditions: readonly Condition[], order: string, limit: number): DeliveryRow[] {
   const where = conditions.map(({ sql }) => sql).join(' AND ')
   const sql = `SELECT ${COLUMNS} ${from} WHERE ${where} ORDER BY ${order} LIMIT ?`
   return prepared<Row, Bindings>(tx, sql)
@@ -211,7 +206,7 @@ function select(tx: Tx, from: string, conditions: readonly Condition[], order: s
     .map(rowOf)
 }
 
-function conditionsOf(filter: DeliveryFilter): Condition[] {
+function conditionsOf(filter: LogFilter): Condition[] {
   const { accountId, state, event, url, callIds, sinceUs, untilUs } = filter
   const conditions: Condition[] = []
   const add = (sql: string, ...values: Bindings) => void conditions.push({ sql, values })
@@ -225,7 +220,7 @@ function conditionsOf(filter: DeliveryFilter): Condition[] {
   return conditions
 }
 
-/** After the clock was set back, times do not grow with the ids: so this much more is read at both ends. */
+/** Read in addition at both ends: after the clock was set back, times do not grow with the ids. */
 const CLOCK_SLACK_US = 3_600 * SECOND
 
 /** Returns the first id created at or after a time. Ids grow with time, so a binary search needs no index. */

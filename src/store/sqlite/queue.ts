@@ -14,7 +14,7 @@ import type { KeptOutcomes } from './kept-outcomes.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
 import { retryMatching } from './retries.ts'
 
-/** The part of a pending delivery that is of its event, the same for all webhooks. */
+/** The fields that a pending delivery has from its event: they are the same for all webhooks. */
 type EventPart = Pick<PendingDelivery, 'accountId' | 'uuid' | 'callId' | 'event' | 'atUs' | 'body'>
 type Row = Omit<PendingDelivery, 'dueSteadyUs' | keyof EventPart> & { readonly dueSteadyUs: number | null }
 
@@ -26,7 +26,7 @@ const WAITS = `EXISTS (SELECT 1 FROM events b INDEXED BY events_by_call CROSS JO
   ON p.id >= b.id * ${DELIVERIES_PER_EVENT} AND p.id < (b.id + 1) * ${DELIVERIES_PER_EVENT}
   WHERE b.call_id = e.call_id AND b.id < e.id AND p.webhook_id = d.webhook_id AND p.state = 0 AND p.generation = 1)`
 
-/** Events of the deliveries that were read last: this many, and about this many bytes of bodies. */
+/** The most events in the cache of the completion, and about the most bytes of their bodies. */
 const MAX_EVENTS = 2_048
 const MAX_BODY_CHARS = 4 * 1_024 * 1_024
 

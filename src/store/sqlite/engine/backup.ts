@@ -18,7 +18,7 @@ export function backupStore(path: string, target: string): number {
   try {
     closeSync(openSync(part, 'wx', FILE_MODE))
     copy(path, part)
-    proveIntact(part)
+    assertIntact(part)
     renameSync(part, target)
     syncToDisk(dirname(target))
     return statSync(target).size
@@ -51,7 +51,7 @@ function copy(path: string, part: string): void {
   syncToDisk(part)
 }
 
-function proveIntact(part: string): void {
+function assertIntact(part: string): void {
   const sqlite = new Sqlite(part, { readonly: true, strict: true })
   try {
     const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check

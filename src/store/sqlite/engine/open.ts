@@ -44,7 +44,7 @@ export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void 
   const untilMs = performance.now() + turnWithinMs
   for (let isPrepared = false; !isPrepared; ) {
     try {
-      proveKnown(path, headerVersion(path))
+      assertKnownVersion(path, headerVersion(path))
       prepare(path, turnWithinMs)
       isPrepared = true
     } catch (error) {
@@ -62,9 +62,9 @@ function prepare(path: string, turnWithinMs: number): void {
     sqlite.run(`PRAGMA busy_timeout = ${turnWithinMs}`)
     // This header belongs to the file. The newest version of a store in use may be in the write-ahead log beside it.
     const version = versionOf(sqlite)
-    proveKnown(path, version)
-    if (version > 0) proveIntact(path, sqlite)
-    else proveOurs(path, sqlite)
+    assertKnownVersion(path, version)
+    if (version > 0) assertIntact(path, sqlite)
+    else assertOwnOrEmpty(path, sqlite)
     sqlite.run('PRAGMA journal_mode = WAL')
     sqlite.run('PRAGMA synchronous = FULL')
     sqlite.transaction(() => migrate(sqlite)).immediate()
@@ -74,7 +74,7 @@ function prepare(path: string, turnWithinMs: number): void {
 }
 
 /** Checks that no newer version of hookswitch wrote the store. @throws Fault if one did. */
-export function proveKnown(path: string, version: number): void {
+export function assertKnownVersion(path: string, version: number): void {
   if (version > MIGRATIONS.length)
     throw new Fault(
       'unavailable',
@@ -114,7 +114,7 @@ function headerVersion(path: string): number {
 }
 
 /** Checks a store. @throws the error of SQLite, or Fault when the store is damaged. */
-function proveIntact(path: string, sqlite: Sqlite): void {
+function assertIntact(path: string, sqlite: Sqlite): void {
   sqlite.run('PRAGMA query_only = ON')
   const tables = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
   if (!tables.some(({ name }) => name === 'deliveries')) throw damaged(path, 'it holds no deliveries')
@@ -130,7 +130,7 @@ function proveIntact(path: string, sqlite: Sqlite): void {
 }
 
 /** Checks that a file of version 0 is empty and not the database of another program. */
-function proveOurs(path: string, sqlite: Sqlite): void {
+function assertOwnOrEmpty(path: string, sqlite: Sqlite): void {
   const { tables = 0 } =
     sqlite.query<{ tables: number }, []>('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}
   if (tables > 0)

@@ -7,7 +7,7 @@ import { rfc3339 } from '../../../lib/time.ts'
 import { syncToDisk } from './backup.ts'
 import { makeFolder } from './data-folder.ts'
 import { holderOf, lockFolder } from './folder-lock.ts'
-import { prepareStore, proveKnown, versionOf } from './open.ts'
+import { assertKnownVersion, prepareStore, versionOf } from './open.ts'
 import { schemaDifference } from './schema.ts'
 import { refusalOf } from './store-fault.ts'
 
@@ -28,7 +28,7 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
   const holder = holderOf(join(dataPath, 'lock'))
   if (holder !== undefined)
     throw new Fault('unavailable', `hookswitch runs on ${dataPath} (${holder}): stop it first, then restore`)
-  proveFile(backup)
+  assertBackupFile(backup)
   makeFolder(dataPath)
   const lock = lockFolder(join(dataPath, 'lock'))
   const part = join(dataPath, `hookswitch.db.${randomUUID()}.part`)
@@ -71,7 +71,7 @@ function moveAway(dataPath: string, target: string): string | null {
   return target
 }
 
-function proveFile(path: string): void {
+function assertBackupFile(path: string): void {
   if (!existsSync(path)) throw new Fault('not_found', `there is no file ${path}: give the file of a backup`)
   if (!statSync(path).isFile()) throw new Fault('invalid', `${path} is not a file: give the file of a backup`)
   // Reading a backup with SQLite leaves an empty file, which holds nothing.
@@ -89,7 +89,7 @@ function readBackup(copy: string, path: string): number | null {
     const sqlite = new Sqlite(copy, { readwrite: true, strict: true })
     try {
       const version = versionOf(sqlite)
-      proveKnown(path, version)
+      assertKnownVersion(path, version)
       const difference = schemaDifference(sqlite, version)
       if (difference !== undefined) throw new Error(difference)
       const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
+import { SelectField } from './form-field.tsx'
 
 type ChoiceProps = {
   readonly label: string
@@ -9,20 +10,8 @@ type ChoiceProps = {
 }
 
 /** Shows a filter as a menu: for many values. */
-export function SelectFilter({ label, value, options, onChange }: ChoiceProps) {
-  const id = useId()
-  return (
-    <div class="filter">
-      <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  )
+export function SelectFilter(props: ChoiceProps) {
+  return <SelectField styles="filter" {...props} />
 }
 
 /** Shows a filter as a row of buttons: for a few values. */

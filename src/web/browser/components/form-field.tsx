@@ -64,13 +64,14 @@ type SelectFieldProps = {
   options: readonly (readonly [string, string])[]
   onChange: (value: string) => void
   hint?: string
+  styles?: 'field' | 'filter'
 }
 
-/** Shows a labelled choice. */
-export function SelectField({ label, value, options, onChange, hint }: SelectFieldProps) {
+/** Shows a labelled menu. */
+export function SelectField({ label, value, options, onChange, hint, styles = 'field' }: SelectFieldProps) {
   const id = useId()
   return (
-    <div class="field">
+    <div class={styles}>
       <label for={id}>{label}</label>
       <select
         id={id}
