@@ -79,6 +79,8 @@ type DispatcherRun = Omit<Dispatcher, 'restarts'> & {
   abandon(): Promise<void>
 }
 
+type Ended = { readonly state: 'failed' | 'cancelled'; readonly accountId: number }
+
 /** How often the clock is read: for retries, probes, and requests that have become slow. */
 const TICK_MS = 25
 /** The shortest pause between two log lines about the same action, which is retried many times a second. */
@@ -199,14 +201,17 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
 
   function onRecorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
     loader.recorded(deliveries, superseded)
-    const ids = () => deliveries.map(({ id }) => id)
-    if (emitter.listenerCount('deliveries') > 0) emitter.emit('deliveries', ids())
+    if (emitter.listenerCount('deliveries') > 0)
+      for (const [accountId, own] of Map.groupBy(deliveries, (one) => one.accountId)) {
+        const ids = own.map(({ id }) => id)
+        emitter.emit('deliveries', ids, accountId)
+      }
     run()
   }
-  function onEndedUnsent(ids: readonly number[], state: 'failed' | 'cancelled'): void {
+  function onEndedUnsent(ids: readonly number[], { state, accountId }: Ended): void {
     observer.endedUnsent(ids.length, state)
     if (state === 'failed') loader.endedUnsent()
-    emitter.emit('deliveries', ids)
+    emitter.emit('deliveries', ids, accountId)
   }
   scheduler.subscribe((webhookId, change) => change === 'removed' && observer.webhookRemoved(webhookId))
   const ticker = setInterval(

@@ -8,8 +8,8 @@ import type { StoredEvent } from '../../store/operations/calls.ts'
 type Notifications = {
   /** Events that are in the store, with their deliveries. */
   stored: [readonly StoredEvent[]]
-  /** The ids of deliveries that changed, for clients that show them. */
-  deliveries: [readonly number[]]
+  /** The ids of deliveries that changed, for clients that show them; all of one account if it is known. */
+  deliveries: [ids: readonly number[], accountId?: number]
   /** Deliveries were retried by hand and are due; the ids of single retries. */
   due: [ids?: readonly number[]]
   /** The webhook list, a secret or options of an account changed. */

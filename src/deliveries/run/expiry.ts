@@ -16,8 +16,8 @@ type Expiry = {
   readonly nowUs: NowUs
   readonly steadyUs: NowUs
   readonly maxAgeUs: number
-  /** Called with the ids of the ended deliveries. */
-  readonly onEnded: (ids: readonly number[], state: 'failed' | 'cancelled') => void
+  /** Called with the ids of ended deliveries of an account. */
+  readonly onEnded: (ids: readonly number[], ended: { state: 'failed' | 'cancelled'; accountId: number }) => void
 }
 
 const STEP = 500
@@ -68,8 +68,10 @@ async function cancelUnlisted({ queue, backlogs, webhooks, ownership, nowUs, onE
   for (const webhookId of backlogs.webhookIds()) {
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined || webhook.cancelledTo === 0 || !ownership.ownsAccount(webhook.accountId)) continue
-    const fence = ownership.fenceOf(accountLease(webhook.accountId))
-    await cancelPending(queue, webhookId, { nowUs, fence, onCancelled: (ids) => onEnded(ids, 'cancelled') })
+    const { accountId } = webhook
+    const fence = ownership.fenceOf(accountLease(accountId))
+    const onCancelled = (ids: readonly number[]) => onEnded(ids, { state: 'cancelled', accountId })
+    await cancelPending(queue, webhookId, { nowUs, fence, onCancelled })
     await webhooks.load([webhookId])
   }
 }
@@ -111,7 +113,7 @@ export async function expireDeliveries(expiry: Omit<Expiry, 'backlogs'>): Promis
     if (oldestUs === undefined || oldestUs >= beforeSteadyUs) continue
     for (;;) {
       const ids = await queue.deliveryFailExpired({ webhookId, nowUs: nowUs(), beforeSteadyUs, limit: STEP }, fence)
-      if (ids.length > 0) onEnded(ids, 'failed')
+      if (ids.length > 0) onEnded(ids, { state: 'failed', accountId: webhook.accountId })
       if (ids.length < STEP) break
     }
   }

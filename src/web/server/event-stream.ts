@@ -80,6 +80,8 @@ type Streams = {
 export function startStreams(options: StreamOptions): Streams {
   const { emitter, auth, deliveries, liveCalls, refreshCalls, openIds, heartbeatMs = HEARTBEAT_MS } = options
   const clients = new Set<Client>()
+  /** The accounts of the clients. */
+  let watched: ReadonlySet<number> = new Set()
 
   const outbox = createOutbox({
     gatherMs: GATHER_MS,
@@ -88,8 +90,7 @@ export function startStreams(options: StreamOptions): Streams {
     },
   })
   const stored = (events: readonly { readonly accountId: number; readonly body: string }[]) => {
-    if (clients.size === 0) return
-    const watched = new Set([...clients].map((client) => client.accountId))
+    if (watched.size === 0) return
     for (const { accountId, body } of events) {
       if (!watched.has(accountId)) continue
       const read = readEventBody(body)
@@ -98,7 +99,6 @@ export function startStreams(options: StreamOptions): Streams {
     }
   }
   const sendDeliveries = async (ids: readonly number[]) => {
-    const watched = new Set(accountIds())
     // Read in parts, because the rest is not needed once the last client was disconnected for being slow.
     for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE) {
       if (at > 0) await nextTurn()
@@ -108,12 +108,16 @@ export function startStreams(options: StreamOptions): Streams {
     }
   }
   const changes = createChangeSender(() => following.caughtUp(), sendDeliveries)
-  const onChanged = changes.add
-  const accountIds = () => [...new Set([...clients].map(({ accountId }) => accountId))]
+  const onChanged = (ids: readonly number[], accountId?: number) => {
+    // Reading the deliveries of accounts without a stream would cost all others time.
+    if (accountId === undefined || watched.has(accountId)) changes.add(ids)
+  }
+  const accountIds = () => [...watched]
   const following = options.follow(accountIds, stored)
   const followingChanges = options.followChanges(accountIds, onChanged)
   // Without clients the dispatcher does not even collect the ids.
   const listen = () => {
+    watched = new Set([...clients].map((client) => client.accountId))
     if (clients.size > 0 && emitter.listenerCount('deliveries', onChanged) === 0) emitter.on('deliveries', onChanged)
     if (clients.size === 0) emitter.off('deliveries', onChanged)
   }

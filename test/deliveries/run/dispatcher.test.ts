@@ -134,12 +134,13 @@ test('what waits for a URL that leaves the list is cancelled; one that comes bac
   await rig.setUrls(receiver.url)
   await rig.emit('a', 'b', 'c')
   await until('each was tried', () => receiver.received.length === 3)
-  const changed = new Set<number>()
-  rig.emitter.on('deliveries', (ids) => {
-    for (const id of ids) changed.add(id)
+  const changed = new Map<number, number | undefined>()
+  rig.emitter.on('deliveries', (ids, accountId) => {
+    for (const id of ids) changed.set(id, accountId)
   })
   await rig.setUrls()
   await until('each is reported as changed', () => changed.size === 3)
+  expect(new Set(changed.values())).toEqual(new Set([ACCOUNT]))
   await until('all are cancelled', async () => (await states(rig)).every((state) => state === 'cancelled'))
   const [item] = (await rig.deliveries.list(ACCOUNT, { state: 'cancelled' })).items
   const refused = await rig.deliveries.retry(ACCOUNT, item?.id ?? '').catch((error) => error)

@@ -180,6 +180,29 @@ describe('many streams of one account', () => {
     for (const client of clients) client[Symbol.dispose]()
   })
 
+  test('cost no read of deliveries of other accounts', async () => {
+    await using readers = await startReaders()
+    const idsOf = async (accountId: number) => {
+      const event = { ...started, uuid: `of ${accountId}`, body: bodyOf(`of ${accountId}`) }
+      await createWebhookService({ webhooks: readers.store.webhooks }).replace(
+        accountId,
+        [webhook('http://a.example/')],
+        null,
+      )
+      const stored = await storeEvents(readers.store, [event], { accountId })
+      return stored.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))
+    }
+    const token = await readers.logIn('a')
+    const [others, own] = [await idsOf(1), await idsOf(2)]
+    using client = askByHand(readers.url, token)
+    await until('it is open', () => client.state.text.includes(': the stream'))
+    readers.emitter.emit('deliveries', others, 1)
+    readers.emitter.emit('deliveries', own, 2)
+    await until('its own has come', () => client.state.text.includes('event: delivery'))
+    expect([others.length, own.length]).toEqual([1, 1])
+    expect(readers.deliveriesRead.flat()).toEqual(own)
+  })
+
   test('get every event, in order, from when they were opened', async () => {
     await using readers = await startReaders()
     const token = await readers.logIn('a')
