@@ -27,6 +27,8 @@ const TIME = 'local_time: "UTC", "%Y-%m-%d %H:%M:%S"'
 const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
 Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
 const CALL = [IS_OUTSIDE, IS_WHOLE]
+/** EspoCRM refuses names with these characters (regExpPatterns.json, noBadCharacters). */
+const ALLOWED = 'remove: "<" | remove: ">" | remove: "="'
 
 export const ESPOCRM: Preset = {
   name: 'espocrm',
@@ -53,7 +55,7 @@ export const ESPOCRM: Preset = {
       url: '/api/v1/Contact',
       headers: HEADERS,
       body: (user) =>
-        `${NUMBER}${user}{"lastName":"{% if outside.name and outside.name != number %}{{ outside.name }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
+        `${NUMBER}${user}{"lastName":"{% if outside.name and outside.name != number %}{{ caller | ${ALLOWED} }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
       keep: { contact: '/id' },
       // EspoCRM refuses duplicate names: this name has the number, so the existing contact is the one of a repeated
       // request.
@@ -76,7 +78,7 @@ export const ESPOCRM: Preset = {
       url: '/api/v1/Call',
       headers: { ...HEADERS, 'x-skip-duplicate-check': 'true' },
       body: (user) => `${NUMBER}${user}${TITLE}${FACTS}${LINKS}
-{"name":{{ title }},"status":{% if data.call.result == "answered" %}"Held"{% else %}"Not Held"{% endif %},"direction":{{ data.call.direction | capitalize }},"dateStart":{{ data.call.started_at | ${TIME} }},"dateEnd":{{ data.call.ended_at | ${TIME} }},"description":{{ facts | append: links }},"assignedUserId":{{ user }},"usersIds":["{{ user }}"]{% if kept.contact %},"contactsIds":["{{ kept.contact }}"]{% endif %}}`,
+{"name":{{ title | ${ALLOWED} }},"status":{% if data.call.result == "answered" %}"Held"{% else %}"Not Held"{% endif %},"direction":{{ data.call.direction | capitalize }},"dateStart":{{ data.call.started_at | ${TIME} }},"dateEnd":{{ data.call.ended_at | ${TIME} }},"description":{{ facts | append: links }},"assignedUserId":{{ user }},"usersIds":["{{ user }}"]{% if kept.contact %},"contactsIds":["{{ kept.contact }}"]{% endif %}}`,
       keep: { call: '/id' },
       result: 'call',
       refused: [USER_REFUSED],

@@ -76,7 +76,7 @@ export const HUBSPOT: Preset = {
       url: '/crm/v3/objects/contacts',
       headers: HEADERS,
       body: (user) =>
-        `${NUMBER}${user}{"properties":{"phone":{{ number }},"lastname":{{ outside.name | default: number }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}`,
+        `${NUMBER}${user}{"properties":{"phone":{{ number }},"lastname":{{ caller }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}`,
       keep: { contact: '/id' },
       result: 'contact',
       refused: [USER_REFUSED],
@@ -105,7 +105,7 @@ export const HUBSPOT: Preset = {
       body: (
         user,
       ) => `${NUMBER}${user}${TITLE}${FACTS}{%- capture status -%}${STATUS}{%- endcapture -%}{%- capture outcome -%}${OUTCOME}{%- endcapture -%}
-{"inputs":[{"idProperty":"hookswitch_call_id","id":{{ data.call.id }},"properties":{"hs_timestamp":{{ data.call.started_at }},"hs_call_title":{{ title }},"hs_call_body":{{ facts | escape | newline_to_br }},"hs_call_duration":"{{ data.call.talk_duration | default: 0 | times: 1000 }}","hs_call_direction":{{ data.call.direction | upcase }},"hs_call_from_number":"{{ data.call.from.e164 | default: data.call.from.number }}","hs_call_to_number":"{{ data.call.to.e164 | default: data.call.to.number }}","hs_call_status":{{ status }},"hs_call_disposition":{{ outcome }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}]}`,
+{"inputs":[{"idProperty":"hookswitch_call_id","id":{{ data.call.id }},"properties":{"hs_timestamp":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S.%LZ" }},"hs_call_title":{{ title }},"hs_call_body":{{ facts | escape | newline_to_br }},"hs_call_duration":"{{ data.call.talk_duration | default: 0 | times: 1000 }}","hs_call_direction":{{ data.call.direction | upcase }},"hs_call_from_number":"{{ data.call.from.e164 | default: data.call.from.number }}","hs_call_to_number":"{{ data.call.to.e164 | default: data.call.to.number }}","hs_call_status":{{ status }},"hs_call_disposition":{{ outcome }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}]}`,
       keep: { call: '/results/0/id' },
       result: 'call',
       refused: [USER_REFUSED, USER_PARTLY_REFUSED],

@@ -5,11 +5,18 @@
 
 const assign = (name: string, value: string): string => `{%- assign ${name} = ${value} -%}`
 
-/** `number`: the number outside the PBX, `nil` for an anonymous caller; `outside`: its party. */
+/** The most characters of a name in a subject or a contact: CRMs refuse long ones, some from 80 characters on. */
+const MAX_NAME = 60
+
+/**
+ * `number`: the number outside the PBX, `nil` for an anonymous caller; `outside`: its party; `caller`: its name,
+ * shortened, or its number.
+ */
 export const NUMBER = [
   assign('outside', 'data.call.from'),
   `{%- if data.call.direction == "outbound" -%}${assign('outside', 'data.call.to')}{%- endif -%}`,
   assign('number', 'outside.e164 | default: outside.number'),
+  assign('caller', `outside.name | default: number | truncate: ${MAX_NAME}`),
 ].join('')
 
 /**
@@ -34,7 +41,7 @@ export const PHONE_USER = assign('user', 'data.stage.target | map: parameters.us
 
 /** `title`: the call in a line. It needs `number`. */
 export const TITLE = `{%- capture title -%}
-{%- if data.call.direction == "outbound" -%}Outgoing call to{%- elsif data.call.missed -%}Missed call from{%- else -%}Incoming call from{%- endif %} {{ outside.name | default: number | default: "an anonymous caller" }}
+{%- if data.call.direction == "outbound" -%}Outgoing call to{%- elsif data.call.missed -%}Missed call from{%- else -%}Incoming call from{%- endif %} {{ caller | default: "an anonymous caller" }}
 {%- endcapture -%}`
 
 /** `facts`: the call in several lines. It needs `number`. */

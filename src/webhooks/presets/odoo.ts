@@ -129,7 +129,7 @@ export const ODOO: Preset = {
       ...call(
         'res.partner',
         'load',
-        '{"fields":["id","name","phone"],"data":[["hookswitch.caller_{{ number | digits }}",{{ outside.name | default: number }},{{ number }}]]}',
+        '{"fields":["id","name","phone"],"data":[["hookswitch.caller_{{ number | digits }}",{{ caller }},{{ number }}]]}',
         NUMBER,
       ),
       ...keeping('contact', '/ids/0'),

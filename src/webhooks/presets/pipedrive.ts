@@ -66,7 +66,7 @@ export const PIPEDRIVE: Preset = {
       url: '/api/v2/persons',
       headers: HEADERS,
       body: (user) =>
-        `${NUMBER}${user}{"name":{{ outside.name | default: number }},{% if user %}"owner_id":{{ user | plus: 0 }},{% endif %}"phones":[{"value":{{ number }},"primary":true,"label":"work"}]}`,
+        `${NUMBER}${user}{"name":{{ caller }},{% if user %}"owner_id":{{ user | plus: 0 }},{% endif %}"phones":[{"value":{{ number }},"primary":true,"label":"work"}]}`,
       keep: { person: '/data/id' },
       result: 'person',
       refused: [USER_REFUSED],
@@ -82,7 +82,7 @@ export const PIPEDRIVE: Preset = {
       url: '/api/v1/callLogs',
       headers: HEADERS,
       body: (user) => `${NUMBER}${user}${TITLE}${FACTS}{%- capture outcome -%}${OUTCOME}{%- endcapture -%}
-{"subject":{{ title }},"outcome":{{ outcome }},"duration":"{{ data.call.talk_duration | default: 0 }}","start_time":{{ data.call.started_at | ${TIME} }},"end_time":{{ data.call.ended_at | ${TIME} }},"from_phone_number":"{{ data.call.from.e164 | default: data.call.from.number }}","to_phone_number":"{{ data.call.to.e164 | default: data.call.to.number }}",{% if user %}"user_id":{{ user | plus: 0 }},{% endif %}{% if kept.person %}"person_id":{{ kept.person }},{% endif %}"note":{{ facts | escape | newline_to_br }}}`,
+{"subject":{{ title }},"outcome":{{ outcome }},"duration":"{{ data.call.talk_duration | default: 0 }}","start_time":{{ data.call.started_at | ${TIME} }},"end_time":{{ data.call.ended_at | ${TIME} }},"from_phone_number":"{{ data.call.from.e164 | default: data.call.from.number }}","to_phone_number":"{{ data.call.to.e164 | default: data.call.to.number | default: data.call.did | default: "unknown" }}",{% if user %}"user_id":{{ user | plus: 0 }},{% endif %}{% if kept.person %}"person_id":{{ kept.person }},{% endif %}"note":{{ facts | escape | newline_to_br }}}`,
       keep: { call: '/data/id' },
       result: 'call',
       refused: [USER_REFUSED],

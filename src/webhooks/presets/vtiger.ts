@@ -73,7 +73,7 @@ export const VTIGER: Preset = {
       headers: HEADERS,
       content_type: FORM,
       body: (user) =>
-        `${NUMBER}${user}{%- capture element -%}{"lastname":{{ outside.name | default: number | json }},"phone":{{ number | json }},"assigned_user_id":{{ user | json }}}{%- endcapture -%}elementType=Contacts&element={{ element }}`,
+        `${NUMBER}${user}{%- capture element -%}{"lastname":{{ caller | json }},"phone":{{ number | json }},"assigned_user_id":{{ user | json }}}{%- endcapture -%}elementType=Contacts&element={{ element }}`,
       keep: { contact: '/result/id' },
       result: 'contact',
       refused: [USER_REFUSED],

@@ -86,7 +86,7 @@ export const ZENDESK: Preset = {
       url: '/api/v2/users/create_or_update.json',
       headers: HEADERS,
       // The external id prevents duplicate users when the request is repeated.
-      body: `${NUMBER}{"user":{"name":{{ outside.name | default: number }},"phone":{{ number }},"role":"end-user","external_id":"hookswitch:{{ number | digits }}"}}`,
+      body: `${NUMBER}{"user":{"name":{{ caller }},"phone":{{ number }},"role":"end-user","external_id":"hookswitch:{{ number | digits }}"}}`,
       keep: { caller: '/user/id' },
       when: [...LIMITS, CONTACT_REFUSED, CONTACT_FORBIDDEN],
       source: `${USERS_API}#create-or-update-user`,
@@ -113,7 +113,7 @@ export const ZENDESK: Preset = {
       body: (
         user,
       ) => `${NUMBER}${user}${TITLE}${FACTS}{%- assign link = data.recordings[0].url -%}{%- if owner -%}{%- assign answerer = data.call.answered_by.extension | map: parameters.users -%}{%- endif -%}
-{"ticket":{"via_id":{% if data.call.result == "voicemail" %}44{% elsif data.call.direction == "outbound" %}46{% else %}45{% endif %},"subject":{{ title }},"description":{{ facts }},"external_id":{{ data.call.id }},{% if kept.caller %}"requester_id":{{ kept.caller }},{% endif %}{% if user %}"assignee_id":{{ user | plus: 0 }},{% endif %}"voice_comment":{"from":"{{ data.call.from.e164 | default: data.call.from.number }}","to":"{{ data.call.to.e164 | default: data.call.to.number }}","started_at":{{ data.call.started_at }},"call_duration":{{ data.call.talk_duration | default: 0 }},{% if link %}"recording_url":{{ link }},{% endif %}{% if answerer %}"answered_by_id":{{ answerer | plus: 0 }},{% endif %}"transcription_text":{{ facts }}}}}`,
+{"ticket":{"via_id":{% if data.call.result == "voicemail" %}44{% elsif data.call.direction == "outbound" %}46{% else %}45{% endif %},"subject":{{ title }},"description":{{ facts }},"external_id":{{ data.call.id }},{% if kept.caller %}"requester_id":{{ kept.caller }},{% endif %}{% if user %}"assignee_id":{{ user | plus: 0 }},{% endif %}"voice_comment":{"from":"{{ data.call.from.e164 | default: data.call.from.number }}","to":"{{ data.call.to.e164 | default: data.call.to.number }}","started_at":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%SZ" }},"call_duration":{{ data.call.talk_duration | default: 0 }},{% if link %}"recording_url":{{ link }},{% endif %}{% if answerer %}"answered_by_id":{{ answerer | plus: 0 }},{% endif %}"transcription_text":{{ facts }}}}}`,
       keep: { ticket: '/ticket/id' },
       result: 'ticket',
       refused: [USER_REFUSED],

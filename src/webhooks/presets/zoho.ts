@@ -91,7 +91,7 @@ export const ZOHO: Preset = {
       ...createContact('call_saved'),
       url: '/crm/v8/Contacts',
       body: (user) =>
-        `${NUMBER}${user}{"data":[{"Last_Name":{{ outside.name | default: number }},"Phone":{{ number }}{% if user %},"Owner":{"id":{{ user }}}{% endif %}}]}`,
+        `${NUMBER}${user}{"data":[{"Last_Name":{{ caller }},"Phone":{{ number }}{% if user %},"Owner":{"id":{{ user }}}{% endif %}}]}`,
       keep: { contact: '/data/0/details/id' },
       result: 'contact',
       refused: [USER_REFUSED],

@@ -2,6 +2,8 @@ import { at, type CrmAnswer, type CrmStub, refused, startCrmServer } from './ser
 
 // https://docs.espocrm.com/development/api/crud/ and the metadata of Call: required fields, enumerations, UTC times.
 
+/** The pattern `noBadCharacters` of EspoCRM, and the length of its texts. */
+const isName = (text: string): boolean => /^[^<>=]+$/.test(text) && text.length <= 100
 const USERS = ['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u99']
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
 
@@ -33,7 +35,9 @@ export function startEspocrm(): CrmStub {
     }
     if (route === 'POST /api/v1/Contact') {
       const phone = at(json, 'phoneNumber')
-      if (typeof at(json, 'lastName') !== 'string' || typeof phone !== 'string') return refused(400, 'lastName')
+      const lastName = at(json, 'lastName')
+      if (typeof lastName !== 'string' || typeof phone !== 'string' || !isName(lastName))
+        return refused(400, 'lastName')
       if (!USERS.some((user) => user === at(json, 'assignedUserId'))) return { status: 403 }
       // Duplicates of a name are refused, with the records that are there, unless the check is skipped.
       const name = String(at(json, 'lastName'))
@@ -60,7 +64,7 @@ export function startEspocrm(): CrmStub {
 
   function newCall(json: unknown): CrmAnswer {
     const text = (name: string): string => String(at(json, name) ?? '')
-    if (text('name') === '' || text('name').length > 255) return refused(400, 'name')
+    if (!isName(text('name'))) return refused(400, 'name')
     if (!['Planned', 'Held', 'Not Held'].includes(text('status'))) return refused(400, 'status')
     if (!['Outbound', 'Inbound'].includes(text('direction'))) return refused(400, 'direction')
     if (!TIME.test(text('dateStart')) || !TIME.test(text('dateEnd')) || text('dateEnd') < text('dateStart'))

@@ -60,6 +60,7 @@ const HOSTILE = [
   '&element={"assigned_user_id":"19x2"}',
   '\\"}]} {{ parameters.token }}',
   'x\r\nX-Header: y',
+  'a=b '.repeat(100),
 ]
 
 test('every preset has a stub', () =>
