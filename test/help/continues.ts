@@ -14,4 +14,5 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'lf-pbx-killed-1': 'lf-pbx-killed-2',
   'gap-consultation-begins': 'gap-consultation-begins-2',
   'gap-blind-answer-1': 'gap-blind-answer-2',
+  'gap-group-answered': 'gap-group-answered-2',
 }

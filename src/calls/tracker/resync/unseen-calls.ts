@@ -24,7 +24,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
-import { type Call, type Channel, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
+import { type Call, type Channel, isVirtual, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
 
@@ -177,7 +177,7 @@ export function addUnseenStage(
   channel.dial.stageId = stage.id
   const party = channelOf(state, sourceId) ?? null
   if (row.callee && party !== null) {
-    if (row.up) stage.parentId = openQueue(call, party)?.id ?? null
+    if (row.up) stage.parentId = (openQueue(call, party) ?? answeredGroup(state, call, party, row))?.id ?? null
     else findParent(state, call, stage, party)
   }
   if (call.root === null && party === null) beginUnseen(call, channel)
@@ -188,6 +188,20 @@ export function addUnseenStage(
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
   }
   markChanged(state, call)
+}
+
+/** Returns the group that a channel answered unseen. */
+function answeredGroup(
+  state: TrackerState,
+  call: Call,
+  { id: source }: Channel,
+  { answeredGroup: target }: SnapshotChannel,
+): Stage | undefined {
+  if (target === undefined) return undefined
+  const known = call.stages.find(
+    (one) => one.kind === 'group' && !one.ended && one.target === target && one.source === source,
+  )
+  return known ?? addStage(state, call, { kind: 'group', target, source, name: null, startedUs: null })
 }
 
 /** Begins a call that has only the called party left; nothing else is known. */

@@ -479,6 +479,20 @@ function legsRinging(state: TrackerState, stage: Stage): boolean {
   return stage.legs.some((id) => {
     const leg = channelOf(state, id)
     // A phone that the last snapshot lacks has stopped ringing unseen.
-    return leg !== undefined && isUp(leg) && leg.missingUs === null && leg.dial?.endedUs === null
+    return (
+      leg !== undefined &&
+      isUp(leg) &&
+      leg.missingUs === null &&
+      leg.dial?.endedUs === null &&
+      !isBehindGoneHalf(state, leg)
+    )
+  })
+}
+
+/** Returns whether a virtual half in front of a phone has ended: the PBX reports the end of the phone after it. */
+function isBehindGoneHalf(state: TrackerState, leg: Channel): boolean {
+  return diallersBefore(state, leg).some(({ id }) => {
+    const half = channelOf(state, channelOf(state, id)?.pair ?? null)
+    return half !== undefined && !isUp(half)
   })
 }

@@ -32,10 +32,75 @@ export function snapshotChannels(
   }
   const sent = sentNumbers(context, [...byId.values()])
   const halves = new Map([...byId].map(([id, same]) => [headerOf(same, 'Channel'), id]))
+  const answered = answeredGroups([...byId.values()])
   return [...byId].map(([id, same]) => ({
     ...snapshotChannel(context, id, same, sent, arrivedUs),
     ...pairOf(headerOf(same, 'Channel'), halves),
+    ...answered.get(id),
   }))
+}
+
+type Rows = readonly AmiFrame[]
+
+/**
+ * Returns the extensions whose groups are answered, by the id of the phone that answered. It talks with a caller whose
+ * Dial names it: a phone to which the caller was moved since is not in that Dial.
+ */
+function answeredGroups(channels: readonly Rows[]): Map<string, { answeredGroup: string }> {
+  const answered = new Map<string, { answeredGroup: string }>()
+  const callees = Map.groupBy(channels.filter(isCallee), bridgeOf)
+  const named = new Map(channels.map((rows) => [headerOf(rows, 'Channel'), rows]))
+  const talkingWith = (rows: Rows | undefined): Rows[] => {
+    const bridge = rows === undefined ? '' : bridgeOf(rows)
+    return bridge === '' ? [] : (callees.get(bridge) ?? [])
+  }
+  // Behind a Local channel is who talks with its other half.
+  const phonesBehind = (rows: Rows, depth = 0): Rows[] => {
+    const name = headerOf(rows, 'Channel')
+    if (!isLocal(name)) return [rows]
+    if (!name.endsWith(';1') || depth >= MAX_NESTING) return []
+    return talkingWith(named.get(`${name.slice(0, -1)}2`)).flatMap((one) => phonesBehind(one, depth + 1))
+  }
+  for (const rows of channels) {
+    const answeredGroup = dialledGroup(rows)
+    if (answeredGroup === undefined) continue
+    const targets = readDialTargets(headerOf(rows, 'Data', 'ApplicationData'))
+    const members = talkingWith(rows).filter((one) =>
+      targets.some((target) => isDialledAs(target, headerOf(one, 'Channel'))),
+    )
+    for (const phone of members.flatMap((one) => phonesBehind(one)))
+      answered.set(headerOf(phone, 'Uniqueid'), { answeredGroup })
+  }
+  return answered
+}
+
+/** Returns the extension of a caller whose Dial rings a group: several endpoints, or FreePBX shows a group. */
+function dialledGroup(rows: Rows): string | undefined {
+  if (isCallee(rows) || headerOf(rows, 'Application') !== 'Dial') return undefined
+  const shown = groupOf(rows).group
+  if (shown !== undefined) return shown
+  const exten = headerOf(rows, 'Exten')
+  const targets = readDialTargets(headerOf(rows, 'Data', 'ApplicationData'))
+  const isGroup = new Set(targets.map(endpointIn)).size > 1
+  return isGroup && /^\d+$/.test(exten) && isDialable(exten, headerOf(rows, 'Context')) ? exten : undefined
+}
+
+const isCallee = (rows: Rows): boolean => CALLEE_APPLICATIONS.has(headerOf(rows, 'Application'))
+const isLocal = (name: string): boolean => name.startsWith('Local/')
+const bridgeOf = (rows: Rows): string => headerOf(rows, 'BridgeId', 'BridgeID')
+
+const MAX_NESTING = 16
+
+/** Returns the endpoint of a target of Dial; a Local channel is one with its context. */
+const endpointIn = (target: string): string =>
+  isLocal(target) ? target.replace(/\/\w+$/, '') : readDialString(target, target.slice(0, target.indexOf('/'))).endpoint
+
+/** Returns whether a target of Dial rings a channel. A phone can take the place of the Local channel in front of it. */
+function isDialledAs(target: string, channel: string): boolean {
+  const dialled = endpointIn(target)
+  const { endpoint } = endpointOf(channel)
+  if (!isLocal(dialled) || isLocal(channel)) return dialled === endpoint
+  return dialled.startsWith(`Local/${bareName(endpoint)}@`)
 }
 
 /** Returns the other half of a Local channel, by name. */
