@@ -16,6 +16,17 @@ const talk = (pbx: Scene): void => {
   pbx.bridge('A', 'B')
   pbx.later(3_000)
 }
+/** The leg of a number that A dials through a gateway, before it rings. */
+const gatewayLeg = (number: string, gateway: string): [Record<string, string>, Record<string, string>] => [
+  {
+    'Channel-Name': `sofia/external/${number}`,
+    'Caller-Destination-Number': number,
+    'Other-Type': 'originator',
+    'Other-Leg-Unique-ID': 'A',
+  },
+  { sip_gateway_name: gateway, sofia_profile_name: 'external' },
+]
+
 const TALK = `call_started inbound 79161234567 74950001001
 dial_started user 1001
 dial_answered user 1001`
@@ -628,16 +639,21 @@ test.each([
   expect(end?.data.call).toMatchObject({ result: 'answered', hangup: { by } })
 })
 
-test('a phone that was busy in the step of the clock in which the next one was dialled was not rung with it', () => {
-  const pbx = freeswitchScene(undefined, (frames) => {
+/** Returns frames in which a leg's end arrives 30 ms after another leg rings, although it was sent before. */
+const endOvertaken =
+  (leg: string, by: string) =>
+  (frames: readonly TimedFrame[]): TimedFrame[] => {
     const isEnd = ({ frame: { event } }: TimedFrame): boolean =>
-      event?.get('Unique-ID') === 'B' && /HANGUP|DESTROY/.test(event.name)
-    const nextRings = frames.findIndex(({ frame: { event } }) => event?.get('Unique-ID') === 'C') + 2
+      event?.get('Unique-ID') === leg && /HANGUP|DESTROY/.test(event.name)
+    const nextRings = frames.findIndex(({ frame: { event } }) => event?.get('Unique-ID') === by) + 2
     const isOvertaken = (one: TimedFrame, at: number): boolean => at < nextRings && isEnd(one)
     const ends = frames.filter(isOvertaken).map(({ frame, atUs }) => ({ frame, atUs: atUs + 30_000 }))
     const others = (from: number, to?: number) => frames.slice(from, to).filter((one) => !isEnd(one))
     return [...others(0, nextRings), ...ends, ...others(nextRings)]
-  })
+  }
+
+test('a phone that was busy in the step of the clock in which the next one was dialled was not rung with it', () => {
+  const pbx = freeswitchScene(undefined, endOvertaken('B', 'C'))
   pbx.inbound('A', '79161234567', '74950001001')
   pbx.dial('A', 'B', '1001')
   pbx.later(1_000)
@@ -658,6 +674,84 @@ test('a phone that was busy in the step of the clock in which the next one was d
 dial_answered user 1002
 dial_ended user 1002 answered
 call_ended answered owner 1002
+call_saved recordings 0`,
+  )
+})
+
+test.each([
+  ['no free line', 'NORMAL_CIRCUIT_CONGESTION', 'congestion'],
+  ['an unknown number', 'UNALLOCATED_NUMBER', 'unavailable'],
+])('a second gateway is tried for a number before the end of the first try is reported (%s)', (_, cause, result) => {
+  const pbx = freeswitchScene(undefined, endOvertaken('B', 'C'))
+  pbx.call('A', '1001', '979031112233')
+  pbx.create('B', 'outbound', ...gatewayLeg('79031112233', 'first'))
+  pbx.hangup('B', cause)
+  pbx.create('C', 'outbound', ...gatewayLeg('79031112233', 'second'))
+  pbx.emit('CHANNEL_PROGRESS', 'C')
+  pbx.later(1_000)
+  pbx.answer('C')
+  pbx.answer('A')
+  pbx.bridge('A', 'C')
+  pbx.later(2_000)
+  pbx.end('C', 'A')
+  const over = pbx.over()
+  checkScene(
+    over,
+    `call_started outbound 1001 79031112233
+dial_ended external 79031112233 ${result}
+dial_started external 79031112233
+dial_answered external 79031112233
+dial_ended external 79031112233 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  )
+  const end = over.bodies.find(({ data }) => data.name === 'call_ended')
+  expect(end?.data.stages?.map(({ attempt }) => attempt)).toEqual([1, 2])
+})
+
+test('a number that two gateways ring at once is one stage', () => {
+  const pbx = freeswitchScene()
+  pbx.call('A', '1001', '979031112233')
+  pbx.create('B', 'outbound', ...gatewayLeg('79031112233', 'first'))
+  pbx.create('C', 'outbound', ...gatewayLeg('79031112233', 'second'))
+  pbx.emit('CHANNEL_PROGRESS', 'B')
+  pbx.emit('CHANNEL_PROGRESS', 'C')
+  pbx.later(1_000)
+  pbx.answer('C')
+  pbx.hangup('B', 'LOSE_RACE')
+  pbx.answer('A')
+  pbx.bridge('A', 'C')
+  pbx.later(2_000)
+  pbx.end('C', 'A')
+  checkScene(
+    pbx.over(),
+    `call_started outbound 1001 79031112233
+dial_started external 79031112233
+dial_answered external 79031112233
+dial_ended external 79031112233 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  )
+})
+
+test.each([
+  ['NO_USER_RESPONSE', true, 'no_answer', 'no_answer'],
+  ['RECOVERY_ON_TIMER_EXPIRE', true, 'no_answer', 'no_answer'],
+  ['NO_USER_RESPONSE', false, 'unavailable', 'failed'],
+  ['RECOVERY_ON_TIMER_EXPIRE', false, 'unavailable', 'failed'],
+])('a dialled number ends with %s, having rung: %p', (cause, rang, result, ofCall) => {
+  const pbx = freeswitchScene()
+  pbx.call('A', '1001', '979031112233')
+  pbx.create('B', 'outbound', ...gatewayLeg('79031112233', 'first'))
+  if (rang) pbx.emit('CHANNEL_PROGRESS', 'B')
+  pbx.later(3_000)
+  pbx.hangup('B', cause)
+  pbx.hangup('A', cause)
+  checkScene(
+    pbx.over(),
+    `call_started outbound 1001 79031112233
+${rang ? 'dial_started external 79031112233\n' : ''}dial_ended external 79031112233 ${result}
+call_ended ${ofCall} owner -
 call_saved recordings 0`,
   )
 })

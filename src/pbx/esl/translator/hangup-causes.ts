@@ -75,6 +75,18 @@ export function codeOfCause(cause: string): number | null {
 /** Returns the result of an unanswered dial that ends with this cause. */
 export const resultOfCause = (cause: string): StageResult => CAUSES.get(cause)?.[1] ?? 'other'
 
+/** What a cause means once the party has rung, where that differs: a phone that rang can be reached. */
+const AFTER_RINGING: ReadonlyMap<string, StageResult> = new Map([
+  // The phone (SIP 480) or its network (SIP 408) gives up by itself: nobody answered.
+  ['NO_USER_RESPONSE', 'no_answer'],
+  ['RECOVERY_ON_TIMER_EXPIRE', 'no_answer'],
+  // The PBX has given it up, having nobody left to connect it with.
+  ['DESTINATION_OUT_OF_ORDER', 'cancelled'],
+])
+
+/** Returns the result of a dial that rang and ends unanswered with this cause. */
+export const resultAfterRinging = (cause: string): StageResult => AFTER_RINGING.get(cause) ?? resultOfCause(cause)
+
 /** Returns whether a dial was given up while it rang, because the party for which it was made transferred. */
 export const isGivenUp = (cause: string): boolean => cause === 'ATTENDED_TRANSFER' || cause === 'BLIND_TRANSFER'
 

@@ -25,6 +25,7 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
           ...legs(dialledBy(event)),
           ...queueIsJoined(context, event),
           ...callerIsHeard(context, event),
+          ...earlierAttemptIsOver(context, event),
           ...campingIsShown(context, event),
           ...pagerIsMade(context, event),
         ],
@@ -102,6 +103,23 @@ function callerIsHeard(context: EslContext, event: EslEvent): Prerequisite[] {
   }
   const isMet = (): boolean => !isForwarded() || (context.legs.get(caller)?.heard ?? 0) > placeOf(event)
   return [{ name: `heard ${event.get('Unique-ID')}`, isMet, timeoutUs: HEARD_TIMEOUT_US }]
+}
+
+/**
+ * A number is dialled again through a gateway while it still seems to ring: if the first gateway failed, its end is on
+ * its way, and this is another attempt. If both ring at once, the number rings once.
+ */
+function earlierAttemptIsOver(context: EslContext, event: EslEvent): Prerequisite[] {
+  if (event.get('Call-Direction') !== 'outbound' || variableOf(event, 'sip_gateway_name') === '') return []
+  const [source, number] = [sourceOf(event), event.get('Caller-Destination-Number')]
+  if (source === null) return []
+  const isEarlier = (leg: Leg): boolean =>
+    leg.source === source && leg.dialled === number && !leg.gone && !leg.answered && leg.created.place < placeOf(event)
+  return [...context.legs.values()].filter(isEarlier).map(({ id }) => ({
+    name: `end of ${id} before ${event.get('Unique-ID')}`,
+    isMet: () => context.legs.get(id)?.gone !== false,
+    timeoutUs: HEARD_TIMEOUT_US,
+  }))
 }
 
 /**

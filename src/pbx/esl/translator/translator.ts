@@ -13,7 +13,7 @@ import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
-import { codeOfCause, isGivenUp, resultOfCause } from './hangup-causes.ts'
+import { codeOfCause, isGivenUp, resultAfterRinging, resultOfCause } from './hangup-causes.ts'
 import { areOfOneCustomer, customerOf, dropLeg, type EslContext, type Leg, placeOf, tenantIn } from './legs.ts'
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
@@ -338,8 +338,7 @@ const isUnconfirmed = (event: EslEvent, cause: string, leg: Leg): boolean =>
 
 function resultOfEnd(cause: string, rang: boolean, isRedirected: boolean): StageResult {
   if (isRedirected) return 'forwarded'
-  // A phone that rang is in order: the PBX has given it up, having nobody left to connect it with.
-  return rang && cause === 'DESTINATION_OUT_OF_ORDER' ? 'cancelled' : resultOfCause(cause)
+  return rang ? resultAfterRinging(cause) : resultOfCause(cause)
 }
 
 /** FreeSWITCH compares whole seconds. */
