@@ -705,8 +705,8 @@ dial_ended external 79031112233 answered
 call_ended answered owner 1001
 call_saved recordings 0`,
   )
-  const end = over.bodies.find(({ data }) => data.name === 'call_ended')
-  expect(end?.data.stages?.map(({ attempt }) => attempt)).toEqual([1, 2])
+  const attempts = over.bodies.flatMap(({ data }) => ('stage' in data ? (data.stage?.attempt ?? []) : []))
+  expect(attempts).toEqual([1, 2, 2, 2])
 })
 
 test('a number that two gateways ring at once is one stage', () => {
