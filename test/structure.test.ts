@@ -190,6 +190,13 @@ describe('every file', () => {
     expect(unused.toSorted()).toEqual(Object.keys(EXPORTED_FOR_TESTS).toSorted())
   })
 
+  test('the wiring and its parts take clocks as parameters: the wall clock of a cluster is corrected', () => {
+    const clock = /import \{[^}]*(?<!type )\b(nowUs|steadyUs)\b[^}]*\} from '[./]+lib\/time\.ts'/
+    expect(offenders(clock, (path) => /^(app\/app\.ts|(alerts|backups|recordings|web\/server)\/)/.test(path))).toEqual(
+      [],
+    )
+  })
+
   test('casts away no type', () => {
     expect(offenders(/@ts-(ignore|expect-error|nocheck)|\bas any\b/)).toEqual([])
   })

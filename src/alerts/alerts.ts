@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import { createPauses } from '../lib/periodic.ts'
 import { oneLine } from '../lib/terminal-text.ts'
-import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import { type NowUs, rfc3339 } from '../lib/time.ts'
 
 /** A notice for the operator. */
 type Alert =
@@ -50,7 +50,7 @@ type AlertOptions = {
   readonly url?: string | undefined
   readonly proxy?: string | undefined
   readonly log: Log
-  readonly nowUs?: NowUs
+  readonly nowUs: NowUs
   readonly pausesMs?: readonly number[]
 }
 
@@ -61,7 +61,7 @@ const TIMEOUT_MS = 10_000
 const MAX_QUEUED = 1_000
 
 /** Creates the sender of alerts. It posts one at a time, so that "down" never arrives after "up". */
-export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSES_MS }: AlertOptions): Alerts {
+export function createAlerts({ url, proxy, log, nowUs, pausesMs = PAUSES_MS }: AlertOptions): Alerts {
   const stopping = new AbortController()
   const pauses = createPauses()
   let queued = 0

@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { type NowUs, SECOND, steadyUs as systemSteadyUs } from '../lib/time.ts'
+import { type NowUs, SECOND } from '../lib/time.ts'
 import type { SupervisorStatus } from '../pbx/watch/supervisor.ts'
 import type { Store } from '../store/store.ts'
 import type { Alerts } from './alerts.ts'
@@ -10,7 +10,7 @@ type PbxAlertOptions = {
   readonly alerts: Pick<Alerts, 'send'>
   readonly store: { readonly outages: Store['outages']; readonly pbxs: Pick<Store['pbxs'], 'pbxList'> }
   readonly log: Log
-  readonly steadyUs?: NowUs
+  readonly steadyUs: NowUs
   readonly everyMs?: number
 }
 
@@ -22,7 +22,7 @@ const ALERT_AFTER_US = 5 * 60 * SECOND
  * Reported outages are in the store, so that the next process or another node reports their end.
  */
 export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void> } {
-  const { status, alerts, store, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
+  const { status, alerts, store, log, steadyUs, everyMs = EVERY_MS } = options
   const downSinceUs = new Map<string, number>()
 
   async function endReported(name: string, reason?: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { MILLISECOND, type NowUs, steadyUs as systemSteadyUs } from '../lib/time.ts'
+import { MILLISECOND, type NowUs } from '../lib/time.ts'
 import type { Present } from '../states/board/subject.ts'
 import type { Trunk } from '../states/model.ts'
 import type { Store } from '../store/store.ts'
@@ -14,7 +14,7 @@ type TrunkAlertOptions = {
   readonly alerts: Pick<Alerts, 'send'>
   readonly store: { readonly outages: Store['outages']; readonly pbxs: Pick<Store['pbxs'], 'pbxList'> }
   readonly log: Log
-  readonly steadyUs?: NowUs
+  readonly steadyUs: NowUs
   readonly everyMs?: number
 }
 
@@ -29,7 +29,7 @@ const isUp = ({ state }: Trunk): boolean => state === 'registered' || state === 
  * it is up again. Reported outages are in the store, so that the next process or another node reports their end.
  */
 export function startTrunkAlerts(options: TrunkAlertOptions): { stop(): Promise<void> } {
-  const { present, afterMs, alerts, store, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
+  const { present, afterMs, alerts, store, log, steadyUs, everyMs = EVERY_MS } = options
   const downSinceUs = new Map<string, number>()
 
   async function checkTrunk(pbx: string, trunk: Trunk, isReported: boolean): Promise<void> {

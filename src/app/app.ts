@@ -44,7 +44,7 @@ import { startServer } from '../http/server.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import type { Log } from '../lib/log.ts'
 import { ownCommand } from '../lib/own-command.ts'
-import { nowUs } from '../lib/time.ts'
+import type { NowUs } from '../lib/time.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { metricsRoutes } from '../metrics/routes.ts'
 import { exampleTexts, flowSample } from '../openapi/examples.ts'
@@ -143,7 +143,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     context.emitter.on('foreign', pbxs.update)
     started.push(pbxs)
     const contacts = await startContacts(context, sending, pbxs)
-    const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs, log }))
+    const recordings = await againForAWhile(() =>
+      openRecordings({ store, config, pbxs, log, nowUs: persistence.wallUs }),
+    )
     sending.recordingFiles.resolve(recordings.open)
     const watching = await startWatching(context, { sending, pbxs, recordings, contacts })
     const parts = { access, sending, watching, recordings, pbxs, contacts }
@@ -157,7 +159,13 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       const { clock, counts, dispatcher } = sending
       const own = { counts, health: dispatcher.health }
       started.unshift(
-        await startServiceNote({ folder: config.dataPath, settings, own, steadyUs: clock.steadyUs, nowUs }),
+        await startServiceNote({
+          folder: config.dataPath,
+          settings,
+          own,
+          steadyUs: clock.steadyUs,
+          nowUs: persistence.wallUs,
+        }),
       )
     }
     await persistence.join(server.url, {
@@ -226,9 +234,9 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   /** The recordings are opened later than sending begins. */
   const recordingFiles = Promise.withResolvers<OpenRecording>()
   const lastHour = createLastHour()
-  const counts = createDeliveryCounts({ emitter, lastHour })
+  const counts = createDeliveryCounts({ emitter, lastHour, nowUs: persistence.wallUs })
   const metrics = createMetrics()
-  const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
+  const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log, nowUs: persistence.wallUs })
   const authorizer = createAuthorizer({
     store: store.authorizations,
     exchange,
@@ -283,7 +291,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     attempts,
     authorizer,
     templates,
-    startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }),
+    startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log, nowUs: persistence.wallUs }),
   )
   return {
     clock,
@@ -364,12 +372,19 @@ async function startWatching(
     startedLater(RETENTION_AFTER_MS, () => [
       startPruner({ maintenance, flows: store.flows, log, keepDeliveredMs, keepFailedMs, mayPrune }),
       startCallRetention({ maintenance, log, keepMs, mayPrune }),
-      startAuditRetention({ trail: store.audit, log, mayPrune }),
+      startAuditRetention({ trail: store.audit, log, mayPrune, nowUs: persistence.wallUs }),
     ]),
     recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
-    startPbxAlerts({ status: watch.status, alerts, store, log }),
-    startTrunkAlerts({ present: watch.present, afterMs: config.alertTrunkMs, alerts, store, log }),
-    ...backupsOf(config, { alerts, log }),
+    startPbxAlerts({ status: watch.status, alerts, store, log, steadyUs: clock.steadyUs }),
+    startTrunkAlerts({
+      present: watch.present,
+      afterMs: config.alertTrunkMs,
+      alerts,
+      store,
+      log,
+      steadyUs: clock.steadyUs,
+    }),
+    ...backupsOf(config, { alerts, log, nowUs: persistence.wallUs }),
     alerts,
   )
   return { watch, states, disk }
@@ -392,7 +407,7 @@ function startedLater(afterMs: number, start: () => readonly Stoppable[]): Stopp
 /** Starts the backups, where a place for them is configured. */
 function backupsOf(
   { backup, backupEveryMs, backupKeep, dataPath }: Config,
-  { alerts, log }: { readonly alerts: Alerts; readonly log: Log },
+  { alerts, log, nowUs }: { readonly alerts: Alerts; readonly log: Log; readonly nowUs: NowUs },
 ): Stoppable[] {
   if (backup === undefined) return []
   const backups = startBackups({
@@ -428,7 +443,15 @@ async function createRoot(
   const { metrics, dispatcher, clock, allow, attempt, counts, lastHour } = sending
   const { watch, states, disk } = watching
   const { liveCalls, refreshCalls } = watch
-  const watched = { store, emitter, ownership, lastHour, own: { counts, health: dispatcher.health }, log }
+  const watched = {
+    store,
+    emitter,
+    ownership,
+    lastHour,
+    own: { counts, health: dispatcher.health },
+    log,
+    nowUs: persistence.wallUs,
+  }
   const state = startAccountState(persistence.cluster?.statuses, watched)
   const { ownsAccount: isOwner } = ownership
   metrics.watch({
@@ -487,7 +510,16 @@ async function createRoot(
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
     .use(stateRoutes(auth, { list: async (id, kind, pbx) => listOf(kind, await watch.states(id, pbx)) }))
-    .use(overviewRoutes(auth, { ...state, ...calls, store, pbxs: pbxStatusOf(watch, pbxs), steadyUs: clock.steadyUs }))
+    .use(
+      overviewRoutes(auth, {
+        ...state,
+        ...calls,
+        store,
+        pbxs: pbxStatusOf(watch, pbxs),
+        steadyUs: clock.steadyUs,
+        nowUs: persistence.wallUs,
+      }),
+    )
     .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))

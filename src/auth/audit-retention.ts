@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { inSmallSteps, STEP, startPeriodic } from '../lib/periodic.ts'
-import { type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { type NowUs, SECOND } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 /** How long the audit trail has a change: longer than a year, so that a yearly review finds everything. */
@@ -13,13 +13,13 @@ type Options = {
   readonly log: Log
   /** Returns whether the wall clock can be trusted. */
   readonly mayPrune: () => boolean
-  readonly nowUs?: NowUs
+  readonly nowUs: NowUs
   readonly everyMs?: number
 }
 
 /** Starts deleting entries of the audit trail at the end of their retention. */
 export function startAuditRetention(options: Options): { stop(): Promise<void> } {
-  const { trail, log, mayPrune, nowUs = wallUs, everyMs = EVERY_MS } = options
+  const { trail, log, mayPrune, nowUs, everyMs = EVERY_MS } = options
   return startPeriodic(everyMs, async (stopped) => {
     try {
       await inSmallSteps(

@@ -1,4 +1,4 @@
-import { nowUs, rfc3339 } from '../lib/time.ts'
+import { rfc3339 } from '../lib/time.ts'
 
 /** A backup in its place; its name has the time of its start. */
 type Backup = { readonly name: string; readonly atUs: number }
@@ -24,7 +24,7 @@ export function backupsAmong(names: Iterable<string>): Backup[] {
  * Returns the microseconds until the next backup is due, at least 0. A backup with a future time, made before the clock
  * was set back, does not delay it.
  */
-export function dueInUs(backups: readonly Backup[], everyUs: number, atUs = nowUs()): number {
+export function dueInUs(backups: readonly Backup[], everyUs: number, atUs: number): number {
   const newest = backups.find((one) => one.atUs <= atUs)
   return newest === undefined ? 0 : Math.max(0, newest.atUs + everyUs - atUs)
 }

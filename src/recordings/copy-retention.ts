@@ -1,7 +1,7 @@
 import { backoff } from '../lib/backoff.ts'
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
 import { FIRST_RECORDING, type RecordingPosition, type RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 import { type Copies, copyStemOf } from './copies/copies.ts'
@@ -16,7 +16,7 @@ type CopyRetentionOptions = {
   readonly isOwner: () => boolean
   /** Returns whether the wall clock can be trusted. */
   readonly mayPrune: () => boolean
-  readonly nowUs?: NowUs
+  readonly nowUs: NowUs
   readonly everyMs?: number
   /** The longest wait for one deletion. */
   readonly deleteWithinMs?: number
@@ -47,7 +47,7 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
  * try, so that it delays no other; its recording has the reason.
  */
 export function startCopyRetention(options: CopyRetentionOptions): { stop(): Promise<void> } {
-  const { recordings, copies, log, keepMs, isOwner, mayPrune, nowUs = wallUs, everyMs = EVERY_MS } = options
+  const { recordings, copies, log, keepMs, isOwner, mayPrune, nowUs, everyMs = EVERY_MS } = options
   const { deleteWithinMs = DELETE_WITHIN_MS } = options
   const waiting = new Map<string, Waiting>()
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { nowUs as wallUs } from '../lib/time.ts'
 import type { RecordingRef } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 import { isLinkValid, type LinkQuery, signedPath } from './link-signature.ts'
@@ -23,11 +22,11 @@ type LinksOptions = {
   readonly recordings: Store['recordings']
   readonly publicUrl: string | undefined
   readonly validMs: number
-  readonly nowUs?: () => number
+  readonly nowUs: () => number
 }
 
 /** Reads the key of links, or makes one. */
-export async function openLinks({ recordings, publicUrl, validMs, nowUs = wallUs }: LinksOptions): Promise<Links> {
+export async function openLinks({ recordings, publicUrl, validMs, nowUs }: LinksOptions): Promise<Links> {
   let key = (await recordings.linkKeyGet()) ?? (await recordings.linkKeyAdd(newLinkKey()))
   const nowS = () => Math.floor(nowUs() / 1_000_000)
   const base = publicUrl?.replace(/\/+$/, '')

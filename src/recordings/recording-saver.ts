@@ -1,6 +1,6 @@
 import { MAINTENANCE_LEASE, pbxLease } from '../cluster/ownership.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { SECOND } from '../lib/time.ts'
 import { FIRST_RECORDING, type RecordingPosition } from '../store/operations/recordings.ts'
 import type { RecordingsPlace } from './recording-files.ts'
 import { advanceSaving, type SaveOptions, type SavingProgress } from './save-recording.ts'
@@ -16,7 +16,7 @@ import { advanceSaving, type SaveOptions, type SavingProgress } from './save-rec
 type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isKnown'> & {
   /** Returns the PBXs as they are now, with removed ones whose files can still be read. */
   readonly pbxs: () => readonly RecordingsPlace[]
-  readonly nowUs?: SaveOptions['nowUs']
+  readonly nowUs: SaveOptions['nowUs']
   readonly everyMs?: number
 }
 
@@ -49,7 +49,7 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
     maxBytes: given.maxBytes,
     ownership,
     steadyUs,
-    nowUs: given.nowUs ?? wallUs,
+    nowUs: given.nowUs,
     log,
     eventOf: given.eventOf,
     onStored: given.onStored,

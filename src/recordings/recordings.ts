@@ -8,7 +8,7 @@ import { Fault } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
+import type { NowUs } from '../lib/time.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import { copiesFolderOf, openCopies } from './copies/copies-place.ts'
@@ -34,6 +34,8 @@ type RecordingsConfig = {
 type RecordingsOptions = {
   readonly store: Store
   readonly log: Log
+  /** The wall clock of events. */
+  readonly nowUs: NowUs
   readonly config: RecordingsConfig
   readonly pbxs: {
     /** Returns where the recordings of each PBX are now. */
@@ -76,10 +78,10 @@ const DELETE_EVERY_MS = 600_000
 const CANNOT_DELETE = 'cannot delete removed PBXs whose recordings are gone: will retry'
 
 /** Opens the access to the recordings of the PBXs. */
-export async function openRecordings({ store, config, pbxs, log }: RecordingsOptions): Promise<Recordings> {
+export async function openRecordings({ store, config, pbxs, log, nowUs }: RecordingsOptions): Promise<Recordings> {
   const { publicUrl, recordingLinkMs: validMs, recordingMaxBytes: maxBytes } = config
   const { recordings } = store
-  const links = await openLinks({ recordings, publicUrl, validMs })
+  const links = await openLinks({ recordings, publicUrl, validMs, nowUs })
   // The key may have been replaced. If it cannot be read now, the next change is as good.
   store.onForeignChange(() => void links.reload().catch(() => undefined))
   const folder = copiesFolderOf(config.recordingsCopy)
@@ -122,15 +124,17 @@ export async function openRecordings({ store, config, pbxs, log }: RecordingsOpt
           maxBytes,
           ownership,
           steadyUs,
+          nowUs,
           log,
           onStored,
-          eventOf: (recording) => makeRecordingEvent({ store, urlOf: links.urlOf, nowUs: wallUs }, recording),
+          eventOf: (recording) => makeRecordingEvent({ store, urlOf: links.urlOf, nowUs }, recording),
         }),
         startCopyRetention({
           recordings,
           copies,
           log,
           mayPrune,
+          nowUs,
           isOwner: () => ownership.ownsMaintenance(),
           keepMs: config.retentionRecordingsMs ?? config.retentionCallsMs,
         }),

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { createAlerts } from '../../src/alerts/alerts.ts'
 import { startPbxAlerts } from '../../src/alerts/pbx-alerts.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { nowUs } from '../../src/lib/time.ts'
 import type { PbxRecord } from '../../src/store/operations/pbxs.ts'
 import { memoryOutages } from '../help/outages.ts'
 import { startReceiver, until } from '../help/receiver.ts'
@@ -68,7 +69,7 @@ describe('alerts', () => {
   })
 
   test('do not delay a stop', async () => {
-    const alerts = createAlerts({ url: 'http://127.0.0.1:1/', log, pausesMs: [3_600_000] })
+    const alerts = createAlerts({ url: 'http://127.0.0.1:1/', log, nowUs, pausesMs: [3_600_000] })
     alerts.send({ what: 'pbx', state: 'up', name: 'office' })
     await alerts.stop()
   })
@@ -83,6 +84,7 @@ describe('alerts', () => {
     const lines: string[] = []
     const alerts = createAlerts({
       url: receiver.url,
+      nowUs,
       log: createLog('warn', { readable: false, write: (line) => void lines.push(line) }),
     })
     for (let place = 0; place < 1_005; place++) alerts.send({ what: 'pbx', state: 'down', name: `pbx ${place}` })
@@ -98,7 +100,7 @@ describe('alerts', () => {
   })
 
   test('without a URL are not sent', async () => {
-    const alerts = createAlerts({ log })
+    const alerts = createAlerts({ log, nowUs })
     alerts.send({ what: 'pbx', state: 'down', name: 'office' })
     await alerts.stop()
   })

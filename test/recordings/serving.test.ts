@@ -14,7 +14,7 @@ import { Elysia } from 'elysia'
 import { callRoutes } from '../../src/calls/api/routes.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
-import { SECOND } from '../../src/lib/time.ts'
+import { nowUs, SECOND } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { openRecordings } from '../../src/recordings/recordings.ts'
 import { createFolderSource } from '../../src/recordings/sources/folder-source.ts'
@@ -93,6 +93,7 @@ beforeAll(async () => {
   const recordings = await openRecordings({
     store,
     log: createLog('silent'),
+    nowUs,
     config,
     pbxs: { places: () => pbxs, placesOfSettings: () => [], deleteRemoved: async () => undefined },
   })

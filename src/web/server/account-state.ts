@@ -1,7 +1,7 @@
 import type { Ownership } from '../../cluster/ownership.ts'
 import type { Emitter } from '../../deliveries/run/emitter.ts'
 import type { Log } from '../../lib/log.ts'
-import { nowUs } from '../../lib/time.ts'
+import type { NowUs } from '../../lib/time.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { Store } from '../../store/store.ts'
 import { startChangeNotes } from './change-notes.ts'
@@ -34,6 +34,7 @@ type Dependencies = {
   readonly lastHour: LastHour
   readonly own: OwnStatuses
   readonly log: Log
+  readonly nowUs: NowUs
 }
 
 /**
@@ -41,7 +42,7 @@ type Dependencies = {
  * of the others in `shared`. A single node knows everything itself.
  */
 export function startAccountState(shared: StatusStore | undefined, parts: Dependencies): AccountState {
-  const { store, emitter, ownership, lastHour, own, log } = parts
+  const { store, emitter, ownership, lastHour, own, log, nowUs } = parts
   if (shared === undefined)
     return {
       figures: ownFigures(lastHour, nowUs),

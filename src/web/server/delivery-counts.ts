@@ -2,7 +2,7 @@ import { failureOf, statusOf } from '../../deliveries/policy/retry-policy.ts'
 import type { Emitter } from '../../deliveries/run/emitter.ts'
 import type { Attempted } from '../../deliveries/sending/attempt.ts'
 import type { Observer } from '../../deliveries/sending/observer.ts'
-import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, rfc3339 } from '../../lib/time.ts'
 import type { WebhookHealth } from '../model.ts'
 import type { LastHour, WebhookKey } from './last-hour.ts'
 
@@ -19,10 +19,10 @@ export type DeliveryCounts = {
   takeChanged(): readonly WebhookKey[]
 }
 
-type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
+type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs: NowUs }
 
 /** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
-export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: DeliveryCountsOptions): DeliveryCounts {
+export function createDeliveryCounts({ emitter, lastHour, nowUs }: DeliveryCountsOptions): DeliveryCounts {
   const responses = new Map<number, { readonly key: WebhookKey; atUs: number; attempted: Attempted }>()
   let changed = new Map<number, WebhookKey>()
 

@@ -1,6 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import { nextTurn } from '../../lib/slices.ts'
-import { type NowUs, SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, SECOND } from '../../lib/time.ts'
 import type { StatisticsStore } from '../../store/operations/statistics.ts'
 import { type LastHour, MINUTES } from './last-hour.ts'
 
@@ -17,7 +17,7 @@ type SaverOptions = {
   readonly isShared?: boolean
   readonly log: Log
   readonly everyMs?: number
-  readonly nowUs?: NowUs
+  readonly nowUs: NowUs
 }
 
 /**
@@ -25,7 +25,7 @@ type SaverOptions = {
  * page's figures survive a restart. A failed save is repeated the next time.
  */
 export function startLastHourSaver(options: SaverOptions): { readonly loaded: Promise<void>; stop(): Promise<void> } {
-  const { statistics, lastHour, log, isShared = false, nowUs = wallUs } = options
+  const { statistics, lastHour, log, isShared = false, nowUs } = options
   const everyMs = options.everyMs ?? (isShared ? SAVE_SHARED_EVERY_MS : SAVE_EVERY_MS)
   const minuteNow = () => Math.floor(nowUs() / (60 * SECOND))
   let saving: Promise<void> | undefined

@@ -11,7 +11,7 @@ import { asks } from '../../http/query.ts'
 import { UUID } from '../../lib/api-schema.ts'
 import { Fault } from '../../lib/fault.ts'
 import { bodyInSlices } from '../../lib/slices.ts'
-import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, rfc3339 } from '../../lib/time.ts'
 import { ERASED_START, type EventRow } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
 import { MAX_URL_CHARACTERS } from '../../webhooks/model.ts'
@@ -38,7 +38,7 @@ type OverviewSources = {
   pbxs: (accountId: number) => Promise<PbxStatus[]>
   /** The clock on which deliveries wait. */
   steadyUs: NowUs
-  nowUs?: NowUs
+  nowUs: NowUs
 }
 
 /** Many pages of one account ask at the same time: pending deliveries are counted once in this time. */
@@ -68,7 +68,7 @@ const about = { tags: ['Page'], security: [{ bearer: [] }] }
  * deliveries.
  */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
-  const { store, figures, liveCalls, refreshCalls, pbxs, nowUs = wallUs } = sources
+  const { store, figures, liveCalls, refreshCalls, pbxs, nowUs } = sources
   const webhooksOf = healthReader(sources)
   const openIds = openOpaqueIds(store.log)
   return new Elysia({ name: 'overview', normalize: false })
@@ -167,7 +167,7 @@ function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>)
 
 type ListedHealth = { readonly id: number; readonly health: WebhookHealth }
 
-function healthReader({ store, statuses, steadyUs, nowUs = wallUs }: OverviewSources) {
+function healthReader({ store, statuses, steadyUs, nowUs }: OverviewSources) {
   const listOf = createFreshReader(FRESH_MS, async (accountId: number) => {
     const [listed, options] = await Promise.all([
       store.webhooks.webhookListWithPending(accountId),

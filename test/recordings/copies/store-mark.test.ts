@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { diagnoseCopies } from '../../../src/cli/doctor/recordings.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { createS3Client } from '../../../src/lib/s3-client.ts'
+import { nowUs } from '../../../src/lib/time.ts'
 import { markOf } from '../../../src/recordings/copies/copies-place.ts'
 import { createFolderCopies } from '../../../src/recordings/copies/folder-copies.ts'
 import { createS3Copies, createS3Mark } from '../../../src/recordings/copies/s3-copies.ts'
@@ -106,6 +107,7 @@ test('nothing is saved or forgotten while the folder is away, and doctor names i
     keepMs: 1,
     isOwner: () => true,
     mayPrune: () => true,
+    nowUs,
     everyMs: 1,
   })
   let rounds = 0

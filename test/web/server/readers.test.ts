@@ -58,13 +58,14 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     })
     parts.streams = streams
     const lastHour = createLastHour()
-    const counts = createDeliveryCounts({ emitter, lastHour })
+    const counts = createDeliveryCounts({ emitter, lastHour, nowUs })
     const health = () => ({ state: 'up' as const, downSinceUs: null })
     const sources = {
       store,
       figures: ownFigures(lastHour, nowUs),
       statuses: readOwnStatuses({ counts, health }),
       steadyUs,
+      nowUs,
       liveCalls: () => calls(count),
       refreshCalls: async () => undefined,
       pbxs: async () => [],
