@@ -33,44 +33,6 @@ import { digits, lastDigits, localTime, mapped, national, seconds } from './step
 const MAX_DATE_CHARACTERS = 100
 
 const TAGS = ['assign', 'capture', 'case', 'comment', '#', 'echo', 'for', 'break', 'continue', 'if', 'unless', 'raw']
-/** The filters of Liquid that take time in proportion to their input at most. */
-const FILTERS: ReadonlySet<string> = new Set([
-  'abs',
-  'at_least',
-  'at_most',
-  'ceil',
-  'divided_by',
-  'floor',
-  'minus',
-  'modulo',
-  'plus',
-  'round',
-  'times',
-  'append',
-  'prepend',
-  'upcase',
-  'downcase',
-  'capitalize',
-  'newline_to_br',
-  'strip_newlines',
-  'url_encode',
-  'escape',
-  'slice',
-  'truncate',
-  'base64_encode',
-  'default',
-  'compact',
-  'concat',
-  'first',
-  'last',
-  'map',
-  'reverse',
-  'size',
-  'uniq',
-])
-/** Their first argument is searched for. */
-const SEARCHING = ['remove', 'remove_first', 'replace', 'replace_first', 'split']
-
 /** The filters of Liquid that make text of their input and arguments. */
 const TEXT_FILTERS: ReadonlySet<string> = new Set([
   'append',
@@ -85,6 +47,33 @@ const TEXT_FILTERS: ReadonlySet<string> = new Set([
   'truncate',
   'base64_encode',
 ])
+/** The filters of Liquid that take time in proportion to their input at most. */
+const FILTERS: ReadonlySet<string> = new Set([
+  ...TEXT_FILTERS,
+  'abs',
+  'at_least',
+  'at_most',
+  'ceil',
+  'divided_by',
+  'floor',
+  'minus',
+  'modulo',
+  'plus',
+  'round',
+  'times',
+  'slice',
+  'default',
+  'compact',
+  'concat',
+  'first',
+  'last',
+  'map',
+  'reverse',
+  'size',
+  'uniq',
+])
+/** Their first argument is searched for. */
+const SEARCHING = ['remove', 'remove_first', 'replace', 'replace_first', 'split']
 
 type Filter = Extract<FilterImplOptions, (...args: never[]) => unknown>
 type This = ThisParameterType<Filter>
