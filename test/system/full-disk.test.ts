@@ -103,7 +103,9 @@ describe.skipIf(!canMount)('on a disk that is', () => {
     const bytes = readFileSync(path)
     writeFileSync(path, bytes.fill(0xa5, 4_096 * 3, 4_096 * 4))
     const { stdout } = await command('doctor --listen 127.0.0.1:1')
-    expect(stdout).toMatch(/^wrong +store: data\/hookswitch.db is damaged .*\n +→ stop the service.* mv .*cp BACKUP/m)
+    expect(stdout).toMatch(
+      /^wrong +store: data\/hookswitch.db is damaged .*\n +→ stop the service.*hookswitch restore BACKUP --data data /m,
+    )
     expect(stdout).not.toMatch(/rm -f|is full/)
     expect(readFileSync(path).equals(bytes)).toBe(true)
   })

@@ -1,10 +1,11 @@
+import { accountKey } from '../../lib/account-key.ts'
 import type { AccountRecord } from '../../store/operations/accounts.ts'
 
 /** The accounts by name, as of the last read: the account of a call must be known without waiting. */
 export type AccountDirectory = {
   /** Returns the id of the account with exactly this name, or `undefined`. */
   get(name: string): number | undefined
-  /** Returns the exact name of the account with this name in any case, or `undefined`. An exact match wins. */
+  /** Returns the exact name of the account with the key of this name, or `undefined`. An exact match wins. */
   spellingOf(name: string): string | undefined
 }
 
@@ -15,12 +16,12 @@ export function newAccountDirectory(): { directory: AccountDirectory; set(accoun
   return {
     directory: {
       get: (name) => ids.get(name),
-      spellingOf: (name) => (ids.has(name) ? name : spellings.get(name.toLowerCase())),
+      spellingOf: (name) => (ids.has(name) ? name : spellings.get(accountKey(name))),
     },
     set(accounts) {
       ids = new Map(accounts.map(({ name, id }) => [name, id]))
-      // If names differ in case only, the oldest account counts.
-      spellings = new Map(accounts.toReversed().map(({ name }) => [name.toLowerCase(), name]))
+      // Of several names with one key, the oldest account counts.
+      spellings = new Map(accounts.toReversed().map(({ name }) => [accountKey(name), name]))
     },
   }
 }

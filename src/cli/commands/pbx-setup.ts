@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
@@ -58,7 +59,7 @@ export function setupCommand(pbx: Command): void {
       const isDefault = command.getOptionValueSource('data') === 'default'
       const data = isDefault && existsSync(PACKAGE_DATA) ? PACKAGE_DATA : flags.data
       const machine = thisMachine()
-      const found = thePbx(machine, flags.config)
+      const found = thePbx(machine, flags.config === undefined ? undefined : resolve(flags.config))
       if (flags.undo) await undo({ ...flags, data }, { machine, found })
       else await setUp({ ...flags, data }, { machine, found })
     })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { normalEmail, USER_TYPES, userTypeName } from '../../auth/model.ts'
 import { createPasswords, passwordProblem } from '../../auth/password.ts'
+import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
@@ -91,7 +92,12 @@ async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise
   const { email = '', name = '', account = DEFAULT_ACCOUNT, admin = false } = given
   for (const flag of ['email', 'name'] as const)
     if (given[flag] === undefined) throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
-  const user: NamedUser = { account, name: name.trim(), email: normalEmail(email), type: admin ? 'ADMIN' : 'USER' }
+  const user: NamedUser = {
+    account: account.trim(),
+    name: name.trim(),
+    email: normalEmail(email),
+    type: admin ? 'ADMIN' : 'USER',
+  }
   const problem = userProblem(user)
   if (problem !== undefined) throw wrongUsage(`--${problem}`)
   // Before a person types a password twice for nothing.
@@ -146,7 +152,7 @@ async function addUsers(path: string, { data, databaseUrl, json }: AddFlags): Pr
     const known = new Map((await store.accounts.userList()).map((one) => [one.email, one]))
     const elsewhere = users.filter(({ email, account }) => {
       const there = known.get(email)?.account
-      return there !== undefined && there.toLowerCase() !== account.toLowerCase()
+      return there !== undefined && accountKey(there) !== accountKey(account)
     })
     if (elsewhere.length > 0)
       throw new Fault(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
+import type { Store } from '../../store/store.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
@@ -10,6 +11,12 @@ const adviceFor = ({ database }: Pick<ReturnType<typeof storePlaceOf>, 'database
     ? 'restore a backup, or report it'
     : 'after a failover to a standby that lacked the newest commits, these records are lost, and no backup has them: go on, with synchronous standbys; otherwise restore a backup, or report it'
 
+/** Returns all faults of a store. A file that lacks something cannot be asked for more. */
+async function findFaults({ maintenance }: Pick<Store, 'maintenance'>): Promise<string[]> {
+  const faults = await maintenance.fileFaults()
+  return faults.length > 0 ? faults : await maintenance.verify()
+}
+
 /** Adds `hookswitch verify`, which prints the errors in the store, and ends with exit code 1 if there are any. */
 export function verifyCommand(program: Command): void {
   program
@@ -19,7 +26,7 @@ export function verifyCommand(program: Command): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async ({ data, databaseUrl, json }: StoreFlags & { json?: boolean }) => {
-      const wrong = await withExistingStore({ data, databaseUrl }, ({ maintenance }) => maintenance.verify())
+      const wrong = await withExistingStore({ data, databaseUrl }, findFaults)
       if (json) printJson({ whole: wrong.length === 0, wrong })
       else if (wrong.length === 0) print('The store is complete and consistent.')
       else for (const text of wrong) print(text)

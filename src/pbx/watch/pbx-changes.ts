@@ -1,3 +1,4 @@
+import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nameProblem } from '../../lib/name.ts'
 import { type PbxSource, parsePbxUrl, pbxKindOf } from '../../lib/pbx-url.ts'
@@ -67,7 +68,7 @@ export function createPbxChanges({ store, canRead, allowed }: Dependencies): Pbx
 
   /** Returns advice for an unknown account: use the existing spelling, or create it. */
   async function accountAdvice(name: string): Promise<string> {
-    const known = (await accounts.accountList()).find((one) => one.name.toLowerCase() === name.toLowerCase())
+    const known = (await accounts.accountList()).find((one) => accountKey(one.name) === accountKey(name))
     return known === undefined
       ? `create it with hookswitch user add --account ${name} --email … --name …`
       : `the name is ${known.name}`

@@ -105,12 +105,13 @@ function remoteStream(file: string, part: Part, access: Access): ReadableStream<
       async pull(controller) {
         if (left === 0) return controller.close()
         reading ??= startReading(file, part, access)
-        const chunk = (await (await reading).next()).subarray(0, left)
+        const sent = await (await reading).next()
+        const chunk = sent.subarray(0, left)
         left -= chunk.length
         controller.enqueue(chunk)
         if (left > 0) return
+        await (await reading).finish(sent.length > chunk.length)
         controller.close()
-        await (await reading).stop()
       },
       async cancel() {
         // A reading that failed has stopped.
@@ -121,7 +122,12 @@ function remoteStream(file: string, part: Part, access: Access): ReadableStream<
   )
 }
 
-type Reading = { next(): Promise<Uint8Array<ArrayBuffer>>; stop(): Promise<void> }
+type Reading = {
+  next(): Promise<Uint8Array<ArrayBuffer>>
+  /** Ends the request. @throws Error if a whole file was requested, and the server sends more than its size. */
+  finish(hasSurplus: boolean): Promise<void>
+  stop(): Promise<void>
+}
 
 async function startReading(file: string, { start, end, size }: Part, { request, limits }: Access): Promise<Reading> {
   const isWhole = start === 0 && end === size
@@ -132,6 +138,11 @@ async function startReading(file: string, { start, end, size }: Part, { request,
   if (!isPart && response.status !== 200) {
     controller.abort()
     throw new Error(`the server answers ${response.status} to the request for the file`)
+  }
+  const total = sizeIn(response.headers, isPart)
+  if (total !== null && total !== size) {
+    controller.abort()
+    throw new Error(`the file has ${total} bytes now and had ${size}: it is still being written`)
   }
   const reader = response.body?.getReader()
   // A server without ranges sends the whole file.
@@ -157,5 +168,20 @@ async function startReading(file: string, { start, end, size }: Part, { request,
     await reader?.cancel().catch(() => undefined)
     controller.abort()
   }
-  return { next, stop }
+  async function finish(hasSurplus: boolean): Promise<void> {
+    try {
+      // An answer that names its size ends there.
+      if (isWhole && total === null && (hasSurplus || (await limited(read)) !== undefined))
+        throw new Error(`the server sends more than the ${size} bytes of the file: it is still being written`)
+    } finally {
+      await stop()
+    }
+  }
+  return { next, finish, stop }
+}
+
+/** Returns the size of the whole file that an answer names; `null` if it names none. */
+function sizeIn(headers: Headers, isPart: boolean): number | null {
+  const named = isPart ? /\/(\d+)$/.exec(headers.get('content-range') ?? '')?.[1] : headers.get('content-length')
+  return named === undefined || named === null ? null : Number(named)
 }

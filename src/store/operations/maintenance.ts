@@ -68,7 +68,7 @@ export type MaintenanceStore = {
   liveCallErase(number: string): Promise<number>
   /** Returns all inconsistencies in the store, a sentence each with some ids; empty if the store is consistent. */
   verify(): Promise<string[]>
-  /** Returns the damage in the store's files; empty if every page is readable. */
+  /** Returns the damage in the store's files and schema; empty if every page is readable and nothing is missing. */
   fileFaults(): Promise<string[]>
   /** Returns how many deliveries there are in each state, with the number that failed since a time. */
   conditionGet(sinceUs: number): Promise<StoreCondition>

@@ -1,7 +1,9 @@
 import type { MaintenanceStore } from '../operations/maintenance.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
+import { versionOf } from './engine/open.ts'
 import { prepared } from './engine/prepared.ts'
+import { schemaDifference } from './engine/schema.ts'
 import { probeWrite } from './engine/write-probe.ts'
 import { pruneDeliveries } from './retention.ts'
 
@@ -17,8 +19,14 @@ export function createMaintenanceStore({
   }
 }
 
-/** Returns the damage of the store's file, in SQLite's words; empty if it is whole. Reads the whole file. */
+/**
+ * Returns the damage of the store's file, in SQLite's words, or else how its schema differs from the one that its
+ * version makes; empty if the file is whole. Reads the whole file.
+ */
 function fileFaults(tx: Tx): string[] {
   const rows = prepared<{ quick_check: string }, []>(tx, 'PRAGMA quick_check(5)').all()
-  return rows.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok')
+  const damage = rows.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok')
+  if (damage.length > 0) return damage
+  const difference = schemaDifference(tx, versionOf(tx))
+  return difference === undefined ? [] : [difference]
 }

@@ -1,3 +1,4 @@
+import { Database as Sqlite } from 'bun:sqlite'
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
@@ -124,5 +125,16 @@ describe('call erase', () => {
     expect(code).toBe(1)
     expect(stderr).toMatch(/\d events? (is|are) still pending: run the command again when that has ended/)
     expect(await verify()).toBe('The store is complete and consistent.\n')
+  })
+
+  test('a store that lacks a table is not complete', async () => {
+    const store = new Sqlite(`${cwd}/data/hookswitch.db`)
+    store.run('DROP TABLE minutes')
+    store.close()
+    const { code, stdout } = await run(['verify'], { cwd })
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: 'its table minutes is missing: restore a backup that has it\n',
+    })
   })
 })

@@ -51,6 +51,11 @@ describe('pbx setup', () => {
     expect(existsSync(join(folder.path, 'data'))).toBe(false)
   })
 
+  test('takes a folder relative to where it is run', async () => {
+    const shown = await run(['pbx', 'setup', '--config', 'etc', '--dry-run'], { cwd: folder.path })
+    expect(shown.stdout).toContain(`FreePBX, configured in ${etc}\n`)
+  })
+
   test('writes its lines, adds the PBX and checks it; the same again changes nothing', async () => {
     const done = await setup('--yes', '--name', 'main')
     const text = readFileSync(custom, 'utf8')

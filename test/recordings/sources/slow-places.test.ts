@@ -56,7 +56,53 @@ async function readingOf(url: string, given: ReadLimits): Promise<string> {
   )
 }
 
+/** Answers HEAD with 10 bytes, and GET with another response. */
+function startLiar(get: () => Response) {
+  const head = () => new Response('0123456789')
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, routes: { '/*': { HEAD: head, GET: get } } })
+  stops.push(() => server.stop(true))
+  return server.url.href
+}
+
 describe('a web server', () => {
+  test('has no whole file if its size differs from the one that it named before', async () => {
+    expect(
+      await readingOf(
+        startLiar(() => new Response('0123456789abc')),
+        READ_LIMITS,
+      ),
+    ).toBe('the file has 13 bytes now and had 10: it is still being written')
+    expect(
+      await readingOf(
+        startLiar(() => new Response('012345678')),
+        READ_LIMITS,
+      ),
+    ).toMatch(/has 9 bytes now and had 10/)
+    expect(
+      await readingOf(
+        startLiar(() => new Response('0123456789')),
+        READ_LIMITS,
+      ),
+    ).toBe('read')
+  })
+
+  test('has no whole file if an answer without a size is longer', async () => {
+    const unsized = (text: string) => () =>
+      new Response(
+        new ReadableStream({
+          async pull(controller) {
+            for (const one of text) {
+              controller.enqueue(new TextEncoder().encode(one))
+              await Bun.sleep(0)
+            }
+            controller.close()
+          },
+        }),
+      )
+    expect(await readingOf(startLiar(unsized('0123456789abc')), READ_LIMITS)).toMatch(/sends more than the 10 bytes/)
+    expect(await readingOf(startLiar(unsized('0123456789')), READ_LIMITS)).toBe('read')
+  })
+
   test('is given up for its rate if it trickles', async () => {
     expect(await readingOf(startTrickle(10), limits({ spanMs: 500 }))).toBe('it sends less than 8000 bytes a second')
   })

@@ -248,12 +248,15 @@ describe('the accounts by name', () => {
     { id: 1, name: 'default' },
     { id: 2, name: 'Acme' },
     { id: 3, name: 'ACME' },
+    { id: 4, name: 'École' },
   ])
 
   test.each([
     ['acme', 'Acme'],
     ['ACME', 'ACME'],
     ['Default', 'default'],
+    [' ACME ', 'Acme'],
+    ['e\u0301cole', 'École'],
     ['beta', undefined],
   ])('%s is %p', (name, spelling) => expect(directory.spellingOf(name)).toBe(spelling))
 

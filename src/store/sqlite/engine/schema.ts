@@ -29,7 +29,7 @@ export function schemaDifference(sqlite: Sqlite, version: number): string | unde
     )
     if (foreign !== undefined) return describeForeign(foreign, objectsOf(made))
     const [absent] = missing.values()
-    return absent && `its ${absent.type} ${absent.name} is missing: restore another backup`
+    return absent && `its ${absent.type} ${absent.name} is missing: restore a backup that has it`
   } finally {
     made.close()
   }
@@ -38,8 +38,8 @@ export function schemaDifference(sqlite: Sqlite, version: number): string | unde
 function describeForeign({ type, name }: SchemaObject, known: readonly SchemaObject[]): string {
   const shown = `${type} ${JSON.stringify(name.slice(0, MAX_NAME))}`
   return known.some((object) => object.type === type && object.name === name)
-    ? `its ${shown} differs from the one that hookswitch makes: restore another backup`
-    : `it has the ${shown}, which hookswitch does not make: restore another backup, or remove it from this one if you trust the file`
+    ? `its ${shown} differs from the one that hookswitch makes: restore a backup with the right one`
+    : `it has the ${shown}, which hookswitch does not make: remove it if you trust the file, or restore a backup without it`
 }
 
 const objectsOf = (sqlite: Sqlite): SchemaObject[] =>

@@ -104,7 +104,7 @@ export function fixCommand(kind: StoreFaultKind, path: string): string {
     case 'busy':
       return `fuser -v ${path}   shows the process that uses it; then try again`
     case 'damaged':
-      return `stop the service, then: mkdir ${folder}/damaged && mv ${path}* ${folder}/damaged/ && cp BACKUP ${path}`
+      return `stop the service, then: hookswitch restore BACKUP --data ${folder}   which keeps this store beside it`
     case 'disk-error':
       return 'dmesg | tail   and the quota of the disk'
   }
