@@ -65,7 +65,10 @@ export function resultOfStage(
   if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
   if (firm !== undefined && hadGivenUp(state, stage, legs)) return 'cancelled'
   if (firm !== undefined) {
-    const isOpen = firm === 'unavailable' || results.some((result) => result === 'cancelled' || result === null)
+    const isOpen =
+      firm === 'unavailable' ||
+      legs.some(hasGivenUp) ||
+      results.some((result) => result === 'cancelled' || result === null)
     return isOpen && mayHaveGivenUp(state, call, stage, legs) ? null : firm
   }
   if (isAbandoned(state, call, stage)) return 'cancelled'
@@ -108,7 +111,7 @@ const SAME_MOMENT_US = 100_000
 
 /**
  * Returns whether the caller gave up while a device rang. Earlier results of other devices do not count then, nor does
- * this device's answer to the end of its dial, which looks like "unavailable".
+ * this device's answer to the end of its dial, which looks as if it could not be reached or had given up.
  */
 function hadGivenUp(state: TrackerState, stage: Stage, legs: readonly Channel[]): boolean {
   const caller = channelOf(state, stage.source)
@@ -118,9 +121,16 @@ function hadGivenUp(state: TrackerState, stage: Stage, legs: readonly Channel[])
   )
   if (caller === undefined || !caller.hungUpItself || caller.goneUs === null || last === undefined) return false
   const said = legResult(state, last)
-  const isDoubtful = said === null || said === 'cancelled' || said === 'unavailable'
+  const isDoubtful = said === null || said === 'cancelled' || said === 'unavailable' || hasGivenUp(last)
   return overUsOf(last) >= caller.goneUs - (isDoubtful ? SAME_MOMENT_US : 0)
 }
+
+/** The causes of SIP 480 and 408. */
+const GAVE_UP: ReadonlySet<number | null> = new Set([18, 102])
+
+/** Returns whether a device that rang has given up by itself; some devices respond so to the end of their dial, too. */
+const hasGivenUp = ({ dial, end }: Channel): boolean =>
+  (dial?.result ?? null) === null && end?.result === 'no_answer' && GAVE_UP.has(end.code)
 
 /** Returns whether the report that the caller gave up may be on its way: not if the caller goes on. */
 function mayHaveGivenUp(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
