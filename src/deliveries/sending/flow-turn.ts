@@ -237,8 +237,8 @@ type Making = Players & {
 const SKIPPED_AS_CREATED = 'skipped: another call of this number has just created it'
 
 /**
- * Sends the request of a step. If the calls of one number have to send it in turn, waits for the others; returns
- * `undefined` without a request if one of them has created what this one would create, and keeps its value.
+ * Sends the request of a step. If the calls of one number have to send it in turn, waits for the other calls; returns
+ * `undefined` without a request if another call has already created the contact, and keeps its id.
  */
 async function requestInTurn(options: PlayOptions, webhook: Playing, making: Making): Promise<Attempted | undefined> {
   const { numberTurns, nowUs } = options
@@ -247,7 +247,7 @@ async function requestInTurn(options: PlayOptions, webhook: Playing, making: Mak
   const shared = flow.inTurn.get(step.name)
   const number = shared === undefined ? null : outsideNumberIn(turn.body)
   if (shared === undefined || number === null) return await request(options, webhook, making)
-  // Other parameters may be those of another account of the CRM.
+  // With other parameters, the webhook may send to another account of the CRM.
   const key = `${id} ${Bun.hash(JSON.stringify(flow.parameters))} ${number}`
   return await numberTurns.run(key, async (known) => {
     if (shared !== null && known !== undefined) {

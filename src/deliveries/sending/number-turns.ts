@@ -7,7 +7,7 @@ const REMEMBERED_US = 300 * SECOND
 const MAX_REMEMBERED = 10_000
 
 /**
- * Takes the requests that create a contact in turn, and remembers what they have created. Two calls of an unknown
+ * Takes the requests that create a contact in turn, and remembers the ids of new contacts. Two calls of an unknown
  * number at the same time, or one after the other, would otherwise have two contacts.
  */
 export type NumberTurns = {

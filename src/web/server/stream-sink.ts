@@ -12,7 +12,7 @@ export type Sink = {
 type SinkOptions = {
   /** The present state: messages that the reader gets at its own pace, before and between the sent ones. */
   readonly first?: Iterator<{ readonly name: string; readonly data: string }>
-  /** Called before a part of `first` is made: what is older than that part has to be sent by then. */
+  /** Called before a part of `first` is made: messages older than the part have to be sent by then. */
   readonly beforeFirst?: () => void
   /** Called once when the stream has ended, on either side. */
   readonly closed: () => void

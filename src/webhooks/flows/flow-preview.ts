@@ -42,7 +42,7 @@ type Previewing = {
   readonly answers: ReadonlyMap<string, { readonly status: number; readonly body: unknown }>
   readonly webhookUrl: string
   readonly events: readonly PreviewedEvent[]
-  /** Earlier events whose requests are not shown, but whose kept values the steps get: those of merged calls. */
+  /** The events of merged calls: their requests are not shown, but the steps get the values that they keep. */
   readonly earlierEvents?: readonly PreviewedEvent[]
   /** Returns the bodies of any call's events; default: those among `events`. */
   readonly bodiesOf?: (callId: string) => Promise<readonly string[]>

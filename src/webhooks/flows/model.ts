@@ -248,9 +248,9 @@ export type Flow = {
   /** The requests per second that the system allows, in addition to the webhook's own limit; `null`: no known limit. */
   readonly maxPerSecond: number | null
   readonly parameters: Parameters
-  /** Whether its steps get the outside call that a merge hides, as those of presets do. */
+  /** Whether its steps get the outside call that a merge hides, as steps of presets do. */
   readonly seesOutsideCalls: boolean
-  /** The steps that calls of one number send in turn, with the kept value that they share, if any. */
+  /** The steps that calls of one number send in turn, with the kept value that the calls share; `null`: none. */
   readonly inTurn: ReadonlyMap<string, string | null>
 }
 

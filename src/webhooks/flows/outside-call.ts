@@ -40,7 +40,7 @@ export async function outsideEvent({ body, callId }: OutsideEvent, bodiesOf: Bod
   return { body: JSON.stringify({ ...event, data: { ...event.data, call: outside } }), callId: outside.id }
 }
 
-/** Returns the outside call that an internal one survived, with the facts of both; `undefined` if there is none. */
+/** Returns the outside call that was merged into an internal call, with the facts of both; otherwise `undefined`. */
 async function hiddenBy(survivor: Call, bodiesOf: BodiesOfCall): Promise<Call | undefined> {
   if (survivor.direction !== 'internal') return undefined
   for (const id of survivor.merged_from) {
