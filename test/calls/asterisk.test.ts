@@ -98,6 +98,25 @@ test('a consultation that began unseen is made for the call in which the same ex
   expect(asked).toMatchObject({ parent_id: first?.id, from: { extension: '101' } })
 })
 
+test.each([
+  [
+    'a follow-me has the phone that it rings before the others',
+    'follow-me-rings-own-phone-first',
+    ['107', '107', '102'],
+  ],
+  [
+    'a group has no phone from which the caller was moved to it',
+    'redirect-while-ringing-into-named-group',
+    ['101', '102'],
+  ],
+])('%s', (_, name, targets) => {
+  const stages = asteriskEvents([name]).flatMap(({ body: { data } }) => (data.name === 'call_saved' ? data.stages : []))
+  const groups = stages.filter(({ kind }) => kind === 'group')
+  const members = stages.filter(({ parent_id: parent }) => parent !== null && parent === groups[0]?.id)
+  expect(groups).toHaveLength(1)
+  expect(members.map(({ target }) => target)).toEqual(targets)
+})
+
 test.each([-5, 5, 10, 15])('a target of a transfer by feature code is given up after 15 s and %d s', (laterS) => {
   const name = 'atx-consultation-timeout'
   const otherTimeout: Change = (blocks) => {

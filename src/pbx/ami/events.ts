@@ -34,6 +34,7 @@ const SYSTEM_VARIABLES: ReadonlySet<string> = new Set([
   'MIXMONITOR_FILENAME',
   // FreePBX's own.
   'RingGroupMethod',
+  'RecordMethod',
   'DEXTEN',
 ])
 /**

@@ -31,6 +31,7 @@ describe('the events of an Asterisk', () => {
     ['the first step of a macro', 'skipped', newexten('Set', { Exten: 's', Priority: 1 })],
     ['a variable of Dial', 'read', varSet('DIALSTATUS')],
     ["how a ring group of FreePBX's rings", 'read', varSet('RingGroupMethod')],
+    ["the beginning of a follow-me of FreePBX's", 'read', varSet('RecordMethod')],
     ['a variable of the operator', 'read', varSet('CRM_ID')],
     ['another variable', 'skipped', varSet('OTHER')],
     ['an event that is of no use', 'skipped', amiEvent('NewConnectedLine', snapshotOf('1.1'))],

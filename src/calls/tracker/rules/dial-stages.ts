@@ -285,6 +285,8 @@ export function noteGroup(state: TrackerState, channel: Channel, place: string):
   if (call === undefined) return
   for (const stage of [...call.stages]) {
     if (!isPartyStage(stage) || stage.emitted.ended) continue
+    // A phone that was given up, as the channel was moved here, is not one that the group rings.
+    if (!stage.answered && !legsRinging(state, stage)) continue
     if (groupsAround(call, stage).some(({ rungOut }) => rungOut)) continue
     const diallers = diallersOf(state, stage)
     if (!diallers.some((one) => one.id === channel.id && (one.place ?? channel.dialledNumber) === place)) continue

@@ -16,6 +16,8 @@ export type KnownChannel = {
   exten: string
   /** The last extension with a number that it entered: the caller of the running macro or subroutine. */
   entered: string | null
+  /** The extension whose follow-me of FreePBX has begun, until the follow-me reports how it rings its members. */
+  followMe: string | null
   /** The place of the subroutine that it called last, and the calling extension. */
   subroutine: { readonly context: string; readonly exten: string; readonly caller: string } | null
   /** The endpoint's own caller id in the PBX's configuration: later events show the caller's. */
@@ -71,6 +73,7 @@ export function addChannel(
     ...channel,
     local: channel.name.startsWith('Local/'),
     entered: null,
+    followMe: null,
     subroutine: null,
     nextTargets: [],
     targets: [],

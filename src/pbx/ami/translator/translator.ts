@@ -210,8 +210,22 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
 /** FreePBX's ring groups and follow-me report how they ring their members; for a single phone the value is `none`. */
 function ringGroup(known: KnownChannel | undefined, id: string, method: string): ChannelSignal[] {
   if (known?.entered == null || method === '' || method === 'none') return []
-  return [...extensionChanged(known, id, known.entered), { kind: 'group', id, place: known.entered }]
+  const { entered, followMe } = known
+  known.followMe = null
+  return followMe === entered ? [] : groupAt(known, id, entered)
 }
+
+/** FreePBX's follow-me may ring the extension's own phone first, before it reports how it rings its members. */
+function followMe(known: KnownChannel | undefined, id: string): ChannelSignal[] {
+  if (known?.entered == null) return []
+  known.followMe = known.entered
+  return groupAt(known, id, known.entered)
+}
+
+const groupAt = (known: KnownChannel, id: string, place: string): ChannelSignal[] => [
+  ...extensionChanged(known, id, place),
+  { kind: 'group', id, place },
+]
 
 /** Reads QUEUESTATUS. A queue that refuses a caller (full, or without members) reports nothing else. */
 function queueStatus(known: KnownChannel | undefined, id: string, value: string): ChannelSignal[] {
@@ -260,6 +274,8 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       return []
     case 'RingGroupMethod':
       return ringGroup(known, id, value)
+    case 'RecordMethod':
+      return value === 'Group' ? followMe(known, id) : []
     case 'QUEUESTATUS':
       return queueStatus(known, id, value)
     case 'MIXMONITOR_FILENAME':
