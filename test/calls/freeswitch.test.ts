@@ -28,3 +28,17 @@ test('a consultation that began unseen is made for the call that the same extens
   expect(first?.parent_id).toBeNull()
   expect(asked).toMatchObject({ parent_id: first?.id, from: { extension: '1001' }, to: { extension: '1003' } })
 })
+
+test('a group exists from its first dial, although the creation of an outside member is read later', () => {
+  const stages = freeswitchEvents(['group-desk-and-mobile']).flatMap(({ body: { data } }) =>
+    data.name === 'dial_started' || data.name === 'dial_ended' ? [data.stage] : [],
+  )
+  const group = stages.find(({ kind }) => kind === 'group')
+  const members = stages.filter(({ kind }) => kind !== 'group')
+  expect(members.map(({ target, parent_id: parent }) => [target, parent === group?.id]).toSorted()).toEqual([
+    ['1101', true],
+    ['1101', true],
+    ['79037771899', true],
+    ['79037771899', true],
+  ])
+})

@@ -11,6 +11,7 @@ import { wentAlone } from './transfers.ts'
 /** Reads CHANNEL_CREATE: a new leg, its party, and the leg for which it is created. */
 export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('Unique-ID')
+  context.dialling.delete(id)
   if (id === '' || context.legs.has(id)) return []
   const virtual = event.get('Channel-Name').startsWith('loopback/')
   const outbound = event.get('Call-Direction') === 'outbound'

@@ -95,6 +95,8 @@ export type EslContext = {
   readonly ended: Map<string, Leg>
   /** Callers that entered a queue, or were listed and may be in one: the queue's id of each visit, `''` without one. */
   readonly queued: Map<string, Set<string>>
+  /** Legs that are reported as dialled and not read yet, because their creation waits for a prerequisite. */
+  readonly dialling: Map<string, { readonly source: string; readonly place: number }>
   /** The callers that wait in each mod_fifo queue, in order. */
   readonly waiting: Map<string, string[]>
   readonly endpoints: Endpoints

@@ -19,6 +19,7 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
     ids.flatMap((id) => (id === '' ? [] : legIsMade(context, id)))
   switch (event.name) {
     case 'CHANNEL_CREATE':
+      noteDialling(context, event)
       return {
         own: '',
         prerequisites: [
@@ -53,9 +54,34 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
       }
       return { own: member || own, prerequisites: legs(member || own, ...others) }
     }
+    case 'CHANNEL_PROGRESS':
+    case 'CHANNEL_PROGRESS_MEDIA':
+      return { own, prerequisites: [...legs(own), ...membersAreMade(context, event)] }
     default:
       return { own, prerequisites: legs(own) }
   }
+}
+
+/** Notes a dialled leg until its creation is read. */
+function noteDialling({ dialling, legs, ended }: EslContext, event: EslEvent): void {
+  const [id, source] = [event.get('Unique-ID'), dialledBy(event)]
+  if (id !== '' && source !== '' && !legs.has(id) && !ended.has(id)) dialling.set(id, { source, place: placeOf(event) })
+}
+
+/** The group that rings a party exists from its first dial: the party rings after the creation of all earlier members. */
+function membersAreMade({ dialling, legs }: EslContext, event: EslEvent): Prerequisite[] {
+  const own = event.get('Unique-ID')
+  const isMember = (id: string): boolean => {
+    const member = dialling.get(id)
+    return (
+      member !== undefined && id !== own && member.source === legs.get(own)?.source && member.place < placeOf(event)
+    )
+  }
+  return [...dialling.keys()].map((id) => ({
+    name: `${id} before ${own} rings`,
+    isMet: () => !isMember(id),
+    timeoutUs: HEARD_TIMEOUT_US,
+  }))
 }
 
 /** Returns the leg that dialled the new one, or the first half of a loopback channel. */

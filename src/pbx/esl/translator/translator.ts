@@ -38,6 +38,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   const context: EslContext = {
     legs: new Map(),
     ended: new Map(),
+    dialling: new Map(),
     waiting: new Map(),
     queued: new Map(),
     endpoints,
