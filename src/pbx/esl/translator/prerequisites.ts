@@ -68,7 +68,7 @@ function noteDialling({ dialling, legs, ended }: EslContext, event: EslEvent): v
   if (id !== '' && source !== '' && !legs.has(id) && !ended.has(id)) dialling.set(id, { source, place: placeOf(event) })
 }
 
-/** The group that rings a party exists from its first dial: the party rings after the creation of all earlier members. */
+/** A group exists from its first dial: a party rings after the creation of all members that were dialled before. */
 function membersAreMade({ dialling, legs }: EslContext, event: EslEvent): Prerequisite[] {
   const own = event.get('Unique-ID')
   const isMember = (id: string): boolean => {
