@@ -14,12 +14,14 @@ import type { LoadedDelivery } from '../queue/delivery.ts'
 const MAX_AT_RISK = 224
 /** The most unrecorded outcomes in memory, also where they survive the process. */
 const MAX_UNRECORDED = 4_096
+/** As many outcomes are written at once: attempts must not wait for them. */
+const WRITTEN_AT_ONCE = 64
 const RETRY_MS = 250
 /** How long stopping waits for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
 
 type OutcomeWriterOptions = {
-  readonly queue: Pick<Store['queue'], 'outcomeKeep' | 'deliveryRecordOutcomes'>
+  readonly queue: Pick<Store['queue'], 'outcomeKeep' | 'outcomeIntervalMs' | 'deliveryRecordOutcomes'>
   readonly flows: Pick<Store['flows'], 'flowRecord'>
   readonly log: Log
   readonly ownership: Ownership
@@ -85,7 +87,7 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDel
 type Groups = Map<number | undefined, Group>
 type Group = { readonly deliveries: LoadedDelivery[]; readonly batch: Batch; atRisk: number }
 
-/** Creates the writer of outcomes. Outcomes that come during a write go into the next batch. */
+/** Creates the writer of outcomes. Outcomes that come during a write, or soon after, go into the next batch. */
 export function createOutcomeWriter({ queue, flows, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
   const store = createPersistentWrite({ ownership, log })
   let groups: Groups = new Map()
@@ -96,9 +98,29 @@ export function createOutcomeWriter({ queue, flows, ownership, log, onRecorded }
   let atRisk = 0
   let isWriting = false
   let idle: PromiseWithResolvers<void> | undefined
+  let isStopping = false
+  let beganMs = Number.NEGATIVE_INFINITY
+  /** Ends the wait for more outcomes. */
+  let beginWrite: (() => void) | undefined
+
+  const isDue = () => isStopping || queued >= WRITTEN_AT_ONCE
+
+  async function untilDue(): Promise<void> {
+    const restMs = beganMs + queue.outcomeIntervalMs - performance.now()
+    if (restMs > 0 && !isDue()) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, restMs)
+      beginWrite = resolve
+      await promise
+      beginWrite = undefined
+      clearTimeout(timer)
+    }
+    beganMs = performance.now()
+  }
 
   async function writeAll(): Promise<void> {
     while (queued > 0) {
+      if (queue.outcomeIntervalMs > 0) await untilDue()
       const written = [...groups]
       groups = new Map()
       beingWritten = queued
@@ -156,12 +178,15 @@ export function createOutcomeWriter({ queue, flows, ownership, log, onRecorded }
         group.atRisk += 1
         atRisk += 1
       }
+      if (isDue()) beginWrite?.()
       if (isWriting) return
       isWriting = true
       queueMicrotask(() => void writeAll())
     },
     isFull: () => store.isBroken() || atRisk >= MAX_AT_RISK || queued + beingWritten >= MAX_UNRECORDED,
     async stop() {
+      isStopping = true
+      beginWrite?.()
       if (!isWriting && turns === 0) return
       store.giveUpAfter(LAST_TRY_MS)
       idle ??= Promise.withResolvers<void>()

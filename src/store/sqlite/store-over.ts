@@ -21,6 +21,8 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     queue: {
       ...group((of) => createQueueStore(of, outcomes)),
       outcomeKeep: outcomes.keep,
+      // The writer collects outcomes by itself.
+      outcomeIntervalMs: 0,
       ...declared('queue', GROUPS.queue),
     },
     flows: declared('flows', GROUPS.flows),

@@ -35,12 +35,13 @@ const OUTCOME: OutcomeRecord = {
 const delivery = (id: number): LoadedDelivery => newDelivery(EVENT, { id, webhookId: 1 })
 
 /** A writer on a store whose writes are ended by hand. */
-function startWriter() {
+function startWriter({ outcomeIntervalMs = 0 } = {}) {
   const writes: { readonly ids: readonly number[]; end(): void }[] = []
   const recorded: { readonly ids: readonly number[]; readonly isFull: boolean }[] = []
   const writer = createOutcomeWriter({
     queue: {
       outcomeKeep: () => false,
+      outcomeIntervalMs,
       deliveryRecordOutcomes: ({ deliveryIds }) =>
         new Promise((resolve) => writes.push({ ids: [...deliveryIds], end: () => resolve([]) })),
     },
@@ -77,4 +78,35 @@ test('one batch is written at a time, with all that came meanwhile', async () =>
   await stopped
   expect(writes.map(({ ids }) => ids)).toEqual([[1], [2, 3], [4]])
   expect(recorded.map(({ ids }) => ids)).toEqual([[1], [2, 3], [4]])
+})
+
+test('a few outcomes that come soon after a write wait for others, many and the last ones do not', async () => {
+  const { writer, writes } = startWriter({ outcomeIntervalMs: 3_600_000 })
+  writer.add(delivery(1), OUTCOME)
+  await until('the first is written', () => writes.length === 1)
+  writes[0]?.end()
+  writer.add(delivery(2), OUTCOME)
+  await Bun.sleep(20)
+  expect(writes).toHaveLength(1)
+  for (let id = 3; id <= 65; id += 1) writer.add(delivery(id), OUTCOME)
+  await until('they are enough', () => writes.length === 2)
+  expect(writes[1]?.ids).toHaveLength(64)
+  writes[1]?.end()
+  writer.add(delivery(66), OUTCOME)
+  const stopped = writer.stop()
+  await until('the last is written', () => writes.length === 3)
+  writes[2]?.end()
+  await stopped
+  expect(writes[2]?.ids).toEqual([66])
+})
+
+test('outcomes that waited long enough are written', async () => {
+  const { writer, writes } = startWriter({ outcomeIntervalMs: 5 })
+  for (let id = 1; id <= 3; id += 1) {
+    writer.add(delivery(id), OUTCOME)
+    await until('it is written', () => writes.length === id)
+    writes[id - 1]?.end()
+  }
+  await writer.stop()
+  expect(writes.map(({ ids }) => ids)).toEqual([[1], [2], [3]])
 })
