@@ -45,6 +45,11 @@ export type Store = {
   readonly outages: OutageStore
   /** Calls back, within a second, after another process changed the store: cached rows are then stale. */
   onForeignChange(listener: () => void): void
+  /**
+   * The least time between the beginnings of two writes of a few outcomes, in milliseconds. Each write of a shared
+   * database costs all nodes, and nobody waits for an outcome.
+   */
+  readonly outcomeIntervalMs: number
   /** Counts of group commits since the start, for the metrics. */
   readonly commits: Readonly<CommitCounts>
   /** Returns whether group commits fail at present because the store cannot be written, or have no answer. */

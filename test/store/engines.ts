@@ -67,7 +67,10 @@ const postgres: Engine = {
 export const ENGINES: readonly Engine[] = [sqlite, postgres]
 
 /** The groups of a store's operations. */
-export type GroupName = Exclude<keyof Store, 'onForeignChange' | 'commits' | 'areCommitsFailing' | 'stop'>
+export type GroupName = Exclude<
+  keyof Store,
+  'onForeignChange' | 'outcomeIntervalMs' | 'commits' | 'areCommitsFailing' | 'stop'
+>
 
 /** Notes each operation of a group that is called on a store. */
 export function watchOperations(store: Store, group: GroupName, called: Set<string>): Store {

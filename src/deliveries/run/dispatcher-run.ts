@@ -47,7 +47,7 @@ export type Dispatcher = {
 }
 
 export type DispatcherOptions = {
-  readonly store: Pick<Store, 'queue' | 'flows' | 'webhooks' | 'log' | 'outages'>
+  readonly store: Pick<Store, 'queue' | 'flows' | 'webhooks' | 'log' | 'outages' | 'outcomeIntervalMs'>
   readonly emitter: Emitter
   readonly attempt: Attempt
   /** Makes the turns of flows. */
@@ -126,7 +126,14 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
     onLoaded: () => loop.runSoon(),
     onRejected,
   })
-  const outcomes = createOutcomeWriter({ queue, flows: store.flows, ownership, log, onRecorded: guard(onRecorded) })
+  const outcomes = createOutcomeWriter({
+    queue,
+    flows: store.flows,
+    ownership,
+    log,
+    intervalMs: store.outcomeIntervalMs,
+    onRecorded: guard(onRecorded),
+  })
   const sender = createSender({
     attempt,
     makeTurn,

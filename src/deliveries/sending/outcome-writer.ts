@@ -21,10 +21,12 @@ const RETRY_MS = 250
 const LAST_TRY_MS = 5_000
 
 type OutcomeWriterOptions = {
-  readonly queue: Pick<Store['queue'], 'outcomeKeep' | 'outcomeIntervalMs' | 'deliveryRecordOutcomes'>
+  readonly queue: Pick<Store['queue'], 'outcomeKeep' | 'deliveryRecordOutcomes'>
   readonly flows: Pick<Store['flows'], 'flowRecord'>
   readonly log: Log
   readonly ownership: Ownership
+  /** The least time between the beginnings of two writes of a few outcomes. */
+  readonly intervalMs: number
   /** Called after a batch was recorded; the rows of the `superseded` deliveries had been changed meanwhile. */
   readonly onRecorded: (deliveries: readonly LoadedDelivery[], superseded: readonly number[]) => void
 }
@@ -88,7 +90,8 @@ type Groups = Map<number | undefined, Group>
 type Group = { readonly deliveries: LoadedDelivery[]; readonly batch: Batch; atRisk: number }
 
 /** Creates the writer of outcomes. Outcomes that come during a write, or soon after, go into the next batch. */
-export function createOutcomeWriter({ queue, flows, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
+export function createOutcomeWriter(options: OutcomeWriterOptions): OutcomeWriter {
+  const { queue, flows, ownership, log, intervalMs, onRecorded } = options
   const store = createPersistentWrite({ ownership, log })
   let groups: Groups = new Map()
   let queued = 0
@@ -106,7 +109,7 @@ export function createOutcomeWriter({ queue, flows, ownership, log, onRecorded }
   const isDue = () => isStopping || queued >= WRITTEN_AT_ONCE
 
   async function untilDue(): Promise<void> {
-    const restMs = beganMs + queue.outcomeIntervalMs - performance.now()
+    const restMs = beganMs + intervalMs - performance.now()
     if (restMs > 0 && !isDue()) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, restMs)
@@ -120,7 +123,7 @@ export function createOutcomeWriter({ queue, flows, ownership, log, onRecorded }
 
   async function writeAll(): Promise<void> {
     while (queued > 0) {
-      if (queue.outcomeIntervalMs > 0) await untilDue()
+      if (intervalMs > 0) await untilDue()
       const written = [...groups]
       groups = new Map()
       beingWritten = queued

@@ -134,11 +134,6 @@ export type QueueStore = {
    */
   outcomeKeep(batch: OutcomeBatch): boolean
   /**
-   * The least time between the beginnings of two writes of a few outcomes, in milliseconds. Each write of a shared
-   * database costs all nodes, and nobody waits for an outcome.
-   */
-  readonly outcomeIntervalMs: number
-  /**
    * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried:
    * if the delivery was cancelled or retried by hand meanwhile, only the attempt is logged. Returns the ids of these
    * deliveries.

@@ -8,9 +8,6 @@ import { runWork } from './engine/run-operations.ts'
 import { readLog } from './log.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob, splitByDelivery } from './outcomes.ts'
 
-/** A node with 100 deliveries a second then writes five outcomes with one statement. */
-const OUTCOME_INTERVAL_MS = 50
-
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 
 const SENDING = `SELECT d.id, d.account_id AS "accountId", d.webhook_id AS "webhookId", d.tries,
@@ -108,7 +105,6 @@ export function createQueueStore(
     },
     // Another node cannot read this node's memory.
     outcomeKeep: () => false,
-    outcomeIntervalMs: OUTCOME_INTERVAL_MS,
     async deliveryRecordOutcomes(batch, fence) {
       const superseded: number[] = []
       for (const part of splitByDelivery(batch)) superseded.push(...(await outcomes.push({ batch: part, fence })))

@@ -25,6 +25,9 @@ export type PostgresOptions = PrepareOptions & {
 /** A heartbeat that takes longer is late anyway. */
 const HEARTBEAT_MS = 1_000
 
+/** A node with 100 deliveries a second then writes five outcomes with one statement. */
+const OUTCOME_INTERVAL_MS = 50
+
 /** Combines the operations of a store over its database. */
 function storeOver(db: Database): Store {
   const events = openEventCommits(db)
@@ -46,6 +49,7 @@ function storeOver(db: Database): Store {
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,
+    outcomeIntervalMs: OUTCOME_INTERVAL_MS,
     areCommitsFailing: () => db.eventCommits.isFailing() || db.outcomeCommits.isFailing(),
     stop: () =>
       db.stop(async () => {

@@ -21,8 +21,6 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     queue: {
       ...group((of) => createQueueStore(of, outcomes)),
       outcomeKeep: outcomes.keep,
-      // The writer collects outcomes by itself.
-      outcomeIntervalMs: 0,
       ...declared('queue', GROUPS.queue),
     },
     flows: declared('flows', GROUPS.flows),
@@ -37,6 +35,8 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     outages: declared('outages', GROUPS.outages),
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
+    // The writer's thread collects outcomes by itself.
+    outcomeIntervalMs: 0,
     commits: db.commits,
     areCommitsFailing: db.areCommitsFailing,
     async stop() {

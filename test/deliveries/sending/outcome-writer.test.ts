@@ -35,19 +35,19 @@ const OUTCOME: OutcomeRecord = {
 const delivery = (id: number): LoadedDelivery => newDelivery(EVENT, { id, webhookId: 1 })
 
 /** A writer on a store whose writes are ended by hand. */
-function startWriter({ outcomeIntervalMs = 0 } = {}) {
+function startWriter({ intervalMs = 0 } = {}) {
   const writes: { readonly ids: readonly number[]; end(): void }[] = []
   const recorded: { readonly ids: readonly number[]; readonly isFull: boolean }[] = []
   const writer = createOutcomeWriter({
     queue: {
       outcomeKeep: () => false,
-      outcomeIntervalMs,
       deliveryRecordOutcomes: ({ deliveryIds }) =>
         new Promise((resolve) => writes.push({ ids: [...deliveryIds], end: () => resolve([]) })),
     },
     flows: { flowRecord: async () => true },
     ownership: OWNS_EVERYTHING,
     log: LOG,
+    intervalMs,
     onRecorded: (deliveries) => recorded.push({ ids: deliveries.map(({ id }) => id), isFull: writer.isFull() }),
   })
   return { writer, writes, recorded }
@@ -81,7 +81,7 @@ test('one batch is written at a time, with all that came meanwhile', async () =>
 })
 
 test('a few outcomes that come soon after a write wait for others, many and the last ones do not', async () => {
-  const { writer, writes } = startWriter({ outcomeIntervalMs: 3_600_000 })
+  const { writer, writes } = startWriter({ intervalMs: 3_600_000 })
   writer.add(delivery(1), OUTCOME)
   await until('the first is written', () => writes.length === 1)
   writes[0]?.end()
@@ -101,7 +101,7 @@ test('a few outcomes that come soon after a write wait for others, many and the 
 })
 
 test('outcomes that waited long enough are written', async () => {
-  const { writer, writes } = startWriter({ outcomeIntervalMs: 5 })
+  const { writer, writes } = startWriter({ intervalMs: 5 })
   for (let id = 1; id <= 3; id += 1) {
     writer.add(delivery(id), OUTCOME)
     await until('it is written', () => writes.length === id)
