@@ -44,6 +44,18 @@ async function open(more: { statementMs?: number } = {}) {
         "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
       )
     )[0]?.n ?? 0
+  /** Begins a transaction with a statement, and keeps it open after that statement until `release` is called. */
+  async function hold(statement: string): Promise<{ release(): void; readonly ended: Promise<void> }> {
+    const held = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    const ended = beside.transaction(async (query) => {
+      await query(statement)
+      held.resolve()
+      await released.promise
+    })
+    await Promise.race([held.promise, ended])
+    return { release: released.resolve, ended }
+  }
   const counts = async () =>
     (
       await beside.query<{ events: number; pending: number; ended: number }>(
@@ -57,6 +69,7 @@ async function open(more: { statementMs?: number } = {}) {
     beside,
     fence,
     waiting,
+    hold,
     counts,
     setList,
     async [Symbol.asyncDispose]() {
@@ -97,23 +110,10 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     await using at = await open()
     const ids = idsOf(await at.store.calls.batchStore(batch({ events: [event()] }), at.fence))
     const before = await at.counts()
-    const release = Promise.withResolvers<void>()
-    const takeover = at.beside.transaction(async (query) => {
-      await query(TAKEOVER)
-      await release.promise
-    })
-    await until(
-      'the takeover holds the row',
-      async () =>
-        (
-          await at.beside.query(
-            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
-          )
-        ).length > 0,
-    )
+    const { release, ended: takeover } = await at.hold(TAKEOVER)
     const written = outcomeOf(write(at.store, at.fence, ids))
     await until('the write waits', async () => (await at.waiting()) === 1)
-    release.resolve()
+    release()
     await takeover
     expect(await written).toBe('lost account:1')
     expect(await at.counts()).toEqual(before)
@@ -123,27 +123,14 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     await using at = await open()
     // The first event of a database begins a history: its commit is tried twice.
     await at.store.calls.batchStore(batch({ events: [event()] }), at.fence)
-    const release = Promise.withResolvers<void>()
-    const locked = at.beside.transaction(async (query) => {
-      // The commit takes its leases first, and then waits for this row.
-      await query('SELECT 1 FROM accounts WHERE id = 1 FOR UPDATE')
-      await release.promise
-    })
-    await until(
-      'the row is locked',
-      async () =>
-        (
-          await at.beside.query(
-            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
-          )
-        ).length > 0,
-    )
+    // The commit takes its leases first, and then waits for this row.
+    const { release, ended: locked } = await at.hold('SELECT 1 FROM accounts WHERE id = 1 FOR UPDATE')
     const written = at.store.calls.batchStore(batch({ events: [event()] }), at.fence)
     await until('the commit waits', async () => (await at.waiting()) === 1)
     const other = newClient(at.source, { role: 'other', connections: 1, statementMs: 60_000 })
     const seen = other.query(TAKEOVER).then(() => other.query<{ n: number }>('SELECT count(*)::int AS n FROM events'))
     await until('the takeover waits', async () => (await at.waiting()) === 2)
-    release.resolve()
+    release()
     await locked
     expect(await written).toHaveLength(1)
     expect(await seen).toEqual([{ n: 2 }])
