@@ -76,6 +76,37 @@ call_ended cancelled owner -
 call_saved recordings 0`,
   ],
   [
+    'the contacts of a directory group ring in turn: the user that was read last is not the one who was busy',
+    (pbx) => {
+      const contact = (user: string) => `[presence_id=${user}@pbx]sofia/internal/sip:${user}@192.0.2.${user.at(-1)}`
+      const contacts = ['1001', '1002', '1003'].map(contact).join('|')
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.set('A', { current_application: 'bridge', current_application_data: contacts })
+      pbx.set('A', { originate_disposition: 'failure', dialed_user: '1003' })
+      pbx.dial('A', 'B', '1001')
+      pbx.later(500)
+      pbx.hangup('B', 'USER_BUSY')
+      pbx.set('A', { originate_disposition: 'USER_BUSY', originate_failed_cause: 'USER_BUSY' })
+      pbx.later(20)
+      pbx.dial('A', 'C', '1002')
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(1_000)
+      pbx.answer('C')
+      pbx.answer('A')
+      pbx.bridge('A', 'C')
+      pbx.later(1_000)
+      pbx.end('A', 'C')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_started user 1001
+dial_ended user 1001 busy
+dial_started user 1002
+dial_answered user 1002
+dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
     'the end of an application other than bridge says nothing of what it was given',
     (pbx) => {
       pbx.inbound('A', '79161234567', '74950001001')

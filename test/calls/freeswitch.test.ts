@@ -42,3 +42,8 @@ test('a group exists from its first dial, although the creation of an outside me
     ['79037771899', true],
   ])
 })
+
+test('click to call into a queue: the called party stays the number that was dialled', () => {
+  const called = freeswitchEvents(['click-to-call-queue']).map(({ body: { data } }) => data.call.to.number)
+  expect(new Set(called)).toEqual(new Set(['1310']))
+})

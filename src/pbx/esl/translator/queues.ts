@@ -18,6 +18,7 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
     case 'member-queue-start':
       noteQueued(context, id, entry ?? '')
       return [
+        ...sentToQueue(context, event, id),
         {
           kind: 'queue_joined',
           id,
@@ -44,6 +45,16 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
     default:
       return []
   }
+}
+
+/** The party of an originated leg is sent to the queue: a member's leg does not show from where it is dialled. */
+function sentToQueue(context: EslContext, event: EslEvent, id: string): ChannelSignal[] {
+  const leg = context.legs.get(id)
+  const extension = event.get('Caller-Destination-Number')
+  if (leg?.originated !== true || event.get('Unique-ID') !== id || extension === '' || extension === leg.dialled)
+    return []
+  leg.dialled = extension
+  return [{ kind: 'extension_changed', id, extension }]
 }
 
 /** Returns whether another party removes a caller from the queue: the one about to be bridged with the caller. */
@@ -102,7 +113,7 @@ export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
     case 'push':
       noteQueued(context, id)
       wait(context, name, id, true)
-      return [{ kind: 'queue_joined', id, queue, position: null }]
+      return [...sentToQueue(context, event, id), { kind: 'queue_joined', id, queue, position: null }]
     case 'abort':
       wait(context, name, id, false)
       return isTakenOut(context, event, id) ? [] : [{ kind: 'queue_left', id, queue, result: 'abandoned', final: true }]

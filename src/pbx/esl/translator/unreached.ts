@@ -27,7 +27,8 @@ function unreachedUsers(context: EslContext, event: EslEvent, leg: Leg, dialled:
   const last = variableOf(event, 'originate_disposition')
   if (last === '' || awaitsLegs(context, event)) return []
   const disposition = isUnreached(last) ? last : variableOf(event, 'originate_failed_cause')
-  const user = variableOf(event, 'dialed_user')
+  const shown = variableOf(event, 'dialed_user')
+  const user = isReadOnly(dialled, shown) ? '' : shown
   const isFree = (one: string): boolean =>
     one !== '' && one !== leg.extension && !leg.reached.has(one) && !leg.unreached.has(one)
   const failed = usersOf(dialled)
@@ -63,6 +64,14 @@ function awaitsLegs(context: EslContext, event: EslEvent): boolean {
   const isOutside = (made: string): boolean => /;\+?\d{7,}$/.test(made)
   return event.all('variable_originated_legs').some((made) => isUnknown(made) && !isOutside(made))
 }
+
+/**
+ * Returns whether the user of a caller's variable was only read from the directory, whose groups become the contacts of
+ * their users: the one that was read last need not be dialled yet.
+ */
+const isReadOnly = (dialled: string, user: string): boolean =>
+  !dialled.includes('user/') &&
+  [`presence_id=${user}@`, `sip:${user}@`, 'group/'].some((part) => dialled.includes(part))
 
 /** Returns the users that a string dials, in order. */
 const usersOf = (dialled: string): string[] =>
