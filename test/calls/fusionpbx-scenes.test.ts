@@ -501,6 +501,25 @@ const DIALLED_AS_DID = {
 }
 const SHOWN = { 'Caller-Callee-ID-Name': '15550100101' }
 
+test.each<[string, Record<string, string>, string, string | null]>([
+  ['no name', {}, 'Anna Abel', 'Anna Abel'],
+  ['its number as its name', { 'Caller-Caller-ID-Name': '1001' }, 'Anna Abel', 'Anna Abel'],
+  ['a name of its own', { 'Caller-Caller-ID-Name': 'Front desk' }, 'Anna Abel', 'Front desk'],
+  ['no name, and its extension has none', {}, '', null],
+  ['no name, and its extension has its number for one', {}, '1001', null],
+])('a phone that sends %s has that of its extension', (_, sent, listed, name) => {
+  const pbx = freeswitchScene()
+  pbx.call('A', '1001', '1002', { effective_caller_id_name: listed }, sent)
+  pbx.dial('A', 'B', '1002')
+  pbx.answer('B')
+  pbx.bridge('A', 'B')
+  pbx.later(1_000)
+  pbx.hangup('A', 'NORMAL_CLEARING')
+  pbx.hangup('B', 'NORMAL_CLEARING')
+  const callers = pbx.over().bodies.map(({ data }) => data.call.from)
+  expect(new Set(callers.map((from) => from?.name))).toEqual(new Set([name]))
+})
+
 test.each<[string, (pbx: Scene) => void, string | null]>([
   ['the number that was dialled is nobody', () => {}, null],
   ['the PBX was asked', (pbx) => pbx.answers({ user: '1001@acme.example.com', name: 'Anna' }), 'Anna'],

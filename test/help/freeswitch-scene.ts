@@ -119,7 +119,7 @@ export function freeswitchScene(tenants?: TenantRule, arrange?: Arrange) {
         { sofia_profile_name: 'external', ...extra },
       )
     },
-    call(id: string, user: string, dialled: string, extra: Record<string, string> = {}): void {
+    call(id: string, user: string, dialled: string, extra: Record<string, string> = {}, shown: Fields = {}): void {
       scene.create(
         id,
         'inbound',
@@ -127,6 +127,7 @@ export function freeswitchScene(tenants?: TenantRule, arrange?: Arrange) {
           'Channel-Name': `sofia/internal/${user}@pbx`,
           'Caller-Caller-ID-Number': user,
           'Caller-Destination-Number': dialled,
+          ...shown,
         },
         { sofia_profile_name: 'internal', user_name: user, ...extra },
       )

@@ -249,7 +249,12 @@ function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outb
     const display = name === caller ? '' : name
     const place = event.get('Caller-Context')
     const shown = { number: caller, display, context: place }
-    if (user !== '') return context.endpoints.caller(user, { ...shown, user: true })
+    if (user !== '') {
+      // Many phones send no name, or their number: FreeSWITCH shows the directory's name for them.
+      const listed = variableOf(event, 'effective_caller_id_name')
+      const own = display === '' && listed !== caller ? listed : display
+      return context.endpoints.caller(user, { ...shown, display: own, user: true })
+    }
     const letIn = variableOf(event, 'sip_gateway') === '' && isLetIn(context, caller, { profile, place })
     return context.endpoints.caller(letIn ? caller : variableOf(event, 'sip_gateway') || profile, shown)
   }
