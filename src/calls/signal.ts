@@ -92,6 +92,10 @@ export type ChannelSignal =
   | { readonly kind: 'extension_changed'; readonly id: string; readonly extension: string }
   /** The channel's extension rings several phones, at once or in turn: a group of its own. */
   | { readonly kind: 'group'; readonly id: string; readonly place: string }
+  /** The channel's extension rings these parties in turn, each after the end of the one before: no group. */
+  | { readonly kind: 'rings_in_turn'; readonly id: string; readonly parties: readonly string[] }
+  /** The channel no longer rings the parties of which `group` or `rings_in_turn` was reported. */
+  | { readonly kind: 'rung_all'; readonly id: string }
   /** The extension from which the channel made the dials that were reported with `placeFollows`. */
   | { readonly kind: 'dialled_from'; readonly id: string; readonly place: string }
   /** Two halves of a Local or loopback channel: `one` is dialled, `two` runs the dialplan. */

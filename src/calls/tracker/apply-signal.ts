@@ -2,7 +2,7 @@ import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
 import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
 import { resync } from './resync/resync.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
-import { beginGroup, noteDialledFrom } from './rules/dial-stages.ts'
+import { beginGroup, endRinging, noteDialledFrom, ringInTurn } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
 import { decideDirectionByCaller, decideDirectionByListening, destination } from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
@@ -156,6 +156,12 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'group':
       beginGroup(state, channel, signal.place)
+      break
+    case 'rings_in_turn':
+      ringInTurn(state, channel, signal.parties)
+      break
+    case 'rung_all':
+      endRinging(state, channel)
       break
     case 'dialled_from':
       noteDialledFrom(state, channel, signal.place)

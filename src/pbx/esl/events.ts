@@ -69,13 +69,15 @@ export const changesQueues = (command: string, argument: string): boolean =>
   /^\s*(?:tier\s+(?:add|del|reload)|queue\s+(?:load|unload|reload)|agent\s+(?:add|del|reload))\b/i.test(argument)
 
 /**
- * The event of an application of the dialplan that has ended. Only the ends of `bridge` become signals: a phone or
- * gateway that cannot be reached may show in no other event, since the next `bridge` replaces its variables.
+ * The events of an application of the dialplan. Only those of `bridge` become signals. Its beginning names the parties
+ * that it rings, before any of them rings. A phone or gateway that cannot be reached may show only in its end, since
+ * the next `bridge` replaces its variables.
  */
-export const APPLICATION_EVENT = 'CHANNEL_EXECUTE_COMPLETE'
+export const APPLICATION_BEGINS = 'CHANNEL_EXECUTE'
+export const APPLICATION_ENDS = 'CHANNEL_EXECUTE_COMPLETE'
 
 /** Filters that let every event pass except other applications' events, in the order in which they are set. */
-export const APPLICATION_FILTERS = [`Event-Name /^(?!${APPLICATION_EVENT}$)/`, 'Application bridge'] as const
+export const APPLICATION_FILTERS = [`Event-Name /^(?!${APPLICATION_BEGINS})/`, 'Application bridge'] as const
 
 export type EslCallEvent = keyof typeof CALL_EVENTS
 export type Subclass = keyof typeof SUBCLASSES
@@ -92,4 +94,4 @@ export const SUBSCRIPTION = [
 
 /** Returns whether an event may be dropped first when events arrive faster than they are processed. */
 export const isSheddable = (name: string): boolean =>
-  name === APPLICATION_EVENT || EVENTS.get(name)?.isSheddable === true
+  name === APPLICATION_BEGINS || name === APPLICATION_ENDS || EVENTS.get(name)?.isSheddable === true

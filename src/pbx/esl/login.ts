@@ -1,7 +1,7 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { LoginOutcome } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
-import { APPLICATION_EVENT, APPLICATION_FILTERS, SUBSCRIPTION } from './events.ts'
+import { APPLICATION_BEGINS, APPLICATION_ENDS, APPLICATION_FILTERS, SUBSCRIPTION } from './events.ts'
 
 const CLOSED: LoginOutcome = { kind: 'lost', reason: 'the connection is closed' }
 
@@ -25,11 +25,11 @@ export async function logIn(source: PbxSource, commands: Commands, greetingMs: n
   return { kind: 'in' }
 }
 
-/** Subscribes to the ends of `bridge`, unless FreeSWITCH refuses a filter: it would send every application's ends. */
+/** Subscribes to the events of `bridge`, unless FreeSWITCH refuses a filter: it would send every application's. */
 async function followApplications(commands: Commands): Promise<void> {
   for (const filter of APPLICATION_FILTERS) {
     const reply = await commands.send(`filter ${filter}`)
     if (reply?.get('Reply-Text').startsWith('+OK') !== true) return
   }
-  await commands.send(`event json ${APPLICATION_EVENT}`)
+  await commands.send(`event json ${APPLICATION_BEGINS} ${APPLICATION_ENDS}`)
 }

@@ -1,13 +1,14 @@
 import { expect, test } from 'bun:test'
 import { createInbox } from '../../../src/pbx/connection/inbox.ts'
-import { APPLICATION_EVENT, isSheddable, SUBSCRIPTION } from '../../../src/pbx/esl/events.ts'
+import { APPLICATION_BEGINS, APPLICATION_ENDS, isSheddable, SUBSCRIPTION } from '../../../src/pbx/esl/events.ts'
 
 /** The list of the events that are wanted of a FreeSWITCH. */
 
 test('only changes of variables and ends of applications are dropped first: calls are followed by all others', () => {
   const all = SUBSCRIPTION.split(' ')
   expect(all).toContain('CHANNEL_HANGUP')
-  expect([...all, APPLICATION_EVENT, 'unknown'].filter(isSheddable)).toEqual(['CALL_UPDATE', APPLICATION_EVENT])
+  const applications = [APPLICATION_BEGINS, APPLICATION_ENDS]
+  expect([...all, ...applications, 'unknown'].filter(isSheddable)).toEqual(['CALL_UPDATE', ...applications])
 })
 
 test('an overrun keeps holds, from which call_held and call_resumed are made', () => {

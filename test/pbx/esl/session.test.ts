@@ -41,9 +41,13 @@ describe('a FreeSWITCH is watched', () => {
   })
 
   test.each([
-    ['accepts filters', '+OK filter added.', ['filter', 'filter', 'event json CHANNEL_EXECUTE_COMPLETE']],
+    [
+      'accepts filters',
+      '+OK filter added.',
+      ['filter', 'filter', 'event json CHANNEL_EXECUTE CHANNEL_EXECUTE_COMPLETE'],
+    ],
     ['refuses a filter', '-ERR command not found', ['filter']],
-  ])('a FreeSWITCH that %s sends the ends of no other application than bridge', async (_, answer, expected) => {
+  ])('a FreeSWITCH that %s sends the events of no other application than bridge', async (_, answer, expected) => {
     const seen: string[] = []
     const pbx = kept(
       startScripted({

@@ -153,6 +153,7 @@ export function findParent(state: TrackerState, call: Call, stage: Stage, party:
       legsRinging(state, other) &&
       stageOf(call, other.parentId)?.kind !== 'queue' &&
       !isOfLeftQueue(call, other, diallers) &&
+      !areInTurn(state, other, stage) &&
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
@@ -293,6 +294,41 @@ export function noteGroup(state: TrackerState, channel: Channel, place: string):
     const [shown] = groupOf(state, call, channel, stage.startedUs)
     if (shown !== undefined) placeInShown(state, call, { stage, shown, channel })
   }
+}
+
+/** Notes that a channel rings parties in turn: no group, even if the end of one is reported after the next one rings. */
+export function ringInTurn(state: TrackerState, channel: Channel, parties: readonly string[]): void {
+  channel.inTurn = parties
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  for (const group of call.stages.filter(
+    ({ kind, shownBy, ended }) => kind === 'group' && shownBy === null && !ended,
+  )) {
+    const members = partiesIn(call, group)
+    if (!members.every((one) => members.every((other) => one === other || areInTurn(state, one, other)))) continue
+    for (const member of members) member.parentId = group.parentId
+    call.stages = call.stages.filter((stage) => stage !== group)
+  }
+}
+
+/** Ends the groups that a channel rings: all their members are known. */
+export function endRinging(state: TrackerState, channel: Channel): void {
+  delete channel.inTurn
+  channel.group = null
+  const call = callOf(state, channel)
+  for (const group of call?.stages ?? []) if (group.shownBy === channel.id && !group.ended) group.rungOut = true
+  if (call !== undefined) markChanged(state, call)
+}
+
+/** Returns whether one channel rings the parties of both stages, one after the other. */
+function areInTurn(state: TrackerState, one: Stage, other: Stage): boolean {
+  const [nearest] = diallersOf(state, other)
+  const parties = channelOf(state, nearest?.id ?? null)?.inTurn
+  return (
+    parties !== undefined &&
+    one.target !== other.target &&
+    [one, other].every(({ target }) => target !== null && parties.includes(target))
+  )
 }
 
 function placeInShown(

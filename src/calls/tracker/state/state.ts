@@ -75,6 +75,8 @@ export type Channel = {
   talkedUs: number | null
   /** The extension that rings several phones for it, if the PBX shows it. */
   group: string | null
+  /** The parties that it rings in turn, if the PBX shows it. */
+  inTurn?: readonly string[]
   /** The slot in which it is parked. */
   slot: string | null
   /** Half of a virtual channel that was created for a consultation and joined the call by a transfer. */

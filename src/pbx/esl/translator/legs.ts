@@ -78,6 +78,8 @@ export type Leg = {
   ringGroup: string
   /** All its ring groups: the extension of each id. */
   readonly ringGroups: Map<string, string>
+  /** The beginning of its `bridge` became a signal, and its end did not yet. */
+  isBridging: boolean
   /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
@@ -161,6 +163,7 @@ export function addLeg(
     ringGroups: new Map(),
     reached: new Set(),
     unreached: new Set(),
+    isBridging: false,
     hungUpItself: false,
     gone: false,
     replaced: false,

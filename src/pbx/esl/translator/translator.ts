@@ -8,11 +8,12 @@ import { userOf } from '../address.ts'
 import { ANSWER } from '../answers.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type EslEvent, variableOf } from '../event.ts'
-import { APPLICATION_EVENT, type EslCallEvent, type Subclass } from '../events.ts'
+import { APPLICATION_BEGINS, APPLICATION_ENDS, type EslCallEvent, type Subclass } from '../events.ts'
 import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
+import { rungParties } from './dial-strings.ts'
 import { codeOfCause, isGivenUp, resultAfterRinging, resultOfCause } from './hangup-causes.ts'
 import { areOfOneCustomer, customerOf, dropLeg, type EslContext, type Leg, placeOf, tenantIn } from './legs.ts'
 import { orderOf } from './prerequisites.ts'
@@ -84,7 +85,8 @@ function isBeforeNextDial({ legs }: EslContext, event: EslEvent): boolean {
 function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === ANSWER) return answerTo(context, event)
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
-  if (event.name === APPLICATION_EVENT) return unreachedByBridge(context, event)
+  if (event.name === APPLICATION_BEGINS) return bridgeBegins(context, event)
+  if (event.name === APPLICATION_ENDS) return [...unreachedByBridge(context, event), ...bridgeEnds(context, event)]
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
   // Reading a header searches some 8 KB: read only those that may matter, here and below.
@@ -178,6 +180,39 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
     signals.push({ kind: 'variable', id, name, value: cleanText(value) ?? '' })
   }
   return signals
+}
+
+/** Reads the beginning of `bridge`: how it rings its parties is known before the first of them rings. */
+function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const leg = context.legs.get(event.get('Unique-ID'))
+  if (leg === undefined || event.get('Application') !== 'bridge') return []
+  const signals = bridgeEnds(context, event)
+  const rung = rungParties(event.get('Application-Data'))
+  const place = cleanText(event.get('Caller-Destination-Number'))
+  // FusionPBX's scripts show their groups, and ring one in several bridges.
+  if (rung === null || place === null || leg.ringGroup !== '' || isOfScript(event)) return signals
+  if (leg.source === null && !leg.originated && place !== leg.dialled) {
+    leg.dialled = place
+    signals.push({ kind: 'extension_changed', id: leg.id, extension: place })
+  }
+  leg.isBridging = true
+  signals.push(
+    rung.order === 'at once'
+      ? { kind: 'group', id: leg.id, place }
+      : { kind: 'rings_in_turn', id: leg.id, parties: rung.parties },
+  )
+  return signals
+}
+
+const isOfScript = (event: EslEvent): boolean =>
+  ['ring_group_uuid', 'follow_me_uuid'].some((name) => variableOf(event, name) !== '') ||
+  variableOf(event, 'follow_me_enabled') === 'true'
+
+function bridgeEnds(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const leg = context.legs.get(event.get('Unique-ID'))
+  if (leg?.isBridging !== true) return []
+  leg.isBridging = false
+  return [{ kind: 'rung_all', id: leg.id }]
 }
 
 /** Returns the dialplan extension from which a leg dialled: its present one, unless it was sent on since. */

@@ -1,6 +1,7 @@
 import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { type EslEvent, variableOf } from '../event.ts'
+import { partsOf, usersOf } from './dial-strings.ts'
 import { isUnreached, resultOfCause } from './hangup-causes.ts'
 import { type EslContext, everLeg, type Leg } from './legs.ts'
 
@@ -72,15 +73,5 @@ function awaitsLegs(context: EslContext, event: EslEvent): boolean {
 const isReadOnly = (dialled: string, user: string): boolean =>
   !dialled.includes('user/') &&
   [`presence_id=${user}@`, `sip:${user}@`, 'group/'].some((part) => dialled.includes(part))
-
-/** Returns the users that a string dials, in order. */
-const usersOf = (dialled: string): string[] =>
-  dialled.includes('user/') ? partsOf(dialled).flatMap((part) => /^user\/([^@/]+)/.exec(part)?.[1] ?? []) : []
-
-/**
- * Returns the parts of a dial string without their variables; `[]` if FreeSWITCH dials them in no order (`:_:`).
- */
-const partsOf = (dialled: string): string[] =>
-  dialled.includes(':_:') ? [] : dialled.replace(/\{[^}]*\}|\[[^\]]*\]|<[^>]*>/g, '').split(/[,|]/)
 
 const digitsOf = (number: string): string => number.replace(/\D/g, '')
