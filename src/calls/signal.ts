@@ -39,6 +39,8 @@ export type SnapshotChannel = {
   readonly place?: string
   /** The extension that rings several phones for this channel, at once or in turn, if the snapshot reports it. */
   readonly group?: string
+  /** It rings none of the parties any more of which `group` or `rings_in_turn` was reported. */
+  readonly rungAll?: boolean
   /** The extension whose group this dialled channel answered, if the snapshot reports it. */
   readonly answeredGroup?: string
   /** What the dialplan does with a caller, if the snapshot reports it. */

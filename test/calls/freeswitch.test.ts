@@ -29,18 +29,19 @@ test('a consultation that began unseen is made for the call that the same extens
   expect(asked).toMatchObject({ parent_id: first?.id, from: { extension: '1001' }, to: { extension: '1003' } })
 })
 
-test('a group exists from its first dial, although the creation of an outside member is read later', () => {
-  const stages = freeswitchEvents(['group-desk-and-mobile']).flatMap(({ body: { data } }) =>
+test.each([
+  ['group-desk-and-mobile', 'the creation of an outside member is read later', ['1101', '79037771899']],
+  ['group-delayed-member', 'the second phone is dialled two seconds after the first rings', ['1101', '1102']],
+])('%s: a group exists from its first dial, although %s', (name, _, members) => {
+  const stages = freeswitchEvents([name]).flatMap(({ body: { data } }) =>
     data.name === 'dial_started' || data.name === 'dial_ended' ? [data.stage] : [],
   )
   const group = stages.find(({ kind }) => kind === 'group')
-  const members = stages.filter(({ kind }) => kind !== 'group')
-  expect(members.map(({ target, parent_id: parent }) => [target, parent === group?.id]).toSorted()).toEqual([
-    ['1101', true],
-    ['1101', true],
-    ['79037771899', true],
-    ['79037771899', true],
-  ])
+  const told = stages
+    .filter(({ kind }) => kind !== 'group')
+    .map(({ target, parent_id: parent }) => ({ target, parent }))
+  const expected = members.flatMap((target) => [1, 2].map(() => ({ target, parent: group?.id ?? 'none' })))
+  expect(told.toSorted((a, b) => String(a.target).localeCompare(String(b.target)))).toEqual(expected)
 })
 
 test('click to call into a queue: the called party stays the number that was dialled', () => {

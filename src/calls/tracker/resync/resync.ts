@@ -1,5 +1,5 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
-import { noteGroup } from '../rules/dial-stages.ts'
+import { endRinging, noteGroup } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
 import { expectLink } from '../rules/linked-calls.ts'
 import { isOver } from '../rules/merges.ts'
@@ -25,6 +25,7 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
       resyncRecordings(state, channel, row.bridge !== null)
       if (row.bridge !== null) enterListed(state, at, channel, row)
     }
+    if (row.rungAll === true) endRinging(state, channel)
     if (row.group !== undefined && isUp(channel)) {
       channel.dialledNumber = row.group
       noteGroup(state, channel, row.group)

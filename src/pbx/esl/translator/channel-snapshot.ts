@@ -193,9 +193,12 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     leg.bridged = peer !== undefined
     leg.answerSignalled = up && peer !== undefined
     leg.peer = peer ?? null
+    // A group of FusionPBX's scripts goes on between its bridges.
+    leg.isBridging = row.application !== 'lua'
   }
   return {
     id,
+    ...(hasStoppedRinging(context, row, id) ? { rungAll: true } : {}),
     linkedId: rootOf(id, list),
     ...(pair === undefined ? {} : { pair: { id: pair, half: outbound ? 1 : 2 } as const }),
     endpoint,
@@ -209,6 +212,14 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     tenant,
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
   }
+}
+
+/** Returns whether a leg that may have rung several parties has gone on in the dialplan since. */
+function hasStoppedRinging({ legs }: EslContext, { application = '' }: Row, id: string): boolean {
+  const leg = legs.get(id)
+  if (leg?.isBridging !== true || application === '' || application === 'bridge') return false
+  leg.isBridging = false
+  return true
 }
 
 /** Returns the tenant value of a listed leg; `null` if the list does not have it. */

@@ -210,7 +210,7 @@ const isOfScript = (event: EslEvent): boolean =>
 
 function bridgeEnds(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
-  if (leg?.isBridging !== true) return []
+  if (leg?.isBridging !== true || isOfScript(event)) return []
   leg.isBridging = false
   return [{ kind: 'rung_all', id: leg.id }]
 }
