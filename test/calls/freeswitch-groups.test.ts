@@ -42,17 +42,29 @@ function membersOf(random: Random): Member[] {
   })
 }
 
-/** Every second PBX marks its groups as FusionPBX does. */
+/** The variables by which FusionPBX's script shows a group. */
 const mark = (place: string) => ({
   ring_group_uuid: `2f1c0f6e-5a52-4e0f-9f5a-000000000${place}`,
   current_application: 'lua',
   current_application_data: 'app.lua ring_groups',
 })
 
-function ringAll(pbx: Scene, members: readonly Member[], isMarked: boolean): void {
+/** How a PBX shows its groups: FusionPBX by variables, others by the strings that they dial, or by the dials alone. */
+type Shown = 'marked' | 'dialled' | 'alone'
+
+/** A leg begins to dial these targets at once, as the event of `bridge` shows. */
+const dials = (pbx: Scene, leg: string, targets: readonly string[]): void =>
+  pbx.emit('CHANNEL_EXECUTE', leg, { Application: 'bridge', 'Application-Data': targets.join(',') })
+
+const targetOf = ({ half, place, parties }: Member): string =>
+  half === null ? `user/${parties[0]?.extension}@pbx` : `loopback/${place ?? parties[0]?.extension}/default`
+
+function ringAll(pbx: Scene, members: readonly Member[], shown: Shown): void {
+  const isMarked = shown === 'marked'
   pbx.inbound('A', '15551230001', '15550100103')
   pbx.move('A', OUTER)
   if (isMarked) pbx.set('A', mark(OUTER))
+  if (shown === 'dialled') dials(pbx, 'A', members.map(targetOf))
   for (const { half, place, parties } of members) {
     const where = half === null ? OUTER : (place ?? parties[0]?.extension ?? '')
     if (half !== null) {
@@ -67,6 +79,8 @@ function ringAll(pbx: Scene, members: readonly Member[], isMarked: boolean): voi
       const second = { loopback_leg: 'B', other_loopback_leg_uuid: `${half}a` }
       pbx.create(`${half}b`, 'inbound', { 'Channel-Name': `loopback/${where}-b`, ...loopback }, second)
       if (isMarked && place !== null) pbx.set(`${half}b`, mark(place))
+      const inner = parties.map(({ extension }) => `user/${extension}@pbx`)
+      if (shown === 'dialled' && place !== null) dials(pbx, `${half}b`, inner)
     }
     const source = half === null ? 'A' : `${half}b`
     for (const { id, extension } of parties) {
@@ -162,10 +176,73 @@ test(`${SEEDS.length} random groups, each in another order of events, give their
       const winner = random.pick(candidates)
       const outcome = random.pick<Outcome>(['answered', 'answered', 'cancelled', 'no_answer'])
       const pbx = freeswitchScene(undefined, (frames) => reorder(frames, random, MAX_DELAY_US))
-      ringAll(pbx, members, random.chance(0.5))
+      ringAll(pbx, members, random.pick<Shown>(['marked', 'dialled', 'alone']))
       play(pbx, members, outcome, winner, random.chance(0.5))
       const lines = blocksOf(pbx.over().bodies).map((block) => block.filter((line) => !line.startsWith('call_missed')))
       expect(lines.map((block) => block.toSorted())).toEqual([wanted(members, outcome, winner).toSorted()])
+    })
+  }
+})
+
+test('the members of a group that a dial string names belong to it from their first ringing, whenever each is dialled', () => {
+  for (const seed of SEEDS) {
+    playCase(seed, (random) => {
+      const phones = Array.from({ length: 2 + random.int(3) }, (_, index) => String(1001 + index))
+      const pbx = freeswitchScene()
+      pbx.inbound('A', '15551230001', '15550100103')
+      pbx.move('A', OUTER)
+      const all = phones.map((one) => `[leg_delay_start=${random.int(3)}]user/${one}@pbx`)
+      dials(pbx, 'A', all)
+      const busy = phones.slice(0, -1).filter(() => random.chance(0.4))
+      for (const phone of phones) {
+        pbx.dial('A', phone, phone, {}, { 'Other-Leg-Destination-Number': OUTER })
+        pbx.later(random.int(2_000))
+        if (busy.includes(phone)) pbx.hangup(phone, 'USER_BUSY')
+        pbx.later(random.int(2_000))
+      }
+      for (const phone of phones) if (!busy.includes(phone)) pbx.hangup(phone, 'NO_ANSWER')
+      pbx.emit('CHANNEL_EXECUTE_COMPLETE', 'A', { Application: 'bridge', 'Application-Data': all.join(',') })
+      // The caller goes on to an announcement of the same extension.
+      pbx.later(5_000)
+      pbx.end('A')
+      const stages = pbx
+        .over()
+        .bodies.flatMap(({ data }) => ('stage' in data && data.stage !== null ? [data.stage] : []))
+      const [group, ...others] = stages.filter(({ kind }) => kind === 'group')
+      const members = stages.filter(({ kind }) => kind === 'user')
+      expect(others).toEqual([])
+      expect([stages.at(-1), group?.result]).toEqual([group, 'no_answer'])
+      expect(members.map(({ parent_id: parent }) => parent)).toEqual(members.map(() => group?.id ?? 'none'))
+      const lastEnd = members
+        .map(({ ended_at: endedAt }) => endedAt ?? '')
+        .toSorted()
+        .at(-1)
+      expect(group?.ended_at ?? '').toBe(lastEnd ?? 'none')
+    })
+  }
+})
+
+test('parties that a dial string rings in turn form no group, in any order of events', () => {
+  for (const seed of SEEDS) {
+    playCase(seed, (random) => {
+      const phones = Array.from({ length: 2 + random.int(3) }, (_, index) => String(1001 + index))
+      const pbx = freeswitchScene(undefined, (frames) => reorder(frames, random, MAX_DELAY_US))
+      pbx.inbound('A', '15551230001', '15550100103')
+      pbx.move('A', OUTER)
+      const all = phones.map((one) => `user/${one}@pbx`).join('|')
+      pbx.emit('CHANNEL_EXECUTE', 'A', { Application: 'bridge', 'Application-Data': all })
+      for (const phone of phones) {
+        pbx.later(20)
+        pbx.dial('A', phone, phone, {}, { 'Other-Leg-Destination-Number': OUTER })
+        pbx.later(40 + random.int(500))
+        pbx.hangup(phone, random.chance(0.5) ? 'USER_BUSY' : 'CALL_REJECTED')
+      }
+      pbx.emit('CHANNEL_EXECUTE_COMPLETE', 'A', { Application: 'bridge', 'Application-Data': all })
+      pbx.hangup('A', 'USER_BUSY')
+      const kinds = pbx
+        .over()
+        .bodies.flatMap(({ data }) => ('stage' in data && data.stage !== null ? data.stage.kind : []))
+      expect(new Set(kinds)).toEqual(new Set(['user']))
     })
   }
 })
