@@ -296,7 +296,7 @@ export function noteGroup(state: TrackerState, channel: Channel, place: string):
   }
 }
 
-/** Notes that a channel rings parties in turn: no group, even if the end of one is reported after the next one rings. */
+/** Notes that a channel rings parties in turn: no group, even if the end of one is reported after the next rings. */
 export function ringInTurn(state: TrackerState, channel: Channel, parties: readonly string[]): void {
   channel.inTurn = parties
   const call = callOf(state, channel)

@@ -1,4 +1,4 @@
-/** The strings that `bridge` dials: `,` rings parties at once, `|` in turn, `:_:` at once and each with its own string. */
+/** The strings that `bridge` dials: `,` rings parties at once, `|` in turn, `:_:` each by a string of its own, at once. */
 
 const VARIABLES = /\{[^}]*\}|\[[^\]]*\]|<[^>]*>/g
 

@@ -3,6 +3,7 @@ import type { TenantRule } from '../../../lib/pbx-url.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
 import { type EslEvent, variableOf } from '../event.ts'
+import type { RungParties } from './dial-strings.ts'
 
 /** A leg, with the state kept between its events. */
 export type Leg = {
@@ -78,8 +79,8 @@ export type Leg = {
   ringGroup: string
   /** All its ring groups: the extension of each id. */
   readonly ringGroups: Map<string, string>
-  /** The beginning of its `bridge` became a signal, and its end did not yet. */
-  isBridging: boolean
+  /** How it rings the parties of its `bridge`, if that became a signal and its end did not yet. */
+  rings: RungParties['order'] | null
   /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
@@ -163,7 +164,7 @@ export function addLeg(
     ringGroups: new Map(),
     reached: new Set(),
     unreached: new Set(),
-    isBridging: false,
+    rings: null,
     hungUpItself: false,
     gone: false,
     replaced: false,

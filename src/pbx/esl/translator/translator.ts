@@ -86,7 +86,8 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === ANSWER) return answerTo(context, event)
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
   if (event.name === APPLICATION_BEGINS) return bridgeBegins(context, event)
-  if (event.name === APPLICATION_ENDS) return [...unreachedByBridge(context, event), ...bridgeEnds(context, event)]
+  if (event.name === APPLICATION_ENDS)
+    return [...unreachedByBridge(context, event), ...bridgeEnds(context, event, 'at once')]
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
   // Reading a header searches some 8 KB: read only those that may matter, here and below.
@@ -186,7 +187,7 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined || event.get('Application') !== 'bridge') return []
-  const signals = bridgeEnds(context, event)
+  const signals = bridgeEnds(context, event, leg.rings)
   const rung = rungParties(event.get('Application-Data'))
   const place = cleanText(event.get('Caller-Destination-Number'))
   // FusionPBX's scripts show their groups, and ring one in several bridges.
@@ -195,7 +196,7 @@ function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
     leg.dialled = place
     signals.push({ kind: 'extension_changed', id: leg.id, extension: place })
   }
-  leg.isBridging = true
+  leg.rings = rung.order
   signals.push(
     rung.order === 'at once'
       ? { kind: 'group', id: leg.id, place }
@@ -208,10 +209,11 @@ const isOfScript = (event: EslEvent): boolean =>
   ['ring_group_uuid', 'follow_me_uuid'].some((name) => variableOf(event, name) !== '') ||
   variableOf(event, 'follow_me_enabled') === 'true'
 
-function bridgeEnds(context: EslContext, event: EslEvent): ChannelSignal[] {
+/** Returns the end of a bridge. The last party in turn may be reported later: that end comes with the next bridge. */
+function bridgeEnds(context: EslContext, event: EslEvent, ended: Leg['rings']): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
-  if (leg?.isBridging !== true || isOfScript(event)) return []
-  leg.isBridging = false
+  if (leg === undefined || leg.rings === null || leg.rings !== ended || isOfScript(event)) return []
+  leg.rings = null
   return [{ kind: 'rung_all', id: leg.id }]
 }
 
