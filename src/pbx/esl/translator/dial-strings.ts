@@ -1,4 +1,4 @@
-/** The strings that `bridge` dials: `,` rings parties at once, `|` in turn, `:_:` each by a string of its own, at once. */
+/** The strings that `bridge` dials: `,` rings parties at once, `|` in turn, `:_:` each by its own string, at once. */
 
 const VARIABLES = /\{[^}]*\}|\[[^\]]*\]|<[^>]*>/g
 
