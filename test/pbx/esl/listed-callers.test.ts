@@ -92,3 +92,17 @@ test('a carrier whose calls begin in a context of its own gives its callers no e
   const row = { ...PHONE, ...shown, presence_id: '79161234567@carrier.example', initial_context: 'calls' }
   expect(found(row, true)).toEqual([['inbound', null]])
 })
+
+test.each([
+  ['bridge', undefined],
+  ['lua', undefined],
+  ['voicemail', true],
+])(
+  'a caller that is listed in %s, and may have rung a group before, has stopped ringing it: %s',
+  (application, rungAll) => {
+    const rows = [list([{ ...PHONE, application, application_data: '' }]), list([])]
+    const [snapshot] = createEslTranslator(PATTERNS).snapshot(rows, NOW_US)
+    const channels = snapshot?.kind === 'snapshot' ? snapshot.channels : []
+    expect(channels.map((channel) => channel.rungAll)).toEqual([rungAll])
+  },
+)
