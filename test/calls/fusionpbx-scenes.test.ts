@@ -581,3 +581,65 @@ test('a caller who shows no customer is held back for no longer than a second on
   const { bodies } = pbx.over()
   expect(bodies.map(({ data }) => data.account)).not.toContain('acme.example.com')
 })
+
+/** A menu answers a caller and sends it to ring group 600: no event shows that before the first `bridge` of the script. */
+function menuToGroup(pbx: Scene): void {
+  pbx.inbound('A', '15551230001', '15550100103')
+  pbx.move('A', '803')
+  pbx.answer('A')
+  pbx.later(4_000)
+  pbx.move('A', '600')
+  pbx.set('A', { ring_group_uuid: '2f1c0f6e-5a52-4e0f-9f5a-000000000600' })
+}
+
+/** The script rings each member with a `bridge` of its own. */
+function ringInTurn(pbx: Scene, leg: string, user: string): void {
+  const data = `{ignore_early_media=true}[confirm=false,dialed_extension=${user}]user/${user}@acme.example.com`
+  pbx.set('A', { current_application: 'bridge', current_application_data: data })
+  pbx.emit('CHANNEL_EXECUTE', 'A', { Application: 'bridge', 'Application-Data': data })
+  pbx.dial('A', leg, user, { where: '600' })
+  pbx.later(4_000)
+}
+
+function givenUp(pbx: Scene, leg: string): void {
+  pbx.hangup(leg, 'NO_ANSWER')
+  pbx.emit('CHANNEL_EXECUTE_COMPLETE', 'A', { Application: 'bridge' })
+}
+
+test('FusionPBX: a ring group behind a menu has the member that was rung in vain first, from its first dial', () => {
+  const pbx = freeswitchScene()
+  menuToGroup(pbx)
+  ringInTurn(pbx, 'B', '1001')
+  givenUp(pbx, 'B')
+  ringInTurn(pbx, 'C', '1002')
+  pbx.answer('C')
+  pbx.bridge('A', 'C')
+  pbx.later(3_000)
+  pbx.end('C', 'A')
+  expect(membersBehindMenu(pbx)).toEqual(['1001 no_answer in 600', '1002 answered in 600', '600 answered'])
+})
+
+test('FusionPBX: a ring group behind a menu in which nobody answers is a group', () => {
+  const pbx = freeswitchScene()
+  menuToGroup(pbx)
+  ringInTurn(pbx, 'B', '1001')
+  givenUp(pbx, 'B')
+  ringInTurn(pbx, 'C', '1002')
+  givenUp(pbx, 'C')
+  pbx.hangup('A')
+  expect(membersBehindMenu(pbx)).toEqual(['1001 no_answer in 600', '1002 no_answer in 600', '600 no_answer'])
+})
+
+/** Returns the stages at the end of the call with their groups, which each event of a member named. */
+function membersBehindMenu(pbx: Scene): string[] {
+  const { bodies } = pbx.over()
+  for (const { data } of bodies)
+    if ('stage' in data && data.stage !== null && data.stage.kind === 'user')
+      expect(data.stage.parent_id).not.toBeNull()
+  const stages = bodies.flatMap(({ data }) => (data.name === 'call_saved' ? data.stages : []))
+  const targets = new Map(stages.map(({ id, target }) => [id, target]))
+  const lines = stages.map(({ target, result, parent_id: parent }) =>
+    [target, result, ...(parent === null ? [] : ['in', targets.get(parent)])].join(' '),
+  )
+  return lines.toSorted()
+}

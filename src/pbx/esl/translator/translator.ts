@@ -190,12 +190,16 @@ function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
   const signals = bridgeEnds(context, event, leg.rings)
   const rung = rungParties(event.get('Application-Data'))
   const place = cleanText(event.get('Caller-Destination-Number'))
+  if (place === null) return signals
   // FusionPBX's scripts show their groups, and ring one in several bridges.
-  if (rung === null || place === null || leg.ringGroup !== '' || isOfScript(event)) return signals
+  const group = isOfScript(event) ? ringsGroup(event, leg, 'bridge') : []
+  const isListed = rung !== null && leg.ringGroup === '' && !isOfScript(event)
+  if (group.length === 0 && !isListed) return signals
   if (leg.source === null && !leg.originated && place !== leg.dialled) {
     leg.dialled = place
     signals.push({ kind: 'extension_changed', id: leg.id, extension: place })
   }
+  if (!isListed) return [...signals, ...group]
   leg.rings = rung.order
   signals.push(
     rung.order === 'at once'
