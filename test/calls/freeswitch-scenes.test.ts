@@ -55,6 +55,42 @@ call_ended cancelled owner -
 call_saved recordings 0`,
   ],
   [
+    'the time of a queue and of its members is over at the same moment: nobody gave up, be their phones withdrawn',
+    (pbx) => {
+      const of = { 'Event-Subclass': 'callcenter::info', 'CC-Queue': 'sales@default', 'CC-Member-UUID': 'M' }
+      const queue = { ...of, 'CC-Member-Session-UUID': 'A' }
+      const member = { cc_member_session_uuid: 'A', cc_member_uuid: 'M' }
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.answer('A')
+      pbx.emit('CUSTOM', 'A', { ...queue, 'CC-Action': 'member-queue-start' })
+      pbx.dial(null, 'B', '1001', member)
+      pbx.dial(null, 'C', '1002', member)
+      pbx.later(8_000)
+      pbx.hangup('B', 'NO_ANSWER')
+      pbx.hangup('C', 'ORIGINATOR_CANCEL')
+      const left = { 'CC-Action': 'member-queue-end', 'CC-Cause': 'Cancel', 'CC-Cancel-Reason': 'TIMEOUT' }
+      pbx.emit('CUSTOM', 'A', { ...queue, ...left })
+      pbx.later(60)
+      pbx.dial('A', 'D', '1003')
+      pbx.later(2_000)
+      pbx.answer('D')
+      pbx.bridge('A', 'D')
+      pbx.later(2_000)
+      pbx.end('A', 'D')
+    },
+    `call_started inbound 79161234567 74950001001
+~ dial_started user 1001
+~ dial_started user 1002
+~ dial_ended user 1001 no_answer
+~ dial_ended user 1002 no_answer
+dial_ended queue sales@default timeout
+dial_started user 1003
+dial_answered user 1003
+dial_ended user 1003 answered
+call_ended answered owner 1003
+call_saved recordings 0`,
+  ],
+  [
     'a caller gives up while the first phone of a dial string rings: the second was not tried',
     (pbx) => {
       const bridging = { current_application: 'bridge', current_application_data: 'user/1001@pbx|user/1007@pbx' }

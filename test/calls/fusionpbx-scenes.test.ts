@@ -10,6 +10,25 @@ type Scene = ReturnType<typeof freeswitchScene>
 /** A party enters a conference. */
 const CONFERENCE = { 'Event-Subclass': 'conference::maintenance', Action: 'add-member' }
 
+/** The script originates a phone that has to answer by itself. */
+function page(pbx: Scene, phone: string, pager: string): void {
+  pbx.create(
+    phone,
+    'outbound',
+    {
+      'Channel-Name': `sofia/internal/${phone}@acme.example`,
+      'Caller-Destination-Number': phone,
+      'Caller-Caller-ID-Number': pager,
+    },
+    {
+      dialed_user: phone,
+      sofia_profile_name: 'internal',
+      sip_auto_answer: 'true',
+      'sip_h_Call-Info': '<sip:acme.example>;answer-after=0',
+    },
+  )
+}
+
 /** 1001 rings for 20 s, and the failure handler sends the caller to its mailbox. */
 function ringsInVain(pbx: Scene): void {
   pbx.inbound('A', '15551230001', '15550100101')
@@ -210,21 +229,7 @@ call_saved recordings 0`,
       pbx.answer('A')
       pbx.emit('CUSTOM', 'A', { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' })
       for (const phone of ['101', '102', '103']) {
-        pbx.create(
-          phone,
-          'outbound',
-          {
-            'Channel-Name': `sofia/internal/${phone}@acme.example`,
-            'Caller-Destination-Number': phone,
-            'Caller-Caller-ID-Number': '105',
-          },
-          {
-            dialed_user: phone,
-            sofia_profile_name: 'internal',
-            sip_auto_answer: 'true',
-            'sip_h_Call-Info': '<sip:acme.example>;answer-after=0',
-          },
-        )
+        page(pbx, phone, '105')
         pbx.later(200)
         pbx.answer(phone)
         pbx.emit('CUSTOM', phone, { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' })
@@ -241,6 +246,51 @@ call_saved recordings 0`,
 ~dial_ended user 103 answered
 dial_ended group *724 answered
 call_ended answered owner 103
+call_saved recordings 0`,
+  ],
+  [
+    'a page of which one phone refuses before the next one is rung has one group',
+    (pbx) => {
+      pbx.call('A', '105', '*724')
+      pbx.answer('A')
+      page(pbx, '101', '105')
+      pbx.hangup('101', 'USER_BUSY')
+      pbx.emit('CUSTOM', 'A', { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' })
+      page(pbx, '102', '105')
+      pbx.emit('CHANNEL_PROGRESS', '102')
+      pbx.later(900)
+      pbx.answer('102')
+      pbx.emit('CUSTOM', '102', { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' })
+      pbx.later(5_000)
+      pbx.end('A', '102')
+    },
+    `call_started internal 105 *724
+dial_ended user 101 busy
+dial_started user 102
+dial_answered user 102
+dial_ended user 102 answered
+dial_ended group *724 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a page that every phone refuses: its group ends with the pager',
+    (pbx) => {
+      pbx.call('A', '105', '*724')
+      pbx.answer('A')
+      for (const phone of ['101', '102']) {
+        page(pbx, phone, '105')
+        pbx.hangup(phone, 'USER_BUSY')
+      }
+      pbx.emit('CUSTOM', 'A', { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' })
+      pbx.later(5_000)
+      pbx.end('A')
+    },
+    `call_started internal 105 *724
+dial_ended user 101 busy
+dial_ended user 102 busy
+dial_ended group *724 busy
+call_ended busy owner -
 call_saved recordings 0`,
   ],
   [

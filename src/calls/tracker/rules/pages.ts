@@ -91,13 +91,16 @@ function join(
 function groupOf(state: TrackerState, page: Call, pager: Channel, stages: readonly Stage[]): Stage {
   const known = openGroup(page, pager)
   if (known !== undefined) return known
-  return addStage(state, page, {
+  const group = addStage(state, page, {
     kind: 'group',
     target: destination(pager.dialledNumber) ?? page.to.number,
     source: pager.id,
     name: null,
     startedUs: stages[0]?.startedUs ?? null,
   })
+  // A phone may refuse before the next one is rung: while the pager waits, the group goes on.
+  group.shownBy = pager.id
+  return group
 }
 
 const openGroup = (page: Call, pager: Channel): Stage | undefined =>

@@ -72,6 +72,7 @@ export function resultOfStage(
     return isOpen && mayHaveGivenUp(state, call, stage, legs) ? null : firm
   }
   if (isAbandoned(state, call, stage)) return 'cancelled'
+  if (isQueueTimeOver(state, call, stage)) return 'no_answer'
   const caller = channelOf(state, stage.source)
   // It had no caller: the PBX rang it by itself, and gave up or connected another party that it rang.
   if (stage.source === null) {
@@ -167,6 +168,13 @@ function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
   const caller = channelOf(state, stage.source)
   if (caller === undefined || !isUp(caller)) return false
   return call.queues.some(({ stageId, leftByKey }) => leftByKey && isWithin(call, stage, stageId))
+}
+
+/** Returns whether the time of the queue that rings this stage was over: its caller is not the one who gave up. */
+function isQueueTimeOver(state: TrackerState, call: Call, stage: Stage): boolean {
+  const caller = channelOf(state, stage.source)
+  if (caller === undefined || !isUp(caller) || caller.hungUpItself) return false
+  return call.queues.some(({ stageId, result }) => result === 'timeout' && isWithin(call, stage, stageId))
 }
 
 /** Returns whether a stage is in a queue, directly or inside a group. */
