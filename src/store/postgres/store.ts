@@ -25,8 +25,8 @@ export type PostgresOptions = PrepareOptions & {
 /** A heartbeat that takes longer is late anyway. */
 const HEARTBEAT_MS = 1_000
 
-/** A node with 100 deliveries a second then writes five outcomes with one statement. */
-const OUTCOME_INTERVAL_MS = 50
+/** A node with 100 deliveries a second then writes ten outcomes with one statement. */
+const OUTCOME_INTERVAL_MS = 100
 
 /** Combines the operations of a store over its database. */
 function storeOver(db: Database): Store {
