@@ -1,6 +1,6 @@
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
-import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
+import { liveCallText, readLiveCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import type { NewId } from '../../src/lib/id.ts'
@@ -20,7 +20,7 @@ export type LiveCalls = Map<string, string>
 /** Stores the changes of a tracker since the last save. */
 export function saveChanges(state: TrackerState, stored: LiveCalls): void {
   const { changed, removed } = takeChanges(state)
-  for (const one of changed) stored.set(one.call.id, JSON.stringify(one))
+  for (const one of changed) stored.set(one.call.id, liveCallText(one))
   for (const id of removed) stored.delete(id)
 }
 
@@ -76,10 +76,7 @@ export function player({ state: first, onTracked = () => {} }: PlayerOptions = {
     /** Continues like another process, with the stored live calls. */
     restart(stored: LiveCalls): void {
       state = newTracker('pbx', 'default', newId)
-      takeOverLiveCalls(
-        state,
-        [...stored.values()].map((json): StoredCall => JSON.parse(json)),
-      )
+      takeOverLiveCalls(state, [...stored.values()].map(readLiveCall))
     },
   }
 }

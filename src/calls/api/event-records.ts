@@ -3,6 +3,7 @@ import { NOT_SAVED, type RecordingRecord, type RecordingRef } from '../../store/
 import type { CallEvent, CallRecord, EventBody } from '../event.ts'
 import { factsOf } from '../event-facts.ts'
 import { MAX_BODY_BYTES } from '../tracker/emit/size-limits.ts'
+import { liveCallText } from '../tracker/resync/takeover.ts'
 import type { Changes } from '../tracker/tracker.ts'
 
 // Events, calls and recordings as they are stored.
@@ -39,7 +40,7 @@ export function callBatch(events: readonly CallEvent[], changes: Changes, source
     // Without links the PBX's files cannot be read, so no file is awaited.
     if (urlOf !== undefined) recordings.push(...own.flatMap((event) => newRecordings(event, accountId)))
   }
-  const live = changes.changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
+  const live = changes.changed.map((call) => ({ id: call.call.id, state: liveCallText(call) }))
   return { pbx, parts, live, removed: changes.removed, recordings, nowSteadyUs }
 }
 

@@ -3,7 +3,7 @@ import { newEvent } from '../../../src/calls/api/event-records.ts'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import type { Signal, SnapshotChannel } from '../../../src/calls/signal.ts'
 import { isAnyMissing } from '../../../src/calls/tracker/resync/missing-channels.ts'
-import { type StoredCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
+import { liveCallText, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
 import { takeChanges } from '../../../src/calls/tracker/tracker.ts'
 import { signedPath } from '../../../src/recordings/link-signature.ts'
 import { createLedger, leftover } from '../../help/ledger.ts'
@@ -228,8 +228,7 @@ test('a caller who waits for an hour while twenty are rung again and again: a bo
       forwardedTo: null,
     }))
     play(at(round * 20 + 15, ...over, ...hangsUp(...legs.map(({ id }) => id))))
-    for (const { call, channels } of takeChanges(state).changed)
-      stored = Math.max(stored, JSON.stringify({ call, channels } satisfies StoredCall).length)
+    for (const one of takeChanges(state).changed) stored = Math.max(stored, liveCallText(one).length)
   }
   play(at(3_601, { kind: 'hangup_requested', id: 'a' }, ...hangsUp('a')))
   rest(5 * SECOND)
@@ -331,7 +330,7 @@ test.each([
 test('a live call that was stored by an earlier version is read back', () => {
   const before = player()
   before.play(TALK)
-  const stored = takeChanges(before.state).changed.map((one) => JSON.parse(JSON.stringify(one)))
+  const stored = takeChanges(before.state).changed.map((one) => JSON.parse(liveCallText(one)))
   for (const { call } of stored) for (const key of ['account', 'mergedInto', 'stagesOmitted']) delete call[key]
   const { play, rest, events, state } = player()
   takeOverLiveCalls(state, stored)

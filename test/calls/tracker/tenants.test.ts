@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import type { Endpoint, Signal } from '../../../src/calls/signal.ts'
-import { type StoredCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
+import { liveCallText, readLiveCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../../src/calls/tracker/state/state.ts'
 import { newTracker, takeChanges, track } from '../../../src/calls/tracker/tracker.ts'
 import { contradiction, createLedger, leftover } from '../../help/ledger.ts'
@@ -80,10 +80,7 @@ function run(signals: readonly Signal[], random: Random): number {
   }
   const restart = (atUs: number): void => {
     state = tracker(newId, isOnEveryChannel)
-    takeOverLiveCalls(
-      state,
-      [...store.values()].map((json): StoredCall => JSON.parse(json)),
-    )
+    takeOverLiveCalls(state, [...store.values()].map(readLiveCall))
     feed({ kind: 'connected', first: true, boot: random.pick([null, 'one', 'two']), atUs, arrivedUs: atUs })
   }
   for (const signal of signals) {
@@ -110,7 +107,7 @@ function run(signals: readonly Signal[], random: Random): number {
 
 function save(state: TrackerState, store: Map<string, string>): void {
   const { changed, removed } = takeChanges(state)
-  for (const one of changed) store.set(one.call.id, JSON.stringify(one))
+  for (const one of changed) store.set(one.call.id, liveCallText(one))
   for (const id of removed) store.delete(id)
 }
 

@@ -28,6 +28,27 @@ const EARLIER_NAMES = {
 /** Lists of a call in which an earlier version named the items' fields differently. */
 const LISTS = ['stages', 'queues', 'recordings'] as const
 
+/** Fields that are stored whatever their values are: they are read before missing ones get theirs. */
+const ALWAYS_STORED: ReadonlySet<string> = new Set('account boot startedUs stages queues recordings bridge'.split(' '))
+
+/**
+ * Returns the text of a live call as it is stored. Most fields of most calls have the values of a new call, and the
+ * text is written again with each event: fields of a call or channel that are `null`, `false` or an empty list are left
+ * out, and get these values back when the call is taken over.
+ */
+export function liveCallText({ call, channels }: StoredCall): string {
+  return JSON.stringify({ call: withoutDefaults(call), channels: channels.map(withoutDefaults) })
+}
+
+function withoutDefaults(fields: object): Keyed {
+  const kept: Keyed = {}
+  for (const [key, value] of Object.entries(fields)) {
+    const isDefault = value === null || value === false || (Array.isArray(value) && value.length === 0)
+    if (!isDefault || ALWAYS_STORED.has(key)) kept[key] = value
+  }
+  return kept
+}
+
 /** Reads a live call back from the store. Throws if the text is not JSON. */
 export function readLiveCall(json: string): StoredCall {
   const { call, channels }: { call: Keyed & Record<(typeof LISTS)[number], Keyed[]>; channels: Keyed[] } =
