@@ -607,6 +607,32 @@ test.each<[string, (pbx: Scene) => void, string | null]>([
 })
 
 test.each([
+  ['before it rings', true],
+  ['while it rings', false],
+])('an extension has its name at each of its phones, if it is known %s', (_, isBefore) => {
+  const pbx = freeswitchScene()
+  const learn = () => pbx.answers({ user: '1001@acme.example.com', name: 'Anna' })
+  if (isBefore) learn()
+  pbx.inbound('A', '15551230001', '15550100101')
+  pbx.dial('A', 'B', '1001', DIALLED_AS_DID, SHOWN)
+  // FreeSWITCH gives the variables of the dial string to the first contact of the extension only.
+  pbx.dial('A', 'C', '1001', { origination_callee_id_name: '15550100101' }, SHOWN)
+  if (!isBefore) learn()
+  pbx.later(1_000)
+  pbx.answer('C')
+  pbx.hangup('B', 'LOSE_RACE')
+  pbx.bridge('A', 'C')
+  pbx.later(1_000)
+  pbx.hangup('A', 'NORMAL_CLEARING')
+  pbx.hangup('C', 'NORMAL_CLEARING')
+  const { bodies } = pbx.over()
+  const ended = bodies.flatMap(({ data }) => (data.name === 'call_ended' ? data : []))
+  expect(ended.map(({ call, stages }) => [call.answered_by, call.handled_by, stages])).toMatchObject([
+    [{ extension: '1001', name: 'Anna' }, [{ name: 'Anna' }], [{ target: '1001', name: 'Anna', result: 'answered' }]],
+  ])
+})
+
+test.each([
   ['at once', 20, 'acme.example.com'],
   ['after a look-up of some seconds', 6_000, 'acme.example.com'],
 ])('a caller whose customer the PBX is asked for has it %s', (_, ms, account) => {

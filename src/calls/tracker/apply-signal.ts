@@ -311,11 +311,17 @@ function answerByBridge(channel: Channel, atUs: number): void {
   if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = atUs
 }
 
+/** Names a dialled party: its stage, and its other devices if they show no name. */
 function nameMember(state: TrackerState, dest: Channel, name: string): void {
   dest.endpoint = { ...dest.endpoint, name } satisfies Endpoint
   const call = callOf(state, dest)
   const stage = call === undefined ? undefined : stageOf(call, dest.dial?.stageId ?? null)
-  if (stage !== undefined) stage.name = name
+  if (stage === undefined) return
+  stage.name = name
+  for (const id of stage.legs) {
+    const device = channelOf(state, id)
+    if (device !== undefined && device.endpoint.name === null) device.endpoint = { ...device.endpoint, name }
+  }
 }
 
 function noteHangupRequest(state: TrackerState, channel: Channel): void {

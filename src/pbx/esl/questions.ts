@@ -24,8 +24,10 @@ const DELAYS_MS = [0, 50, 150, 300, 500, 1_000, 1_500, 2_000, 2_000, 2_000] as c
 /** The most legs and users that are asked for at a time. */
 const MAX_LEGS = 1_000
 const MAX_USERS = 50
-/** When a name is asked for again, and the most known names. */
+/** When a name is asked for again, and when after an answer without a name: the directory may have been away. */
 const NAME_MS = 600_000
+const NO_NAME_MS = 60_000
+/** The most known names. */
 const MAX_NAMES = 20_000
 /** The most users whose names are asked for before they are dialled: each costs FusionPBX a look-up of some 10 ms. */
 const MAX_LEARNED = 2_000
@@ -34,6 +36,7 @@ const MAX_LEARNED = 2_000
 export function createQuestions(
   commands: Pick<Commands, 'send' | 'runJob'>,
   tenants: TenantRule | undefined,
+  nowMs: () => number = () => performance.now(),
 ): Questions {
   const variable = tenants === undefined ? null : variableOfRule(tenants)
   const legs = new Map<string, Timer | undefined>()
@@ -76,7 +79,9 @@ export function createQuestions(
     const body = await commands.runJob(`user_data ${user} var effective_caller_id_name`)
     asking -= 1
     const name = body?.trim() ?? ''
-    if (name !== '' && name !== '_undef_' && !name.startsWith('-')) answered(answerEvent(ANSWER, { user, name }))
+    const isKnown = name !== '' && name !== '_undef_' && !name.startsWith('-')
+    if (isKnown) answered(answerEvent(ANSWER, { user, name }))
+    else askedMs.set(user, nowMs() - NAME_MS + NO_NAME_MS)
   }
 
   function followUser(event: EslEvent, answered: (frame: EslFrame) => void): void {
@@ -89,10 +94,9 @@ export function createQuestions(
 
   /** Returns whether a user's name is to be asked for now, and notes that it is. */
   function isDue(user: string): boolean {
-    const nowMs = performance.now()
-    if (!isUser(user) || nowMs - (askedMs.get(user) ?? Number.NEGATIVE_INFINITY) < NAME_MS) return false
+    if (!isUser(user) || nowMs() - (askedMs.get(user) ?? Number.NEGATIVE_INFINITY) < NAME_MS) return false
     if (askedMs.size >= MAX_NAMES) askedMs.clear()
-    askedMs.set(user, nowMs)
+    askedMs.set(user, nowMs())
     return true
   }
 

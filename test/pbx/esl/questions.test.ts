@@ -121,3 +121,24 @@ test('the names of registered users are asked for once, before they are dialled,
   await learn('103@acme.example')
   expect(asked).toHaveLength(2)
 })
+
+test.each([
+  ['a name is asked for again after ten minutes', 'Anna', 600],
+  ['an answer without a name, as the directory may have been away, is asked for again after a minute', '-ERR', 60],
+])('%s', async (_, body, pauseS) => {
+  const asked: string[] = []
+  let nowS = 0
+  const commands = {
+    send: () => Promise.resolve(undefined),
+    runJob: (command: string) => {
+      asked.push(command)
+      return Promise.resolve(body)
+    },
+  }
+  const { learnNames } = createQuestions(commands, undefined, () => nowS * 1_000)
+  for (nowS of [0, 1, pauseS - 1]) await learnNames(['101@acme.example'], () => {})
+  expect(asked).toHaveLength(1)
+  nowS = pauseS
+  await learnNames(['101@acme.example'], () => {})
+  expect(asked).toHaveLength(2)
+})

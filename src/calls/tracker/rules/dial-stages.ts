@@ -42,6 +42,9 @@ export function assignStage(
   const stage =
     same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
   stage.own = own
+  // FreeSWITCH shows the name of an extension at the first of its devices only.
+  stage.name ??= dest.endpoint.name
+  if (dest.endpoint.name === null) dest.endpoint = { ...dest.endpoint, name: stage.name }
   if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
   dial.stageId = stage.id
   call.hungUpBy = null
