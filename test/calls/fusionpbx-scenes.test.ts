@@ -632,6 +632,21 @@ test.each([
   ])
 })
 
+test('a ring group dials the phones of an extension by their addresses: they have its name', () => {
+  const pbx = freeswitchScene()
+  ringGroup(pbx, 'A')
+  const dialled = { domain_name: 'acme.example.com', origination_callee_id_name: '15550100103' }
+  const address = { 'Caller-Callee-ID-Name': '15550100103', 'Caller-Destination-Number': '1001' }
+  for (const id of ['B', 'C']) pbx.dial('A', id, '1001', { ...dialled, dialed_user: '', presence_id: '' }, address)
+  pbx.answers({ user: '1002@acme.example.com', name: 'Berta' })
+  pbx.answers({ user: '1001@acme.example.com', name: 'Anna' })
+  pbx.later(1_000)
+  pbx.answer('C')
+  pbx.hangup('B', 'LOSE_RACE')
+  pbx.bridge('A', 'C')
+  expect(pbx.names()).toEqual({ '1001': 'Anna' })
+})
+
 test.each([
   ['at once', 20, 'acme.example.com'],
   ['after a look-up of some seconds', 6_000, 'acme.example.com'],

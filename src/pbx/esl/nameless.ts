@@ -1,4 +1,5 @@
-import type { EslEvent } from './event.ts'
+import { isShortNumber } from '../endpoints/endpoint-classifier.ts'
+import { type EslEvent, variableOf } from './event.ts'
 
 /** What FreeSWITCH and its dialplans show in place of the name of a party. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(['Outbound Call', 'att_xfer'])
@@ -7,4 +8,16 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set(['Outbound Call', 'att_xfer'])
 export function isNameless(event: EslEvent): boolean {
   const shown = event.get('Caller-Callee-ID-Name')
   return /^[+*#\d]*$/.test(shown) || shown === event.get('Caller-Destination-Number') || PLACEHOLDERS.has(shown)
+}
+
+/**
+ * Returns the user (`101@acme.example`) whose phone a leg dials, `''` if it shows none. A ring group of FusionPBX shows
+ * only the domain if an extension has several phones: it dials each of them by its address.
+ */
+export function dialledUser(event: EslEvent): string {
+  const shown = variableOf(event, 'presence_id')
+  if (shown !== '') return shown
+  const [number, domain] = [event.get('Caller-Destination-Number'), variableOf(event, 'domain_name')]
+  const isPhone = isShortNumber(number) && variableOf(event, 'sip_gateway_name') === ''
+  return isPhone && domain !== '' ? `${number}@${domain}` : ''
 }

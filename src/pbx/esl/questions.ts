@@ -3,7 +3,7 @@ import { ANSWER, answerEvent } from './answers.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 import { type EslEvent, variableOf } from './event.ts'
-import { isNameless } from './nameless.ts'
+import { dialledUser, isNameless } from './nameless.ts'
 import { variableOfRule } from './tenant-request.ts'
 
 /**
@@ -88,7 +88,7 @@ export function createQuestions(
     if (event.name !== 'CHANNEL_CREATE' || event.get('Call-Direction') !== 'outbound') return
     // If the dialplan names the party itself, the name may be anything.
     if (variableOf(event, 'origination_callee_id_name') === '' && !isNameless(event)) return
-    const user = variableOf(event, 'presence_id')
+    const user = dialledUser(event)
     if (asking < MAX_USERS && isDue(user)) void askName(user, answered)
   }
 

@@ -95,6 +95,16 @@ test('the name of an agent is asked for when a queue rings the agent or a party 
   ])
 })
 
+test('the user of a phone that is dialled by its address is found by the customer, one behind a gateway is not', async () => {
+  const { asked, see } = asking(undefined, 'Anna')
+  const dialled = { 'Call-Direction': 'outbound', variable_domain_name: 'acme.example', 'Caller-Callee-ID-Name': '600' }
+  see('CHANNEL_CREATE', { ...dialled, 'Caller-Destination-Number': '15550100101' })
+  see('CHANNEL_CREATE', { ...dialled, 'Caller-Destination-Number': '1002', variable_sip_gateway_name: 'carrier' })
+  see('CHANNEL_CREATE', { ...dialled, 'Caller-Destination-Number': '1001' })
+  await until('asked', () => asked.length > 0)
+  expect(asked).toEqual(['user_data 1001@acme.example var effective_caller_id_name'])
+})
+
 test('a text that is not a name is not an answer', async () => {
   for (const body of ['-ERR no such user', '_undef_', ' ']) {
     const { asked, answers, see } = asking(undefined, body)

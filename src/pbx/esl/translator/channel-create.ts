@@ -3,7 +3,7 @@ import { isShortNumber, kindOfContext } from '../../endpoints/endpoint-classifie
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import { type EslEvent, variableOf } from '../event.ts'
-import { isNameless } from '../nameless.ts'
+import { dialledUser, isNameless } from '../nameless.ts'
 import { addLeg, customerOf, type EslContext, type Leg, partyBehind, placeOf, secondsIn, tenantIn } from './legs.ts'
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
@@ -57,7 +57,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
 }
 
 function noteUnnamed(context: EslContext, event: EslEvent, leg: Leg): void {
-  leg.unnamed = variableOf(event, 'presence_id')
+  leg.unnamed = dialledUser(event)
   if (leg.unnamed !== '' && leg.source !== null)
     context.legs.get(leg.source)?.unnamedCallees.set(leg.id, placeOf(event))
 }
@@ -283,7 +283,7 @@ function dialledExtension(event: EslEvent): string {
  */
 function nameOfCallee({ names }: EslContext, event: EslEvent): string {
   if (!isNameless(event)) return event.get('Caller-Callee-ID-Name')
-  return names.get(variableOf(event, 'presence_id')) ?? variableOf(event, 'extension_caller_id_name')
+  return names.get(dialledUser(event)) ?? variableOf(event, 'extension_caller_id_name')
 }
 
 /** Returns whether a number is one of the PBX's own: a short one is, unless it goes out through a trunk profile. */
