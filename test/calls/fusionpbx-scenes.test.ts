@@ -607,16 +607,18 @@ test.each<[string, (pbx: Scene) => void, string | null]>([
 })
 
 test.each([
-  ['before it rings', true],
-  ['while it rings', false],
-])('an extension has its name at each of its phones, if it is known %s', (_, isBefore) => {
+  ['before it rings', true, ['B', 'C']],
+  ['while it rings', false, ['B', 'C']],
+  ['before it rings, and shown by the second', true, ['C', 'B']],
+  ['while it rings, and shown by the second', false, ['C', 'B']],
+])('an extension has its name at each of its phones, if it is known %s', (_, isBefore, order) => {
   const pbx = freeswitchScene()
   const learn = () => pbx.answers({ user: '1001@acme.example.com', name: 'Anna' })
   if (isBefore) learn()
   pbx.inbound('A', '15551230001', '15550100101')
-  pbx.dial('A', 'B', '1001', DIALLED_AS_DID, SHOWN)
   // FreeSWITCH gives the variables of the dial string to the first contact of the extension only.
-  pbx.dial('A', 'C', '1001', { origination_callee_id_name: '15550100101' }, SHOWN)
+  const dialled = { B: DIALLED_AS_DID, C: { origination_callee_id_name: '15550100101' } }
+  for (const id of order) pbx.dial('A', id, '1001', id === 'B' ? dialled.B : dialled.C, SHOWN)
   if (!isBefore) learn()
   pbx.later(1_000)
   pbx.answer('C')

@@ -2,7 +2,7 @@ import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
 import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
 import { resync } from './resync/resync.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
-import { beginGroup, endRinging, noteDialledFrom, ringInTurn } from './rules/dial-stages.ts'
+import { beginGroup, endRinging, nameStage, noteDialledFrom, ringInTurn } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
 import { decideDirectionByCaller, decideDirectionByListening, destination } from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
@@ -311,17 +311,11 @@ function answerByBridge(channel: Channel, atUs: number): void {
   if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = atUs
 }
 
-/** Names a dialled party: its stage, and its other devices if they show no name. */
 function nameMember(state: TrackerState, dest: Channel, name: string): void {
   dest.endpoint = { ...dest.endpoint, name } satisfies Endpoint
   const call = callOf(state, dest)
   const stage = call === undefined ? undefined : stageOf(call, dest.dial?.stageId ?? null)
-  if (stage === undefined) return
-  stage.name = name
-  for (const id of stage.legs) {
-    const device = channelOf(state, id)
-    if (device !== undefined && device.endpoint.name === null) device.endpoint = { ...device.endpoint, name }
-  }
+  if (stage !== undefined) nameStage(state, stage, name)
 }
 
 function noteHangupRequest(state: TrackerState, channel: Channel): void {

@@ -42,15 +42,22 @@ export function assignStage(
   const stage =
     same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
   stage.own = own
-  // FreeSWITCH shows the name of an extension at the first of its devices only.
-  stage.name ??= dest.endpoint.name
-  if (dest.endpoint.name === null) dest.endpoint = { ...dest.endpoint, name: stage.name }
   if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
+  nameStage(state, stage, stage.name ?? dest.endpoint.name)
   dial.stageId = stage.id
   call.hungUpBy = null
   if (same === undefined && (party !== null || own)) findParent(state, call, stage, party)
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
+}
+
+/** Names the party of a stage, and its devices that show no name: FreeSWITCH shows it at one of them only. */
+export function nameStage(state: TrackerState, stage: Stage, name: string | null): void {
+  stage.name = name
+  for (const id of stage.legs) {
+    const device = channelOf(state, id)
+    if (device !== undefined && device.endpoint.name === null) device.endpoint = { ...device.endpoint, name }
+  }
 }
 
 /**
