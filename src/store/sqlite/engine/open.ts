@@ -61,10 +61,11 @@ function prepare(path: string, turnWithinMs: number): void {
   try {
     sqlite.run(`PRAGMA busy_timeout = ${turnWithinMs}`)
     // This header belongs to the file. The newest version of a store in use may be in the write-ahead log beside it.
-    const version = versionOf(sqlite)
+    const { version, tables } = contentOf(sqlite)
     assertKnownVersion(path, version)
     if (version > 0) assertIntact(path, sqlite)
-    else assertOwnOrEmpty(path, sqlite)
+    else if (tables > 0)
+      throw new Fault('unavailable', `${path} is the database of another program: give another folder with --data`)
     sqlite.run('PRAGMA journal_mode = WAL')
     sqlite.run('PRAGMA synchronous = FULL')
     sqlite.transaction(() => migrate(sqlite)).immediate()
@@ -85,6 +86,16 @@ export function assertKnownVersion(path: string, version: number): void {
 /** Returns the version of a store's schema: the number of migrations that made it. */
 export const versionOf = (sqlite: Sqlite): number =>
   sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+
+/**
+ * Reads a file's version and the number of its tables and indexes at one moment. Another process that creates the store
+ * between two readings would make its own tables look like those of another program.
+ */
+const contentOf = (sqlite: Sqlite): { version: number; tables: number } =>
+  sqlite.transaction(() => ({ version: versionOf(sqlite), tables: tablesOf(sqlite) }))()
+
+const tablesOf = (sqlite: Sqlite): number =>
+  sqlite.query<{ tables: number }, []>('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables ?? 0
 
 function migrate(sqlite: Sqlite): void {
   const version = versionOf(sqlite)
@@ -127,14 +138,6 @@ function assertIntact(path: string, sqlite: Sqlite): void {
     if (found !== 'ok') throw damaged(path, found ?? 'it cannot be checked')
   }
   sqlite.run('PRAGMA query_only = OFF')
-}
-
-/** Checks that a file of version 0 is empty and not the database of another program. */
-function assertOwnOrEmpty(path: string, sqlite: Sqlite): void {
-  const { tables = 0 } =
-    sqlite.query<{ tables: number }, []>('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}
-  if (tables > 0)
-    throw new Fault('unavailable', `${path} is the database of another program: give another folder with --data`)
 }
 
 const damaged = (path: string, why: string): Fault =>
