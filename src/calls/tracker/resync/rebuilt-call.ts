@@ -1,6 +1,6 @@
 import { parseTime } from '../../../lib/time.ts'
 import type { Call as CallBody, CallEventBody, Party as PartyBody, Stage as StageBody } from '../../event.ts'
-import { newCall } from '../state/initial-state.ts'
+import { newCall, newStage } from '../state/initial-state.ts'
 import type { Call, Party, Stage } from '../state/state.ts'
 import type { StoredCall } from './takeover.ts'
 
@@ -98,31 +98,13 @@ function stageOf(body: StageBody): Stage {
   const startedUs = timeOf(body.started_at)
   const answeredUs = timeOf(body.answered_at)
   return {
-    id,
-    kind,
-    target,
-    name,
-    attempt,
+    ...newStage({ id, kind, target, name, attempt, startedUs, source: null }),
     result,
     parentId: body.parent_id,
     forwardedTo: body.forwarded_to,
-    startedUs,
     rangUs: startedUs,
     answeredUs,
     enteredUs: answeredUs,
     endedUs: timeOf(body.ended_at),
-    legs: [],
-    source: null,
-    sinceUs: null,
-    shownBy: null,
-    rungOut: false,
-    dialler: null,
-    settlingSinceUs: null,
-    overUs: null,
-    own: false,
-    rang: false,
-    answered: false,
-    ended: false,
-    emitted: { started: false, answered: false, ended: false },
   }
 }

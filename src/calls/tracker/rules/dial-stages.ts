@@ -1,4 +1,5 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
+import { newStage } from '../state/initial-state.ts'
 import { callOf, channelOf, channelsOf, markChanged, stageOf } from '../state/registry.ts'
 import {
   type Call,
@@ -92,34 +93,8 @@ export function addStage(
     startedUs: number | null
   },
 ): Stage {
-  const stage: Stage = {
-    id: state.newId(of.startedUs ?? state.atUs),
-    parentId: null,
-    kind: of.kind,
-    target: of.target,
-    name: of.name,
-    attempt: attemptsAt(call, of) + 1,
-    startedUs: of.startedUs,
-    rangUs: null,
-    answeredUs: null,
-    enteredUs: null,
-    endedUs: null,
-    result: null,
-    forwardedTo: null,
-    legs: [],
-    source: of.source,
-    sinceUs: null,
-    shownBy: null,
-    rungOut: false,
-    dialler: null,
-    rang: false,
-    answered: false,
-    ended: false,
-    settlingSinceUs: null,
-    overUs: null,
-    emitted: { started: false, answered: false, ended: false },
-    own: false,
-  }
+  const id = state.newId(of.startedUs ?? state.atUs)
+  const stage = newStage({ ...of, id, attempt: attemptsAt(call, of) + 1 })
   call.stages.push(stage)
   return stage
 }

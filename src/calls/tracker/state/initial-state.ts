@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../signal.ts'
-import { ANONYMOUS, type Call, type Channel, type Dial } from './state.ts'
+import { ANONYMOUS, type Call, type Channel, type Dial, type Stage } from './state.ts'
 
 /** The initial values of the tracker's state; they also fill in fields that an earlier version did not store. */
 
@@ -98,6 +98,40 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     end: null,
     hungUpItself: false,
     missingUs: null,
+  }
+}
+
+/** Returns a stage that nothing has happened in. */
+export function newStage(
+  of: Pick<Stage, 'id' | 'kind' | 'target' | 'name' | 'attempt' | 'startedUs' | 'source'>,
+): Stage {
+  return {
+    id: of.id,
+    parentId: null,
+    kind: of.kind,
+    target: of.target,
+    name: of.name,
+    attempt: of.attempt,
+    startedUs: of.startedUs,
+    rangUs: null,
+    answeredUs: null,
+    enteredUs: null,
+    endedUs: null,
+    result: null,
+    forwardedTo: null,
+    legs: [],
+    source: of.source,
+    sinceUs: null,
+    shownBy: null,
+    rungOut: false,
+    dialler: null,
+    rang: false,
+    answered: false,
+    ended: false,
+    settlingSinceUs: null,
+    overUs: null,
+    emitted: { started: false, answered: false, ended: false },
+    own: false,
   }
 }
 
