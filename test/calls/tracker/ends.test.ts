@@ -3,7 +3,7 @@ import { newEvent } from '../../../src/calls/api/event-records.ts'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import type { Signal, SnapshotChannel } from '../../../src/calls/signal.ts'
 import { isAnyMissing } from '../../../src/calls/tracker/resync/missing-channels.ts'
-import { liveCallText, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
+import { liveCallText, readLiveCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
 import { takeChanges } from '../../../src/calls/tracker/tracker.ts'
 import { signedPath } from '../../../src/recordings/link-signature.ts'
 import { createLedger, leftover } from '../../help/ledger.ts'
@@ -330,10 +330,13 @@ test.each([
 test('a live call that was stored by an earlier version is read back', () => {
   const before = player()
   before.play(TALK)
-  const stored = takeChanges(before.state).changed.map((one) => JSON.parse(liveCallText(one)))
+  const stored = takeChanges(before.state).changed.map((one) => JSON.parse(JSON.stringify(one)))
   for (const { call } of stored) for (const key of ['account', 'mergedInto', 'stagesOmitted']) delete call[key]
   const { play, rest, events, state } = player()
-  takeOverLiveCalls(state, stored)
+  takeOverLiveCalls(
+    state,
+    stored.map((one) => readLiveCall(JSON.stringify(one))),
+  )
   play(at(5, ...hangsUp('a', 'b')))
   rest(5 * SECOND)
   const ended = events.find(({ name }) => name === 'call_ended')?.body.data

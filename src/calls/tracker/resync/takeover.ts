@@ -1,4 +1,4 @@
-import { newCall, newChannel } from '../state/initial-state.ts'
+import { newCall, newChannel, newDial, newStage } from '../state/initial-state.ts'
 import { addConsultation, addToConference, enterBridge } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 
@@ -28,32 +28,86 @@ const EARLIER_NAMES = {
 /** Lists of a call in which an earlier version named the items' fields differently. */
 const LISTS = ['stages', 'queues', 'recordings'] as const
 
-/** Fields that are stored whatever their values are: they are read before missing ones get theirs. */
-const ALWAYS_STORED: ReadonlySet<string> = new Set('account boot startedUs stages queues recordings bridge'.split(' '))
+/** Returns a new stage. Each has lists of its own. */
+const anyStage = () =>
+  newStage({ id: '', kind: 'user', target: null, name: null, attempt: 1, startedUs: null, source: null })
 
-/**
- * Returns the text of a live call as it is stored. Most fields of most calls have the values of a new call, and the
- * text is written again with each event: fields of a call or channel that are `null`, `false` or an empty list are left
- * out, and get these values back when the call is taken over.
- */
-export function liveCallText({ call, channels }: StoredCall): string {
-  return JSON.stringify({ call: withoutDefaults(call), channels: channels.map(withoutDefaults) })
+/** What new ones have, so that it need not be stored. */
+const NEW_CALL: Keyed = newCall({ id: '', account: null, boot: null, pbxId: '', startedUs: null })
+const NEW_STAGE: Keyed = anyStage()
+const NEW_CHANNEL: Keyed = newChannel('', { kind: 'virtual', number: null, name: null })
+const NEW_DIAL: Keyed = newDial(null, null, 0)
+
+/** Fields that are stored whatever their values are: they are read before missing ones get theirs. */
+const ALWAYS_STORED = namesOf('id account boot pbxId startedUs recordings queues endpoint bridge kind')
+
+/** Fields that rarely change once they are known. */
+const FACTS =
+  namesOf(`id account boot pbxId startedUs linkedIds root channels direction directionKnown from to did parentId kind
+  target name attempt legs source linkedId endpoint dialledNumber shown`)
+
+function namesOf(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/))
 }
 
-function withoutDefaults(fields: object): Keyed {
-  const kept: Keyed = {}
-  for (const [key, value] of Object.entries(fields)) {
-    const isDefault = value === null || value === false || (Array.isArray(value) && value.length === 0)
-    if (!isDefault || ALWAYS_STORED.has(key)) kept[key] = value
+/** A part of the fields of a call, of its stages and of its channels, each list in its order. */
+type Fields = { readonly call: Keyed; readonly stages: readonly Keyed[]; readonly channels: readonly Keyed[] }
+
+/**
+ * Returns the text of a live call as it is stored. It is written again with each event, so it is short and ends with
+ * what rarely changes: Postgres logs a changed row without the end that it has in common with the row before. Fields
+ * that have the values of a new call, stage, channel or dial are left out, and get these values back when the call is
+ * taken over.
+ */
+export function liveCallText({ call: { stages, ...call }, channels }: StoredCall): string {
+  const newOfCall = { ...NEW_CHANNEL, callId: call.id }
+  const all: Fields = {
+    call: stored(call, NEW_CALL),
+    stages: stages.map((stage) => stored(stage, NEW_STAGE)),
+    channels: channels.map(({ dial, ...channel }) => ({
+      ...stored(channel, newOfCall),
+      ...(dial === null ? {} : { dial: stored(dial, NEW_DIAL) }),
+    })),
   }
+  const part = (isWanted: (name: string) => boolean): Fields => ({
+    call: some(all.call, isWanted),
+    stages: all.stages.map((one) => some(one, isWanted)),
+    channels: all.channels.map((one) => some(one, isWanted)),
+  })
+  return JSON.stringify({ ...part((name) => !FACTS.has(name)), facts: part((name) => FACTS.has(name)) })
+}
+
+/** Returns the fields that have to be stored. */
+function stored(fields: Keyed, defaults: Keyed): Keyed {
+  const isDefault = (value: unknown, usual: unknown) => value === usual || (Array.isArray(value) && value.length === 0)
+  return some(fields, (name) => ALWAYS_STORED.has(name) || !isDefault(fields[name], defaults[name]))
+}
+
+function some(fields: Keyed, isWanted: (name: string) => boolean): Keyed {
+  const kept: Keyed = {}
+  for (const name in fields) if (isWanted(name)) kept[name] = fields[name]
   return kept
+}
+
+type Lists = Readonly<Record<(typeof LISTS)[number], readonly Keyed[]>>
+type Text = { readonly call: Keyed & Lists; readonly channels: readonly Keyed[] }
+
+/** Puts the fields of a text together again. In earlier versions a call had its stages in itself, and all fields. */
+function joined(text: Text | (Fields & { readonly facts: Fields })): Text {
+  if (!('facts' in text)) return text
+  const { call, stages, channels, facts } = text
+  const each = (ones: readonly Keyed[], more: readonly Keyed[]) => ones.map((one, at) => ({ ...one, ...more[at] }))
+  // This program stored it: it has the lists of a call.
+  return {
+    call: { ...call, ...facts.call, stages: each(stages, facts.stages) } as unknown as Text['call'],
+    channels: each(channels, facts.channels),
+  }
 }
 
 /** Reads a live call back from the store. Throws if the text is not JSON. */
 export function readLiveCall(json: string): StoredCall {
-  const { call, channels }: { call: Keyed & Record<(typeof LISTS)[number], Keyed[]>; channels: Keyed[] } =
-    JSON.parse(json)
-  const stages = call.stages.map((one) => ({ shownBy: null, rungOut: false, ...renamed(one, EARLIER_NAMES.stage) }))
+  const { call, channels } = joined(JSON.parse(json))
+  const stages = call.stages.map((one) => ({ ...anyStage(), ...renamed(one, EARLIER_NAMES.stage) }))
   const queues = call.queues.map((one) => ({ entry: null, ...renamed(one, EARLIER_NAMES.queue) }))
   const recordings = call.recordings.map((one) => ({
     whileBridged: false,
@@ -67,7 +121,8 @@ export function readLiveCall(json: string): StoredCall {
     call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues, recordings },
     channels: channels.map((one) => {
       const { dial, ...channel } = renamed(one, EARLIER_NAMES.channel)
-      return { ...channel, dial: isKeyed(dial) ? renamed(dial, EARLIER_NAMES.dial) : null }
+      const ownDial = isKeyed(dial) ? { ...NEW_DIAL, ...renamed(dial, EARLIER_NAMES.dial) } : null
+      return { callId: call.id, ...channel, dial: ownDial }
     }),
   } as unknown as StoredCall
 }

@@ -80,10 +80,24 @@ test("events after a takeover are later than the earlier process's events, altho
   }
 })
 
-test('the stored text leaves out what a new call and a new channel have', () => {
+test('the stored text leaves out what a new call, stage, channel and dial have', () => {
   const call = ringingCall()
   const text = liveCallText(call)
   expect(text).not.toContain('"recorded":')
   expect(text).not.toContain('"conference":')
-  expect(text.length).toBeLessThan(0.75 * JSON.stringify(call).length)
+  expect(text).not.toContain('"settlingSinceUs":')
+  expect(text).not.toContain('"forwardedTo":')
+  expect(text.length).toBeLessThan(0.6 * JSON.stringify(call).length)
+})
+
+test('the stored text ends with what does not change while a call goes on', () => {
+  const call = ringingCall()
+  const later = structuredClone(call)
+  for (const stage of later.call.stages) Object.assign(stage, { answered: true, answeredUs: START_US })
+  for (const channel of later.channels) Object.assign(channel, { bridge: 'b', spoke: true, upUs: START_US })
+  Object.assign(later.call, { sequence: 9, answeredUs: START_US })
+  const [text, after] = [liveCallText(call), liveCallText(later)]
+  const end = text.slice(text.indexOf('"facts":'))
+  expect(after.endsWith(end)).toBe(true)
+  expect(end.length).toBeGreaterThan(0.4 * text.length)
 })
