@@ -12,34 +12,54 @@ import { openTurns, TURN } from './engine/turn.ts'
 import { newListCache } from './list-cache.ts'
 
 /**
- * Returns the part of a statement that stores recordings, by the numbers of its parameters: for each its job (int[])
- * and its JSON (text[]). A recording that is not pending is not changed.
+ * A part of a statement that most commits do not need: even without rows it would cost them time. It is made of the
+ * number of its first parameter and the condition that the lease of a job is not lost.
  */
-const RECORDED = (jobs: number, rows: number, condition: string): string => `
+type Part = (first: number, notLost: (job: string) => string) => string
+
+/** Stores recordings: jobs (int[]) and their JSON (text[]). A recording that is not pending is not changed. */
+const RECORDED: Part = (first, notLost) => `
 recorded AS (
   INSERT INTO recordings (call_id, id, account_id, pbx, path, state, since, sequence, error, size, stamp, sha256, media_type, copy)
   SELECT o.j->>'callId', o.j->>'id', (o.j->>'accountId')::bigint, o.j->>'pbx', o.j->>'path', o.j->>'state',
     (o.j->>'sinceUs')::bigint, (o.j->>'sequence')::int, o.j->>'error', (o.j->>'sizeBytes')::bigint, o.j->>'stamp', o.j->>'sha256',
     o.j->>'mediaType', o.j->>'copy'
-  FROM unnest($${jobs}::int[], $${rows}::text[]) AS r(job, row) CROSS JOIN LATERAL (SELECT r.row::json AS j) AS o ${condition}
+  FROM unnest($${first}::int[], $${first + 1}::text[]) AS r(job, row)
+    CROSS JOIN LATERAL (SELECT r.row::json AS j) AS o WHERE ${notLost('r.job')}
   ON CONFLICT (call_id, id) DO UPDATE SET state = excluded.state, error = excluded.error, size = excluded.size,
     stamp = excluded.stamp, sha256 = excluded.sha256, media_type = excluded.media_type, copy = excluded.copy
   WHERE recordings.state = 'pending'),`
 
 /**
- * Returns the part of a statement that stores the states of phones, trunks, agents and queues, by the number of its
- * first parameter: jobs (int[]), PBXs, ids and states (text[]). Those without a state are removed.
+ * Stores the states of phones, trunks, agents and queues: jobs (int[]), PBXs, ids and states (text[]). Those without a
+ * state are removed.
  */
-const SUBJECTS = (first: number, condition: string): string => {
+const SUBJECTS: Part = (first, notLost) => {
   const rows = `unnest($${first}::int[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[])
     AS s(job, pbx, id, state)`
   return `
 known AS (
-  INSERT INTO subject_states (pbx, id, state) SELECT s.pbx, s.id, s.state FROM ${rows} WHERE s.state IS NOT NULL ${condition}
+  INSERT INTO subject_states (pbx, id, state) SELECT s.pbx, s.id, s.state FROM ${rows} WHERE s.state IS NOT NULL AND ${notLost('s.job')}
   ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state),
 forgotten AS (
-  DELETE FROM subject_states c USING ${rows} WHERE s.state IS NULL AND c.pbx = s.pbx AND c.id = s.id ${condition}),`
+  DELETE FROM subject_states c USING ${rows} WHERE s.state IS NULL AND c.pbx = s.pbx AND c.id = s.id AND ${notLost('s.job')}),`
 }
+
+/** Stores the records of calls: jobs (int[]), ids, columns (JSON) and records (text[]). */
+const SAVED: Part = (first, notLost) => `
+saved AS (
+  INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, record)
+  SELECT r.call->>0, (r.call->>1)::bigint, (r.call->>2)::bigint, r.call->>3, r.call->>4, r.call->>5, r.record
+  FROM unnest($${first}::int[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[]) AS s(job, id, columns, record)
+    CROSS JOIN LATERAL (SELECT s.columns::json AS call, s.record AS record) AS r WHERE ${notLost('s.job')}
+  ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, saved_at = excluded.saved_at,
+    direction = excluded.direction, from_number = excluded.from_number, to_number = excluded.to_number, record = excluded.record),`
+
+/** Deletes the live calls that are over: jobs (int[]), PBXs and ids (text[]). */
+const OVER: Part = (first, notLost) => `
+over AS (
+  DELETE FROM live_calls c USING unnest($${first}::int[], $${first + 1}::text[], $${first + 2}::text[]) AS l(job, pbx, id)
+  WHERE c.pbx = l.pbx AND c.id = l.id AND ${notLost('l.job')}),`
 
 type EventJob = { readonly batch: CallBatch; readonly fence?: Fence | undefined }
 
@@ -49,28 +69,47 @@ const LIST_CHANGED = 'a list was changed'
 const HISTORY_ENDED = 'another history begins'
 const NO_PARTITION = '23514'
 
+/** Live calls with their new state. */
+const LIVE = 'unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)'
+const FIRST_OF_PARTS = 21
+
+/** The parts, and the number of the parameters of each. */
+const PARTS = {
+  over: { part: OVER, parameters: 3 },
+  saved: { part: SAVED, parameters: 4 },
+  recordings: { part: RECORDED, parameters: 2 },
+  subjects: { part: SUBJECTS, parameters: 4 },
+} as const
+const PART_NAMES = ['over', 'saved', 'recordings', 'subjects'] as const satisfies readonly (keyof typeof PARTS)[]
+type PartName = (typeof PART_NAMES)[number]
+
 /**
  * Stores batches with one statement. Ids are drawn after all rows of accounts are locked, in the order of their ids.
  * The statement is refused, and sent again, if a webhook list has changed since it was read. It is also refused in a
  * run of the database that has no history yet: the next event might get an id that a lost event had before a restore or
- * a failover.
+ * a failover. The parameters of the parts follow those of the fence.
  */
-const statementOf = (isFenced: boolean, hasSubjects: boolean): string => {
-  const notLost = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
-  // Most commits have no such rows and need not pay for them.
-  const subjects = hasSubjects ? SUBJECTS(isFenced ? 30 : 27, notLost('s.job').replace('WHERE', 'AND')) : ''
+function statementOf(isFenced: boolean, parts: readonly PartName[]): string {
+  const notLost = (job: string) => (isFenced ? `${job} NOT IN (SELECT job FROM lost)` : 'TRUE')
   // Leases are locked before accounts, which everybody locks, so that accounts are locked as briefly as possible.
   const first = isFenced ? 'AND (SELECT count(*) FROM lost) >= 0' : ''
+  const [jobs, names, terms] = [FIRST_OF_PARTS, FIRST_OF_PARTS + 1, FIRST_OF_PARTS + 2]
+  let next = isFenced ? FIRST_OF_PARTS + 3 : FIRST_OF_PARTS
+  const texts = parts.map((name) => {
+    const { part, parameters } = PARTS[name]
+    next += parameters
+    return part(next - parameters, notLost)
+  })
   return `
 WITH turn AS (${TURN}),
-${isFenced ? `${LOST(27, 28, 29)},` : ''}
+${isFenced ? `${LOST(jobs, names, terms)},` : ''}
 locked AS MATERIALIZED (
   SELECT id, list_version FROM accounts WHERE id = ANY($3::bigint[]) ${first} ORDER BY id FOR NO KEY UPDATE),
 numbered AS MATERIALIZED (
   SELECT nextval('event_ids') AS id, i.* FROM (
     SELECT e.* FROM unnest($5::int[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::int[], $11::bigint[], $12::text[], $13::bigint[])
       WITH ORDINALITY AS e(job, account_id, uuid, call_id, name, sequence, at, body, since, place)
-    JOIN locked ON locked.id = e.account_id ${notLost('e.job')} ORDER BY e.place) AS i),
+    JOIN locked ON locked.id = e.account_id WHERE ${notLost('e.job')} ORDER BY e.place) AS i),
 stored AS (
   INSERT INTO events (id, account_id, uuid, call_id, name, sequence, at, body)
   SELECT id, account_id, uuid, call_id, name, sequence, at, body FROM numbered),
@@ -78,23 +117,14 @@ queued AS (
   INSERT INTO pending_deliveries (id, account_id, webhook_id, since, created_at)
   SELECT n.id * ${DELIVERIES_PER_EVENT} + d.nth, n.account_id, d.webhook_id, n.since, n.since + (SELECT stepped FROM clock)
   FROM unnest($14::int[], $15::int[], $16::bigint[]) AS d(place, nth, webhook_id) JOIN numbered n ON n.place = d.place),
-live AS (
-  INSERT INTO live_calls (pbx, id, state)
-  SELECT l.pbx, l.id, l.state FROM unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
-  WHERE l.state IS NOT NULL ${notLost('l.job').replace('WHERE', 'AND')}
-  ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state),
-over AS (
-  DELETE FROM live_calls c USING unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
-  WHERE l.state IS NULL AND c.pbx = l.pbx AND c.id = l.id ${notLost('l.job').replace('WHERE', 'AND')}),
-${RECORDED(25, 26, notLost('r.job'))}
-${subjects}
-saved AS (
-  INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, record)
-  SELECT r.call->>0, (r.call->>1)::bigint, (r.call->>2)::bigint, r.call->>3, r.call->>4, r.call->>5, r.record
-  FROM unnest($21::int[], $22::text[], $23::text[], $24::text[]) AS s(job, id, columns, record)
-    CROSS JOIN LATERAL (SELECT s.columns::json AS call, s.record AS record) AS r ${notLost('s.job')}
-  ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, saved_at = excluded.saved_at,
-    direction = excluded.direction, from_number = excluded.from_number, to_number = excluded.to_number, record = excluded.record)
+${texts.join('')}
+changed AS (
+  UPDATE live_calls c SET state = l.state FROM ${LIVE}
+  WHERE c.pbx = l.pbx AND c.id = l.id AND ${notLost('l.job')} RETURNING c.pbx, c.id),
+begun AS (
+  INSERT INTO live_calls (pbx, id, state) SELECT l.pbx, l.id, l.state FROM ${LIVE}
+  WHERE (l.pbx, l.id) NOT IN (SELECT pbx, id FROM changed) AND ${notLost('l.job')}
+  ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state)
 SELECT NULL::int AS place, NULL::bigint AS id, NULL::int AS job, NULL AS lease,
   CASE WHEN NOT EXISTS (SELECT 1 FROM turn) THEN hookswitch_refuse('${TURN_TAKEN}')
     WHEN EXISTS (SELECT 1 FROM unnest($3::bigint[], $4::bigint[]) AS x(id, version)
@@ -106,9 +136,17 @@ UNION ALL SELECT place::int, id, NULL, NULL, NULL FROM numbered
 ${isFenced ? 'UNION ALL SELECT NULL, NULL, job, name, NULL FROM lost' : ''}`
 }
 
-const STATEMENTS = [false, true].map((isFenced) =>
-  [false, true].map((hasSubjects) => statementOf(isFenced, hasSubjects)),
-)
+/** The statements that were needed so far, by their parts: each connection prepares them once. */
+const statements = new Map<string, string>()
+
+function statementWith(isFenced: boolean, parts: readonly PartName[]): string {
+  const key = `${isFenced} ${parts.join()}`
+  const known = statements.get(key)
+  if (known !== undefined) return known
+  const text = statementOf(isFenced, parts)
+  statements.set(key, text)
+  return text
+}
 
 type Answer = { place: number | null; id: number; job: number | null; lease: string | null }
 
@@ -138,8 +176,14 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
 
   async function send(jobs: readonly EventJob[]): Promise<Stored> {
     const isFenced = jobs.some(({ fence }) => fence !== undefined)
-    const hasSubjects = jobs.some(({ batch }) => (batch.subjects ?? []).length > 0)
-    const text = STATEMENTS[Number(isFenced)]?.[Number(hasSubjects)] ?? ''
+    const { live, ...parts } = callRows(jobs)
+    const present = PART_NAMES.filter((name) => parts[name].length > 0)
+    const text = statementWith(isFenced, present)
+    const callValues = [
+      ...liveValues(live),
+      ...(isFenced ? fenceValues(jobs) : []),
+      ...present.flatMap((name) => VALUES[name](parts)),
+    ]
     const events = eventsOf(jobs)
     const accountIds = [...new Set(events.map(({ accountId }) => accountId))]
     for (;;) {
@@ -156,9 +200,7 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
         bigints(versions),
         ...eventValues(wanted.map(({ event }) => event)),
         ...deliveryValues(webhookIds),
-        ...callValues(jobs),
-        ...(isFenced ? fenceValues(jobs) : []),
-        ...(hasSubjects ? subjectValues(jobs) : []),
+        ...callValues,
       ]
       try {
         const answer = await again(() => client.query<Answer>(text, values))
@@ -221,7 +263,7 @@ const eventsOf = (jobs: readonly EventJob[]) =>
     parts.flatMap(({ accountId, events }) => events.map((event) => ({ ...event, job, accountId, nowSteadyUs }))),
   )
 
-/** If several batches change a call, the last one counts: a statement may touch a row only once. */
+/** Returns the last item of each key, since a statement may touch a row only once. */
 function lastOf<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
   return [...new Map(items.map((item) => [keyOf(item), item])).values()]
 }
@@ -247,54 +289,73 @@ const deliveryValues = (webhookIds: readonly (readonly number[])[]): Value[] => 
   bigints(webhookIds.flat()),
 ]
 
-function callValues(jobs: readonly EventJob[]): Value[] {
-  const live = lastOf(
+/** Returns what the jobs change beside events: of each row the last change. */
+function callRows(jobs: readonly EventJob[]) {
+  const calls = lastOf(
     jobs.flatMap(({ batch: { pbx, live, removed } }, job) => [
       ...live.map(({ id, state }) => ({ job, pbx, id, state })),
       ...removed.map((id) => ({ job, pbx, id, state: null })),
     ]),
     ({ pbx, id }) => JSON.stringify([pbx, id]),
   )
-  const saved = lastOf(
-    jobs.flatMap(({ batch }, job) =>
-      batch.parts.flatMap(({ accountId, saved }) => saved.map((call) => ({ ...call, job, accountId }))),
+  return {
+    live: calls.filter(({ state }) => state !== null),
+    over: calls.filter(({ state }) => state === null),
+    saved: lastOf(
+      jobs.flatMap(({ batch }, job) =>
+        batch.parts.flatMap(({ accountId, saved }) => saved.map((call) => ({ ...call, job, accountId }))),
+      ),
+      ({ id }) => id,
     ),
-    ({ id }) => id,
-  )
-  const recordings = lastOf(
-    jobs.flatMap(({ batch }, job) => (batch.recordings ?? []).map((row) => ({ job, row: recordingValues(row) }))),
-    ({ row }) => JSON.stringify([row.callId, row.id]),
-  )
-  const columns = saved.map(({ id, accountId, savedUs, direction, fromNumber, toNumber }) =>
-    JSON.stringify([id, accountId, savedUs, direction, fromNumber, toNumber].map(withoutNul)),
-  )
-  return [
-    ints(live.map(({ job }) => job)),
-    texts(live.map(({ pbx }) => pbx)),
-    texts(live.map(({ id }) => id)),
-    texts(live.map(({ state }) => state)),
-    ints(saved.map(({ job }) => job)),
-    texts(saved.map(({ id }) => id)),
-    texts(columns),
-    texts(saved.map(({ record }) => record)),
-    ints(recordings.map(({ job }) => job)),
-    texts(recordings.map(({ row }) => JSON.stringify(row))),
-  ]
+    recordings: lastOf(
+      jobs.flatMap(({ batch }, job) => (batch.recordings ?? []).map((row) => ({ job, row: recordingValues(row) }))),
+      ({ row }) => JSON.stringify([row.callId, row.id]),
+    ),
+    subjects: lastOf(
+      jobs.flatMap(({ batch: { pbx, subjects = [] } }, job) =>
+        subjects.map(({ id, state }) => ({ job, pbx, id, state })),
+      ),
+      ({ pbx, id }) => JSON.stringify([pbx, id]),
+    ),
+  }
 }
 
-function subjectValues(jobs: readonly EventJob[]): Value[] {
-  const subjects = lastOf(
-    jobs.flatMap(({ batch: { pbx, subjects = [] } }, job) =>
-      subjects.map(({ id, state }) => ({ job, pbx, id, state })),
+type CallRows = ReturnType<typeof callRows>
+
+const liveValues = (live: CallRows['live']): Value[] => [
+  ints(live.map(({ job }) => job)),
+  texts(live.map(({ pbx }) => pbx)),
+  texts(live.map(({ id }) => id)),
+  texts(live.map(({ state }) => state)),
+]
+
+/** The parameters of each part. */
+const VALUES: { readonly [name in PartName]: (rows: Pick<CallRows, PartName>) => Value[] } = {
+  over: ({ over }) => [
+    ints(over.map(({ job }) => job)),
+    texts(over.map(({ pbx }) => pbx)),
+    texts(over.map(({ id }) => id)),
+  ],
+  saved: ({ saved }) => [
+    ints(saved.map(({ job }) => job)),
+    texts(saved.map(({ id }) => id)),
+    texts(
+      saved.map(({ id, accountId, savedUs, direction, fromNumber, toNumber }) =>
+        JSON.stringify([id, accountId, savedUs, direction, fromNumber, toNumber].map(withoutNul)),
+      ),
     ),
-    ({ pbx, id }) => JSON.stringify([pbx, id]),
-  )
-  return [
+    texts(saved.map(({ record }) => record)),
+  ],
+  recordings: ({ recordings }) => [
+    ints(recordings.map(({ job }) => job)),
+    texts(recordings.map(({ row }) => JSON.stringify(row))),
+  ],
+  subjects: ({ subjects }) => [
     ints(subjects.map(({ job }) => job)),
     texts(subjects.map(({ pbx }) => pbx)),
     texts(subjects.map(({ id }) => id)),
     texts(subjects.map(({ state }) => state)),
-  ]
+  ],
 }
 
 const recordingValues = (row: RecordingRecord) => ({

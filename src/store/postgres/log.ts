@@ -150,7 +150,7 @@ async function readDelivery(read: Query, accountId: number | null, id: number): 
   const { body, ...rest } = row
   const attempts = await read<StoredAttempt>(
     `SELECT at AS "atUs", probe, status, duration_ms AS "durationMs", error, address, response, step, method, url, kept
-     FROM attempts WHERE delivery_id = $1 ORDER BY at`,
+     FROM all_attempts WHERE delivery_id = $1 ORDER BY at`,
     [id],
   )
   return { ...rowOf(rest), body, attempts: attempts.map(attemptOf) }

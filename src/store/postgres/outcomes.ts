@@ -14,9 +14,12 @@ const INPUT = `unnest($1::int[], $2::bigint[], $3::int[], $4::smallint[], $5::in
   $9::bigint[], $10::boolean[], $11::int[], $12::int[], $13::text[], $14::text[], $15::text[])
   AS i(job, id, generation, state, tries, made, due, ended, at, probe, status, duration, error, address, response)`
 
+/** Nearly every outcome: then the row of the ended delivery has the attempt, and no other row is written. */
+const IS_FIRST = 'i.state = 1 AND i.made = 1 AND i.error IS NULL AND NOT i.probe'
+
 /**
  * Ended deliveries leave the small table of pending ones. Deliveries that are no longer in it, or have another
- * schedule, are returned by `LATE`.
+ * schedule, are returned: `writeLate` records these.
  */
 const statementOf = (isFenced: boolean): string => `
 WITH ${isFenced ? `${LOST(16, 17, 18)},` : ''}
@@ -24,17 +27,22 @@ input AS MATERIALIZED (SELECT * FROM ${INPUT} ${isFenced ? 'WHERE i.job NOT IN (
 gone AS (
   DELETE FROM pending_deliveries p USING input i
   WHERE p.id = i.id AND i.state <> 0 AND (p.generation = i.generation OR i.state = 1)
-  RETURNING p.id, p.account_id, p.webhook_id, p.generation, p.since, p.created_at, i.state, i.tries, i.made, i.ended),
+  RETURNING p.id, p.account_id, p.webhook_id, p.generation, p.since, p.created_at, i.state, i.tries, i.made, i.ended,
+    CASE WHEN ${IS_FIRST} THEN i.at END AS first_at, i.status, i.duration, i.address, i.response),
 retried AS (
   UPDATE pending_deliveries p SET tries = i.tries, attempts_made = i.made, due_at = i.due
   FROM input i WHERE p.id = i.id AND i.state = 0 AND p.generation = i.generation RETURNING p.id),
 known AS MATERIALIZED (SELECT id FROM gone UNION ALL SELECT id FROM retried),
 ended AS (
-  INSERT INTO ended_deliveries (id, account_id, webhook_id, state, tries, attempts_made, generation, since, created_at, ended_at)
-  SELECT id, account_id, webhook_id, state, tries, made, generation, since, created_at, ended FROM gone),
+  INSERT INTO ended_deliveries (id, account_id, webhook_id, state, tries, attempts_made, generation, since, created_at, ended_at,
+    first_at, first_status, first_duration_ms, first_address, first_response)
+  SELECT id, account_id, webhook_id, state, tries, made, generation, since, created_at, ended, first_at,
+    CASE WHEN first_at IS NOT NULL THEN status END, CASE WHEN first_at IS NOT NULL THEN duration END,
+    CASE WHEN first_at IS NOT NULL THEN address END, CASE WHEN first_at IS NOT NULL THEN response END FROM gone),
 logged AS (
   INSERT INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
-  SELECT id, at, probe, status, duration, error, address, response FROM input WHERE id IN (SELECT id FROM known)
+  SELECT id, at, probe, status, duration, error, address, response FROM input i
+  WHERE NOT (${IS_FIRST}) AND id IN (SELECT id FROM known)
   ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
     duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response)
 SELECT job, id, NULL AS lease FROM input WHERE id NOT IN (SELECT id FROM known)
@@ -136,7 +144,8 @@ async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise
   }
   await query(
     `INSERT INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
-     VALUES ($1, $2, $3::boolean, $4::int, $5::int, $6, $7, $8)
+     SELECT $1, $2, $3::boolean, $4::int, $5::int, $6, $7, $8
+     WHERE NOT EXISTS (SELECT 1 FROM ended_deliveries WHERE id = $1 AND first_at = $2)
      ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
        duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response`,
     [

@@ -22,5 +22,3 @@ export const PER_EVENT: SQL = sql.raw(`${DELIVERIES_PER_EVENT}`)
 export const OF_EVENT: SQL = sql`d.id >= e.id * ${PER_EVENT} AND d.id < (e.id + 1) * ${PER_EVENT}`
 /** The condition that the body of an event `e` was erased. */
 export const IS_ERASED: SQL = sql.raw(`(e.body LIKE '${ERASED_START}%')`)
-/** The attempts of all deliveries; in SQLite also those that are in the row of their delivery. */
-export const ALL_ATTEMPTS: SQL = either({ sqlite: sql`all_attempts`, postgres: sql`attempts` })

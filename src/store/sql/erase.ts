@@ -1,21 +1,9 @@
 import { sql } from 'drizzle-orm'
 import type { ErasedCounts, MaintenanceStore } from '../operations/maintenance.ts'
-import { IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
+import { ENDED_TABLE, IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
 import { eraseKept } from './flows.ts'
 import { type Declarations, read, write } from './operation.ts'
-import {
-  all,
-  among,
-  contains,
-  count,
-  either,
-  forUpdate,
-  integers,
-  run,
-  tableOf,
-  texts,
-  type Work,
-} from './statement.ts'
+import { all, among, contains, count, forUpdate, integers, run, tableOf, texts, type Work } from './statement.ts'
 
 /**
  * Erases a number from every call that contains it. The record is deleted. Its events keep only the facts that the log
@@ -46,15 +34,9 @@ function* eraseCalls(ids: readonly string[]): Work<ErasedCounts> {
     UPDATE attempts SET response = NULL, url = NULL FROM ${tableOf('e', { id: eventIds })}
     WHERE attempts.delivery_id >= e.id * ${PER_EVENT} AND attempts.delivery_id < (e.id + 1) * ${PER_EVENT}
       AND (attempts.response IS NOT NULL OR attempts.url IS NOT NULL)`)
-  yield* run(
-    either({
-      sqlite: sql`
-        UPDATE deliveries SET first_response = NULL FROM ${tableOf('e', { id: eventIds })}
-        WHERE deliveries.id >= e.id * ${PER_EVENT} AND deliveries.id < (e.id + 1) * ${PER_EVENT}
-          AND deliveries.first_response IS NOT NULL`,
-      postgres: sql`SELECT 1`,
-    }),
-  )
+  yield* run(sql`
+    UPDATE ${ENDED_TABLE} AS d SET first_response = NULL FROM ${tableOf('e', { id: eventIds })}
+    WHERE ${OF_EVENT} AND d.first_response IS NOT NULL`)
   yield* eraseKept(ids)
   return { calls, events: ended.length, pending: rows.length - ended.length }
 }

@@ -18,7 +18,11 @@ function* makeDue(deliveryIds: readonly number[], nowSteadyUs: number): Work<voi
           generation = generation + 1, ended_at = NULL
         WHERE id ${ids} AND state <> 0`,
       postgres: sql`
-        WITH back AS (DELETE FROM ended_deliveries WHERE id ${ids} RETURNING *)
+        WITH back AS (DELETE FROM ended_deliveries WHERE id ${ids} RETURNING *),
+        first AS (
+          INSERT INTO attempts (delivery_id, at, probe, status, duration_ms, address, response)
+          SELECT id, first_at, FALSE, first_status, first_duration_ms, first_address, first_response
+          FROM back WHERE first_at IS NOT NULL)
         INSERT INTO pending_deliveries
           (id, account_id, webhook_id, tries, attempts_made, due_at, generation, since, created_at)
         SELECT id, account_id, webhook_id, 0, attempts_made, ${nowSteadyUs}, generation + 1, ${nowSteadyUs}, created_at

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { EVENT_NAMES, isOfState, isOnlyOnRequest } from '../../lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { NO_STEP, NOTHING_TO_SEND } from '../operations/log.ts'
-import { ALL_ATTEMPTS, ENDED_TABLE, PER_EVENT } from './deliveries.ts'
+import { ENDED_TABLE, PER_EVENT } from './deliveries.ts'
 import { otherCallIdOf } from './erase.ts'
 import { all, contains, either, first, onPostgres, onSqlite, type Work } from './statement.ts'
 
@@ -86,7 +86,7 @@ const wrongs = (keptUs: number): readonly Wrong[] => [
     what: 'delivered ones without the attempt that delivered them',
     found: sql`
       SELECT d.id FROM ${ENDED_TABLE} d WHERE d.state = 1 AND NOT EXISTS
-        (SELECT 1 FROM ${ALL_ATTEMPTS} a WHERE a.delivery_id = d.id AND ${sql.raw(HAS_DELIVERED)})`,
+        (SELECT 1 FROM all_attempts a WHERE a.delivery_id = d.id AND ${sql.raw(HAS_DELIVERED)})`,
   },
   {
     what: 'attempts of a delivery that is not there',

@@ -18,6 +18,7 @@ import flows from '../migrations/015.sql' with { type: 'text' }
 import subjectStates from '../migrations/016.sql' with { type: 'text' }
 import contactErasures from '../migrations/017.sql' with { type: 'text' }
 import authorizationDrafts from '../migrations/018.sql' with { type: 'text' }
+import firstAttempts from '../migrations/019.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -46,6 +47,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: subjectStates, usableFrom: 1 },
   { text: contactErasures, usableFrom: 1 },
   { text: authorizationDrafts, usableFrom: 1 },
+  { text: firstAttempts, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000
