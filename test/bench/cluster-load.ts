@@ -25,6 +25,11 @@ const transactionsOf = async ({ sql }: Pick<ClusterBench, 'sql'>): Promise<numbe
   return row?.count ?? 0
 }
 
+const walBytesOf = async ({ sql }: Pick<ClusterBench, 'sql'>): Promise<number> => {
+  const [row] = await sql.ask<{ bytes: number }>("SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 AS bytes")
+  return row?.bytes ?? 0
+}
+
 type Load = {
   readonly offered: number
   readonly delivered: number
@@ -32,6 +37,7 @@ type Load = {
   readonly serverUs: number
   /** Each statement outside of a transaction is one. */
   readonly transactions: number
+  readonly walBytes: number
 }
 
 /**
@@ -54,6 +60,7 @@ async function loadOf(nodes: number): Promise<Load & { readonly memoryMb: number
     nodesUs: pids.reduce((sum, pid) => sum + processorUs(pid), 0),
     serverUs: processorUs(bench.server.pid() ?? 0),
     transactions: await transactionsOf(bench),
+    walBytes: await walBytesOf(bench),
   })
   const seconds = (WARM_UP_MS + MEASURED_MS + CALL_MS) / 1_000
   const nothing = { receiver: { received: [] } }
@@ -73,6 +80,7 @@ async function loadOf(nodes: number): Promise<Load & { readonly memoryMb: number
     nodesUs: (after.nodesUs - before.nodesUs) / delivered,
     serverUs: (after.serverUs - before.serverUs) / delivered,
     transactions: (after.transactions - before.transactions) / delivered,
+    walBytes: (after.walBytes - before.walBytes) / delivered,
     memoryMb,
   }
 }
@@ -84,8 +92,10 @@ async function loadOf(nodes: number): Promise<Load & { readonly memoryMb: number
 export async function benchNodes(): Promise<Row[]> {
   if (POSTGRES_MISSING !== undefined) return []
   const rows: Row[] = []
+  let serverUsOfOne: number | undefined
   for (const nodes of [1, 2, 3]) {
-    const { offered, delivered, nodesUs, serverUs, transactions, memoryMb } = await loadOf(nodes)
+    const { offered, delivered, nodesUs, serverUs, transactions, walBytes, memoryMb } = await loadOf(nodes)
+    serverUsOfOne ??= serverUs
     const name = `${nodes} node${nodes > 1 ? 's' : ''}`
     const isDelivered = delivered >= offered * LEAST_DELIVERED
     const note = isDelivered ? '' : '; NOT OF USE: the machine was too busy for what was offered'
@@ -97,8 +107,19 @@ export async function benchNodes(): Promise<Row[]> {
         `${delivered} of ${Math.round(offered)} in ${MEASURED_MS / 1_000} s; a node has ${Math.round(memoryMb)} MB at most`,
       ),
       figure('the same: all nodes for a delivery', nodesUs, ' µs', `of processor time${note}`),
-      figure('the same: Postgres for a delivery', serverUs, ' µs', `of processor time${note}`),
+      ...(nodes === 1
+        ? [figure('the same: Postgres for a delivery', serverUs, ' µs', `of processor time${note}`)]
+        : [
+            atMost(
+              'the same: Postgres for a delivery ÷ with one node',
+              1.2,
+              serverUs / serverUsOfOne,
+              '',
+              `${Math.round(serverUs)} of ${Math.round(serverUsOfOne)} µs of processor time${note}`,
+            ),
+          ]),
       atMost('the same: transactions for an event', 1.5, transactions, '', `with heartbeats and polls${note}`),
+      atMost('the same: write-ahead log for an event', 3.5, walBytes / 1_024, ' KB', `with one delivery${note}`),
     )
   }
   return rows
