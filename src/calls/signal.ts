@@ -86,6 +86,8 @@ export type ChannelSignal =
     }
   /** A channel that seemed to be originated turned out to be a caller's. */
   | { readonly kind: 'called_in'; readonly id: string }
+  /** The number that a calling extension dialled belongs to this extension. */
+  | { readonly kind: 'calls_extension'; readonly id: string; readonly endpoint: Endpoint }
   /** The channel's tenant value has changed. */
   | { readonly kind: 'tenant'; readonly id: string; readonly value: string }
   /** The PBX now counts the channel as part of another call. */

@@ -650,6 +650,80 @@ test('a ring group dials the phones of an extension by their addresses: they hav
 })
 
 test.each([
+  ['before the call', true],
+  ['soon after it began', false],
+])(
+  'an extension that the PBX forwards without ringing it is the called party, with the name it learned %s',
+  (_, isBefore) => {
+    const pbx = freeswitchScene({ by: 'domain', variable: null })
+    const learn = () => pbx.answers({ user: '1005@acme.example.com', name: 'Birgit' })
+    const outside = { domain_name: 'acme.example.com', sip_gateway_name: 'carrier' }
+    if (isBefore) learn()
+    pbx.call('A', '1001', '1005', { domain_name: 'acme.example.com' })
+    if (!isBefore) learn()
+    pbx.later(200)
+    pbx.dial('A', 'B', '15557020105', outside, { 'Channel-Name': 'sofia/external/15557020105' })
+    pbx.later(1_000)
+    pbx.answer('B')
+    pbx.bridge('A', 'B')
+    pbx.hangup('A', 'NORMAL_CLEARING')
+    pbx.hangup('B', 'NORMAL_CLEARING')
+    const called = pbx.over().bodies.flatMap(({ data }) => ('call' in data ? [data.call.to] : []))
+    const birgit = { number: '1005', name: 'Birgit', extension: '1005', e164: null, contact: null }
+    expect(new Set(called.map((one) => JSON.stringify(one)))).toEqual(new Set([JSON.stringify(birgit)]))
+  },
+)
+
+test('a number whose name another customer has, or that is no extension, stays a number', () => {
+  const pbx = freeswitchScene({ by: 'domain', variable: null })
+  pbx.answers({ user: '600@other.example.com', name: 'Otto' })
+  pbx.call('A', '1001', '600', { domain_name: 'acme.example.com' })
+  pbx.later(1_000)
+  pbx.hangup('A', 'NORMAL_CLEARING')
+  const called = pbx.over().bodies.flatMap(({ data }) => ('call' in data ? [data.call.to] : []))
+  expect(called.length).toBeGreaterThan(0)
+  for (const to of called) expect(to).toMatchObject({ number: '600', name: null, extension: null })
+})
+
+test('a mailbox that picks up for a member of a ring group and hangs up without the key has not answered', () => {
+  const pbx = freeswitchScene()
+  ringGroup(pbx, 'A')
+  dialThroughLoopback(pbx, 'A', 'L', '15557010606')
+  const outside = { sip_gateway_name: 'carrier', sofia_profile_name: 'external' }
+  pbx.dial('L2', 'M', '15557010606', outside, { 'Channel-Name': 'sofia/external/15557010606' })
+  pbx.dial('A', 'B', '1004', IN_GROUP)
+  pbx.later(1_000)
+  pbx.answer('M')
+  pbx.answer('L2')
+  pbx.bridge('L2', 'M')
+  pbx.later(3_000)
+  pbx.end('M', 'L2', 'L1')
+  pbx.later(2_000)
+  pbx.hangup('A', 'ORIGINATOR_CANCEL')
+  pbx.hangup('B', 'ORIGINATOR_CANCEL')
+  const { bodies } = pbx.over()
+  const ends = bodies.flatMap(({ data }) =>
+    data.name === 'dial_ended' ? [`${data.stage.target} ${data.stage.result}`] : [],
+  )
+  expect(ends).toEqual(['15557010606 no_answer', '1004 cancelled', '600 cancelled'])
+  const ended = bodies.flatMap(({ data }) => (data.name === 'call_ended' ? data.call : []))
+  expect(ended).toMatchObject([{ result: 'cancelled', answered_at: null, hangup: { by: 'caller' } }])
+})
+
+test('an extension on do not disturb, which is never dialled, has its name', () => {
+  const pbx = freeswitchScene()
+  pbx.answers({ user: '1008@acme.example.com', name: 'Benno' })
+  pbx.inbound('A', '15551230001', '15550100108', { domain_name: 'acme.example.com' })
+  pbx.later(100)
+  pbx.set('A', { dialed_user: '1008', dialed_domain: 'acme.example.com', originate_disposition: 'USER_BUSY' })
+  pbx.emit('CHANNEL_EXECUTE_COMPLETE', 'A', { Application: 'bridge', 'Application-Data': 'user/1008@acme.example.com' })
+  pbx.later(100)
+  pbx.hangup('A', 'USER_BUSY')
+  pbx.over()
+  expect(pbx.names()).toEqual({ 1008: 'Benno' })
+})
+
+test.each([
   ['at once', 20, 'acme.example.com'],
   ['after a look-up of some seconds', 6_000, 'acme.example.com'],
 ])('a caller whose customer the PBX is asked for has it %s', (_, ms, account) => {

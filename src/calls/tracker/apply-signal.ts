@@ -4,7 +4,12 @@ import { resync } from './resync/resync.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
 import { beginGroup, endRinging, nameStage, noteDialledFrom, ringInTurn } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
-import { decideDirectionByCaller, decideDirectionByListening, destination } from './rules/direction.ts'
+import {
+  decideDirectionByCaller,
+  decideDirectionByListening,
+  destination,
+  noteCalledExtension,
+} from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
 import {
   enterConference,
@@ -147,6 +152,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
   switch (signal.kind) {
     case 'called_in':
       callIn(state, signal, channel)
+      break
+    case 'calls_extension':
+      if (call !== undefined) noteCalledExtension(call, channel, signal.endpoint)
       break
     case 'linked':
       linkCalls(state, channel, signal.linkedId)

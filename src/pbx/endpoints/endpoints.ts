@@ -82,6 +82,8 @@ export type Endpoints = {
   userOfAgent(agent: string): string | null
   /** Returns whether a number is known to be one of the PBX's own extensions. */
   isExtension(number: string): boolean
+  /** Returns the party at a number that is known to be an extension, else `null`. */
+  extensionAt(number: string): Endpoint | null
   configure(inventory: Inventory): void
   /** Returns whether there was ever an inventory. */
   isConfigured(): boolean
@@ -158,6 +160,10 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
     queueName: evidence.queueName,
     userOfAgent: evidence.userOfAgent,
     isExtension: evidence.isExtension,
+    extensionAt: (number) =>
+      evidence.isExtension(number)
+        ? { kind: 'extension', number, name: cleanText(configuredOf(number).name ?? '') }
+        : null,
     configure: evidence.configure,
     isConfigured: evidence.isConfigured,
     noteUnanswered: evidence.noteUnanswered,

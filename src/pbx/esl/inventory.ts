@@ -83,7 +83,14 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 const attributeOf = (tag: string, key: string): string | undefined =>
   new RegExp(`(?:^|\\s)${key}="([^"]*)"`)
     .exec(tag)?.[1]
-    ?.replace(/&(\w+);/g, (entity, name: string) => ENTITIES[name] ?? entity)
+    ?.replace(/&(#x?[\da-f]{1,6}|\w+);/gi, (entity, name: string) => ENTITIES[name] ?? characterOf(name) ?? entity)
+
+/** Returns the character of a reference like `#xFC` or `#252`, which FreeSWITCH prints for all that is no ASCII. */
+function characterOf(name: string): string | undefined {
+  if (!name.startsWith('#')) return undefined
+  const code = Number(name.replace(/^#x/i, '0x').replace('#', ''))
+  return Number.isInteger(code) && code <= 0x10ffff ? String.fromCodePoint(code) : undefined
+}
 
 type Shown = Pick<Configured, 'number' | 'name'>
 

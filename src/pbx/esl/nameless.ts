@@ -10,6 +10,13 @@ export function isNameless(event: EslEvent): boolean {
   return /^[+*#\d]*$/.test(shown) || shown === event.get('Caller-Destination-Number') || PLACEHOLDERS.has(shown)
 }
 
+/** Returns the user (`101@acme.example`) whom a calling user may have dialled, `''` if the number is none of a user. */
+export function calledUser(event: EslEvent): string {
+  const [number, domain] = [event.get('Caller-Destination-Number'), variableOf(event, 'domain_name')]
+  const isUser = event.get('Call-Direction') === 'inbound' && variableOf(event, 'user_name') !== ''
+  return isUser && isShortNumber(number) && domain !== '' ? `${number}@${domain}` : ''
+}
+
 /**
  * Returns the user (`101@acme.example`) whose phone a leg dials, `''` if it shows none. A ring group of FusionPBX shows
  * only the domain if an extension has several phones: it dials each of them by its address.

@@ -3,7 +3,7 @@ import { ANSWER, answerEvent } from './answers.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 import { type EslEvent, variableOf } from './event.ts'
-import { dialledUser, isNameless } from './nameless.ts'
+import { calledUser, dialledUser, isNameless } from './nameless.ts'
 import { variableOfRule } from './tenant-request.ts'
 
 /**
@@ -85,10 +85,8 @@ export function createQuestions(
   }
 
   function followUser(event: EslEvent, answered: (frame: EslFrame) => void): void {
-    if (event.name !== 'CHANNEL_CREATE' || event.get('Call-Direction') !== 'outbound') return
-    // If the dialplan names the party itself, the name may be anything.
-    if (variableOf(event, 'origination_callee_id_name') === '' && !isNameless(event)) return
-    const user = dialledUser(event)
+    if (event.name !== 'CHANNEL_CREATE') return
+    const user = event.get('Call-Direction') === 'outbound' ? namelessUser(event) : calledUser(event)
     if (asking < MAX_USERS && isDue(user)) void askName(user, answered)
   }
 
@@ -118,6 +116,10 @@ export function createQuestions(
     },
   }
 }
+
+/** Returns the user whose phone a leg dials without a name. If the dialplan gives one, that may be anything. */
+const namelessUser = (event: EslEvent): string =>
+  variableOf(event, 'origination_callee_id_name') === '' && !isNameless(event) ? '' : dialledUser(event)
 
 const isId = (id: string): boolean => /^[\w-]{1,64}$/.test(id)
 const isUser = (user: string): boolean => /^[\w.+-]{1,64}@[\w.-]{1,128}$/.test(user)

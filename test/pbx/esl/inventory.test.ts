@@ -76,13 +76,15 @@ describe('the configuration that a FreeSWITCH reports', () => {
       users: '',
       registrations: '',
       agents: `name|type|contact\n${agent}|callback|{call_timeout=8,domain_name=a.example}user/103@a.example\n+OK\n`,
-      callcenter:
-        '<queues><queue name="700@a.example" label="Sales &amp; Service@a.example"></queue><queue name="701@a.example"></queue></queues>',
+      callcenter: `<queues><queue name="700@a.example" label="Sales &amp; Service@a.example"></queue>
+        <queue name="702@a.example" label="B&#xFC;ro &#8211; &#x1F4DE; &#xFFFFFF; &other;@a.example"></queue>
+        <queue name="701@a.example"></queue></queues>`,
     })
     expect(inventory.endpoints[gateway]).toEqual({ registers: true, name: '74950000000@192.0.2.9:5060' })
     const endpoints = createEndpoints(NONE)
     endpoints.configure(inventory)
     expect(endpoints.queueName('700@a.example')).toBe('Sales & Service')
+    expect(endpoints.queueName('702@a.example')).toBe('Büro – 📞 &#xFFFFFF; &other;')
     expect(endpoints.queueName('701@a.example')).toBeNull()
     expect(endpoints.userOfAgent(agent)).toBe('103')
     expect(endpoints.isExtension('103')).toBe(true)

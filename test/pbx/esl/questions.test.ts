@@ -152,3 +152,15 @@ test.each([
   await learnNames(['101@acme.example'], () => {})
   expect(asked).toHaveLength(2)
 })
+
+test('a calling user has the name of the dialled extension asked for, and nothing of other numbers', () => {
+  const { asked, see } = asking(undefined, 'Birgit')
+  const call = { ...CALLER, variable_user_name: '1001', variable_domain_name: 'acme.example' }
+  see('CHANNEL_CREATE', { ...call, 'Caller-Destination-Number': '*97' })
+  see('CHANNEL_CREATE', { ...call, 'Caller-Destination-Number': '015557020105' })
+  see('CHANNEL_CREATE', { ...call, 'Caller-Destination-Number': '1005', variable_user_name: '' })
+  see('CHANNEL_CREATE', { ...call, 'Caller-Destination-Number': '1005', variable_domain_name: '' })
+  expect(asked).toEqual([])
+  see('CHANNEL_CREATE', { ...call, 'Caller-Destination-Number': '1005' })
+  expect(asked).toEqual(['user_data 1005@acme.example var effective_caller_id_name'])
+})

@@ -2,6 +2,7 @@ import type { StageResult } from '../../../lib/call-enums.ts'
 import type { CallEvent } from '../../event.ts'
 import { isFeatureCode } from '../rules/direction.ts'
 import { answeredMeanwhile } from '../rules/stage-results.ts'
+import { hangupOf } from '../state/call-result.ts'
 import { handledBy } from '../state/handled-by.ts'
 import { channelOf, stageOf } from '../state/registry.ts'
 import { type Call, type Channel, isUp, type Stage, type TrackerState } from '../state/state.ts'
@@ -104,11 +105,11 @@ function explainQueue(state: TrackerState, call: Call, stage: Stage): string {
 }
 
 function explainEnd(state: TrackerState, call: Call): string {
-  const root = channelOf(state, call.root)
   if (call.mergedInto !== null) return 'it goes on in another call'
   if (call.lost !== null) return 'its channels were missing in the list of the PBX'
-  if (call.hungUpBy !== null) return `the ${call.hungUpBy} hung up first`
-  return root?.hungUpItself === true ? 'the caller hung up' : 'the PBX ended it'
+  const { by } = hangupOf(state, call)
+  if (by === 'system' || by === 'unknown') return 'the PBX ended it'
+  return call.hungUpBy === null ? `the ${by} hung up` : `the ${by} hung up first`
 }
 
 function explainOwner(state: TrackerState, call: Call): string {

@@ -1,4 +1,5 @@
 import type { Direction } from '../../../lib/call-enums.ts'
+import type { Endpoint } from '../../signal.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import {
   ANONYMOUS,
@@ -53,6 +54,12 @@ export function decideDirectionByCaller(call: Call, root: Channel): void {
   }
   setDirection(call, dialled === null || isInternalNumber(dialled) ? 'internal' : 'outbound')
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+}
+
+/** Notes the extension that the caller of an internal call dialled: the PBX may forward the call before it rings. */
+export function noteCalledExtension(call: Call, caller: Channel, { number, name }: Endpoint): void {
+  if (call.root !== caller.id || call.direction !== 'internal' || call.to.number !== number) return
+  call.to = { number, name: call.to.name ?? name, extension: number }
 }
 
 /** Begins a call in which the PBX rang a party by itself: the agent, or the outside party (a dialler, a call-back). */
@@ -116,7 +123,9 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
   const dialled = call.clickToCall
     ? (destination(dialler.dialledNumber) ?? dialledThrough(state, dialler))
     : (call.to.number ?? destination(dialler.dialledNumber))
-  if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
+  // The called extension is known: it forwards to the outside.
+  const isOfExtension = dialled !== null && call.to.extension === dialled
+  if (dest.endpoint.kind === 'external' && !isOfExtension && !isForward(dest, dialled, party)) {
     setDirection(call, 'outbound')
     call.to = partyOf(dest.endpoint)
   } else {
@@ -125,11 +134,16 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     if (number !== null) {
       const isParty =
         number === dest.endpoint.number || isByFeatureCode(number, dest) || isSentOn(number, dialler, dest)
-      call.to = isParty ? partyOf(dest.endpoint) : partyOfNumber(number)
+      if (isParty)
+        call.to = { ...partyOf(dest.endpoint), name: dest.endpoint.name ?? nameAt(call, dest.endpoint.number) }
+      else if (call.to.number !== number) call.to = partyOfNumber(number)
     }
   }
   call.directionKnown = true
 }
+
+/** Returns the name of the called party if it has a number. */
+const nameAt = ({ to }: Call, number: string | null): string | null => (to.number === number ? to.name : null)
 
 /** Decides the direction of a call that only lets the party that the PBX rang listen in on another one. */
 export function decideDirectionByListening(call: Call, listener: Channel): void {

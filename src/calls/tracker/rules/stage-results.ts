@@ -194,6 +194,8 @@ export function resultUnexplained(state: TrackerState, call: Call, stage: Stage)
   const caller = channelOf(state, stage.source)
   const results = legs.flatMap((leg) => leg.dial?.result ?? leg.end?.result ?? [])
   const result = results.find((one) => !isWithdrawn(one) && one !== 'other') ?? results[0]
+  // A person (or a mailbox) picked up and hung up without the key that takes the call.
+  if (result === 'other' && legs.some(({ upUs, hungUpItself }) => upUs !== null && hungUpItself)) return 'no_answer'
   if (result !== undefined && !isWithdrawn(result)) return result
   if (caller !== undefined && !caller.hungUpItself && legs.some((leg) => isGivenUp(state, leg))) return 'no_answer'
   // A person picked up but declined the call when asked to confirm: the caller waits on.

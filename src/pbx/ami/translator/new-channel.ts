@@ -41,7 +41,11 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     tenant: known.tenant,
   }
   const variables = variablesIn(context, frame, id)
-  return [channel, ...variables, ...(local ? pairHalves(context, name, id) : [])]
+  // With several customers the same number may be somebody else's.
+  const isCalling = endpoint.kind === 'extension' && !channel.originated && context.tenants === undefined
+  const called = isCalling ? context.endpoints.extensionAt(known.exten) : null
+  const calls: ChannelSignal[] = called === null ? [] : [{ kind: 'calls_extension', id, endpoint: called }]
+  return [channel, ...calls, ...variables, ...(local ? pairHalves(context, name, id) : [])]
 }
 
 /** `Local/102@ctx-0000000f;1` and `;2`. */

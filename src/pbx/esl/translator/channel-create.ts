@@ -3,7 +3,7 @@ import { isShortNumber, kindOfContext } from '../../endpoints/endpoint-classifie
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import { type EslEvent, variableOf } from '../event.ts'
-import { dialledUser, isNameless } from '../nameless.ts'
+import { calledUser, dialledUser, isNameless } from '../nameless.ts'
 import { addLeg, customerOf, type EslContext, type Leg, partyBehind, placeOf, secondsIn, tenantIn } from './legs.ts'
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
@@ -52,8 +52,22 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     tenant,
   }
   if (isSecond) return [channel, { kind: 'pair', one: other, two: id }]
-  if (!outbound) return [channel]
+  if (!outbound)
+    return [channel, ...(endpoint.kind === 'extension' ? callsExtension(context, leg, calledUser(event)) : [])]
   return [...sourceMoved(context, event, source, endpoint), channel, dialOf(context, event, leg, endpoint)]
+}
+
+/** Returns the signal that a calling leg has dialled an extension, once the name of that user is known. */
+export function callsExtension(context: EslContext, leg: Leg, user: string): ChannelSignal[] {
+  const name = context.names.get(user)
+  leg.calls = name === undefined ? user : ''
+  const endpoint: Endpoint | null =
+    name !== undefined
+      ? { kind: 'extension', number: userOf(user), name }
+      : context.tenants === undefined
+        ? context.endpoints.extensionAt(leg.dialled)
+        : null
+  return endpoint === null ? [] : [{ kind: 'calls_extension', id: leg.id, endpoint }]
 }
 
 function noteUnnamed(context: EslContext, event: EslEvent, leg: Leg): void {

@@ -23,6 +23,8 @@ export type Leg = {
   readonly extension: string | null
   /** The dialled user with the domain, until the name is known; `''` if no name is needed. */
   unnamed: string
+  /** The dialled number of a calling extension, with the domain, until it is known as an extension. */
+  calls: string
   /** The legs that it dialled whose names are unknown, with the numbers of their events. */
   readonly unnamedCallees: Map<string, number>
   /** Its tenant value; `null` if it has none (yet). */
@@ -137,6 +139,7 @@ export function addLeg(
     dialler: diallerOf(context, leg.source),
     order: ++context.count,
     unnamed: '',
+    calls: '',
     unnamedCallees: new Map(),
     timeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
     dialSeconds: DEFAULT_TIMEOUT_SECONDS,

@@ -11,7 +11,7 @@ import { type EslEvent, variableOf } from '../event.ts'
 import { APPLICATION_BEGINS, APPLICATION_ENDS, type EslCallEvent, type Subclass } from '../events.ts'
 import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
-import { createLeg } from './channel-create.ts'
+import { callsExtension, createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import { rungParties } from './dial-strings.ts'
 import { codeOfCause, isGivenUp, resultAfterRinging, resultOfCause } from './hangup-causes.ts'
@@ -109,7 +109,10 @@ function answerTo(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (name === null || name === userOf(user)) return []
   if (context.names.size >= MAX_NAMES) context.names.clear()
   context.names.set(user, name)
-  return [...context.legs.values()].filter(({ unnamed }) => unnamed === user).flatMap((one) => named(one, name))
+  return [...context.legs.values()].flatMap((one) => [
+    ...(one.unnamed === user ? named(one, name) : []),
+    ...(one.calls === user ? callsExtension(context, one, user) : []),
+  ])
 }
 
 function named(leg: Leg, name: string | null): ChannelSignal[] {

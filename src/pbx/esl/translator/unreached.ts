@@ -38,7 +38,12 @@ function unreachedUsers(context: EslContext, event: EslEvent, leg: Leg, dialled:
   const results = new Map<string, StageResult>()
   for (const one of failed.slice(0, Math.max(tried, 0))) if (isFree(one)) results.set(one, 'unavailable')
   if (isUnreached(disposition) && isFree(user)) results.set(user, resultOfCause(disposition))
-  return [...results].map(([one, result]) => failedDial(leg, one, context.endpoints.named(one, null), result))
+  const domain = variableOf(event, 'dialed_domain') || variableOf(event, 'domain_name')
+  const endpointOf = (one: string): Endpoint => {
+    const endpoint = context.endpoints.named(one, null)
+    return { ...endpoint, name: context.names.get(`${one}@${domain}`) ?? endpoint.name }
+  }
+  return [...results].map(([one, result]) => failedDial(leg, one, endpointOf(one), result))
 }
 
 /** Returns the signals of numbers behind a gateway that is unknown or down. */
