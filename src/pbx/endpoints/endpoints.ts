@@ -84,6 +84,8 @@ export type Endpoints = {
   isExtension(number: string): boolean
   /** Returns the party at a number that is known to be an extension, else `null`. */
   extensionAt(number: string): Endpoint | null
+  /** Names of users by address (`101@acme.example`), as far as the PBX was asked for them; not stored. */
+  readonly userNames: Map<string, string>
   configure(inventory: Inventory): void
   /** Returns whether there was ever an inventory. */
   isConfigured(): boolean
@@ -164,6 +166,7 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
       evidence.isExtension(number)
         ? { kind: 'extension', number, name: cleanText(configuredOf(number).name ?? '') }
         : null,
+    userNames: new Map(),
     configure: evidence.configure,
     isConfigured: evidence.isConfigured,
     noteUnanswered: evidence.noteUnanswered,

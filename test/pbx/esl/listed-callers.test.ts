@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createEndpoints } from '../../../src/pbx/endpoints/endpoints.ts'
+import { ANSWER, answerEvent } from '../../../src/pbx/esl/answers.ts'
 import type { EslFrame } from '../../../src/pbx/esl/decoder.ts'
 import { inventoryOf } from '../../../src/pbx/esl/inventory.ts'
 import { createEslTranslator } from '../../../src/pbx/esl/translator/translator.ts'
@@ -106,3 +107,32 @@ test.each([
     expect(channels.map((channel) => channel.rungAll)).toEqual([rungAll])
   },
 )
+
+describe.each([
+  ['before the connection was lost', true],
+  ['after the list', false],
+])('a phone that is found ringing, whose name was learned %s', (_, isBefore) => {
+  test('has its name', () => {
+    const endpoints = createEndpoints(PATTERNS)
+    const { play, rest, events } = player()
+    const answer = { offset: 0, contentType: '', get: () => '', body: '', event: undefined }
+    const learned = { ...answer, ...answerEvent(ANSWER, { user: '1002@acme.example', name: 'Boris' }) }
+    if (isBefore) play(createEslTranslator(PATTERNS, endpoints).event(learned, NOW_US))
+    play([{ kind: 'connected', first: true, boot: null, atUs: NOW_US, arrivedUs: NOW_US }])
+    const translator = createEslTranslator(PATTERNS, endpoints)
+    const caller = { ...PHONE, presence_id: '1001@acme.example', initial_dest: '1002', dest: '1002' }
+    const phone = {
+      ...DIALLED,
+      name: 'sofia/internal/1002@192.0.2.5',
+      dest: '1002',
+      presence_id: '1002@acme.example',
+      callstate: 'RINGING',
+    }
+    play(translator.snapshot([list([caller, phone]), list([])], NOW_US))
+    if (!isBefore) play(translator.event(learned, NOW_US + 1_000))
+    for (const laterUs of [2_000_000, 4_000_000]) play(translator.snapshot([list([]), list([])], NOW_US + laterUs))
+    rest(10_000_000)
+    const names = events.flatMap(({ body: { data } }) => ('stage' in data ? [`${data.name} ${data.stage?.name}`] : []))
+    expect(names).toEqual([`dial_started ${isBefore ? 'Boris' : null}`, 'dial_ended Boris'])
+  })
+})

@@ -59,7 +59,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
 
 /** Returns the signal that a calling leg has dialled an extension, once the name of that user is known. */
 export function callsExtension(context: EslContext, leg: Leg, user: string): ChannelSignal[] {
-  const name = context.names.get(user)
+  const name = context.endpoints.userNames.get(user)
   leg.calls = name === undefined ? user : ''
   const endpoint: Endpoint | null =
     name !== undefined
@@ -295,9 +295,9 @@ function dialledExtension(event: EslEvent): string {
  * Returns the name of the dialled party, `''` if it is unknown. A dialplan may have replaced it: FusionPBX shows the
  * number that the caller dialled.
  */
-function nameOfCallee({ names }: EslContext, event: EslEvent): string {
+function nameOfCallee({ endpoints }: EslContext, event: EslEvent): string {
   if (!isNameless(event)) return event.get('Caller-Callee-ID-Name')
-  return names.get(dialledUser(event)) ?? variableOf(event, 'extension_caller_id_name')
+  return endpoints.userNames.get(dialledUser(event)) ?? variableOf(event, 'extension_caller_id_name')
 }
 
 /** Returns whether a number is one of the PBX's own: a short one is, unless it goes out through a trunk profile. */

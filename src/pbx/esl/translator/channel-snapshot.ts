@@ -168,7 +168,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
   const source = sourceOf(id, list)
   const endpoint: Endpoint = virtual
     ? { kind: 'virtual', number: null, name: null }
-    : endpointOf(context, row, outbound)
+    : withName(context, endpointOf(context, row, outbound), row)
   const state = row.callstate ?? ''
   const up = state === 'ACTIVE' || state === 'HELD' || state === 'UNHELD'
   const dialled = row.initial_dest || row.dest || ''
@@ -187,6 +187,8 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
       dialled: row.dest ?? '',
       number: row.cid_num ?? '',
     })
+    // The names are asked for after the list.
+    if (outbound && endpoint.kind === 'extension' && endpoint.name === null) leg.unnamed = row.presence_id ?? ''
     leg.answered = up
     // A transfer to its present destination happened before the snapshot.
     leg.expectedDestination = row.dest ?? null
@@ -253,6 +255,11 @@ function isTrusted({ endpoints }: EslContext, row: Row, profile: string): boolea
   const [began = '', profiles] = [row.initial_context, endpoints.contextOf(profile)]
   const isOfUser = began !== '' && profiles !== '' && began !== profiles
   return isOfUser && endpoints.kindOf(userOf(row.presence_id ?? '')) === 'extension'
+}
+
+function withName({ endpoints }: EslContext, endpoint: Endpoint, row: Row): Endpoint {
+  if (endpoint.kind !== 'extension' || endpoint.name !== null) return endpoint
+  return { ...endpoint, name: endpoints.userNames.get(row.presence_id ?? '') ?? null }
 }
 
 function endpointOf(context: EslContext, row: Row, outbound: boolean): Endpoint {

@@ -108,8 +108,6 @@ export type EslContext = {
   readonly variables: readonly string[]
   /** The fact that is the tenant value of a leg, if the PBX serves several customers. */
   readonly tenants: TenantRule | undefined
-  /** Names of users by address, if FreeSWITCH was asked for them. */
-  readonly names: Map<string, string>
   /** How often a queue offered a caller to an agent without a leg (so far), by session and agent. */
   readonly offers: Map<string, number>
   /** The parties that were rung for agents of queues, by agent name. */

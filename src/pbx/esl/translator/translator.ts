@@ -45,7 +45,6 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     endpoints,
     variables: options.variables,
     tenants: options.tenants,
-    names: new Map(),
     offers: new Map(),
     agents: new Map(),
     count: 0,
@@ -107,8 +106,9 @@ function answerTo(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (leg !== undefined) return tenantShown(context, event, leg)
   const [user, name] = [event.get('user'), cleanText(event.get('name'))]
   if (name === null || name === userOf(user)) return []
-  if (context.names.size >= MAX_NAMES) context.names.clear()
-  context.names.set(user, name)
+  const { userNames } = context.endpoints
+  if (userNames.size >= MAX_NAMES) userNames.clear()
+  userNames.set(user, name)
   return [...context.legs.values()].flatMap((one) => [
     ...(one.unnamed === user ? named(one, name) : []),
     ...(one.calls === user ? callsExtension(context, one, user) : []),

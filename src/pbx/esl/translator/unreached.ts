@@ -41,7 +41,7 @@ function unreachedUsers(context: EslContext, event: EslEvent, leg: Leg, dialled:
   const domain = variableOf(event, 'dialed_domain') || variableOf(event, 'domain_name')
   const endpointOf = (one: string): Endpoint => {
     const endpoint = context.endpoints.named(one, null)
-    return { ...endpoint, name: context.names.get(`${one}@${domain}`) ?? endpoint.name }
+    return { ...endpoint, name: context.endpoints.userNames.get(`${one}@${domain}`) ?? endpoint.name }
   }
   return [...results].map(([one, result]) => failedDial(leg, one, endpointOf(one), result))
 }
