@@ -23,7 +23,7 @@ const isTried = (stage: Stage): boolean => stage.kind === 'user' && !stage.own
 /** The most parties in a body. */
 const MAX_MISSED_BY = 100
 
-/** Returns the extensions that a call tried, each once, in the order of the first dials. */
+/** Returns the extensions that a call tried, each once, in order. A queue member has the time of the latest dial. */
 export function triedBy(state: TrackerState, call: Call): Party[] {
   const tried = call.stages
     .filter(isTried)
