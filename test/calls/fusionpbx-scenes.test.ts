@@ -443,6 +443,51 @@ call_ended answered owner 102
 call_saved recordings 0`,
   ],
   [
+    'a menu has answered, and there is no such mailbox: the script hangs up at once, and it is no voicemail',
+    (pbx) => {
+      pbx.inbound('A', '15551230001', '15550100101')
+      pbx.answer('A')
+      pbx.later(3_000)
+      pbx.dial('A', 'B', '1001', { domain_name: 'acme.example.com' })
+      pbx.hangup('B', 'CALL_REJECTED')
+      pbx.set('A', {
+        voicemail_action: 'save',
+        voicemail_id: '1001',
+        current_application: 'lua',
+        current_application_data: 'app.lua voicemail',
+      })
+      pbx.hangup('A', 'NORMAL_CLEARING')
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 1001
+dial_ended user 1001 rejected
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
+    'a menu has answered, and the caller hangs up while the mailbox greets: it is voicemail',
+    (pbx) => {
+      pbx.inbound('A', '15551230001', '15550100101')
+      pbx.answer('A')
+      pbx.later(3_000)
+      pbx.dial('A', 'B', '1001', { domain_name: 'acme.example.com' })
+      pbx.hangup('B', 'CALL_REJECTED')
+      pbx.set('A', {
+        voicemail_action: 'save',
+        voicemail_id: '1001',
+        current_application: 'lua',
+        current_application_data: 'app.lua voicemail',
+      })
+      pbx.later(4_000)
+      pbx.end('A')
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 1001
+dial_ended user 1001 rejected
+call_ended voicemail owner -
+call_saved recordings 0`,
+  ],
+  [
     'there is no such mailbox: the script answers nobody, and it is no voicemail',
     (pbx) => {
       ringsInVain(pbx)

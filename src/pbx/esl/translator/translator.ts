@@ -175,7 +175,8 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   signals.push(...ringsGroup(event, leg, application), ...unreached(context, event, leg))
   if (application === 'bridge' && leg.peer === null && leg.camps === null && leg.source === null && !leg.originated)
     noteCamping(event, leg)
-  if (isVoicemail(application, event)) signals.push({ kind: 'voicemail', id })
+  if (isVoicemail(application, event) && !isRefusedByScript(application, event, leg))
+    signals.push({ kind: 'voicemail', id })
   if (application === 'conference') signals.push(...conference(context, leg))
   for (const name of context.variables) {
     const value = variableOf(event, name)
@@ -295,6 +296,13 @@ function isVoicemail(application: string, event: EslEvent): boolean {
     return isAnswered(event) && /\bvoicemail\b/.test(data) && variableOf(event, 'voicemail_action') !== 'check'
   return !/^\s*(check|auth)/.test(data)
 }
+
+/**
+ * Returns whether FusionPBX's script hangs up a caller whom a menu had answered, since there is no such mailbox: a
+ * message, or a caller who hears the greeting and hangs up, shows the script before.
+ */
+const isRefusedByScript = (application: string, event: EslEvent, { hungUpItself }: Leg): boolean =>
+  /^CHANNEL_(HANGUP|DESTROY)/.test(event.name) && !hungUpItself && application !== 'voicemail'
 
 /** FusionPBX's script answers, unless there is no such mailbox. */
 const isAnswered = (event: EslEvent): boolean => Number(event.get('Caller-Channel-Answered-Time')) > 0
