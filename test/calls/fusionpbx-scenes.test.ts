@@ -755,6 +755,28 @@ test('a mailbox that picks up for a member of a ring group and hangs up without 
   expect(ended).toMatchObject([{ result: 'cancelled', answered_at: null, hangup: { by: 'caller' } }])
 })
 
+test.each([
+  ['before', 3_000, 'caller'],
+  ['as', 0, 'callee'],
+])('a phone that leaves a page %s the pager hangs up ends the call only then', (_, beforeMs, by) => {
+  const pbx = freeswitchScene()
+  const room = { ...CONFERENCE, 'Conference-Name': 'page-*724@acme.example' }
+  pbx.call('A', '105', '*724')
+  pbx.answer('A')
+  pbx.emit('CUSTOM', 'A', room)
+  for (const phone of ['101', '102']) {
+    page(pbx, phone, '105')
+    pbx.answer(phone)
+    pbx.emit('CUSTOM', phone, room)
+  }
+  pbx.later(2_000)
+  pbx.end('102')
+  pbx.later(beforeMs)
+  pbx.end('A', '101')
+  const ended = pbx.over().bodies.flatMap(({ data }) => (data.name === 'call_ended' ? data.call.hangup : []))
+  expect(ended).toMatchObject([{ by }])
+})
+
 test('an extension on do not disturb, which is never dialled, has its name', () => {
   const pbx = freeswitchScene()
   pbx.answers({ user: '1008@acme.example.com', name: 'Benno' })

@@ -71,10 +71,15 @@ const UNALLOCATED = 1
 /** All legs of a finished conversation are hung up within this time. */
 const SAME_END_US = 1_000_000
 
-/** Returns whether the caller went on without the party that hung up (to an announcement, or back into a menu). */
+/**
+ * Returns whether the caller went on without the party that hung up: to an announcement, back into a menu, or with the
+ * other phones of a page.
+ */
 function stayedAlone(state: TrackerState, call: Call, root: Channel | undefined): boolean {
   if (call.hungUpBy !== 'callee' || root === undefined) return false
-  const others = channelsOf(state, call).filter((one) => one !== root && !isVirtual(one))
+  const all = channelsOf(state, call).filter((one) => one !== root && !isVirtual(one))
+  const leavers = all.filter(({ hungUpItself }) => hungUpItself)
+  const others = leavers.length > 0 ? leavers : all
   const lastUs = others.reduce((last, { goneUs }) => Math.max(last, goneUs ?? Number.POSITIVE_INFINITY), 0)
   return others.length > 0 && (root.goneUs ?? 0) - lastUs > SAME_END_US
 }
