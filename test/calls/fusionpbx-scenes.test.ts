@@ -777,6 +777,45 @@ test.each([
   expect(ended).toMatchObject([{ by }])
 })
 
+test('click to call shows the called extension with its name from the first event on', () => {
+  const pbx = freeswitchScene({ by: 'domain', variable: null })
+  pbx.answers({ user: '1004@acme.example.com', name: 'Celia' })
+  pbx.dial(null, 'A', '1002', { domain_name: 'acme.example.com' }, { 'Caller-Caller-ID-Number': '1004' })
+  pbx.later(1_000)
+  pbx.answer('A')
+  pbx.later(1_000)
+  pbx.end('A')
+  const [started] = pbx.over().bodies
+  expect(started?.data).toMatchObject({ name: 'call_started', call: { direction: 'internal', to: { name: 'Celia' } } })
+})
+
+test('click to call into a ring group has the group and its members', () => {
+  const pbx = freeswitchScene()
+  pbx.dial(null, 'A', '1006', {}, { 'Caller-Caller-ID-Number': '600' })
+  pbx.later(1_000)
+  pbx.answer('A')
+  pbx.move('A', '600')
+  pbx.set('A', { ...IN_GROUP, ring_group_uuid: '2f1c0f6e-5a52-4e0f-9f5a-000000000600' })
+  pbx.emit('CALL_UPDATE', 'A')
+  pbx.dial('A', 'B', '1002', { ...IN_GROUP, where: '600' })
+  pbx.later(1_000)
+  pbx.hangup('B', 'CALL_REJECTED')
+  pbx.dial('A', 'C', '1003', { ...IN_GROUP, where: '600' })
+  pbx.later(1_000)
+  pbx.answer('C')
+  pbx.bridge('A', 'C')
+  pbx.later(1_000)
+  pbx.end('A', 'C')
+  const ended = pbx.over().bodies.flatMap(({ data }) => (data.name === 'call_ended' ? data.stages : []))
+  const group = ended.find(({ kind }) => kind === 'group')
+  expect(ended.map(({ target, result, parent_id: parent }) => [target, result, parent === group?.id])).toEqual([
+    ['1006', 'answered', false],
+    ['600', 'answered', false],
+    ['1002', 'rejected', true],
+    ['1003', 'answered', true],
+  ])
+})
+
 test('an extension on do not disturb, which is never dialled, has its name', () => {
   const pbx = freeswitchScene()
   pbx.answers({ user: '1008@acme.example.com', name: 'Benno' })

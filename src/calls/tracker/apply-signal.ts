@@ -154,7 +154,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       callIn(state, signal, channel)
       break
     case 'calls_extension':
-      if (call !== undefined) noteCalledExtension(call, channel, signal.endpoint)
+      noteCalledExtension(call, channel, signal.endpoint)
       break
     case 'linked':
       linkCalls(state, channel, signal.linkedId)

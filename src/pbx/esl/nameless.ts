@@ -10,11 +10,17 @@ export function isNameless(event: EslEvent): boolean {
   return /^[+*#\d]*$/.test(shown) || shown === event.get('Caller-Destination-Number') || PLACEHOLDERS.has(shown)
 }
 
-/** Returns the user (`101@acme.example`) whom a calling user may have dialled, `''` if the number is none of a user. */
+/**
+ * Returns the user (`101@acme.example`, without a known domain `101`) whom a leg may call: the number that a user dialled,
+ * or that a phone is shown which the PBX rings by itself. `''` if that is no number of a user.
+ */
 export function calledUser(event: EslEvent): string {
-  const [number, domain] = [event.get('Caller-Destination-Number'), variableOf(event, 'domain_name')]
-  const isUser = event.get('Call-Direction') === 'inbound' && variableOf(event, 'user_name') !== ''
-  return isUser && isShortNumber(number) && domain !== '' ? `${number}@${domain}` : ''
+  const isInbound = event.get('Call-Direction') === 'inbound'
+  if (isInbound && variableOf(event, 'user_name') === '') return ''
+  const number = event.get(isInbound ? 'Caller-Destination-Number' : 'Caller-Caller-ID-Number')
+  const domain = variableOf(event, 'domain_name')
+  if (!isShortNumber(number)) return ''
+  return domain === '' ? number : `${number}@${domain}`
 }
 
 /**

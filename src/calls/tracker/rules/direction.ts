@@ -57,8 +57,10 @@ export function decideDirectionByCaller(call: Call, root: Channel): void {
 }
 
 /** Notes the extension that the caller of an internal call dialled: the PBX may forward the call before it rings. */
-export function noteCalledExtension(call: Call, caller: Channel, { number, name }: Endpoint): void {
-  if (call.root !== caller.id || call.direction !== 'internal' || call.to.number !== number) return
+export function noteCalledExtension(call: Call | undefined, caller: Channel, endpoint: Endpoint): void {
+  const { number, name } = endpoint
+  caller.calls = endpoint
+  if (call?.root !== caller.id || call.direction !== 'internal' || call.to.number !== number) return
   call.to = { number, name: call.to.name ?? name, extension: number }
 }
 
@@ -81,7 +83,8 @@ export function beginClickToCall(call: Call, root: Channel): void {
 /** Returns the party with the number that the rung party sees, unless that is its own number. */
 function shownTo(rung: Channel | undefined): Party {
   const shown = destination(rung?.shown ?? null)
-  return shown === null || shown === rung?.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
+  if (shown === null || shown === rung?.endpoint.number) return ANONYMOUS
+  return rung?.calls?.number === shown ? partyOf(rung.calls) : partyOfNumber(shown)
 }
 
 /** Begins a call without a caller: the PBX calls a party into a conference or to an announcement. */

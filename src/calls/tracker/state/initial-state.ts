@@ -74,6 +74,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     tenant: null,
     dialledNumber: null,
     shown: null,
+    calls: null,
     originated: false,
     upUs: null,
     rangUs: null,

@@ -55,6 +55,8 @@ export type Channel = {
   tenant: string | null
   dialledNumber: string | null
   shown: string | null
+  /** The extension that it calls, or is rung to call, if the PBX knows the number as one. */
+  calls: Endpoint | null
   originated: boolean
   /** When the channel itself was up: a caller that the PBX answered, or a callee that answered. */
   upUs: number | null

@@ -52,21 +52,21 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     tenant,
   }
   if (isSecond) return [channel, { kind: 'pair', one: other, two: id }]
-  if (!outbound)
-    return [channel, ...(endpoint.kind === 'extension' ? callsExtension(context, leg, calledUser(event)) : [])]
-  return [...sourceMoved(context, event, source, endpoint), channel, dialOf(context, event, leg, endpoint)]
+  const calls = endpoint.kind === 'extension' && source === null ? callsExtension(context, leg, calledUser(event)) : []
+  if (!outbound) return [channel, ...calls]
+  return [...sourceMoved(context, event, source, endpoint), channel, ...calls, dialOf(context, event, leg, endpoint)]
 }
 
-/** Returns the signal that a calling leg has dialled an extension, once the name of that user is known. */
-export function callsExtension(context: EslContext, leg: Leg, user: string): ChannelSignal[] {
-  const name = context.endpoints.userNames.get(user)
+/**
+ * Returns the signal that a leg calls an extension, or is rung to call one: once the name of that user is known, or if
+ * the configuration has the number and all users are of one customer.
+ */
+export function callsExtension({ endpoints, tenants }: EslContext, leg: Leg, user: string): ChannelSignal[] {
+  const name = endpoints.userNames.get(user)
+  const number = userOf(user)
   leg.calls = name === undefined ? user : ''
-  const endpoint: Endpoint | null =
-    name !== undefined
-      ? { kind: 'extension', number: userOf(user), name }
-      : context.tenants === undefined
-        ? context.endpoints.extensionAt(leg.dialled)
-        : null
+  const listed = tenants === undefined ? endpoints.extensionAt(number) : null
+  const endpoint: Endpoint | null = name === undefined ? listed : { kind: 'extension', number, name }
   return endpoint === null ? [] : [{ kind: 'calls_extension', id: leg.id, endpoint }]
 }
 

@@ -247,8 +247,9 @@ function dialledFrom(
  * or in turn.
  */
 function ringsGroup(event: EslEvent, leg: Leg, application: string): ChannelSignal[] {
-  // A leg in a conversation rings nobody.
-  if (leg.peer !== null || leg.source !== null || leg.originated || !OF_GROUP.has(application)) return []
+  // A leg in a conversation rings nobody, and neither does one that the PBX itself still rings.
+  if (leg.peer !== null || leg.source !== null || !OF_GROUP.has(application)) return []
+  if (leg.originated && !leg.answered) return []
   const place = cleanText(event.get('Caller-Destination-Number'))
   const id = groupIn(event, application)
   if (id === '' || id === leg.ringGroup || place === null) return []
