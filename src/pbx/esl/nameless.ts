@@ -11,8 +11,8 @@ export function isNameless(event: EslEvent): boolean {
 }
 
 /**
- * Returns the user (`101@acme.example`, without a known domain `101`) whom a leg may call: the number that a user dialled,
- * or that a phone is shown which the PBX rings by itself. `''` if that is no number of a user.
+ * Returns the user (`101@acme.example`, without a known domain `101`) whom a leg may call: the number that a user
+ * dialled, or the number that a phone shows which the PBX rings by itself. `''` if that is no number of a user.
  */
 export function calledUser(event: EslEvent): string {
   const isInbound = event.get('Call-Direction') === 'inbound'
