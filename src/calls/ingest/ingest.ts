@@ -82,9 +82,9 @@ const IDLE_FLUSH_MS = 1_000
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { pbx, log, newId = newUuid, nowUs = wallUs, maxPending = MAX_PENDING } = options
   const { steadyUs } = options.clock
+  const writer = createBatchWriter(options)
   const { state, accountIdOf, takenOver, liveCallsOf, countLiveCalls } = await openTracker({ ...options, newId })
   const source = { pbx, accountIdOf, urlOf: options.urlOf }
-  const writer = createBatchWriter(options)
   const contacts =
     options.contacts &&
     createCallContacts({

@@ -43,9 +43,9 @@ const FLUSH_MS = 1_000
 /** Reads the stored states of a PBX, and follows them from then on. @throws Fault `unavailable`. */
 export async function startStateIngest(options: StateIngestOptions): Promise<StateIngest> {
   const { calls, pbx, log, onStored, steadyUs, newId = newUuid, nowUs = wallUs } = options
+  const writer = createBatchWriter(options)
   const known = (await calls.subjectStateList(pbx)).flatMap((row) => readSubject(row) ?? [])
   const board = newBoard(options, known, steadyUs())
-  const writer = createBatchWriter(options)
   let lastId: string | undefined
   let changes: Change[] = []
   let timer: Timer | undefined
