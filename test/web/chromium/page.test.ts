@@ -535,7 +535,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     })
     await open('#/live')
     // Otherwise both addresses may become one view, which keeps its list.
-    await page.getByRole('heading', { name: 'Live' }).waitFor()
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
     await open('#/account')
     const row = page.locator('.tokens li').filter({ hasText: 'CRM sync' })
     await row.getByText('last used').waitFor()
