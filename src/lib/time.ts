@@ -6,13 +6,26 @@ export const SECOND = 1_000_000
 /** A clock, in microseconds since 1970. Clocks are parameters. */
 export type NowUs = () => number
 
-/** Returns the wall clock in microseconds. It follows the system's clock, also when that is set. */
-export const nowUs: NowUs = () => {
-  const wholeMs = Date.now()
-  // performance.now() gives the digits below a millisecond; the wall clock alone decides everything above.
-  const withinMs = performance.now() % 1
-  return wholeMs * MILLISECOND + Math.floor(withinMs * MILLISECOND)
+/**
+ * Makes a wall clock in microseconds of one in whole milliseconds and of the time that has elapsed. It follows the
+ * first, also when that is set, and otherwise never goes back: within a millisecond the elapsed time counts.
+ */
+function newWallClock(wholeMs: () => number, elapsedMs: () => number): NowUs {
+  let anchorUs = Number.NEGATIVE_INFINITY
+  let anchoredMs = 0
+  return () => {
+    const [wallUs, nowMs] = [wholeMs() * MILLISECOND, elapsedMs()]
+    const us = anchorUs + Math.floor((nowMs - anchoredMs) * MILLISECOND)
+    // The anchor is somewhere in its millisecond, so that the next one may begin a little earlier or later than it says.
+    if (us >= wallUs && us < wallUs + 2 * MILLISECOND) return us
+    anchorUs = wallUs
+    anchoredMs = nowMs
+    return wallUs
+  }
 }
+
+/** Returns the wall clock in microseconds. It follows the system's clock, also when that is set. */
+export const nowUs: NowUs = newWallClock(Date.now, () => performance.now())
 
 /**
  * Returns the steady clock in microseconds from an arbitrary moment: for durations, which must not change when the wall

@@ -816,6 +816,30 @@ test('click to call into a ring group has the group and its members', () => {
   ])
 })
 
+test.each([0, 900, 500_000])(
+  'halves that are reported the wrong way round, with a clock that goes back %i µs',
+  (backUs) => {
+    const pbx = freeswitchScene(undefined, (kept) => {
+      const at = kept.findIndex(({ frame }) => frame.event?.get('Unique-ID') === 'L1')
+      const [first, second] = [kept[at], kept[at + 1]]
+      if (first === undefined || second === undefined) throw new Error('the halves are missing')
+      const swapped = [second, { ...first, atUs: second.atUs - backUs }]
+      return [...kept.slice(0, at), ...swapped, ...kept.slice(at + 2)]
+    })
+    ringGroup(pbx, 'A')
+    dialThroughLoopback(pbx, 'A', 'L', '601')
+    pbx.later(100)
+    pbx.dial('L2', 'B', '1002', IN_GROUP)
+    pbx.later(1_000)
+    pbx.hangup('B', 'CALL_REJECTED')
+    pbx.hangup('L2', 'CALL_REJECTED')
+    pbx.hangup('L1', 'CALL_REJECTED')
+    pbx.end('A')
+    const { bodies } = pbx.over()
+    expect(new Set(bodies.map(({ data }) => ('call' in data ? data.call.id : ''))).size).toBe(1)
+  },
+)
+
 test('an extension on do not disturb, which is never dialled, has its name', () => {
   const pbx = freeswitchScene()
   pbx.answers({ user: '1008@acme.example.com', name: 'Benno' })

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { parseTime, rfc3339 } from '../../src/lib/time.ts'
+import { nowUs, parseTime, rfc3339 } from '../../src/lib/time.ts'
 import { seededRandom } from '../help/seed.ts'
 
 test.each([
@@ -30,4 +30,14 @@ test('every time that is written is read, and in no other zone', () => {
     expect(parseTime(rfc3339(atUs).slice(0, -1))).toBeUndefined()
     expect(parseTime(rfc3339(atUs).replace('Z', '+01:30'))).toBe(atUs - 5_400_000_000)
   }
+})
+
+test('the wall clock goes on within each millisecond and from one to the next, and agrees with the system', () => {
+  const times: number[] = []
+  for (const beganMs = Date.now(); Date.now() < beganMs + 50; ) times.push(nowUs())
+  expect(times.findIndex((atUs, at) => atUs < (times[at - 1] ?? 0))).toBe(-1)
+  const before = Date.now()
+  const atMs = nowUs() / 1_000
+  expect(atMs).toBeGreaterThanOrEqual(before)
+  expect(atMs).toBeLessThan(Date.now() + 2)
 })

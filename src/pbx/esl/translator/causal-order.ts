@@ -1,3 +1,4 @@
+import { SECOND } from '../../../lib/time.ts'
 import type { EslEvent } from '../event.ts'
 
 /**
@@ -28,6 +29,9 @@ type Options<Result> = {
 
 type Waiting = EventOrder & { readonly event: EslEvent; readonly arrivedUs: number }
 
+/** An event that arrived this much later than now shows that the clock was set back. */
+const SET_BACK_US = SECOND
+
 /** Some 20 MB. A longer queue means lost events, not disorder. */
 const MAX_WAITING = 2_000
 /** Prerequisites that timed out: no event waits for them again. */
@@ -47,7 +51,7 @@ export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>):
     if (timedOut.size >= MAX_TIMED_OUT) timedOut.clear()
     for (const { name, timeoutUs, isMet } of prerequisites) {
       // A clock that was set back must not extend a wait.
-      const isOver = waitedUs >= timeoutUs || waitedUs < 0 || waiting.length > MAX_WAITING
+      const isOver = waitedUs >= timeoutUs || waitedUs < -SET_BACK_US || waiting.length > MAX_WAITING
       if (isOver && !isMet()) timedOut.add(name)
     }
   }
