@@ -16,7 +16,7 @@ function newWallClock(wholeMs: () => number, elapsedMs: () => number): NowUs {
   return () => {
     const [wallUs, nowMs] = [wholeMs() * MILLISECOND, elapsedMs()]
     const us = anchorUs + Math.floor((nowMs - anchoredMs) * MILLISECOND)
-    // The anchor is somewhere in its millisecond, so that the next one may begin a little earlier or later than it says.
+    // Where the anchor is within its millisecond is unknown: the next one may begin a little earlier or later.
     if (us >= wallUs && us < wallUs + 2 * MILLISECOND) return us
     anchorUs = wallUs
     anchoredMs = nowMs
