@@ -456,6 +456,8 @@ call_saved recordings 0`,
         current_application: 'lua',
         current_application_data: 'app.lua voicemail',
       })
+      pbx.emit('CHANNEL_HANGUP', 'A', { 'Hangup-Cause': 'NORMAL_CLEARING' })
+      pbx.emit('RECORD_STOP', 'A', { 'Record-File-Path': '/var/lib/freeswitch/recordings/acme.example.com/1.wav' })
       pbx.hangup('A', 'NORMAL_CLEARING')
     },
     `call_started inbound 15551230001 15550100101

@@ -302,8 +302,8 @@ function isVoicemail(application: string, event: EslEvent): boolean {
  * Returns whether FusionPBX's script hangs up a caller whom a menu had answered, since there is no such mailbox: a
  * message, or a caller who hears the greeting and hangs up, shows the script before.
  */
-const isRefusedByScript = (application: string, event: EslEvent, { hungUpItself }: Leg): boolean =>
-  /^CHANNEL_(HANGUP|DESTROY)/.test(event.name) && !hungUpItself && application !== 'voicemail'
+const isRefusedByScript = (application: string, event: EslEvent, { hungUpItself, gone }: Leg): boolean =>
+  (gone || event.name === 'CHANNEL_HANGUP') && !hungUpItself && application !== 'voicemail'
 
 /** FusionPBX's script answers, unless there is no such mailbox. */
 const isAnswered = (event: EslEvent): boolean => Number(event.get('Caller-Channel-Answered-Time')) > 0
