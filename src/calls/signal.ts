@@ -39,7 +39,7 @@ export type SnapshotChannel = {
   readonly place?: string
   /** The extension that rings several phones for this channel, at once or in turn, if the snapshot reports it. */
   readonly group?: string
-  /** It rings none of the parties any more of which `group` or `rings_in_turn` was reported. */
+  /** It no longer rings the parties that an earlier `group` or `rings_in_turn` reported. */
   readonly rungAll?: boolean
   /** The extension whose group this dialled channel answered, if the snapshot reports it. */
   readonly answeredGroup?: string
@@ -86,7 +86,7 @@ export type ChannelSignal =
     }
   /** A channel that seemed to be originated turned out to be a caller's. */
   | { readonly kind: 'called_in'; readonly id: string }
-  /** The number that a calling extension dialled belongs to this extension. */
+  /** The number that a channel dialled, or is rung to call, belongs to this extension. */
   | { readonly kind: 'calls_extension'; readonly id: string; readonly endpoint: Endpoint }
   /** The channel's tenant value has changed. */
   | { readonly kind: 'tenant'; readonly id: string; readonly value: string }
@@ -98,7 +98,7 @@ export type ChannelSignal =
   | { readonly kind: 'group'; readonly id: string; readonly place: string }
   /** The channel's extension rings these parties in turn, each after the end of the one before: no group. */
   | { readonly kind: 'rings_in_turn'; readonly id: string; readonly parties: readonly string[] }
-  /** The channel no longer rings the parties of which `group` or `rings_in_turn` was reported. */
+  /** The channel no longer rings the parties that an earlier `group` or `rings_in_turn` reported. */
   | { readonly kind: 'rung_all'; readonly id: string }
   /** The extension from which the channel made the dials that were reported with `placeFollows`. */
   | { readonly kind: 'dialled_from'; readonly id: string; readonly place: string }

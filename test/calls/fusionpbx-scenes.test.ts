@@ -39,6 +39,21 @@ function ringsInVain(pbx: Scene): void {
   pbx.set('A', { current_application: 'lua', current_application_data: 'app.lua failure_handler' })
 }
 
+/** A menu has answered; 1001 declines, and the script for its mailbox begins. */
+function declinesBehindMenu(pbx: Scene): void {
+  pbx.inbound('A', '15551230001', '15550100101')
+  pbx.answer('A')
+  pbx.later(3_000)
+  pbx.dial('A', 'B', '1001', { domain_name: 'acme.example.com' })
+  pbx.hangup('B', 'CALL_REJECTED')
+  pbx.set('A', {
+    voicemail_action: 'save',
+    voicemail_id: '1001',
+    current_application: 'lua',
+    current_application_data: 'app.lua voicemail',
+  })
+}
+
 /** A caller in a ring group, whose leg shows where it is from its first event on. */
 function ringGroup(pbx: Scene, id: string): void {
   pbx.inbound(id, '15551230001', '15550100103')
@@ -445,17 +460,7 @@ call_saved recordings 0`,
   [
     'a menu has answered, and there is no such mailbox: the script hangs up at once, and it is no voicemail',
     (pbx) => {
-      pbx.inbound('A', '15551230001', '15550100101')
-      pbx.answer('A')
-      pbx.later(3_000)
-      pbx.dial('A', 'B', '1001', { domain_name: 'acme.example.com' })
-      pbx.hangup('B', 'CALL_REJECTED')
-      pbx.set('A', {
-        voicemail_action: 'save',
-        voicemail_id: '1001',
-        current_application: 'lua',
-        current_application_data: 'app.lua voicemail',
-      })
+      declinesBehindMenu(pbx)
       pbx.emit('CHANNEL_HANGUP', 'A', { 'Hangup-Cause': 'NORMAL_CLEARING' })
       pbx.emit('RECORD_STOP', 'A', { 'Record-File-Path': '/var/lib/freeswitch/recordings/acme.example.com/1.wav' })
       pbx.hangup('A', 'NORMAL_CLEARING')
@@ -469,17 +474,7 @@ call_saved recordings 0`,
   [
     'a menu has answered, and the caller hangs up while the mailbox greets: it is voicemail',
     (pbx) => {
-      pbx.inbound('A', '15551230001', '15550100101')
-      pbx.answer('A')
-      pbx.later(3_000)
-      pbx.dial('A', 'B', '1001', { domain_name: 'acme.example.com' })
-      pbx.hangup('B', 'CALL_REJECTED')
-      pbx.set('A', {
-        voicemail_action: 'save',
-        voicemail_id: '1001',
-        current_application: 'lua',
-        current_application_data: 'app.lua voicemail',
-      })
+      declinesBehindMenu(pbx)
       pbx.later(4_000)
       pbx.end('A')
     },

@@ -69,7 +69,7 @@ export const changesQueues = (command: string, argument: string): boolean =>
   /^\s*(?:tier\s+(?:add|del|reload)|queue\s+(?:load|unload|reload)|agent\s+(?:add|del|reload))\b/i.test(argument)
 
 /**
- * The events of an application of the dialplan. Only those of `bridge` become signals. Its beginning names the parties
+ * The events of an application of the dialplan. Only `bridge` becomes signals. Its beginning names the parties
  * that it rings, before any of them rings. A phone or gateway that cannot be reached may show only in its end, since
  * the next `bridge` replaces its variables.
  */

@@ -87,7 +87,7 @@ type PartName = (typeof PART_NAMES)[number]
  * Stores batches with one statement. Ids are drawn after all rows of accounts are locked, in the order of their ids.
  * The statement is refused, and sent again, if a webhook list has changed since it was read. It is also refused in a
  * run of the database that has no history yet: the next event might get an id that a lost event had before a restore or
- * a failover. The parameters of the parts follow those of the fence.
+ * a failover. The fence's parameters come before the parameters of the parts.
  */
 function statementOf(isFenced: boolean, parts: readonly PartName[]): string {
   const notLost = (job: string) => (isFenced ? `${job} NOT IN (SELECT job FROM lost)` : 'TRUE')

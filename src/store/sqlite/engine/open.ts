@@ -89,7 +89,7 @@ export const versionOf = (sqlite: Sqlite): number =>
 
 /**
  * Reads a file's version and the number of its tables and indexes at one moment. Another process that creates the store
- * between two readings would make its own tables look like those of another program.
+ * between two readings would otherwise be taken for another program.
  */
 const contentOf = (sqlite: Sqlite): { version: number; tables: number } =>
   sqlite.transaction(() => ({ version: versionOf(sqlite), tables: tablesOf(sqlite) }))()
