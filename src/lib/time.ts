@@ -8,19 +8,24 @@ export type NowUs = () => number
 
 /**
  * Makes a wall clock in microseconds of one in whole milliseconds and of the time that has elapsed. It follows the
- * first, also when that is set, and otherwise never goes back: within a millisecond the elapsed time counts.
+ * first, also when that is set, and otherwise never goes back: within a millisecond the elapsed time counts. If the
+ * system's clock is set back by less than a second, it stands still until then.
  */
 function newWallClock(wholeMs: () => number, elapsedMs: () => number): NowUs {
   let anchorUs = Number.NEGATIVE_INFINITY
   let anchoredMs = 0
+  let lastUs = Number.NEGATIVE_INFINITY
   return () => {
     const [wallUs, nowMs] = [wholeMs() * MILLISECOND, elapsedMs()]
-    const us = anchorUs + Math.floor((nowMs - anchoredMs) * MILLISECOND)
-    // Where the anchor is within its millisecond is unknown: the next one may begin a little earlier or later.
-    if (us >= wallUs && us < wallUs + 2 * MILLISECOND) return us
-    anchorUs = wallUs
-    anchoredMs = nowMs
-    return wallUs
+    let us = anchorUs + Math.floor((nowMs - anchoredMs) * MILLISECOND)
+    // Where the anchor is within its millisecond is unknown, and the thread may have paused between the two readings.
+    if (us < wallUs || us >= wallUs + 2 * MILLISECOND) {
+      anchorUs = wallUs
+      anchoredMs = nowMs
+      us = wallUs
+    }
+    if (us > lastUs || lastUs - us >= SECOND) lastUs = us
+    return lastUs
   }
 }
 
