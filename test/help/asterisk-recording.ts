@@ -2,8 +2,8 @@ import type { CallEvent } from '../../src/calls/event.ts'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { isWanted } from '../../src/pbx/ami/events.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
-import { player } from './play.ts'
-import { readRecording } from './recording.ts'
+import { type PlayerOptions, player } from './play.ts'
+import { FIXTURES, readRecording } from './recording.ts'
 
 /** Plays AMI recordings of test/fixtures/asterisk through the translator and the tracker. */
 
@@ -13,8 +13,8 @@ const START_US = 1_795_213_000_000_000
 export type Block = { readonly text: string; readonly atMs: number }
 export type Change = (blocks: readonly Block[]) => readonly Block[]
 
-function blocksOf(name: string): Block[] {
-  const chunks = readRecording(`asterisk/${name}`)
+function blocksOf(name: string, folder: string): Block[] {
+  const chunks = readRecording(`asterisk/${name}`, folder)
   const text = Buffer.concat(chunks.map(({ bytes }) => bytes)).toString('latin1')
   const ending = text.includes('\r\n\r\n') ? '\r\n\r\n' : '\n\n'
   const blocks: Block[] = []
@@ -31,9 +31,16 @@ function blocksOf(name: string): Block[] {
 
 export const asRecorded: Change = (blocks) => blocks
 
+/** What a player of recordings takes: those of `folder` in place of the project's own. */
+export type PlayedOptions = PlayerOptions & { readonly folder?: string }
+
 /** Returns the events of a recording, or of several that continue each other; `change` may alter what Asterisk sent. */
-export function asteriskEvents(names: readonly string[], change = asRecorded): readonly CallEvent[] {
-  const played = player()
+export function asteriskEvents(
+  names: readonly string[],
+  change = asRecorded,
+  { folder = FIXTURES, ...options }: PlayedOptions = {},
+): readonly CallEvent[] {
+  const played = player(options)
   let fromUs = START_US
   names.forEach((name, index) => {
     // A session also ignores events that it does not want.
@@ -43,7 +50,7 @@ export function asteriskEvents(names: readonly string[], change = asRecorded): r
     const lastUs = fromUs
     played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])
     let emptyLists = 0
-    for (const { text, atMs } of change(blocksOf(name))) {
+    for (const { text, atMs } of change(blocksOf(name, folder))) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       for (const frame of decoder.push(Buffer.from(text, 'latin1'))) {
         if (frame.name === 'CoreShowChannel' || (frame.name === 'Status' && frame.has('ActionID')))

@@ -1,16 +1,20 @@
 import type { CallEvent } from '../../src/calls/event.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
+import type { PlayedOptions } from './asterisk-recording.ts'
 import { player } from './play.ts'
-import { readRecording } from './recording.ts'
+import { FIXTURES, readRecording } from './recording.ts'
 
 /** Plays ESL recordings of test/fixtures/freeswitch through the translator and the tracker. */
 
 const START_US = 1_795_213_000_000_000
 
 /** Returns the events of a recording, or of several that continue each other. */
-export function freeswitchEvents(names: readonly string[]): readonly CallEvent[] {
-  const played = player()
+export function freeswitchEvents(
+  names: readonly string[],
+  { folder = FIXTURES, ...options }: PlayedOptions = {},
+): readonly CallEvent[] {
+  const played = player(options)
   let fromUs = START_US
   names.forEach((name, index) => {
     const decoder = new EslDecoder()
@@ -19,7 +23,7 @@ export function freeswitchEvents(names: readonly string[]): readonly CallEvent[]
     played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])
     const lists: EslFrame[] = []
     let listedUs = 0
-    for (const { bytes, atMs } of readRecording(`freeswitch/${name}`)) {
+    for (const { bytes, atMs } of readRecording(`freeswitch/${name}`, folder)) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       // Two lists 2 s apart close what both lack.
       if (listedUs > 0 && arrivedUs - listedUs > 2_000_000) {

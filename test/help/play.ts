@@ -24,7 +24,7 @@ export function saveChanges(state: TrackerState, stored: LiveCalls): void {
   for (const id of removed) stored.delete(id)
 }
 
-type PlayerOptions = {
+export type PlayerOptions = {
   readonly state?: TrackerState
   /** Called after each signal, ticks too. */
   readonly onTracked?: (tracked: ReturnType<typeof track>, signal: Signal, state: TrackerState) => void

@@ -7,12 +7,12 @@ export const FIXTURES = join(import.meta.dir, '..', 'fixtures')
 type Chunk = { bytes: Uint8Array; atMs: number }
 
 /** Returns the path of a recording such as `asterisk/a-inbound-answered` or `freeswitch/queue`. */
-export const fileOf = (name: string): string =>
-  join(FIXTURES, `${name}.${name.startsWith('freeswitch') ? 'esl' : 'ami'}`)
+export const fileOf = (name: string, folder = FIXTURES): string =>
+  join(folder, `${name}.${name.startsWith('freeswitch') ? 'esl' : 'ami'}`)
 
 /** Reads `asterisk/a-inbound-answered` or `freeswitch/queue` with its timing: byte offset first, milliseconds last on each line. */
-export function readRecording(name: string): Chunk[] {
-  const file = fileOf(name)
+export function readRecording(name: string, folder = FIXTURES): Chunk[] {
+  const file = fileOf(name, folder)
   const bytes = readFileSync(file)
   const rows = readFileSync(file.replace(/\.\w+$/, '.timing'), 'utf8')
     .split('\n')
