@@ -15,6 +15,7 @@ import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
 import { benchRecordings } from './recordings.ts'
 import { benchSoak } from './soak.ts'
+import { benchStalls } from './stalls.ts'
 import { benchStates } from './states.ts'
 import { atLeast, atMost, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
@@ -42,9 +43,23 @@ async function me(): Promise<Row[]> {
 }
 
 const { values, positionals: wanted } = parseArgs({
-  options: { against: { type: 'string', multiple: true, default: [] } },
+  options: {
+    against: { type: 'string', multiple: true, default: [] },
+    // Of `stalls`: `--calls 2000 --calls 20000 --engine sqlite --only /call`.
+    calls: { type: 'string', multiple: true, default: ['2000', '20000'] },
+    engine: { type: 'string', multiple: true, default: ['sqlite', 'postgres'] },
+    only: { type: 'string', default: '' },
+  },
   allowPositionals: true,
 })
+
+const stalls = () =>
+  benchStalls({ sizes: values.calls.map(Number), engines: values.engine.map(engineOf), only: values.only })
+
+function engineOf(name: string): 'sqlite' | 'postgres' {
+  if (name !== 'sqlite' && name !== 'postgres') throw new Error(`--engine is sqlite or postgres, not ${name}`)
+  return name
+}
 
 /** The names for the command line: `bun run bench throughput --against COMMIT` runs one alone. */
 const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
@@ -71,6 +86,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   recordings: benchRecordings,
   tracker: benchTracker,
   soak: benchSoak,
+  stalls,
   me,
 }
 

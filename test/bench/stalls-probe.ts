@@ -1,0 +1,71 @@
+// Asks `/health` every 10 ms, whether or not the answers before have come: a process of its own, so that reading large
+// answers in the bench delays no request.
+
+const EVERY_MS = 10
+/** After an action: what it left behind may still stop the service. */
+const AFTER_MS = 300
+
+if (import.meta.main) {
+  const [url = ''] = process.argv.slice(2)
+  let longestMs = 0
+  let isFailing = false
+  const open = new Set<number>()
+  const beginMs = performance.now()
+  const ask = async (dueMs: number) => {
+    open.add(dueMs)
+    try {
+      const response = await fetch(`${url}/health`)
+      await response.arrayBuffer()
+      isFailing ||= !response.ok
+    } catch {
+      isFailing = true
+    }
+    open.delete(dueMs)
+    longestMs = Math.max(longestMs, performance.now() - dueMs)
+  }
+  let asked = 0
+  setInterval(() => {
+    for (; beginMs + asked * EVERY_MS <= performance.now(); asked += 1) void ask(beginMs + asked * EVERY_MS)
+  }, EVERY_MS / 2)
+  for await (const line of console) {
+    if (line === 'begin') {
+      longestMs = 0
+      isFailing = false
+      continue
+    }
+    const [oldestMs] = open
+    const waitedMs = oldestMs === undefined ? 0 : performance.now() - oldestMs
+    console.log(JSON.stringify({ longestMs: Math.max(longestMs, waitedMs), isFailing }))
+  }
+}
+
+export type Stall = { readonly longestMs: number; readonly tookMs: number; readonly isFailing: boolean }
+
+/** Starts the probe beside a service. */
+export function startProbe(url: string) {
+  const child = Bun.spawn([process.execPath, import.meta.path, url], { stdin: 'pipe', stdout: 'pipe' })
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  async function nextLine(): Promise<string> {
+    while (!rest.includes('\n')) rest += (await lines.read()).value ?? '\n'
+    const end = rest.indexOf('\n')
+    const line = rest.slice(0, end)
+    rest = rest.slice(end + 1)
+    return line
+  }
+  return {
+    /** Returns the longest time that `/health` took during an action. */
+    async during(action: () => Promise<unknown>): Promise<Stall> {
+      child.stdin.write('begin\n')
+      child.stdin.flush()
+      const startedMs = performance.now()
+      await action()
+      const tookMs = performance.now() - startedMs
+      await Bun.sleep(AFTER_MS)
+      child.stdin.write('end\n')
+      child.stdin.flush()
+      return { ...JSON.parse(await nextLine()), tookMs }
+    },
+    [Symbol.dispose]: () => void child.kill(),
+  }
+}

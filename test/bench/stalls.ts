@@ -1,0 +1,220 @@
+import { nowUs } from '../../src/lib/time.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { buildOnce, emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING, startPostgres } from '../help/postgres.ts'
+import { openStore } from '../help/store.ts'
+import { startReceiverProcess } from './receiver-process.ts'
+import { startBusyAsterisk } from './stalls-pbx.ts'
+import { type Stall, startProbe } from './stalls-probe.ts'
+import { type Filled, fillStore, OWN_NUMBER } from './stalls-store.ts'
+import { atMost, type Row } from './table.ts'
+
+/**
+ * How long one account, PBX, command or page keeps the service from answering: `/health` is asked every 10 ms in an open
+ * loop beside each list with each filter, each first connection, reconnect, command, backup and open page, with
+ * two stores of which one has ten times as many calls. Prints the longest stall with the larger one, and how it grew.
+ */
+export type StallOptions = {
+  /** The calls in the stores; the PBX has a tenth of them open. */
+  readonly sizes: readonly number[]
+  readonly engines: readonly Engine[]
+  /** Only actions whose name contains this. */
+  readonly only: string
+}
+type Engine = 'sqlite' | 'postgres'
+
+const BAR_MS = 50
+const OPEN_SHARE = 0.1
+const ARGS = ['--allow-net', 'loopback', '--log-level', 'error']
+const IDLE_MS = 1_000
+const PAGE_OPEN_MS = 2_000
+const UP_WITHIN_MS = 60_000
+/** The repetitions of an action. The shortest counts of their longest stalls: other processes stop only some of them. */
+const TIMES = 3
+
+export async function benchStalls({ sizes, engines, only }: StallOptions): Promise<Row[]> {
+  await buildOnce()
+  const rows: Row[] = []
+  for (const engine of engines) {
+    if (engine === 'postgres' && POSTGRES_MISSING !== undefined) continue
+    const found: Map<string, Stall>[] = []
+    for (const calls of sizes) {
+      console.error(`stalls on ${engine} with ${calls} calls …`)
+      found.push(await stallsOf(engine, calls, only))
+    }
+    const [first, last] = [found[0], found.at(-1)]
+    for (const [what, stall] of last ?? []) rows.push(rowOf(`${engine}: ${what}`, first?.get(what), stall))
+  }
+  return rows
+}
+
+function rowOf(what: string, small: Stall | undefined, large: Stall): Row {
+  const before = small === undefined ? '' : `, grew ${small.longestMs.toFixed(0)} → ${large.longestMs.toFixed(0)} ms`
+  const failing = large.isFailing ? ', /health FAILED' : ''
+  return atMost(what, BAR_MS, large.longestMs, ' ms', `took ${large.tookMs.toFixed(0)} ms${before}${failing}`)
+}
+
+/** Returns the longest stall beside each action, by its name. */
+async function stallsOf(engine: Engine, calls: number, only: string): Promise<Map<string, Stall>> {
+  await using cleaning = new AsyncDisposableStack()
+  const folder = cleaning.use(emptyFolder())
+  const receiver = cleaning.use(await startReceiverProcess(1))
+  const [hook = ''] = receiver.urls
+  const store: string[] = []
+  if (engine === 'postgres') {
+    const server = await startPostgres({ fsync: 'on', full_page_writes: 'on' })
+    cleaning.defer(() => server.stop())
+    store.push('--database-url', (await migratedDatabase(server)).url)
+  }
+  const start = () => startServe({ cwd: folder.path, args: [...ARGS, ...store] })
+  const first = await start()
+  const token = await newToken(first, 'bench@example.com', { store })
+  await ask(first, 'PUT', '/integration/webhook', { token, body: [webhook(hook)] })
+  await first.stop()
+  const [, url] = store
+  const open =
+    url === undefined ? openStore(`${folder.path}/data/hookswitch.db`) : await openPostgresStore(databaseSource(url))
+  const filled = await fillStore(open, calls, nowUs())
+  await open.stop()
+  const pbx = startBusyAsterisk(Math.round(calls * OPEN_SHARE))
+  cleaning.defer(() => pbx.stop())
+  const app = await start()
+  cleaning.defer(async () => void (await app.stop('SIGKILL')))
+  using probe = startProbe(app.url)
+  const found = new Map<string, Stall>()
+  for (const { what, times = TIMES, act } of actionsOf({ app, token, store, filled, hook, pbx, engine })) {
+    if (!what.includes(only)) continue
+    for (let time = 0; time < times; time += 1) {
+      const stall = await probe.during(act)
+      const before = found.get(what)
+      if (before === undefined || before.longestMs > stall.longestMs) found.set(what, stall)
+    }
+    console.error(`  ${what}: ${found.get(what)?.longestMs.toFixed(0)} ms`)
+  }
+  return found
+}
+
+type Action = { readonly what: string; readonly times?: number; readonly act: () => Promise<unknown> }
+
+type Beside = {
+  readonly app: RunningApp
+  readonly token: string
+  readonly store: readonly string[]
+  readonly filled: Filled
+  readonly hook: string
+  readonly pbx: ReturnType<typeof startBusyAsterisk>
+  readonly engine: Engine
+}
+
+function actionsOf(beside: Beside): Action[] {
+  const { pbx } = beside
+  return [
+    { what: 'nothing', act: () => Bun.sleep(IDLE_MS) },
+    ...[...pathsOf(beside)].map(([name, path]) => ({ what: `GET ${name}`, act: () => get(beside, path) })),
+    { what: 'bulk retry of the newest day', act: () => retryNewest(beside) },
+    ...commandsOf(beside),
+    { what: 'first connection of the PBX', times: 1, act: () => connect(beside, () => addPbx(beside)) },
+    { what: 'reconnect of the PBX', act: () => connect(beside, async () => pbx.cut()) },
+    { what: 'GET /overview with open calls', act: () => get(beside, '/overview') },
+    { what: 'GET /integration/delivery?number= with open calls', act: () => get(beside, OF_OWN_NUMBER) },
+    { what: 'open page', act: () => openPage(beside) },
+  ]
+}
+
+const OF_OWN_NUMBER = `/integration/delivery?number=${encodeURIComponent(OWN_NUMBER.e164)}`
+
+/** Each list with each filter: values that match much, little and nothing. Returns the path of each by its name. */
+function pathsOf({ filled: { lastCallId, middle }, hook }: Beside): ReadonlyMap<string, string> {
+  const values: Readonly<Record<string, string>> = {
+    OWN: OWN_NUMBER.e164,
+    SPELLED: OWN_NUMBER.spelled,
+    NOBODY: '+4930999999',
+    ID: lastCallId,
+    SHORT: lastCallId.slice(-8),
+    MIDDLE: middle,
+    HOOK: hook,
+    OTHER: 'https://example.com/none',
+  }
+  const logFilters = [
+    'limit=200',
+    ...['pending', 'delivered', 'failed', 'cancelled'].map((state) => `state=${state}`),
+    ...['event=call_saved', 'event=call_missed', 'url=HOOK', 'url=OTHER', 'call_id=ID', 'call_id=SHORT'],
+    ...['call_id=ffffffff', 'since=MIDDLE', 'until=MIDDLE', 'state=failed&until=MIDDLE', 'number=OWN', 'number=NOBODY'],
+  ]
+  const callFilters = [
+    ...['limit=200', 'direction=inbound', 'direction=outbound', 'number=OWN', 'number=SPELLED', 'number=NOBODY'],
+    ...['number=OWN&direction=outbound', 'since=MIDDLE', 'until=MIDDLE', 'number=OWN&until=MIDDLE'],
+  ]
+  const names = [
+    ...callFilters.map((filter) => `/call?${filter}`),
+    ...['/call/ID', '/call/ID/event', '/event?limit=1000', '/event?event=call_missed', '/event?call_id=ID'],
+    ...logFilters.map((filter) => `/integration/delivery?${filter}`),
+    ...['/overview', '/integration/webhook', '/integration/webhook/secret'],
+  ]
+  const place = /[A-Z]{2,}/g
+  return new Map(names.map((name) => [name, name.replace(place, (word) => encodeURIComponent(values[word] ?? word))]))
+}
+
+async function get({ app, token }: Beside, path: string): Promise<void> {
+  const { status, body } = await ask(app, 'GET', path, { token })
+  if (status >= 500) throw new Error(`${path}: ${body.message}`)
+}
+
+const retryNewest = ({ app, token }: Beside) => {
+  const since = new Date(Date.now() - 86_400_000).toISOString()
+  return ask(app, 'POST', '/integration/delivery/retry', { token, body: { state: 'delivered', since } })
+}
+
+function commandsOf(beside: Beside): Action[] {
+  const { app, store, hook, engine } = beside
+  const command = (what: string, ...args: string[]): Action => ({
+    what,
+    async act() {
+      const [name = '', verb = '', ...rest] = args
+      const input = name === 'user' ? { stdin: 'correct horse\n' } : {}
+      const { code, stderr } = await run([name, verb, ...store, ...rest], { cwd: app.cwd, ...input })
+      if (code !== 0) throw new Error(`${what}: ${stderr}`)
+    },
+  })
+  const other = `${hook}/other`
+  return [
+    { ...command('user add', 'user', 'add', '--email', 'other@example.com', '--name', 'Other'), times: 1 },
+    { ...command('webhook add', 'webhook', 'add', other), times: 1 },
+    command('delivery list', 'delivery', 'list', '--limit', '50'),
+    command('call erase', 'call', 'erase', '--number', '+4930999999'),
+    ...(engine === 'sqlite' ? [{ ...command('backup', 'backup', `${app.cwd}/copy.db`), times: 1 }] : []),
+  ]
+}
+
+const addPbx = ({ app, store, pbx }: Beside) => run(['pbx', 'add', ...store, pbx.url], { cwd: app.cwd })
+
+/** Waits until the PBX is up after a change. */
+async function connect({ app, token }: Beside, change: () => Promise<unknown>): Promise<void> {
+  const sinceOf = async () => {
+    const { body } = await ask(app, 'GET', '/overview?calls=none', { token })
+    const { pbxs = [] } = body.result as { pbxs?: readonly { state: string; since: string | null }[] }
+    return pbxs.find(({ state }) => state === 'up')?.since
+  }
+  const before = await sinceOf()
+  await change()
+  const deadlineMs = performance.now() + UP_WITHIN_MS
+  for (let since = before; since === before || since === undefined; since = await sinceOf()) {
+    if (performance.now() > deadlineMs) throw new Error('the PBX is not up')
+    await Bun.sleep(100)
+  }
+}
+
+/** Opens the page: what it reads first, and its stream for a while. */
+async function openPage(beside: Beside): Promise<void> {
+  const { app, token } = beside
+  const left = new AbortController()
+  const stream = fetch(`${app.url}/stream`, { headers: { authorization: `Bearer ${token}` }, signal: left.signal })
+  const reading = stream.then(async ({ body }) => {
+    for await (const _ of body ?? []);
+  })
+  await Promise.all([get(beside, '/overview'), get(beside, '/integration/delivery?limit=50'), get(beside, '/call')])
+  await Bun.sleep(PAGE_OPEN_MS)
+  left.abort()
+  await reading.catch(() => undefined)
+}
