@@ -15,7 +15,7 @@ import { atMost, type Row } from './table.ts'
  * loop beside each list with each filter, each first connection, reconnect, command, backup and open page, with
  * two stores of which one has ten times as many calls. Prints the longest stall with the larger one, and how it grew.
  */
-export type StallOptions = {
+type StallOptions = {
   /** The calls in the stores; the PBX has a tenth of them open. */
   readonly sizes: readonly number[]
   readonly engines: readonly Engine[]
@@ -111,7 +111,7 @@ function actionsOf(beside: Beside): Action[] {
   const { pbx } = beside
   return [
     { what: 'nothing', act: () => Bun.sleep(IDLE_MS) },
-    ...[...pathsOf(beside)].map(([name, path]) => ({ what: `GET ${name}`, act: () => get(beside, path) })),
+    ...pathsOf(beside).map(([name, path]) => ({ what: `GET ${name}`, act: () => get(beside, path) })),
     { what: 'bulk retry of the newest day', act: () => retryNewest(beside) },
     ...commandsOf(beside),
     { what: 'first connection of the PBX', times: 1, act: () => connect(beside, () => addPbx(beside)) },
@@ -124,8 +124,21 @@ function actionsOf(beside: Beside): Action[] {
 
 const OF_OWN_NUMBER = `/integration/delivery?number=${encodeURIComponent(OWN_NUMBER.e164)}`
 
+const LISTS = `
+/call?limit=200 /call?direction=inbound /call?direction=outbound /call?number=OWN /call?number=SPELLED
+/call?number=NOBODY /call?number=OWN&direction=outbound /call?number=OWN&until=MIDDLE /call?since=MIDDLE
+/call?until=MIDDLE /call/ID /call/ID/event
+/event?limit=1000 /event?event=call_missed /event?call_id=ID
+/integration/delivery?limit=200 /integration/delivery?state=pending /integration/delivery?state=delivered
+/integration/delivery?state=failed /integration/delivery?state=cancelled /integration/delivery?event=call_saved
+/integration/delivery?event=call_missed /integration/delivery?url=HOOK /integration/delivery?url=OTHER
+/integration/delivery?call_id=ID /integration/delivery?call_id=SHORT /integration/delivery?call_id=ffffffff
+/integration/delivery?since=MIDDLE /integration/delivery?until=MIDDLE /integration/delivery?state=failed&until=MIDDLE
+/integration/delivery?number=OWN /integration/delivery?number=NOBODY
+/overview /integration/webhook /integration/webhook/secret`
+
 /** Each list with each filter: values that match much, little and nothing. Returns the path of each by its name. */
-function pathsOf({ filled: { lastCallId, middle }, hook }: Beside): ReadonlyMap<string, string> {
+function pathsOf({ filled: { lastCallId, middle }, hook }: Beside): [name: string, path: string][] {
   const values: Readonly<Record<string, string>> = {
     OWN: OWN_NUMBER.e164,
     SPELLED: OWN_NUMBER.spelled,
@@ -136,24 +149,10 @@ function pathsOf({ filled: { lastCallId, middle }, hook }: Beside): ReadonlyMap<
     HOOK: hook,
     OTHER: 'https://example.com/none',
   }
-  const logFilters = [
-    'limit=200',
-    ...['pending', 'delivered', 'failed', 'cancelled'].map((state) => `state=${state}`),
-    ...['event=call_saved', 'event=call_missed', 'url=HOOK', 'url=OTHER', 'call_id=ID', 'call_id=SHORT'],
-    ...['call_id=ffffffff', 'since=MIDDLE', 'until=MIDDLE', 'state=failed&until=MIDDLE', 'number=OWN', 'number=NOBODY'],
-  ]
-  const callFilters = [
-    ...['limit=200', 'direction=inbound', 'direction=outbound', 'number=OWN', 'number=SPELLED', 'number=NOBODY'],
-    ...['number=OWN&direction=outbound', 'since=MIDDLE', 'until=MIDDLE', 'number=OWN&until=MIDDLE'],
-  ]
-  const names = [
-    ...callFilters.map((filter) => `/call?${filter}`),
-    ...['/call/ID', '/call/ID/event', '/event?limit=1000', '/event?event=call_missed', '/event?call_id=ID'],
-    ...logFilters.map((filter) => `/integration/delivery?${filter}`),
-    ...['/overview', '/integration/webhook', '/integration/webhook/secret'],
-  ]
-  const place = /[A-Z]{2,}/g
-  return new Map(names.map((name) => [name, name.replace(place, (word) => encodeURIComponent(values[word] ?? word))]))
+  const path = (name: string) => name.replace(/[A-Z]{2,}/g, (word) => encodeURIComponent(values[word] ?? word))
+  return LISTS.trim()
+    .split(/\s+/)
+    .map((name) => [name, path(name)])
 }
 
 async function get({ app, token }: Beside, path: string): Promise<void> {
