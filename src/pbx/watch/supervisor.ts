@@ -1,4 +1,3 @@
-import { backoff } from '../../lib/backoff.ts'
 import type { Log } from '../../lib/log.ts'
 import { isLoopbackHost } from '../../lib/loopback-host.ts'
 import { PBX_FACTS, type PbxKind } from '../../lib/pbx-kinds.ts'
@@ -13,6 +12,7 @@ import { TIMEOUTS, type Timeouts } from '../connection/timeouts.ts'
 import { KINDS } from '../kinds.ts'
 import type { EndpointMemory } from './endpoint-memory.ts'
 import type { PBX_STATES } from './model.ts'
+import { createReconnectPace, PACE, type PaceLimits } from './reconnect-pace.ts'
 
 export type SupervisorStatus = Readonly<PbxCounts> & {
   readonly name: string
@@ -43,19 +43,8 @@ type SupervisorOptions = {
   readonly log: Log
   readonly nowUs?: NowUs
   readonly random?: () => number
-  readonly timeouts?: Partial<Timeouts & Backoff>
+  readonly timeouts?: Partial<Timeouts & PaceLimits>
 }
-
-type Backoff = {
-  readonly firstMs: number
-  readonly maxMs: number
-  /** A connection of at least this duration ends a series of failures. */
-  readonly stableMs: number
-  /** After a refusal: soon enough to notice a corrected password, too seldom for fail2ban. */
-  readonly refusedMs: number
-}
-
-const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, stableMs: 60_000, refusedMs: 60_000 }
 
 export type Supervisor = {
   status(): SupervisorStatus
@@ -66,17 +55,14 @@ export type Supervisor = {
   stop(): Promise<void>
 }
 
-/**
- * Keeps one PBX connected: connecting → up → down → connecting …; a refusal is retried after a minute and more. Waits
- * have full jitter, so that a hundred instances do not reconnect to a PBX at once.
- */
+/** Keeps one PBX connected: connecting → up → down → connecting … (see reconnect-pace.ts for the waits). */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { source, memory, log, nowUs = systemNowUs } = options
-  const timeouts = { ...TIMEOUTS, ...BACKOFF, ...options.timeouts }
+  const timeouts = { ...TIMEOUTS, ...PACE, ...options.timeouts }
   const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
   const rate = startRate(() => counts.events)
   const pauses = createPauses()
-  const nextWaitMs = createBackoff(timeouts, options.random ?? Math.random)
+  const pace = createReconnectPace(timeouts, options.random ?? Math.random)
   let state: SupervisorStatus['state'] = 'connecting'
   let sinceUs = nowUs()
   let lastError: string | null = null
@@ -99,10 +85,12 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   async function run(): Promise<void> {
     while (!isStopped) {
       const openedMs = performance.now()
-      session = openSession(options, { timeouts, counts, nowUs, isFirst, onUp })
+      const connectMs = pace.connectMs(timeouts.connectMs, openedMs)
+      session = openSession(options, { timeouts: { ...timeouts, connectMs }, counts, nowUs, isFirst, onUp })
       const end = await session.ended
       if (isStopped) return
-      const waitMs = nextWaitMs(end, state === 'up' ? performance.now() - openedMs : 0)
+      const endedMs = performance.now()
+      const waitMs = pace.waitMs(end.kind, state === 'up' ? endedMs - openedMs : 0, endedMs)
       lastError = end.reason
       enter(end.kind === 'refused' ? 'refused' : 'down')
       logEnd(options, end, waitMs)
@@ -174,21 +162,6 @@ function logEnd({ source, log }: SupervisorOptions, { kind, reason }: SessionEnd
   if (kind === 'refused')
     log.error(facts, 'the PBX refuses the connection: check the PBX URL and the permissions of its user')
   else log.warn(facts, 'the PBX is not connected; will retry')
-}
-
-/** Returns a function that returns the wait after a connection, by how long it was up. */
-function createBackoff(
-  { firstMs, maxMs, stableMs, refusedMs }: Backoff,
-  random: () => number,
-): (end: SessionEnd, upMs: number) => number {
-  let failures = 0
-  return ({ kind }, upMs) => {
-    failures = upMs >= stableMs ? 1 : failures + 1
-    if (kind === 'refused') return refusedMs * (1 + random())
-    if (kind === 'shutdown') return firstMs
-    const mostMs = backoff(failures + 1, firstMs, maxMs)
-    return firstMs + random() * (mostMs - firstMs)
-  }
 }
 
 const RATE_SECONDS = 5
