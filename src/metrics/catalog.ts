@@ -139,6 +139,12 @@ export const METRICS = {
     help: 'PBX events that were ignored because a caller may have forged part of them',
     labels: ['pbx'],
   },
+  pbxLongLines: {
+    name: 'hookswitch_pbx_long_lines_total',
+    type: 'counter',
+    help: 'Lines of PBX events that were left out because they were longer than 64 KB; the rest of the event is read',
+    labels: ['pbx'],
+  },
   pbxFailed: {
     name: 'hookswitch_pbx_failed_events_total',
     type: 'counter',

@@ -182,6 +182,7 @@ function addPbxMetrics(registry: Registry, pbxs: Watched['pbxs']): void {
     })
   countEach(METRICS.pbxEvents, (status) => status.events)
   countEach(METRICS.pbxUntrusted, ({ taints }) => taints)
+  countEach(METRICS.pbxLongLines, ({ longLines }) => longLines)
   countEach(METRICS.pbxFailed, ({ faults }) => faults)
   countEach(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
   countEach(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)

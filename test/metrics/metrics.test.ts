@@ -59,6 +59,7 @@ const PBX: WatchedStatus = {
   eventsPerSecond: 0,
   events: 7,
   taints: 3,
+  longLines: 4,
   overruns: 0,
   faults: 2,
   callsEndedEarly: 0,
@@ -184,6 +185,7 @@ test('attempts in flight, commits, the disk and the PBXs are measured as they ar
   expect(sumOf(samples, 'hookswitch_memory_bytes')).toBeGreaterThan(1e6)
   expect(sumOf(samples, 'hookswitch_pbx_events_total', { pbx: 'of\\"fice' })).toBe(7)
   expect(sumOf(samples, 'hookswitch_pbx_untrusted_events_total', { pbx: 'of\\"fice' })).toBe(3)
+  expect(sumOf(samples, 'hookswitch_pbx_long_lines_total', { pbx: 'of\\"fice' })).toBe(4)
   expect(sumOf(samples, 'hookswitch_pbx_failed_events_total', { pbx: 'of\\"fice' })).toBe(2)
   const states = samples.filter(({ name }) => name === 'hookswitch_pbx_state')
   expect(states.map(({ labels, value }) => [labels.state, value])).toEqual([

@@ -1,7 +1,8 @@
 import { ByteBuffer } from '../connection/byte-buffer.ts'
+import { LineMeter, MAX_LINE_BYTES, MAX_UNREAD_BYTES } from '../connection/line-meter.ts'
 import { hasShape, misshape } from './event-shapes.ts'
-import { type AmiFrame, AmiHeaders } from './frame.ts'
-import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
+import { type AmiFrame, AmiHeaders, copyHeaders } from './frame.ts'
+import { CR, HeaderScan, LF } from './scan.ts'
 
 export type { AmiFrame } from './frame.ts'
 
@@ -25,6 +26,8 @@ type Skip = (name: string, peek: (key: string) => string) => boolean
  *   few for all of it). Then the following frames are tainted too, up to the rest of the event,
  * - there is text between two headers that Asterisk prints one after the other,
  * - a line has a bare CR or LF, or no colon.
+ *
+ * A line longer than `MAX_LINE_BYTES` is left out of its frame, and counted.
  */
 export class AmiDecoder {
   readonly #skip: Skip
@@ -36,6 +39,7 @@ export class AmiDecoder {
   #greeting = ''
   #crlf: boolean | undefined
   #skipped = 0
+  readonly #meter = new LineMeter()
   /** An event was cut short: a caller wrote the following bytes, up to the rest of the event. */
   #forging = false
 
@@ -61,6 +65,11 @@ export class AmiDecoder {
     return this.#skipped
   }
 
+  /** Returns the number of lines that were left out of their frames because they were too long. */
+  get longLines(): number {
+    return this.#scan.longLines
+  }
+
   /** Returns the stream offset of the first byte that is not part of a complete frame. */
   get consumed(): number {
     return this.#buffer.offset
@@ -84,7 +93,8 @@ export class AmiDecoder {
       start = this.#emptyLines(end + 2 * line)
     }
     this.#buffer.drop(start)
-    if (this.#buffer.length > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
+    if (start > 0) this.#meter.reset()
+    if (this.#isTooLong()) this.#scan.fault = TOO_LONG
     this.#searched = Math.max(0, this.#buffer.length - ending.length + 1)
     return frames
   }
@@ -118,6 +128,13 @@ export class AmiDecoder {
     return at
   }
 
+  /** Returns whether the frame that has begun is too long, not counting the lines that will be left out. */
+  #isTooLong(): boolean {
+    const { bytes, length } = this.#buffer
+    if (length <= MAX_FRAME_BYTES) return false
+    return this.#meter.read(bytes, length) > MAX_FRAME_BYTES || length > MAX_UNREAD_BYTES
+  }
+
   #frame(start: number, end: number, frames: AmiHeaders[]): void {
     const bytes = this.#buffer.bytes
     const type = startsWith(bytes, start, 'event:')
@@ -130,10 +147,13 @@ export class AmiDecoder {
       this.#skipped += 1
       return
     }
-    if (end - start > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
+    const longLines = this.#scan.longLines
     const table = this.#scan.read(bytes, start, end, this.#crlf === true, name === 'UserEvent')
+    const kept = this.#scan.longLines > longLines ? copyHeaders(bytes, table) : { bytes, table }
+    if ((kept.bytes === bytes ? end - start : kept.bytes.length) > MAX_FRAME_BYTES) this.#scan.fault = TOO_LONG
     if (this.#scan.fault !== undefined) return
-    const frame = new AmiHeaders(this.#buffer.offset + start, type, name, this.#scan.tainted, bytes, table)
+    const offset = this.#buffer.offset + start
+    const frame = new AmiHeaders(offset, type, name, this.#scan.tainted, kept.bytes, kept.table)
     this.#judge(frame, frames)
     frames.push(frame)
   }
@@ -152,7 +172,9 @@ export class AmiDecoder {
   }
 }
 
+/** Without the lines that are left out. */
 const MAX_FRAME_BYTES = 1024 * 1024
+const TOO_LONG = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
 const MAX_GREETING_BYTES = 100
 
 const CRLF_END = Buffer.from('\r\n\r\n')

@@ -19,6 +19,22 @@ export type AmiFrame = {
 /** A header's place in the frame's table: key hash, key start, value start, value end. */
 export const SLOTS = 4
 
+/**
+ * Returns a copy of the headers in a table, and their table: a frame that lacks most of its bytes must not keep them.
+ */
+export function copyHeaders(bytes: Buffer, table: Int32Array): { readonly bytes: Buffer; readonly table: Int32Array } {
+  const copied = table.slice()
+  const kept: Buffer[] = []
+  let length = 0
+  for (let row = 0; row < table.length; row += SLOTS) {
+    const [start = 0, end = 0] = [table[row + 1], table[row + 3]]
+    for (const slot of [row + 1, row + 2, row + 3]) copied[slot] = (table[slot] ?? 0) - start + length
+    kept.push(bytes.subarray(start, end))
+    length += end - start
+  }
+  return { bytes: Buffer.concat(kept, length), table: copied }
+}
+
 /** Returns the hash of a key, ignoring case; `end` is the offset of the colon. */
 export function hashKey(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0

@@ -1,6 +1,6 @@
+import { MAX_LINE_BYTES } from '../connection/line-meter.ts'
 import { SLOTS } from './frame.ts'
 
-export const MAX_LINE_BYTES = 64 * 1024
 const MAX_HEADERS = 2_000
 
 export const LF = 0x0a
@@ -21,6 +21,8 @@ export class HeaderScan {
   tainted = false
   /** Set if the last frame exceeded a limit. */
   fault: string | undefined
+  /** The number of lines that were left out, of all frames. */
+  longLines = 0
   readonly #table = new Int32Array(MAX_HEADERS * SLOTS)
   #rows = 0
   /**
@@ -37,8 +39,8 @@ export class HeaderScan {
     let at = start
     while (at < end && this.fault === undefined) {
       const stop = crlf ? this.#lineEnd(bytes, at, end) : lineEndLf(bytes, at, end)
-      if (stop - at > MAX_LINE_BYTES) this.fault = `a line is longer than ${MAX_LINE_BYTES} bytes`
-      this.#line(bytes, at, !crlf && bytes[stop - 1] === CR ? stop - 1 : stop, mayRepeat)
+      if (stop - at > MAX_LINE_BYTES) this.longLines += 1
+      else this.#line(bytes, at, !crlf && bytes[stop - 1] === CR ? stop - 1 : stop, mayRepeat)
       at = stop + (crlf ? 2 : 1)
     }
     return this.#table.slice(0, this.#rows * SLOTS)

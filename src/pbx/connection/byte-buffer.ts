@@ -13,9 +13,12 @@ export class ByteBuffer {
   offset = 0
   #isOwned = false
 
-  /** Appends a chunk, which must not change afterwards. */
-  append(chunk: Uint8Array): void {
-    if (this.length === 0) {
+  /**
+   * Appends a chunk, which must not change afterwards. `expected` bytes have room without another copy, and no more:
+   * a frame of known length keeps no spare bytes alive.
+   */
+  append(chunk: Uint8Array, expected = 0): void {
+    if (this.length === 0 && chunk.length >= expected) {
       this.bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
       this.length = chunk.length
       this.#isOwned = false
@@ -23,7 +26,9 @@ export class ByteBuffer {
     }
     const needed = this.length + chunk.length
     if (!this.#isOwned || needed > this.bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(needed * 2)
+      // Most frames are complete with the second chunk: spare bytes, which their frames would keep, come with the third.
+      const spare = this.#isOwned ? needed : 0
+      const grown = Buffer.allocUnsafeSlow(expected >= needed ? expected : needed + spare)
       grown.set(this.bytes.subarray(0, this.length))
       this.bytes = grown
       this.#isOwned = true

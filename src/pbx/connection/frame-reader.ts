@@ -4,6 +4,7 @@ import type { Ending } from './ending.ts'
 import type { Inbox } from './inbox.ts'
 import type { InboxEntry } from './inbox-entry.ts'
 import type { InventoryRefresh } from './inventory-refresh.ts'
+import { MAX_LINE_BYTES } from './line-meter.ts'
 import type { Protocol, StateFeed } from './protocol.ts'
 import type { Resync } from './resync.ts'
 import type { PbxSocket } from './socket.ts'
@@ -16,6 +17,8 @@ export type PbxCounts = {
   taints: number
   /** How often events were lost because they arrived faster than they were processed. */
   overruns: number
+  /** Lines that were too long, and were left out of their frames. */
+  longLines: number
   /** Internal errors: events at which the translator or the tracker failed, and which were skipped. */
   faults: number
 }
@@ -58,6 +61,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   let readBytes = 0
   let isTaken = true
   const handleLosses = createLossHandler(options)
+  const countLongLines = createLongLineCounter(options)
 
   function read(chunk: Uint8Array): void {
     const arrivedUs = nowUs()
@@ -65,6 +69,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
     readBytes = (isTaken ? readBytes : 0) + chunk.length
     isTaken = true
     for (const frame of protocol.decoder.push(chunk)) if (!ending.isOver()) receive(frame, arrivedUs)
+    countLongLines()
     if (protocol.decoder.fault !== undefined) ending.end('lost', protocol.decoder.fault)
   }
 
@@ -148,5 +153,22 @@ function createLossHandler<Frame>({ name: pbx, inbox, resync, counts, log }: Opt
       'the PBX sends events faster than they can be processed: some are dropped; requesting its channels',
     )
     logged = dropped
+  }
+}
+
+/** Returns a function that counts the lines that the decoder has left out since the last call. */
+function createLongLineCounter<Frame>({ name: pbx, protocol, counts, log }: Options<Frame>): () => void {
+  let counted = 0
+  return () => {
+    const { longLines } = protocol.decoder
+    if (longLines === counted) return
+    // Logged once per connection: a dialplan may write such a line with each call.
+    if (counted === 0)
+      log.warn(
+        { pbx, bytes: MAX_LINE_BYTES },
+        'the PBX sends a line that is too long (a channel variable?): it is left out, and the rest of its event is read',
+      )
+    counts.longLines += longLines - counted
+    counted = longLines
   }
 }

@@ -39,7 +39,12 @@ export type Received =
 
 /** The protocol of one kind of PBX, over one connection. */
 export type Protocol<Frame> = {
-  readonly decoder: { push(chunk: Uint8Array): Iterable<Frame>; readonly fault: string | undefined }
+  readonly decoder: {
+    push(chunk: Uint8Array): Iterable<Frame>
+    readonly fault: string | undefined
+    /** The number of lines that were left out because they were too long. */
+    readonly longLines: number
+  }
   /** Takes a frame as it arrives, without waiting: replies go to the requests that await them. */
   receive(frame: Frame, arrivedUs: number): Received
   /** Logs in and subscribes. */

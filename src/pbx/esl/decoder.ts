@@ -1,5 +1,7 @@
 import { ByteBuffer } from '../connection/byte-buffer.ts'
+import { LineMeter, MAX_LINE_BYTES, MAX_UNREAD_BYTES } from '../connection/line-meter.ts'
 import { type EslEvent, eventFromJson, eventFromPlain } from './event.ts'
+import { shortenJson, shortenPlain } from './long-values.ts'
 
 export type { EslEvent } from './event.ts'
 
@@ -24,8 +26,10 @@ export type EslFrame = {
  */
 export class EslDecoder {
   readonly #buffer = new ByteBuffer()
+  readonly #meter = new LineMeter()
   /** No header block ends before this offset. */
   #searched = 0
+  #longLines = 0
   /** The header block of a frame whose body is not complete yet. */
   #pending:
     | { readonly headers: ReadonlyMap<string, string>; readonly bodyStart: number; readonly end: number }
@@ -37,6 +41,11 @@ export class EslDecoder {
    */
   get fault(): string | undefined {
     return this.#fault
+  }
+
+  /** Returns the number of header lines, and lines of events, that were left out because they were too long. */
+  get longLines(): number {
+    return this.#longLines
   }
 
   /** Returns the stream offset of the first byte that is not part of a complete frame. */
@@ -58,18 +67,29 @@ export class EslDecoder {
   /** Reads bytes, and adds the frames that they complete. */
   #read(chunk: Uint8Array, frames: EslFrame[]): void {
     if (this.#fault !== undefined) return
-    this.#buffer.append(chunk)
+    this.#buffer.append(chunk, this.#pending?.end)
     let start = 0
     while (this.#fault === undefined) {
       if (this.#pending === undefined) start = this.#readHeaders(start)
       if (this.#pending === undefined || this.#pending.end > this.#buffer.length) break
       const { headers, bodyStart, end } = this.#pending
-      frames.push(new Frame(this.#buffer.offset + start, headers, this.#buffer.bytes.subarray(bodyStart, end)))
+      const body = this.#shortened(headers, this.#buffer.bytes.subarray(bodyStart, end))
+      frames.push(new Frame(this.#buffer.offset + start, headers, body))
       this.#pending = undefined
       start = end
       this.#searched = start
     }
     this.#drop(start)
+  }
+
+  /** Leaves out the long lines of an event. */
+  #shortened(headers: ReadonlyMap<string, string>, body: Buffer): Buffer {
+    if (body.length <= MAX_LINE_BYTES) return body
+    const type = headers.get('content-type')
+    const shorten = type === JSON_EVENT ? shortenJson : type === PLAIN_EVENT ? shortenPlain : undefined
+    const short = shorten?.(body)
+    this.#longLines += short?.leftOut ?? 0
+    return short?.bytes ?? body
   }
 
   /** Reads the next complete header block into `#pending`; returns its offset. */
@@ -78,7 +98,8 @@ export class EslDecoder {
     let start = from
     while (start < length && (bytes[start] === LF || bytes[start] === CR)) start++
     const found = blankLine(bytes, length, Math.max(start, this.#searched))
-    if ((found?.start ?? length) - start > MAX_HEADER_BYTES) {
+    const blockEnd = found?.start ?? length
+    if (blockEnd - start > MAX_HEADER_BYTES && this.#isTooLong(start, blockEnd)) {
       this.#fault = `a header block is longer than ${MAX_HEADER_BYTES} bytes`
       return start
     }
@@ -86,16 +107,25 @@ export class EslDecoder {
       this.#searched = Math.max(start, length - 3)
       return start
     }
-    const headers = headersOf(bytes.toString('utf8', start, found.start))
+    const { headers, leftOut } = headersOf(bytes.toString('utf8', start, found.start))
+    this.#longLines += leftOut
     const bodyBytes = lengthOf(headers.get('content-length'))
     if (bodyBytes === undefined) this.#fault = `a Content-Length is not a number up to ${MAX_BODY_BYTES}`
     else this.#pending = { headers, bodyStart: found.end, end: found.end + bodyBytes }
     return start
   }
 
+  /** Returns whether a header block is too long, not counting the lines that are left out. */
+  #isTooLong(start: number, end: number): boolean {
+    const { bytes, length } = this.#buffer
+    // Frames before it in this chunk count too; they leave the buffer with the chunk.
+    return end - start > MAX_UNREAD_BYTES || this.#meter.read(bytes, length) > MAX_HEADER_BYTES + start
+  }
+
   /** Drops the frames that were read. */
   #drop(start: number): void {
     if (start === 0) return
+    this.#meter.reset()
     this.#buffer.drop(start)
     this.#searched = Math.max(0, this.#searched - start)
     if (this.#pending !== undefined) {
@@ -131,16 +161,19 @@ class Frame implements EslFrame {
   get event(): EslEvent | undefined {
     if (!this.#decoded) {
       this.#decoded = true
-      if (this.contentType === 'text/event-json') this.#event = eventFromJson(this.#bytes)
-      else if (this.contentType === 'text/event-plain') this.#event = eventFromPlain(this.#bytes)
+      if (this.contentType === JSON_EVENT) this.#event = eventFromJson(this.#bytes)
+      else if (this.contentType === PLAIN_EVENT) this.#event = eventFromPlain(this.#bytes)
     }
     return this.#event
   }
 }
 
+const JSON_EVENT = 'text/event-json'
+const PLAIN_EVENT = 'text/event-plain'
+
 /** Usually two lines; the command/reply to `connect` is a few kilobytes. */
 const MAX_HEADER_BYTES = 64 * 1024
-const MAX_BODY_BYTES = 16 * 1024 * 1024
+const MAX_BODY_BYTES = MAX_UNREAD_BYTES
 
 const LF = 0x0a
 const CR = 0x0d
@@ -154,13 +187,15 @@ function blankLine(bytes: Buffer, length: number, from: number): { start: number
   return undefined
 }
 
-function headersOf(text: string): Map<string, string> {
+function headersOf(text: string): { readonly headers: Map<string, string>; readonly leftOut: number } {
   const headers = new Map<string, string>()
+  let leftOut = 0
   for (const line of text.split('\n')) {
     const colon = line.indexOf(':')
-    if (colon > 0) headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
+    if (line.length > MAX_LINE_BYTES) leftOut += 1
+    else if (colon > 0) headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
   }
-  return headers
+  return { headers, leftOut }
 }
 
 function lengthOf(text: string | undefined): number | undefined {

@@ -59,7 +59,7 @@ export type Supervisor = {
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { source, memory, log, nowUs = systemNowUs } = options
   const timeouts = { ...TIMEOUTS, ...PACE, ...options.timeouts }
-  const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
+  const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, longLines: 0, faults: 0 }
   const rate = startRate(() => counts.events)
   const pauses = createPauses()
   const pace = createReconnectPace(timeouts, options.random ?? Math.random)

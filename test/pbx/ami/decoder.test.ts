@@ -180,7 +180,7 @@ Callgroup: 0\nPickupgroup: 0\nSeconds: 4\nActionID: 7\n\n`
       'a frame of 10 MB',
       Buffer.concat([Buffer.from(`${GREETING}Event: X\r\n`), Buffer.from('A: b\r\n'.repeat(1_800_000))]),
     ],
-    ['a line of 100 KB', `${GREETING}Event: X\r\nPrivilege: a\r\nA: ${'x'.repeat(100_000)}\r\n\r\n`],
+    ['a line of 20 MB', `${GREETING}Event: X\r\nPrivilege: a\r\nA: ${'x'.repeat(20_000_000)}\r\n\r\n`],
     ['10,000 headers', `${GREETING}Event: X\r\n${'A: b\r\n'.repeat(10_000)}\r\n`],
     ['no line at all', 'x'.repeat(70_000)],
   ])('%s ends the stream, in bounded memory', (_, input) => {
@@ -189,6 +189,28 @@ Callgroup: 0\nPickupgroup: 0\nSeconds: 4\nActionID: 7\n\n`
     for (let at = 0; at < bytes.length; at += 65_536) decoder.push(bytes.subarray(at, at + 65_536))
     expect(decoder.fault).toBeString()
     expect(decoder.push(Buffer.from(crlf(EVENT)))).toEqual([])
+  })
+
+  test.each([
+    ['100 KB', 100_000],
+    ['10 MB', 10_000_000],
+  ])('a line of %s is left out and counted; its frame and the stream go on', (_, length) => {
+    const long = `Value: ${'x'.repeat(length)}`
+    const event = `Event: VarSet\nPrivilege: dialplan,all\nUniqueid: 1.1\n${long}\nLinkedid: 1.1\n\n`
+    for (const text of [crlf(event + EVENT), event + EVENT]) {
+      const bytes = Buffer.from(`${text === event + EVENT ? GREETING.replace('\r', '') : GREETING}${text}`)
+      const decoder = new AmiDecoder()
+      const frames: AmiFrame[] = []
+      for (let at = 0; at < bytes.length; at += 65_536) frames.push(...decoder.push(bytes.subarray(at, at + 65_536)))
+      expect([decoder.fault, decoder.longLines]).toEqual([undefined, 1])
+      expect(frames.map((frame) => [frame.name, frame.get('Uniqueid'), frame.get('Linkedid')])).toEqual([
+        ['VarSet', '1.1', '1.1'],
+        ['Newchannel', '1.1', '1.1'],
+      ])
+      expect(frames[0]?.has('Value')).toBe(false)
+      expect(frames[0]?.isNext('Uniqueid', 'Linkedid')).toBe(true)
+      expect(frames[1]?.offset).toBe(bytes.indexOf('Event: Newchannel'))
+    }
   })
 
   test('megabytes at once are many frames, not a long one', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createLog } from '../../../src/lib/log.ts'
+import { createLog, type Log } from '../../../src/lib/log.ts'
 import { createEnding } from '../../../src/pbx/connection/ending.ts'
 import { createFrameReader } from '../../../src/pbx/connection/frame-reader.ts'
 import { createInbox } from '../../../src/pbx/connection/inbox.ts'
@@ -8,14 +8,14 @@ import type { Protocol } from '../../../src/pbx/connection/protocol.ts'
 
 /** Frames of one letter each. */
 const protocol = {
-  decoder: { push: (chunk: Uint8Array) => Buffer.from(chunk).toString(), fault: undefined },
+  decoder: { push: (chunk: Uint8Array) => Buffer.from(chunk).toString(), fault: undefined, longLines: 0 },
   receive: () => ({ kind: 'event' }),
   statesOf: () => [],
 } as unknown as Protocol<string>
 
 /** Returns a reader whose inbox has room for `maxBytes`, and counts the snapshots that it requests. */
-function readerOf(maxBytes: number) {
-  const counts = { events: 0, taints: 0, overruns: 0, faults: 0 }
+function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent')) {
+  const counts = { events: 0, taints: 0, overruns: 0, longLines: 0, faults: 0 }
   const inbox = createInbox<InboxEntry<string>>({ maxBytes, isSheddable: () => false, defer: () => {} })
   let isWanted = false
   const resync = {
@@ -39,13 +39,13 @@ function readerOf(maxBytes: number) {
   }
   const inventory = { refresh: async () => {}, schedule() {}, stop() {} }
   const states = { begin() {}, schedule() {}, stop() {} }
-  const parts = { socket, protocol, inbox, resync, inventory, states, ending: createEnding() }
+  const parts = { socket, protocol: of, inbox, resync, inventory, states, ending: createEnding() }
   createFrameReader({
     ...parts,
     name: 'office',
     counts,
     stateFeed: () => {},
-    log: createLog('silent'),
+    log,
     nowUs: () => 0,
   }).start()
   return {
@@ -82,4 +82,22 @@ describe('the reader of frames, when its inbox is full', () => {
     expect(beginSnapshot()).toBe(true)
     expect(counts.overruns).toBe(2)
   })
+})
+
+test('lines that the decoder leaves out are counted, and logged once', () => {
+  const logged: string[] = []
+  const log = { ...createLog('silent'), warn: (_: unknown, text?: string) => void logged.push(text ?? '') }
+  const decoder = {
+    longLines: 0,
+    fault: undefined,
+    push(chunk: Uint8Array) {
+      decoder.longLines += Buffer.from(chunk).toString().split('L').length - 1
+      return ['frame']
+    },
+  }
+  const { counts, read, inbox } = readerOf(1_000, { ...protocol, decoder } as unknown as Protocol<string>, log)
+  for (const chunk of ['a', 'L', 'LL', 'b']) read(chunk)
+  expect(counts.longLines).toBe(3)
+  expect(inbox.waiting()).toHaveLength(4)
+  expect(logged).toEqual([expect.stringContaining('a line that is too long')])
 })

@@ -151,7 +151,63 @@ describe('EslDecoder', () => {
   })
 
   test('a body of 10 MB in small pieces is read, and quickly', () => {
-    const body = JSON.stringify({ 'Event-Name': 'X', big: 'x'.repeat(10_000_000) })
-    expect(decode(eventFrame('json', body), 1_000)[0]?.event?.get('big').length).toBe(10_000_000)
+    const body = JSON.stringify({ 'Event-Name': 'X', _body: 'x'.repeat(10_000_000) })
+    expect(decode(eventFrame('json', body), 1_000)[0]?.event?.body.length).toBe(10_000_000)
+  })
+
+  const decodeAll = (bytes: Buffer) => {
+    const decoder = new EslDecoder()
+    const frames: EslFrame[] = []
+    for (let at = 0; at < bytes.length; at += 65_536) frames.push(...decoder.push(bytes.subarray(at, at + 65_536)))
+    expect(decoder.fault).toBeUndefined()
+    return { decoder, frames }
+  }
+  const AFTER = eventFrame('json', '{"Event-Name":"AFTER"}')
+
+  test.each([
+    ['100 KB', 100_000],
+    ['10 MB', 10_000_000],
+  ])('a header of %s is left out and counted; its frame and the stream go on', (_, length) => {
+    const reply = `Content-Type: command/reply\nLong: ${'x'.repeat(length)}\nReply-Text: +OK\n\n`
+    const { decoder, frames } = decodeAll(Buffer.concat([Buffer.from(reply), AFTER]))
+    expect(decoder.longLines).toBe(1)
+    expect(frames[0]?.get('reply-text')).toBe('+OK')
+    expect(frames[0]?.get('long')).toBe('')
+    expect(frames[1]?.event?.name).toBe('AFTER')
+    expect(frames[1]?.offset).toBe(reply.length)
+  })
+
+  test.each([
+    ['100 KB', 100_000],
+    ['5 MB', 5_000_000],
+  ])('a variable of %s is left out and counted; the other facts of its event are read', (_, length) => {
+    const text = 'x"\\\n'.repeat(length / 4)
+    const own = text.slice(0, 100_000)
+    const facts = { 'Event-Name': 'X', list: ['a', 'b]"'], variable_long: text, 'Unique-ID': 'u1', _body: own }
+    const plain = `Event-Name: X\nlist: ARRAY::a|:b]%22\nvariable_long: ${'y'.repeat(length)}\nUnique-ID: u1\n\n${own}`
+    for (const frame of [eventFrame('json', JSON.stringify(facts)), eventFrame('plain', plain)]) {
+      const { decoder, frames } = decodeAll(Buffer.concat([frame, AFTER]))
+      expect(decoder.longLines).toBe(1)
+      const [event, after] = frames.map((one) => one.event)
+      expect([event?.name, event?.get('Unique-ID'), event?.has('variable_long')]).toEqual(['X', 'u1', false])
+      expect(event?.all('list')).toEqual(['a', 'b]"'])
+      expect(event?.body === own).toBe(true)
+      expect(after?.name).toBe('AFTER')
+    }
+  })
+
+  test('of an event with megabytes of keys the first are kept, and one line is counted', () => {
+    const keys = Array.from({ length: 600_000 }, (_, at) => [`variable_${at}`, 'value'] as const)
+    const json = JSON.stringify({ 'Event-Name': 'X', 'Unique-ID': 'u1', ...Object.fromEntries(keys) })
+    const plain = `Event-Name: X\nUnique-ID: u1\n${keys.map(([key, value]) => `${key}: ${value}\n`).join('')}\n`
+    for (const frame of [eventFrame('json', json), eventFrame('plain', plain)]) {
+      expect(frame.length).toBeGreaterThan(10_000_000)
+      const { decoder, frames } = decodeAll(Buffer.concat([frame, AFTER]))
+      expect(decoder.longLines).toBe(1)
+      expect([frames[0]?.event?.get('Unique-ID'), frames[0]?.event?.get('variable_9')]).toEqual(['u1', 'value'])
+      expect(frames[0]?.event?.has('variable_599999')).toBe(false)
+      expect(frames[0]?.body.length).toBeLessThanOrEqual(1_100_000)
+      expect(frames[1]?.event?.name).toBe('AFTER')
+    }
   })
 })

@@ -252,6 +252,8 @@ function queueCallerJoin(context: AmiContext, frame: AmiFrame, id: string): Chan
 }
 
 function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  // A value that was too long was left out: it is unknown, not empty.
+  if (!frame.has('Value')) return []
   const value = frame.get('Value')
   const known = context.channels.get(id)
   switch (frame.get('Variable')) {
