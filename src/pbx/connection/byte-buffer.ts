@@ -26,7 +26,7 @@ export class ByteBuffer {
     }
     const needed = this.length + chunk.length
     if (!this.#isOwned || needed > this.bytes.length) {
-      // Most frames are complete with the second chunk: spare bytes, which their frames would keep, come with the third.
+      // Most frames are complete with the second chunk: spare bytes, which frames keep alive, come with the third.
       const spare = this.#isOwned ? needed : 0
       const grown = Buffer.allocUnsafeSlow(expected >= needed ? expected : needed + spare)
       grown.set(this.bytes.subarray(0, this.length))

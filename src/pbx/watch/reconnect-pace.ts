@@ -24,7 +24,7 @@ export const PACE: PaceLimits = {
 }
 
 /** How soon a PBX is tried again. */
-export type ReconnectPace = {
+type ReconnectPace = {
   /** Returns the milliseconds until the next attempt, after a connection that was up for `upMs` (0: never). */
   waitMs(end: SessionEnd['kind'], upMs: number, nowMs: number): number
   /** Returns how long an attempt that begins now may take to connect. */
