@@ -24,6 +24,7 @@ const TARGETS = [
   { name: 'linux-arm64', target: 'bun-linux-arm64', machine: 0xb7, debian: 'arm64', rpm: 'aarch64' },
 ] as const
 const OURS = process.arch === 'arm64' ? 0xb7 : 0x3e
+const HAS_RPMBUILD = Bun.which('rpmbuild') !== null
 
 const notes = sectionOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))
 const releasedMs = await commitTimeMs()
@@ -48,14 +49,22 @@ for (const { name, target, machine, debian, rpm } of TARGETS) {
   report(file, tried ? 'runs' : 'built')
   if (debian === undefined) continue
   const packed = await buildDebianPackage({ architecture: debian, executable, licenses, notes, releasedMs }, FOLDER)
-  const rpmPacked = await buildRpmPackage({ architecture: rpm, executable, licenses, releasedMs }, FOLDER)
-  for (const one of [packed, rpmPacked]) {
+  const packages = [packed]
+  if (HAS_RPMBUILD)
+    packages.push(await buildRpmPackage({ architecture: rpm, executable, licenses, releasedMs }, FOLDER))
+  for (const one of packages) {
     made.push(one)
     report(one, 'built')
   }
 }
 writeFileSync(join(FOLDER, 'SHA256SUMS'), made.toSorted().map(sumOf).join(''))
 console.log(`hookswitch ${version} is in dist/release`)
+if (!HAS_RPMBUILD) {
+  console.error(
+    'No RPM packages were made: rpmbuild is missing (`apt-get install rpm`). All other files of the release are there.',
+  )
+  process.exitCode = 1
+}
 
 function report(file: string, what: string): void {
   console.log(`${file}  ${Math.round(readFileSync(join(FOLDER, file)).length / 1024 / 1024)} MiB  ${what}`)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { emptyFolder } from './app.ts'
 import type { Certified } from './certificate.ts'
 import { untilListening } from './mqtt-broker.ts'
+import { reservePort } from './ports.ts'
 
 /** The path of the broker: on the user's PATH, or where Debian installs it; `undefined` if it is missing. */
 export const MOSQUITTO: string | undefined =
@@ -28,7 +29,7 @@ export async function startMosquitto({ lines = [], users, acl, certified, logs =
   if (MOSQUITTO === undefined) throw new Error('mosquitto is not installed')
   const folder = emptyFolder()
   const file = (name: string) => join(folder.path, name)
-  const port = await freePort()
+  const port = reservePort()
   const config = [
     `listener ${port} 127.0.0.1`,
     `allow_anonymous ${users === undefined}`,
@@ -94,11 +95,4 @@ export async function startMosquitto({ lines = [], users, acl, certified, logs =
       folder[Symbol.dispose]()
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { port } = server
-  server.stop(true)
-  return port
 }

@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { SQL } from 'bun'
 import { type DatabaseSource, parseDatabaseUrl } from '../../src/lib/database-url.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
+import { reservePort } from './ports.ts'
 import { atRunEnd } from './run-end.ts'
 
 /** A Postgres server of the tests: one for a whole run, with a database for each that asks. */
@@ -109,7 +109,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   if ((await init.exited) !== 0) throw new Error(`initdb: ${await new Response(init.stderr).text()}`)
-  const port = await freePort()
+  const port = reservePort()
   const all = {
     listen_addresses: '127.0.0.1',
     port: `${port}`,
@@ -127,7 +127,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   const remove = () => rmSync(folder, { recursive: true, force: true })
 
   async function standby(): Promise<PostgresServer> {
-    const [copy, itsPort] = [join(folder, 'standby'), await freePort()]
+    const [copy, itsPort] = [join(folder, 'standby'), reservePort()]
     await main.halt('fast')
     if (Bun.spawnSync(['cp', '-a', data, copy]).exitCode !== 0) throw new Error('the data could not be copied')
     await main.resume()
@@ -177,14 +177,6 @@ const runServer =
       },
     }
   }
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 async function untilReady(url: string, child: Bun.Subprocess): Promise<void> {
   for (;;) {

@@ -7,7 +7,8 @@ import { emptyFolder, run, startServe } from '../help/app.ts'
 import { certify, newAuthority } from '../help/certificate.ts'
 import { ask, logIn, PASSWORD, webhook } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
-import { emptyDatabase, freePort, POSTGRES_MISSING, type PostgresServer, startPostgres } from '../help/postgres.ts'
+import { reservePort } from '../help/ports.ts'
+import { emptyDatabase, POSTGRES_MISSING, type PostgresServer, startPostgres } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
 
 /** The messages when a database cannot be used: the compiled file against real servers, one line each. */
@@ -185,7 +186,7 @@ async function serveUnanswered() {
   silent.listen(0, '127.0.0.1')
   await new Promise((resolve) => silent.once('listening', resolve))
   const address = silent.address()
-  const ports = [typeof address === 'object' ? (address?.port ?? 0) : 0, await freePort()]
+  const ports = [typeof address === 'object' ? (address?.port ?? 0) : 0, reservePort()]
   const startedMs = performance.now()
   const ends = await Promise.all(
     ports.map(async (port) => {

@@ -7,7 +7,7 @@ import { buildOnce, EXECUTABLE, emptyFolder, run, startServe } from '../help/app
 import { ask, newToken, PASSWORD, webhook } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 import { fixture } from '../help/pbx.ts'
-import { freePort } from '../help/postgres.ts'
+import { reservePort } from '../help/ports.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 
 test('a call can be followed by its id from the PBX to each receiver; its numbers are masked', async () => {
@@ -171,7 +171,7 @@ test('the journal gets the priority of each line, and a file that has its place 
 async function serveInto(output: number, check: (url: string) => Promise<void> = async () => {}) {
   await buildOnce()
   using folder = emptyFolder()
-  const port = await freePort()
+  const port = reservePort()
   const url = `http://127.0.0.1:${port}`
   const child = Bun.spawn([EXECUTABLE, 'serve', '--listen', `127.0.0.1:${port}`, '--log-level', 'debug'], {
     cwd: folder.path,

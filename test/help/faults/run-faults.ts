@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, run, startServe } from '../app.ts'
 import { addUser, callsOf, lastingSql, putList, putOptions, type Sql } from '../cluster-parts.ts'
-import { freePort, migratedDatabase, startPostgres } from '../postgres.ts'
+import { reservePort } from '../ports.ts'
+import { migratedDatabase, startPostgres } from '../postgres.ts'
 import { until } from '../receiver.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import { countRepeats, wrongDeliveries } from './delivery-order.ts'
@@ -138,7 +139,7 @@ async function startRig(options: FaultRun, cleaning: AsyncDisposableStack): Prom
   for (const account of ACCOUNTS) await addUser(folder.path, database.url, account)
   const recorders = ACCOUNTS.flatMap(() => Array.from({ length: RECEIVERS_EACH }, () => startRecorder()))
   for (const recorder of recorders) cleaning.defer(() => void recorder.stop())
-  const pbxs = startPbxs(await Promise.all(ACCOUNTS.map(freePort)))
+  const pbxs = startPbxs(ACCOUNTS.map(reservePort))
   cleaning.defer(pbxs.stop)
   const pbxArgs = pbxs.ports.flatMap((port, index) => [
     '--pbx',

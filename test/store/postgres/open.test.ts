@@ -5,7 +5,8 @@ import type { DatabaseSource } from '../../../src/lib/database-url.ts'
 import { newClient, texts } from '../../../src/store/postgres/engine/client.ts'
 import { prepareDatabase } from '../../../src/store/postgres/engine/open.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
-import { databaseSource, emptyDatabase, freePort, POSTGRES_MISSING, postgresOfRun } from '../../help/postgres.ts'
+import { reservePort } from '../../help/ports.ts'
+import { databaseSource, emptyDatabase, POSTGRES_MISSING, postgresOfRun } from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
 
 /** Opening a database, and the traps of the client that are known. */
@@ -122,7 +123,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
   test('a server that starts meanwhile is waited for', async () => {
     await using database = await emptyDatabase()
     const source = databaseSource(database.url)
-    const port = await freePort()
+    const port = reservePort()
     const opened = refusal({ ...source, port }, 60_000)
     const proxy = createServer((near) => near.pipe(connect(source.port, source.host)).pipe(near))
     proxy.listen(port, '127.0.0.1')

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readServerFacts } from '../../../src/store/postgres/engine/server-facts.ts'
 import { openNodeStores } from '../../../src/store/postgres/store.ts'
-import { databaseSource, freePort, migratedDatabase, POSTGRES_MISSING, startPostgres } from '../../help/postgres.ts'
+import { reservePort } from '../../help/ports.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING, startPostgres } from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
 
 /** A pooler between the service and its server. */
@@ -21,7 +22,7 @@ async function startPooler(mode: 'session' | 'transaction', settings: readonly s
   const { host, port, user, password } = databaseSource(database.url)
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-pgbouncer-'))
   cleaning.defer(() => rmSync(folder, { recursive: true, force: true }))
-  const own = await freePort()
+  const own = reservePort()
   const [users, ini] = [join(folder, 'users.txt'), join(folder, 'pgbouncer.ini')]
   writeFileSync(users, `"${user}" "${password}"\n`)
   const lines = [

@@ -16,6 +16,7 @@ import {
 import { addUser, ask, logIn, PASSWORD, webhook } from '../../help/client.ts'
 import { startGate } from '../../help/gate.ts'
 import { fixture } from '../../help/pbx.ts'
+import { reservePort } from '../../help/ports.ts'
 import { type Receiver, startReceiver, until } from '../../help/receiver.ts'
 
 const EMAIL = 'ada@example.com'
@@ -55,6 +56,9 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     app = await startServe({
       cwd: folder.path,
       args: [
+        // Started again on the same port.
+        '--listen',
+        `127.0.0.1:${reservePort()}`,
         '--allow-net',
         'loopback',
         '--retry-schedule',
