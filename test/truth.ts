@@ -94,7 +94,7 @@ export function markdownTable(rows: readonly (readonly string[])[]): string {
 }
 
 /** The guide that shows the table. */
-export const GUIDE = join(FIXTURES, '../../src/docs/connect.md')
+export const GUIDE = join(FIXTURES, '../../src/docs/calls.md')
 /** The table in the guide. */
 export const TABLE = /^\| Calls reported exactly(?:.*\n)(?:\|.*\n)*/m
 

@@ -50,3 +50,18 @@ export function afterUser({ email, account, isAdmin, place, isServed }: AddedUse
         ]),
   ]
 }
+
+/** A machine: its name, and the environment of its process. */
+type Machine = { readonly name: string; readonly env: Readonly<Record<string, string | undefined>> }
+
+/**
+ * Returns how to open a page of this machine's own address from another one, `undefined` where a browser can be on this
+ * machine or the page is reachable anyway.
+ */
+export function remotePageLine(url: string, { name, env }: Machine): string | undefined {
+  const { hostname, port } = new URL(url)
+  const isLocal = /^(127\.|localhost$|\[::1\]$)/.test(hostname)
+  if (!isLocal || env.DISPLAY !== undefined || env.WAYLAND_DISPLAY !== undefined) return undefined
+  const forward = `ssh -L ${port}:${hostname}:${port} ${quoted(name)}`
+  return `the page can be opened on this machine only: on yours run ${forward}, then open http://127.0.0.1:${port}; or see --listen and "Behind a reverse proxy" in hookswitch help deploy`
+}

@@ -1,4 +1,5 @@
 import api from './api.md' with { type: 'text' }
+import calls from './calls.md' with { type: 'text' }
 import cluster from './cluster.md' with { type: 'text' }
 import connect from './connect.md' with { type: 'text' }
 import contacts from './contacts.md' with { type: 'text' }
@@ -21,6 +22,7 @@ export type Guide = { readonly name: string; readonly title: string; readonly te
 /** All guides, in the order in which a new user needs them. They are part of the executable. */
 export const GUIDES: readonly Guide[] = Object.entries({
   connect,
+  calls,
   events,
   receive,
   webhooks,

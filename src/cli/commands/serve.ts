@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { readConfig } from '../../app/config.ts'
@@ -9,7 +10,7 @@ import { standardOutput } from '../../lib/standard-streams.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type EndProcess, logFatalErrors } from '../fatal-errors.ts'
 import { addSettingFlags } from '../options.ts'
-import { addUserLine } from '../suggested-commands.ts'
+import { addUserLine, remotePageLine } from '../suggested-commands.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 
 const STANDARD_OUTPUT = 1
@@ -34,6 +35,8 @@ export function serveCommand(program: Command, stopped: () => Promise<void>, end
       const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }
       log.info({ version: VERSION, url: app.url, ...where, pbxs: app.pbxs }, 'hookswitch has started')
       if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(config)}`)
+      const remote = remotePageLine(app.url, { name: hostname(), env: process.env })
+      if (remote !== undefined) log.info(remote)
       // Before the ready line: a program that reads it may stop us at once.
       const stop = stopped()
       const ready = `hookswitch ready on ${app.url}`

@@ -1,10 +1,13 @@
-import { READ_LINE, WRITE_LINE } from '../../pbx/ami/manager-conf.ts'
+import { managerUserLines } from '../../pbx/ami/manager-conf.ts'
+import { eventSocketLines } from '../../pbx/esl/event-socket-conf.ts'
 
 /** Returns the command by which this program was started, for lines that a user copies. */
 export function ownName(argv: readonly string[] = process.argv, execPath = process.execPath): string {
   if (argv[1]?.startsWith('/$bunfs/') || argv[1] === undefined) return 'hookswitch'
   return execPath.includes('/_npx/') ? 'npx -y bun@1.4.5 src/main.ts' : 'bun src/main.ts'
 }
+
+const SECRET = 'choose-a-long-one'
 
 /** Returns the instructions for connecting a real PBX. */
 export const nextSteps = (name: string): string[] => [
@@ -17,16 +20,11 @@ export const nextSteps = (name: string): string[] => [
   '  Without it:',
   '',
   '  Asterisk: add to /etc/asterisk/manager.conf, then: asterisk -rx "manager reload"',
-  '    [hookswitch]',
-  '    secret = choose-a-long-one',
-  `    ${READ_LINE}`,
-  `    ${WRITE_LINE}`,
+  ...managerUserLines({ name: 'hookswitch', secret: SECRET, from: '127.0.0.1' }).map((line) => `    ${line}`),
   '  and in its [general]: enabled = yes, bindaddr = 127.0.0.1, timestampevents = yes',
   '',
   '  FreeSWITCH: in autoload_configs/event_socket.conf.xml, then: fs_cli -x "reload mod_event_socket"',
-  '    <param name="listen-ip" value="127.0.0.1"/>',
-  '    <param name="listen-port" value="8021"/>',
-  '    <param name="password" value="choose-a-long-one"/>',
+  ...eventSocketLines({ address: '127.0.0.1', port: '8021', password: SECRET }).map((line) => `    ${line}`),
   '',
   "  Then, where Hookswitch runs (FreeSWITCH: 'esl://:choose-a-long-one@127.0.0.1?name=office'):",
   "    (umask 077; echo 'ami://hookswitch:choose-a-long-one@127.0.0.1?name=office' > pbx.url)",

@@ -1,4 +1,5 @@
-import { READ_LINE, WRITE_LINE } from '../../pbx/ami/manager-conf.ts'
+import { managerUserLines } from '../../pbx/ami/manager-conf.ts'
+import { eventSocketLines } from '../../pbx/esl/event-socket-conf.ts'
 import { type FusionPbx, findFusionPbx } from './fusionpbx.ts'
 import type { Machine } from './machine.ts'
 import { ASTERISK_COMMENT, ownLines, withOwnLines, withoutOwnLines } from './own-block.ts'
@@ -126,12 +127,7 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
   const made = secret ?? wanted.secret
   const lines = [
     ...(settings.length === 0 ? [] : [`[general]${isFirst ? '' : '(+)'}`, ...settings, '']),
-    `[${wanted.user}]`,
-    `secret = ${made}`,
-    'deny = 0.0.0.0/0.0.0.0',
-    'permit = 127.0.0.1/255.255.255.255',
-    READ_LINE,
-    WRITE_LINE,
+    ...managerUserLines({ name: wanted.user, secret: made, from: '127.0.0.1' }),
   ]
   const after = withOwnLines(before ?? '', lines, ASTERISK_COMMENT)
   const bindaddr = setting('bindaddr') ?? ''
@@ -259,10 +255,9 @@ export const eventSocketOf = (
   password: string,
 ): string => `<!-- hookswitch begin: written by hookswitch pbx setup, removed by hookswitch pbx setup --undo -->
 <configuration name="event_socket.conf" description="Socket Client"><settings>
-  <param name="listen-ip" value="127.0.0.1"/>
-  <param name="listen-port" value="8021"/>
-  <param name="password" value="${password}"/>
-</settings></configuration>
+${eventSocketLines({ address: '127.0.0.1', port: '8021', password })
+  .map((line) => `  ${line}\n`)
+  .join('')}</settings></configuration>
 `
 
 /** The service's user may have to join the group that owns the recordings. */

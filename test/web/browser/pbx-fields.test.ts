@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parsePbxUrl } from '../../../src/lib/pbx-url.ts'
 import {
   findNameError,
@@ -8,7 +10,9 @@ import {
   pbxFieldsOf,
   pbxUrlOf,
   withFreeName,
+  withProduct,
 } from '../../../src/web/browser/lib/pbx-fields.ts'
+import { type PbxProduct, PRODUCT_NAMES } from '../../../src/web/browser/lib/pbx-products.ts'
 import { pbxSetupOf } from '../../../src/web/browser/lib/pbx-setup-text.ts'
 
 const fields: PbxFields = {
@@ -58,11 +62,11 @@ describe('the fields of the form', () => {
   })
 
   test.each<[string, Partial<PbxFields>]>([
-    ['an Asterisk', {}],
-    ['one with TLS on another port', { protocol: 'amis', port: '5061' }],
-    ['a FreeSWITCH, which has no user', { protocol: 'esl', user: '' }],
-    ['an IPv6 address', { host: '2001:db8::1', port: '5040' }],
-    ['nothing but the necessary', { account: '', more: '' }],
+    ['an Asterisk', { product: 'asterisk' }],
+    ['one with TLS on another port', { product: 'asterisk', protocol: 'amis', port: '5061' }],
+    ['a FreeSWITCH, which has no user', { product: 'freeswitch', protocol: 'esl', user: '' }],
+    ['an IPv6 address', { product: 'asterisk', host: '2001:db8::1', port: '5040' }],
+    ['nothing but the necessary', { product: 'asterisk', account: '', more: '' }],
   ])('of %s come back from its URL', (_, change) => {
     const changed = { ...fields, ...change }
     expect(pbxFieldsOf(pbxUrlOf(changed), changed.name)).toEqual(changed)
@@ -77,11 +81,20 @@ describe('the fields of the form', () => {
   })
 })
 
+const CONNECT = readFileSync(join(import.meta.dir, '../../../src/docs/connect.md'), 'utf8')
+
 describe('what to write into the PBX', () => {
+  const local: PbxFields = { ...fields, host: '127.0.0.1', user: 'hookswitch', secret: 'choose-a-long-one' }
+  const linesOf = (product: PbxProduct, change: Partial<PbxFields> = {}) =>
+    pbxSetupOf({ ...withProduct(local, product, ''), ...change }).copies[0]?.text.split('\n') ?? []
+
+  test.each(PRODUCT_NAMES)('is for %s what the guide shows', (product) => {
+    for (const { text } of pbxSetupOf(withProduct(local, product, '')).copies)
+      for (const line of text.split('\n')) expect(CONNECT).toContain(line)
+  })
+
   test('has the secret of the form, and for the same machine its own address only', () => {
-    const { file, text } = pbxSetupOf({ ...fields, host: 'localhost' })
-    expect(file).toBe('/etc/asterisk/manager.conf')
-    expect(text.split('\n')).toEqual([
+    expect(linesOf('asterisk', { user: 'hook@switch', secret: 'a:b/c?#%@ü' })).toEqual([
       '[general]',
       'enabled = yes',
       'bindaddr = 127.0.0.1',
@@ -89,19 +102,47 @@ describe('what to write into the PBX', () => {
       '',
       '[hook@switch]',
       'secret = a:b/c?#%@ü',
+      'deny = 0.0.0.0/0.0.0.0',
+      'permit = 127.0.0.1/255.255.255.255',
       'read = system,call,agent,dialplan,cdr',
       'write = reporting',
     ])
-    expect(pbxSetupOf(fields).text).toContain('bindaddr = 0.0.0.0')
+    expect(linesOf('asterisk', { host: 'pbx.example' })).toContain('bindaddr = 0.0.0.0')
+    expect(linesOf('asterisk', { host: 'pbx.example' })).toContain('permit = ADDRESS/255.255.255.255')
+  })
+
+  test('is for FreePBX in the file that its pages never overwrite', () => {
+    expect(pbxSetupOf(local).intro).toContain('manager_custom.conf')
+    expect(linesOf('freepbx').slice(0, 3)).toEqual(['[general](+)', 'timestampevents = yes', ''])
+  })
+
+  test('is for FusionPBX no new password, but where to read the one that it has', () => {
+    const { intro, copies } = pbxSetupOf({ ...local, product: 'fusionpbx', protocol: 'esl' })
+    expect(intro).toContain('Do not change it here')
+    expect(copies.map(({ text }) => text.replace(/ .*/, ''))).toEqual(['sudo', 'sudo'])
+    expect(JSON.stringify(copies)).not.toContain('choose-a-long-one')
   })
 
   test('has no mask in place of the stored secret', () => {
-    expect(pbxSetupOf({ ...fields, secret: '***' }).text).toContain('secret = …\n')
+    expect(linesOf('asterisk', { secret: '***' })).toContain('secret = …')
   })
 
-  test('is XML for a FreeSWITCH', () => {
-    const { text } = pbxSetupOf({ ...fields, protocol: 'esl', secret: 'a"<&' })
-    expect(text).toContain('<param name="password" value="a&quot;&lt;&amp;"/>')
-    expect(text).toContain('value="8021"')
+  test('is for FreeSWITCH lines of its file, as XML', () => {
+    expect(linesOf('freeswitch', { secret: 'a"<&' })).toEqual([
+      '<param name="listen-ip" value="127.0.0.1"/>',
+      '<param name="listen-port" value="8021"/>',
+      '<param name="password" value="a&quot;&lt;&amp;"/>',
+    ])
+  })
+})
+
+describe('another product', () => {
+  test('has its usual port, and the proposed secret unless it has its own', () => {
+    const proposed = newPbxFields('proposed')
+    const fusion = withProduct({ ...proposed, port: '5138' }, 'fusionpbx', 'proposed')
+    expect(fusion).toMatchObject({ protocol: 'esl', port: '', secret: '' })
+    expect(withProduct(fusion, 'asterisk', 'proposed')).toMatchObject({ protocol: 'ami', secret: 'proposed' })
+    expect(withProduct({ ...proposed, secret: 'typed' }, 'fusionpbx', 'proposed').secret).toBe('typed')
+    expect(withProduct({ ...proposed, secret: '***' }, 'fusionpbx', 'proposed').secret).toBe('***')
   })
 })

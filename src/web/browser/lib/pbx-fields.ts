@@ -1,7 +1,9 @@
 import { PBX_FACTS, PBX_PROTOCOLS, type PbxProtocol, protocolOf } from '../../../lib/pbx-kinds.ts'
+import { PBX_PRODUCTS, type PbxProduct, productOf } from './pbx-products.ts'
 
 /** The fields of the form. All texts are as people type them, without percent-encoding. */
 export type PbxFields = {
+  readonly product: PbxProduct
   readonly protocol: PbxProtocol
   readonly name: string
   readonly host: string
@@ -21,7 +23,8 @@ const FIRST_NAME = 'office'
 /** Returns the fields of a new PBX, with a secret that is made for it. */
 export function newPbxFields(secret: string): PbxFields {
   return {
-    protocol: 'ami',
+    product: 'freepbx',
+    protocol: PBX_PRODUCTS.freepbx.protocol,
     name: FIRST_NAME,
     host: '127.0.0.1',
     port: '',
@@ -37,6 +40,13 @@ export function withFreeName(fields: PbxFields, taken: readonly string[]): PbxFi
   if (fields.name !== FIRST_NAME) return fields
   const names = [FIRST_NAME, ...taken.map((_, at) => `${FIRST_NAME}-${at + 2}`)]
   return { ...fields, name: names.find((name) => !taken.includes(name)) ?? FIRST_NAME }
+}
+
+/** Returns the fields for another product: with its usual port, and with the proposed secret unless it has its own. */
+export function withProduct(fields: PbxFields, product: PbxProduct, proposed: string): PbxFields {
+  const { protocol, hasOwnSecret } = PBX_PRODUCTS[product]
+  const isKept = fields.secret === '***' || (fields.secret !== '' && fields.secret !== proposed)
+  return { ...fields, product, protocol, port: '', secret: isKept ? fields.secret : hasOwnSecret ? '' : proposed }
 }
 
 /** Returns why a new PBX cannot have its name, `null` if it can: it would replace the PBX that has the name. */
@@ -76,8 +86,10 @@ export function pbxFieldsOf(url: string, name: string): PbxFields {
   const [user = '', secret = ''] = login.split(/:(.*)/s)
   const pairs = query.split('&').filter(Boolean)
   const parameter = (key: string) => pairs.find((pair) => pair.startsWith(`${key}=`))?.slice(key.length + 1) ?? ''
+  const protocol = protocolOf(scheme) ?? 'ami'
   return {
-    protocol: protocolOf(scheme) ?? 'ami',
+    product: productOf(protocol),
+    protocol,
     name,
     host: host.replace(/^\[|\]$/g, ''),
     port,

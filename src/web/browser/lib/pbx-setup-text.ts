@@ -1,16 +1,16 @@
-import { PBX_PROTOCOLS, type PbxKind } from '../../../lib/pbx-kinds.ts'
-import { READ_LINE, WRITE_LINE } from '../../../pbx/ami/manager-conf.ts'
+import { PBX_PROTOCOLS } from '../../../lib/pbx-kinds.ts'
+import { managerUserLines } from '../../../pbx/ami/manager-conf.ts'
+import { eventSocketLines } from '../../../pbx/esl/event-socket-conf.ts'
 import type { PbxFields } from './pbx-fields.ts'
+import type { PbxProduct } from './pbx-products.ts'
 
 /**
- * The lines that make a PBX accept the connection, their file, and the command after which they count. `intro` and
- * `hint` are texts of the page, with code in backquotes.
+ * What makes a PBX accept the connection: an introduction, lines or commands to copy with what each is for, and a hint.
+ * `intro` and `hint` are texts of the page, with code in backquotes.
  */
 type PbxSetup = {
   readonly intro: string
-  readonly file: string
-  readonly text: string
-  readonly command: string
+  readonly copies: readonly { readonly text: string; readonly label: string; readonly before?: string }[]
   readonly hint: string
 }
 
@@ -20,10 +20,10 @@ type Login = { readonly user: string; readonly secret: string; readonly port: st
   readonly isOverTls: boolean
 }
 
-/** Returns the lines to write into the configuration of a PBX. */
-export function pbxSetupOf({ protocol, host, port, user, secret }: PbxFields): PbxSetup {
-  const { kind, port: usualPort, isOverTls } = PBX_PROTOCOLS[protocol]
-  return SETUPS[kind]({
+/** Returns what to do in the configuration of a PBX. */
+export function pbxSetupOf({ product, protocol, host, port, user, secret }: PbxFields): PbxSetup {
+  const { port: usualPort, isOverTls } = PBX_PROTOCOLS[protocol]
+  return SETUPS[product]({
     user: user.trim() || 'hookswitch',
     // The stored secret is not shown, and must not be replaced by its mask.
     secret: secret === '***' ? '…' : secret,
@@ -33,41 +33,89 @@ export function pbxSetupOf({ protocol, host, port, user, secret }: PbxFields): P
   })
 }
 
-const MANAGER_CONF = '/etc/asterisk/manager.conf'
-const EVENT_SOCKET = 'autoload_configs/event_socket.conf.xml'
-
-const SETUPS: Readonly<Record<PbxKind, (login: Login) => PbxSetup>> = {
-  asterisk: ({ user, secret, port, isLocal, isOverTls }) => ({
-    intro: `Add these lines to \`${MANAGER_CONF}\` of your Asterisk:`,
-    file: MANAGER_CONF,
-    command: 'asterisk -rx "manager reload"',
-    hint: 'This user can only read. With FreePBX, add its section to `manager_custom.conf`. On another machine the events cross the network unencrypted unless you use TLS or a VPN.',
-    text: `[general]
-enabled = yes
-${
-  isOverTls
-    ? `tlsenable = yes\ntlsbindaddr = 0.0.0.0:${port}\ntlscertfile = /etc/asterisk/keys/asterisk.pem`
-    : `bindaddr = ${isLocal ? '127.0.0.1' : '0.0.0.0'}${port === String(PBX_PROTOCOLS.ami.port) ? '' : `\nport = ${port}`}`
+const RELOAD_ASTERISK = {
+  before: 'Then run this on the PBX:',
+  text: 'asterisk -rx "manager reload"',
+  label: 'the command',
 }
-timestampevents = yes
+const NETWORK_HINT =
+  'This user can only read. On another machine the events cross the network unencrypted unless you use TLS or a VPN.'
+const EVENT_SOCKET_HINT =
+  'The event socket has no TLS, and its password allows everything: reach it on the same machine, or through a VPN or an SSH tunnel.'
 
-[${user}]
-secret = ${secret}
-${READ_LINE}
-${WRITE_LINE}`,
+const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
+  freepbx: (login) => ({
+    intro:
+      'Add these lines to `/etc/asterisk/manager_custom.conf`: the web interface of the PBX overwrites `manager.conf`, and never this file.',
+    copies: [
+      {
+        text: ['[general](+)', 'timestampevents = yes', ...tlsLines(login), '', ...userLines(login)].join('\n'),
+        label: 'the lines for manager_custom.conf',
+      },
+      RELOAD_ASTERISK,
+    ],
+    hint: elsewhereHint(login),
+  }),
+  asterisk: (login) => ({
+    intro: 'Add these lines to `/etc/asterisk/manager.conf`:',
+    copies: [
+      {
+        text: [
+          '[general]',
+          'enabled = yes',
+          ...addressLines(login),
+          'timestampevents = yes',
+          '',
+          ...userLines(login),
+        ].join('\n'),
+        label: 'the lines for manager.conf',
+      },
+      RELOAD_ASTERISK,
+    ],
+    hint: elsewhereHint(login),
+  }),
+  fusionpbx: ({ isLocal }) => ({
+    intro:
+      'FusionPBX has made the password of the event socket. **Do not change it here**: it stands in two places, and if they differ, the pages of FusionPBX can no longer reach FreeSWITCH. Read it, and enter it as the password:',
+    copies: [
+      {
+        text: 'sudo grep password /etc/freeswitch/autoload_configs/event_socket.conf.xml',
+        label: 'the command for the first place',
+      },
+      {
+        before: 'The second place has the same one:',
+        text: 'sudo grep event_socket.password /etc/fusionpbx/config.conf',
+        label: 'the command for the second place',
+      },
+    ],
+    hint: `Each domain is a customer: with the parameter \`tenants=domain\` (More) the calls of acme.example are those of the account acme.example. ${isLocal ? '' : EVENT_SOCKET_HINT}`.trim(),
   }),
   freeswitch: ({ secret, port, isLocal }) => ({
-    intro: `Let the file \`${EVENT_SOCKET}\` of your FreeSWITCH contain this:`,
-    file: EVENT_SOCKET,
-    command: 'fs_cli -x "reload mod_event_socket"',
-    hint: 'The event socket has no TLS, and its password allows everything: reach it on the same machine, or through a VPN or an SSH tunnel.',
-    text: `<configuration name="event_socket.conf" description="Socket Client"><settings>
-  <param name="listen-ip" value="${isLocal ? '127.0.0.1' : '0.0.0.0'}"/>
-  <param name="listen-port" value="${port}"/>
-  <param name="password" value="${escapeXml(secret)}"/>${isLocal ? '' : '\n  <param name="apply-inbound-acl" value="lan"/>'}
-</settings></configuration>`,
+    intro: 'Give these settings of `autoload_configs/event_socket.conf.xml` these values; the other lines stay:',
+    copies: [
+      {
+        text: eventSocketLines({ address: isLocal ? '127.0.0.1' : '0.0.0.0', port, password: secret }).join('\n'),
+        label: 'the lines for event_socket.conf.xml',
+      },
+      { ...RELOAD_ASTERISK, text: 'fs_cli -x "reload mod_event_socket"' },
+    ],
+    hint: EVENT_SOCKET_HINT,
   }),
 }
 
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+const userLines = ({ user, secret, isLocal }: Login): string[] =>
+  managerUserLines({ name: user, secret, from: isLocal ? '127.0.0.1' : 'ADDRESS' })
+
+const tlsLines = ({ isOverTls, port }: Login): string[] =>
+  isOverTls ? ['tlsenable = yes', `tlsbindaddr = 0.0.0.0:${port}`, 'tlscertfile = /etc/asterisk/keys/asterisk.pem'] : []
+
+function addressLines(login: Login): string[] {
+  if (login.isOverTls) return tlsLines(login)
+  const isUsual = login.port === String(PBX_PROTOCOLS.ami.port)
+  return [`bindaddr = ${login.isLocal ? '127.0.0.1' : '0.0.0.0'}`, ...(isUsual ? [] : [`port = ${login.port}`])]
+}
+
+const elsewhereHint = ({ isLocal }: Login): string =>
+  isLocal
+    ? NETWORK_HINT
+    : `Replace \`ADDRESS\` by the IPv4 address of this service, as the PBX sees it. ${NETWORK_HINT}`

@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks'
-import { PBX_FACTS, PBX_PROTOCOLS, type PbxProtocol, PROTOCOL_NAMES } from '../../../../lib/pbx-kinds.ts'
+import { PBX_FACTS, PBX_PROTOCOLS } from '../../../../lib/pbx-kinds.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { FormField } from '../../components/form-field.tsx'
+import { CheckField, FormField } from '../../components/form-field.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
 import { type ApiResult, errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/connection.ts'
-import { findNameError, findPortError, type PbxFields, pbxUrlOf } from '../../lib/pbx-fields.ts'
+import { findNameError, findPortError, type PbxFields, pbxUrlOf, withProduct } from '../../lib/pbx-fields.ts'
+import { PBX_PRODUCTS, type PbxProduct, PRODUCT_NAMES } from '../../lib/pbx-products.ts'
+import { proposedSecret } from '../../lib/proposed-secret.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
 
 type PbxFormProps = {
@@ -25,6 +27,11 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
   const [findings, setFindings] = useState<readonly PbxFinding[] | null>(null)
   const [error, setError] = useState<string | null>(null)
   const url = pbxUrlOf(fields)
+  const choose = (product: PbxProduct) => {
+    setError(null)
+    setFindings(null)
+    onChange(withProduct(fields, product, proposedSecret()))
+  }
 
   const save = async () => {
     setBusy('saving')
@@ -50,6 +57,7 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
   }
   return (
     <form class="pbx-form" onSubmit={check}>
+      <ProductChoice chosen={fields.product} onChange={choose} />
       <Fields fields={fields} onChange={onChange} isKnown={isKnown} />
       <div aria-live="polite">
         {busy === 'checking' ? (
@@ -81,7 +89,7 @@ function describeFailure(response: ApiResult<unknown>): string | null {
 type FieldsProps = Pick<PbxFormProps, 'fields' | 'onChange'> & { isKnown: boolean }
 
 function Fields({ fields, onChange, isKnown }: FieldsProps) {
-  const { kind, port } = PBX_PROTOCOLS[fields.protocol]
+  const { kind, port, isOverTls } = PBX_PROTOCOLS[fields.protocol]
   const { hasUser, secretTitle } = PBX_FACTS[kind]
   const field = (name: 'name' | 'host' | 'port' | 'user' | 'account' | 'more', label: string, hint?: string) => (
     <FormField
@@ -95,7 +103,6 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
   )
   return (
     <>
-      <ProtocolChoice protocol={fields.protocol} onChange={(protocol) => onChange({ ...fields, protocol })} />
       <div class="pbx-fields">
         {isKnown ? null : field('name', 'Name', 'Shown in events and on this page.')}
         {field('host', 'Host', 'The name or the address of the PBX, as seen from this service.')}
@@ -106,10 +113,18 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
           name="secret"
           value={fields.secret}
           onInput={(secret) => onChange({ ...fields, secret })}
-          hint={isKnown ? '*** keeps the stored one.' : 'Made for you, and already in the lines to write into the PBX.'}
+          hint={secretHint(fields, isKnown)}
           required
         />
       </div>
+      {kind === 'asterisk' ? (
+        <CheckField
+          checked={isOverTls}
+          onChange={(checked) => onChange({ ...fields, protocol: checked ? 'amis' : 'ami', port: '' })}
+        >
+          Over TLS
+        </CheckField>
+      ) : null}
       <details class="pbx-more">
         <summary>More</summary>
         <div class="pbx-fields">
@@ -121,15 +136,21 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
   )
 }
 
-type ProtocolChoiceProps = { protocol: PbxProtocol; onChange: (protocol: PbxProtocol) => void }
+function secretHint({ product }: PbxFields, isKnown: boolean): string {
+  if (isKnown) return '*** keeps the stored one.'
+  if (PBX_PRODUCTS[product].hasOwnSecret) return 'The one that the PBX has already.'
+  return 'Made for you, and already in the lines to write into the PBX.'
+}
 
-function ProtocolChoice({ protocol, onChange }: ProtocolChoiceProps) {
+type ProductChoiceProps = { chosen: PbxProduct; onChange: (product: PbxProduct) => void }
+
+function ProductChoice({ chosen, onChange }: ProductChoiceProps) {
   return (
     <fieldset class="segmented" aria-label="Kind of PBX">
-      {PROTOCOL_NAMES.map((one) => (
+      {PRODUCT_NAMES.map((one) => (
         <label key={one}>
-          <input type="radio" name="kind" value={one} checked={protocol === one} onChange={() => onChange(one)} />
-          {PBX_PROTOCOLS[one].title}
+          <input type="radio" name="kind" value={one} checked={chosen === one} onChange={() => onChange(one)} />
+          {PBX_PRODUCTS[one].title}
         </label>
       ))}
     </fieldset>

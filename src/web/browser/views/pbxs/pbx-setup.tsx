@@ -3,9 +3,9 @@ import { InlineText } from '../../components/inline-text.tsx'
 import type { PbxFields } from '../../lib/pbx-fields.ts'
 import { pbxSetupOf } from '../../lib/pbx-setup-text.ts'
 
-/** Shows the lines for the configuration of the PBX, so that it accepts the connection. */
+/** Shows what to do in the configuration of the PBX, so that it accepts the connection. */
 export function PbxSetup({ fields }: { fields: PbxFields }) {
-  const { intro, file, text, command, hint } = pbxSetupOf(fields)
+  const { intro, copies, hint } = pbxSetupOf(fields)
   return (
     <div class="pbx-setup">
       <p>If Hookswitch is installed on the PBX's machine, one command does all of this:</p>
@@ -13,9 +13,12 @@ export function PbxSetup({ fields }: { fields: PbxFields }) {
       <p>
         <InlineText text={intro} />
       </p>
-      <CodeBlock text={text} label={`the lines for ${file}`} />
-      <p>Then run this on the PBX:</p>
-      <CodeBlock text={command} label="the command" />
+      {copies.map(({ before, text, label }) => (
+        <>
+          {before === undefined ? null : <p>{before}</p>}
+          <CodeBlock key={label} text={text} label={label} />
+        </>
+      ))}
       <p class="hint">
         <InlineText text={hint} />
       </p>

@@ -1,0 +1,25 @@
+import { PBX_PROTOCOLS, type PbxProtocol } from '../../../lib/pbx-kinds.ts'
+
+type ProductFacts = {
+  readonly title: string
+  /** The protocol of its connections; without TLS where there are two. */
+  readonly protocol: PbxProtocol
+  /** Whether its secret exists already, and is only to be entered. */
+  readonly hasOwnSecret: boolean
+}
+
+/** The PBXs that can be chosen in the form, in their order. */
+export const PBX_PRODUCTS = {
+  freepbx: { title: 'FreePBX, Issabel', protocol: 'ami', hasOwnSecret: false },
+  asterisk: { title: 'Asterisk', protocol: 'ami', hasOwnSecret: false },
+  fusionpbx: { title: 'FusionPBX', protocol: 'esl', hasOwnSecret: true },
+  freeswitch: { title: 'FreeSWITCH', protocol: 'esl', hasOwnSecret: false },
+} as const satisfies Record<string, ProductFacts>
+
+export type PbxProduct = keyof typeof PBX_PRODUCTS
+
+// Object.keys loses the type of the keys.
+export const PRODUCT_NAMES = Object.keys(PBX_PRODUCTS) as unknown as readonly PbxProduct[]
+
+/** Returns the product of a known PBX, of which only the protocol is stored. */
+export const productOf = (protocol: PbxProtocol): PbxProduct => PBX_PROTOCOLS[protocol].kind
