@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONTINUES } from '../help/continues.ts'
-import { compare } from '../help/expected.ts'
+import { differences } from '../help/expected-compare.ts'
 import { freeswitchEvents } from '../help/freeswitch-recording.ts'
+import { unknown } from '../help/known-differences.ts'
 import { FIXTURES, readExpectedFile } from '../help/recording.ts'
 
 const names = readdirSync(join(FIXTURES, 'freeswitch'))
@@ -13,12 +14,9 @@ const names = readdirSync(join(FIXTURES, 'freeswitch'))
 test.each(names)('%s gives its events', (name) => {
   const second = CONTINUES[name]
   const events = freeswitchEvents(second === undefined ? [name] : [name, second])
-  const { got, expected } = compare(
-    events.map((event) => event.body),
-    readExpectedFile(`freeswitch/${name}`),
-    { all: true },
-  )
-  expect(got).toBe(expected)
+  const bodies = events.map(({ body }) => body)
+  const wrong = differences(bodies, readExpectedFile(`freeswitch/${name}`), { all: true })
+  expect(unknown(`freeswitch/${name}`, wrong).join('\n')).toBe('')
 })
 
 test('a consultation that began unseen is made for the call that the same extension has put on hold', () => {

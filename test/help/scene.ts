@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
-import { compare } from './expected.ts'
+import { differences } from './expected-compare.ts'
 import { createLedger, leftover } from './ledger.ts'
 
 /** A situation at a PBX, how it is played, and the lines of its calls. */
@@ -14,8 +14,7 @@ type Played = { readonly bodies: readonly CallEvent['body'][]; readonly state: T
  * empty.
  */
 export function checkScene({ bodies, state }: Played, expectedText: string): void {
-  const { got, expected } = compare(bodies, expectedText)
-  expect(got).toBe(expected)
+  expect(differences(bodies, expectedText).join('\n')).toBe('')
   const ledger = createLedger()
   ledger.take(
     bodies.map((body) => {

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import { type Tape, tapeOf } from '../../help/dropped.ts'
-import { compare } from '../../help/expected.ts'
+import { differences } from '../../help/expected-compare.ts'
+import { unknown } from '../../help/known-differences.ts'
 import { createLedger, leftover } from '../../help/ledger.ts'
 import { type LiveCalls, player, saveChanges } from '../../help/play.ts'
 import { readExpectedFile } from '../../help/recording.ts'
@@ -72,17 +73,15 @@ const NAMES = [
   'queue.esl',
 ] as const
 
-const expectedOf = (name: string): string =>
-  readExpectedFile(`${name.endsWith('.ami') ? 'asterisk' : 'freeswitch'}/${name.replace(/\.\w+$/, '')}`)
+const fixtureOf = (name: string): string =>
+  `${name.endsWith('.ami') ? 'asterisk' : 'freeswitch'}/${name.replace(/\.\w+$/, '')}`
 
 test.each(NAMES)('%s: nothing is missed between two events, and no event differs', (name) => {
   const tape = tapeOf(name)
   for (let after = 0; after <= tape.steps; after++) {
-    const { got, expected } = compare(
-      play(tape, { after, missing: 0, restart: false }).map(({ body }) => body),
-      expectedOf(name),
-    )
-    expect(`after ${after}:\n${got}`).toBe(`after ${after}:\n${expected}`)
+    const bodies = play(tape, { after, missing: 0, restart: false }).map(({ body }) => body)
+    const wrong = differences(bodies, readExpectedFile(fixtureOf(name)), { all: true })
+    expect(`after ${after}: ${unknown(fixtureOf(name), wrong).join('\n')}`).toBe(`after ${after}: `)
   }
 })
 

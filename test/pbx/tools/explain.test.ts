@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { readRecording, recordingOf } from '../../../src/pbx/recorded/recording.ts'
 import { explain } from '../../../src/pbx/tools/explain.ts'
 import { CONTINUES } from '../../help/continues.ts'
-import { compare } from '../../help/expected.ts'
+import { differences } from '../../help/expected-compare.ts'
+import { unknown } from '../../help/known-differences.ts'
 import { FIXTURES, readExpectedFile } from '../../help/recording.ts'
 
 const OPTIONS = { pbx: 'pbx', trunks: [], extensions: [], variables: [] }
@@ -25,11 +26,8 @@ describe('a recording is explained', () => {
   test.each(names)('%s', (name) => {
     const paths = pathsOf(name)
     const { explained, files, open } = explain(paths.map(readRecording), OPTIONS)
-    const { got, expected } = compare(
-      explained.map(({ event }) => event.body),
-      readExpectedFile(name),
-    )
-    expect(got).toBe(expected)
+    const bodies = explained.map(({ event }) => event.body)
+    expect(unknown(name, differences(bodies, readExpectedFile(name))).join('\n')).toBe('')
     expect(open).toBe(0)
     expect(files.map(({ fault }) => fault)).toEqual(paths.map(() => undefined))
 
