@@ -23,7 +23,7 @@ const TOLERANCE = 0.2
 /** A block and the call that it is about. */
 type Pair = { readonly block: ExpectedBlock; readonly bodies: readonly Body[] }
 /** A line of a block and the event that it is about. */
-export type Matched = { readonly wanted: ExpectedLine; readonly got: EventLine }
+type Matched = { readonly wanted: ExpectedLine; readonly got: EventLine }
 
 /** Returns the differences as sentences, which name the line, the key, what is wanted and what was got. */
 export function differences(bodies: readonly Body[], text: string, options: Options = {}): string[] {

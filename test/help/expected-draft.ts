@@ -9,11 +9,9 @@ import type { EventLine } from './expected-facts.ts'
 type Body = CallEvent['body']
 
 /** The order in which facts are written. */
-const ORDER = [
-  ...['name', 'from', 'to', 'did', 'in', 'try', 'consults', 'joins', 'into', 'stage', 'ring', 'wait', 'talk', 'lasts'],
-  ...['answered', 'handled', 'owner', 'by', 'cause', 'code', 'missed', 'queue', 'transfers', 'recorded'],
-  ...['direction', 'caller', 'callername', 'called', 'calledname', 'forwarded', 'state', 'stages'],
-]
+const ORDER =
+  'name from to did in try consults joins into stage ring wait talk lasts answered handled owner by cause code missed queue ' +
+  'transfers recorded direction caller callername called calledname forwarded state stages'
 /** Facts that a draft writes although a full block may leave them out. */
 const ALWAYS: ReadonlySet<string> = new Set(['state', 'stages', 'at'])
 
@@ -54,7 +52,10 @@ function factsText(line: EventLine): string {
   return written.map(([key, value]) => `${key} ${precise(key, value, line)}`).join(' ')
 }
 
-const placeOf = (key: string): number => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length)
+const placeOf = (key: string): number => {
+  const place = ORDER.split(' ').indexOf(key)
+  return place < 0 ? ORDER.length : place
+}
 
 /** Writes a duration near a whole second with its fraction. */
 function precise(key: string, value: string, { exact }: EventLine): string {

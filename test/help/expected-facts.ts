@@ -44,14 +44,14 @@ const listOf = (parties: readonly Party[]): string => word(parties.map(partyOf).
 const stageText = (stage: Pick<Stage, 'kind' | 'target'>): string => word(`${stage.kind}:${stage.target ?? '-'}`)
 
 /** Returns the microseconds of a time of a body. */
-export const microsecondsOf = (time: string): number =>
+const microsecondsOf = (time: string): number =>
   Date.parse(`${time.slice(0, 19)}Z`) * 1_000 + Number(time.slice(20, 26))
 
 /** Returns the seconds between two times, `NaN` if one is unknown. */
 const secondsBetween = (from: string | null | undefined, to: string | null | undefined): number =>
   from == null || to == null ? Number.NaN : (microsecondsOf(to) - microsecondsOf(from)) / 1_000_000
 
-export type Context = {
+type Context = {
   /** The stages of all bodies by their ids, as they were last. */
   readonly stages: ReadonlyMap<string, Stage>
   /** Returns the number of a call's block, from 1. */

@@ -23,7 +23,7 @@ export type ExpectedBlock = {
 const FACT = /([a-z]+\d*) ("(?:[^"\\]|\\.)*"|\S+)/y
 
 /** Returns the facts of the right half of a line. Throws an error with the line's number if one is malformed. */
-export function readFacts(text: string, at: number): Facts {
+function readFacts(text: string, at: number): Facts {
   const facts: Record<string, string> = {}
   let from = 0
   while (from < text.length) {

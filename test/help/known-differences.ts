@@ -8,8 +8,9 @@ import { FIXTURES } from './recording.ts'
  */
 type Known = { readonly cause: string; readonly differences: readonly string[] }
 
-export const KNOWN_FILE = join(FIXTURES, 'known-differences.json')
-export const KNOWN: Readonly<Record<string, Known>> = JSON.parse(readFileSync(KNOWN_FILE, 'utf8'))
+export const KNOWN: Readonly<Record<string, Known>> = JSON.parse(
+  readFileSync(join(FIXTURES, 'known-differences.json'), 'utf8'),
+)
 
 /** The part of a difference that stays when the events come in another order. */
 const wantedOf = (difference: string): string => difference.split(', got ')[0] ?? ''
