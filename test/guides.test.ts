@@ -6,6 +6,15 @@ import manifest from '../package.json' with { type: 'json' }
 import { SETTINGS } from '../src/app/settings.ts'
 import { commandLine } from '../src/cli/commands/commands.ts'
 import { readEvent } from '../src/cli/event-sentence.ts'
+import {
+  CALL_RESULTS,
+  CALL_STATES,
+  DIRECTIONS,
+  HANGUP_BY,
+  HANGUP_CAUSES,
+  STAGE_KINDS,
+  STAGE_RESULTS,
+} from '../src/lib/call-enums.ts'
 import { ALL_EXAMPLES } from '../src/openapi/examples.ts'
 import { GUIDE_FILES, GUIDE_TEXT } from './help/guides.ts'
 
@@ -34,6 +43,23 @@ describe('README.md and the guides', () => {
       return [flag, isList ? '' : value, `${setting.description}${isList ? '; repeatable' : ''}`]
     })
     expect(listed.map(([, flag, value = '', description]) => [flag, value, description])).toEqual(declared)
+  })
+
+  test.each<[string, readonly string[]]>([
+    ['call.direction', DIRECTIONS],
+    ['call.state', CALL_STATES],
+    ['call.result', CALL_RESULTS],
+    ['stage.kind', STAGE_KINDS],
+    ['stage.result', STAGE_RESULTS],
+    ['hangup.cause', HANGUP_CAUSES],
+    ['hangup.by', HANGUP_BY],
+  ])('explain every value of %s', (field, values) => {
+    const events = GUIDE_FILES.find(({ path }) => path.endsWith('/events.md'))?.text ?? ''
+    const [table = ''] = events.split(`\n| \`${field}\``).slice(1)
+    const rows = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` +\| \S.+ \|$/gm)].map(
+      ([, value = '']) => value,
+    )
+    expect(rows.filter((value) => value !== 'null')).toEqual([...values])
   })
 
   test('show bodies that are such', () => {

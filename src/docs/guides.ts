@@ -9,6 +9,7 @@ import events from './events.md' with { type: 'text' }
 import flows from './flows.md' with { type: 'text' }
 import mqtt from './mqtt.md' with { type: 'text' }
 import operate from './operate.md' with { type: 'text' }
+import people from './people.md' with { type: 'text' }
 import performance from './performance.md' with { type: 'text' }
 import questions from './questions.md' with { type: 'text' }
 import receive from './receive.md' with { type: 'text' }
@@ -32,6 +33,7 @@ export const GUIDES: readonly Guide[] = Object.entries({
   flows,
   recordings,
   api,
+  people,
   settings,
   deploy,
   cluster,
