@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import ipaddr from 'ipaddr.js'
 import { type AllowList, parseAllowList } from '../lib/address-guard.ts'
 import { type DatabaseSource, parseDatabaseUrl } from '../lib/database-url.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
+import { isDubiousAddress, parseNetwork } from '../lib/network.ts'
 import { type GivenPbx, parsePbxUrl } from '../lib/pbx-url.ts'
 import { parseS3Url } from '../lib/s3-url.ts'
 import { parseDuration } from '../lib/time.ts'
@@ -307,7 +307,7 @@ export function listenAddress(given: string, setting = '--listen (HOOKSWITCH_LIS
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(given)
   const host = match?.[1] ?? match?.[2]
   const port = Number(match?.[3])
-  if (host === undefined || !(port <= 65535))
+  if (host === undefined || isDubiousAddress(host) || !(port <= 65535))
     throw wrongUsage(`${setting} is ${JSON.stringify(given)}: give it as 127.0.0.1:8080 or [::1]:8080`)
   return { host, port }
 }
@@ -316,16 +316,17 @@ export function listenAddress(given: string, setting = '--listen (HOOKSWITCH_LIS
 export function allowListOf(nets: readonly string[]): AllowList {
   const parsed = parseAllowList(nets)
   if ('allow' in parsed) return parsed.allow
-  throw wrong(
-    '--allow-net',
-    `has ${JSON.stringify(parsed.wrong)}: give private, loopback, or a network like 10.0.0.0/8`,
-  )
+  const words = /^[\w.-]*[g-z][\w.-]*$/i.test(parsed.wrong)
+    ? 'give private, loopback, or a network like 10.0.0.0/8'
+    : parsed.advice
+  throw wrong('--allow-net', `has ${JSON.stringify(parsed.wrong)}: ${words}`)
 }
 
 function trustedNet(given: string): string {
-  if (ipaddr.isValidCIDR(given)) return given
-  if (ipaddr.isValid(given)) return `${given}/${given.includes(':') ? 128 : 32}`
-  throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: give a network like 10.0.0.0/8, or an address`)
+  const parsed = parseNetwork(given)
+  if ('advice' in parsed) throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: ${parsed.advice}`)
+  const [address, bits] = parsed.network
+  return `${address.toString()}/${bits}`
 }
 
 function hostName(given: string): string {

@@ -1,7 +1,6 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-
-type Net = ReturnType<typeof ipaddr.parseCIDR>
-type Address = ipaddr.IPv4 | ipaddr.IPv6
+import { type Address, isWithin, networkOf } from '../lib/network.ts'
 
 /** The client that sent a request. */
 export type RequestClient = {
@@ -22,12 +21,12 @@ const MAX_PROGRAM_CHARACTERS = 200
  * `X-Forwarded-For` if the socket belongs to a trusted proxy.
  */
 export function createClientOf(trustProxies: readonly string[]) {
-  const trusted: Net[] = trustProxies.map((net) => ipaddr.parseCIDR(net))
+  const trusted = trustProxies.map(networkOf)
 
   function addressOf(socketAddress: string, forwardedFor: string | null): Address | undefined {
     const socket = parsed(socketAddress)
     if (socket === undefined) return undefined
-    const behindProxy = trusted.some(([net, bits]) => net.kind() === socket.kind() && socket.match(net, bits))
+    const behindProxy = isWithin(socket, trusted)
     const hop = behindProxy ? parsed(forwardedFor?.split(',').at(-1)?.trim() ?? '') : undefined
     return hop ?? socket
   }
@@ -37,7 +36,7 @@ export function createClientOf(trustProxies: readonly string[]) {
     const address = addressOf(socketAddress, request.headers.get('x-forwarded-for'))
     return {
       address: address?.toString() ?? socketAddress,
-      network: address === undefined ? socketAddress : networkOf(address),
+      network: address === undefined ? socketAddress : limitedNetworkOf(address),
       program: request.headers.get('user-agent')?.slice(0, MAX_PROGRAM_CHARACTERS) ?? null,
     }
   }
@@ -49,10 +48,10 @@ function parsed(text: string): Address | undefined {
     .replace(/%.*$/, '')
     .replace(/^\[(.*)\](:\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
-  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
+  return isIP(bare) !== 0 ? ipaddr.process(bare) : undefined
 }
 
-function networkOf(address: Address): string {
+function limitedNetworkOf(address: Address): string {
   if (address instanceof ipaddr.IPv4) return address.toString()
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()}/64`
 }

@@ -1,10 +1,8 @@
 import ipaddr from 'ipaddr.js'
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-type Range = readonly [Address, number]
+import { type Address, isWithin, type Network, networkOf, parseNetwork } from './network.ts'
 
 /** The networks that webhooks may reach besides the internet: the parsed `--allow-net`. */
-export type AllowList = readonly Range[]
+export type AllowList = readonly Network[]
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
@@ -30,32 +28,30 @@ const SPECIAL_V4 = [
   '240.0.0.0/4',
 ]
 /** Only 2000::/3 is global unicast; these ranges in it are special. For 2002::/16 the embedded IPv4 address decides. */
-const GLOBAL_V6 = range('2000::/3')
+const GLOBAL_V6 = networkOf('2000::/3')
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/20']
 
-function range(cidr: string): Range {
-  return ipaddr.parseCIDR(cidr)
-}
-const loopback = LOOPBACK.map(range)
-const privateNets = PRIVATE.map(range)
+const loopback = LOOPBACK.map(networkOf)
+const privateNets = PRIVATE.map(networkOf)
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
-const special = [...SPECIAL_V4, ...SPECIAL_V6].map(range)
-
-const within = (address: Address, ranges: readonly Range[]) =>
-  ranges.some(([net, bits]) => net.kind() === address.kind() && address.match(net, bits))
+const special = [...SPECIAL_V4, ...SPECIAL_V6].map(networkOf)
 
 /**
  * Parses a list of `loopback`, `private`, addresses and networks (CIDR).
- * Returns the list, or the first wrong entry.
+ * Returns the list, or the first wrong entry and what to write in its place.
  */
-export function parseAllowList(entries: readonly string[]): { allow: AllowList } | { wrong: string } {
-  const allow: Range[] = []
+export function parseAllowList(
+  entries: readonly string[],
+): { readonly allow: AllowList } | { readonly wrong: string; readonly advice: string } {
+  const allow: Network[] = []
   for (const entry of entries) {
     if (entry === 'loopback') allow.push(...loopback)
     else if (entry === 'private') allow.push(...privateNets)
-    else if (ipaddr.isValidCIDR(entry)) allow.push(range(entry))
-    else if (ipaddr.isValid(entry)) allow.push([ipaddr.parse(entry), entry.includes(':') ? 128 : 32])
-    else return { wrong: entry }
+    else {
+      const parsed = parseNetwork(entry)
+      if ('advice' in parsed) return { wrong: entry, advice: parsed.advice }
+      allow.push(parsed.network)
+    }
   }
   return { allow }
 }
@@ -88,11 +84,11 @@ function refusalOf(text: string, allow: AllowList): Refusal | undefined {
   if (!ipaddr.isValid(zoneless)) return { kind: 'not an IP address', setting: 'no setting' }
   const address = ipaddr.parse(zoneless)
   const decisive = innermost(address)
-  if (within(decisive, allow) || within(address, allow)) return undefined
-  if (within(decisive, loopback)) return { kind: 'a loopback address', setting: '--allow-net loopback' }
-  if (within(decisive, privateNets)) return { kind: 'a private address', setting: '--allow-net private' }
-  const global = decisive instanceof ipaddr.IPv4 || within(decisive, [GLOBAL_V6])
-  if (global && !within(decisive, special)) return undefined
+  if (isWithin(decisive, allow) || isWithin(address, allow)) return undefined
+  if (isWithin(decisive, loopback)) return { kind: 'a loopback address', setting: '--allow-net loopback' }
+  if (isWithin(decisive, privateNets)) return { kind: 'a private address', setting: '--allow-net private' }
+  const global = decisive instanceof ipaddr.IPv4 || isWithin(decisive, [GLOBAL_V6])
+  if (global && !isWithin(decisive, special)) return undefined
   return { kind: 'a special address', setting: `--allow-net ${decisive.toString()}` }
 }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
 import { nameProblem } from './name.ts'
+import { isDubiousAddress } from './network.ts'
 import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-kinds.ts'
 
 /** The place of a PBX's recordings. */
@@ -91,6 +92,7 @@ export function parsePbxUrl(text: string): Parsed {
   const { kind, port: usualPort } = PBX_PROTOCOLS[protocol]
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (host === '') return { wrong: 'has no host' }
+  if (isDubiousAddress(host)) return { wrong: `has the host ${host}: write all four decimal parts of its address` }
   if (url.pathname !== '' && url.pathname !== '/')
     return { wrong: 'has a path: remove it, or write / as %2F if it is part of the secret' }
   if (url.port === '0') return { wrong: 'has port 0' }

@@ -39,6 +39,7 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
     { recordingsFrom: ['/mnt/monitor', 'https://pbx.example/monitor/'] },
   ],
   ['a proxy by its address alone', { trustProxy: ['10.0.0.1', '::1'] }, { trustProxies: ['10.0.0.1/32', '::1/128'] }],
+  ['a proxy by a short form', { trustProxy: ['10/8', '172.16/12'] }, { trustProxies: ['10.0.0.0/8', '172.16.0.0/12'] }],
   [
     'an Asterisk, percent-encoded',
     { pbx: ['ami://user%40x:p%3A%2Fw@pbx.example'] },
@@ -162,7 +163,14 @@ describe('a wrong setting is named, with what to do', () => {
     ['a duration of nothing', { retentionCalls: '0s' }, /--retention-calls/],
     ['an empty schedule', { retrySchedule: ' , ' }, /--retry-schedule.*durations like/],
     ['a schedule with a gap', { retrySchedule: '5s,,1m' }, /--retry-schedule \(HOOKSWITCH_RETRY_SCHEDULE\) has ""/],
-    ['no network', { allowNet: ['10.0.0.0/33'] }, /--allow-net \(HOOKSWITCH_ALLOW_NET\).*private/],
+    ['no network', { allowNet: ['intranet'] }, /--allow-net \(HOOKSWITCH_ALLOW_NET\).*private, loopback/],
+    ['an address of three parts', { listen: '10.1.2:8080' }, /--listen.*127\.0\.0\.1:8080/],
+    [
+      'a PBX at an address of three parts',
+      { pbx: ['ami://u:s@10.1.2'] },
+      /host 10\.1\.2: write all four decimal parts/,
+    ],
+    ['a PBX at an octal address', { pbx: ['ami://u:s@010.0.0.1'] }, /host 010\.0\.0\.1: write all four decimal/],
     ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
     ['a public URL too long for links', { publicUrl: `https://${'x'.repeat(300)}/` }, /--public-url.*300/],
     ['a public URL without http', { publicUrl: 'calls.example.com' }, /--public-url/],
@@ -227,6 +235,46 @@ describe('a wrong setting is named, with what to do', () => {
     expect(() => readConfig(flags, { HOOKSWITCH_USER_EMAIL: 'a@example.com' })).toThrow(/belong together/)
   })
 })
+
+describe.each(['allowNet', 'trustProxy'])(
+  'a network that is not what it seems ends the start with what to write: %s',
+  (setting) => {
+    test.each([
+      ['10.1.2', 'write all four parts, as in 10.1.2.0/24'],
+      ['10.1/16', 'write all four parts, as in 10.1.0.0/16'],
+      ['10', 'write all four parts, as in 10.0.0.0/8'],
+      ['192.168.', 'write all four parts, as in 192.168.0.0/16'],
+      ['010.0.0.0/8', 'with four decimal parts that do not begin with 0'],
+      ['0xa.0.0.0/8', 'with four decimal parts that do not begin with 0'],
+      ['167772160/8', 'with four decimal parts that do not begin with 0'],
+      ['10.0.0.0/33', 'give a network like 10.0.0.0/8'],
+      ['10.0.0.0/', 'give a network like 10.0.0.0/8'],
+      ['10.1.2.3/8', 'write 10.0.0.0/8 for this network, or 10.1.2.3 for the address alone'],
+      ['fd00::7/64', 'write fd00::/64 for this network, or fd00::7 for the address alone'],
+      ['0.0.0.10/8', 'write 0.0.0.0/8 for this network, or 0.0.0.10 for the address alone'],
+      ['fe80::1%eth0', 'give a network like 10.0.0.0/8'],
+      ...[
+        '0.0.0.0/0',
+        '0.0.0.0/1',
+        '126.0.0.0/7',
+        '::/0',
+        '::/96',
+        '::/127',
+        '::ffff:0:0/96',
+        '64:ff9b::/96',
+        '2002::/16',
+      ].map((net): [string, string] => [
+        net,
+        'contains this machine itself: name the networks that are meant one by one',
+      ]),
+    ])('%s', (net, advice) => {
+      const read = () => readConfig({ ...flags, [setting]: ['192.168.0.0/16', net] }, {})
+      expect(read).toThrow(CommanderError)
+      expect(read).toThrow(`) has "${net}": `)
+      expect(read).toThrow(advice)
+    })
+  },
+)
 
 describe('the environment', () => {
   test('a _FILE variable names a file with the value, without its last line break; an empty variable counts as unset', () => {

@@ -86,6 +86,15 @@ test.each([
   ['private opens unique local', ['private'], 'fd00::7', true],
   ['private does not open link-local', ['private'], '169.254.169.254', false],
   ['a CIDR opens link-local', ['169.254.0.0/16'], '169.254.1.1', true],
+  ['10/8 opens 10.0.0.0/8', ['10/8'], '10.1.2.3', true],
+  ['10/8 does not open this machine', ['10/8'], '0.0.0.0', false],
+  ['172.16/12 opens its last address', ['172.16/12'], '172.31.255.255', true],
+  ['192.168/16 opens its network', ['192.168/16'], '192.168.7.7', true],
+  ['192.168/16 opens no other', ['192.168/16'], '192.0.0.168', false],
+  ['169.254/16 opens link-local', ['169.254/16'], '169.254.1.1', true],
+  ['this machine is opened by its name', ['0.0.0.0/8'], '0.0.0.0', true],
+  ['a part of loopback is opened by its name', ['127.0.1.0/24'], '127.0.1.7', true],
+  ['a part of loopback opens no other', ['127.0.1.0/24'], '127.0.0.1', false],
   ['a single address opens itself', ['10.0.0.5'], '10.0.0.5', true],
   ['a single address opens no neighbour', ['10.0.0.5'], '10.0.0.6', false],
 ])('%s', (_, nets, address, allowed) => {
@@ -111,6 +120,6 @@ test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', 'fd00::7', '64:ff9b::10.1
 )
 
 test('a text that is not a network is reported', () => {
-  expect(parseAllowList(['private', 'intranet'])).toEqual({ wrong: 'intranet' })
+  expect(parseAllowList(['private', 'intranet'])).toMatchObject({ wrong: 'intranet' })
   expect(addressRefusal('nonsense', [])).toContain('nonsense is not an IP address')
 })
