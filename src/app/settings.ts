@@ -27,6 +27,17 @@ type Setting = {
 
 const text = (given: Given): string => (typeof given === 'string' ? given : '')
 const texts = (given: Given): readonly string[] => (Array.isArray(given) ? given : [])
+/** The shortest and the longest duration of a setting, as people write them. */
+type Bounds = { readonly least: string; readonly most: string }
+
+/** No clock, column or timer of the service overflows with these, and nobody needs more. */
+const PAUSE: Bounds = { least: '1ms', most: '365d' }
+const KEPT: Bounds = { least: '1s', most: '36500d' }
+const INTERVAL: Bounds = { least: '1s', most: '365d' }
+const OUTAGE: Bounds = { least: '1s', most: '30d' }
+/** A delivery expires at the end of its schedule: with this many pauses still within a century. */
+const MAX_PAUSES = 100
+
 const required =
   <Value>(read: (text: string) => Value) =>
   (given: Given): Value =>
@@ -102,19 +113,19 @@ export const SETTINGS = {
     flag: '--retention <duration>',
     description: 'how long delivered deliveries and their events are kept',
     default: '30d',
-    read: required((given) => duration('--retention', given)),
+    read: required((given) => duration('--retention', given, KEPT)),
   },
   retentionFailedMs: {
     flag: '--retention-failed <duration>',
     description: 'how long failed and cancelled deliveries are kept',
     default: '90d',
-    read: required((given) => duration('--retention-failed', given)),
+    read: required((given) => duration('--retention-failed', given, KEPT)),
   },
   retentionCallsMs: {
     flag: '--retention-calls <duration>',
     description: 'how long call records are kept',
     default: '90d',
-    read: required((given) => duration('--retention-calls', given)),
+    read: required((given) => duration('--retention-calls', given, KEPT)),
   },
   publicUrl: {
     flag: '--public-url <url>',
@@ -131,7 +142,7 @@ export const SETTINGS = {
     flag: '--recording-link <duration>',
     description: 'how long a link to a recording is valid',
     default: '7d',
-    read: required((given) => duration('--recording-link', given)),
+    read: required((given) => duration('--recording-link', given, KEPT)),
   },
   recordingsFrom: {
     flag: '--recordings-from <place>',
@@ -147,7 +158,7 @@ export const SETTINGS = {
   retentionRecordingsMs: {
     flag: '--retention-recordings <duration>',
     description: 'how long copies of recordings are kept; without it as long as call records',
-    read: optional((given) => duration('--retention-recordings', given)),
+    read: optional((given) => duration('--retention-recordings', given, KEPT)),
   },
   recordingMaxBytes: {
     flag: '--recording-max <size>',
@@ -164,7 +175,7 @@ export const SETTINGS = {
     flag: '--backup-every <duration>',
     description: 'how often a backup is made',
     default: '24h',
-    read: required((given) => duration('--backup-every', given)),
+    read: required((given) => duration('--backup-every', given, INTERVAL)),
   },
   backupKeep: {
     flag: '--backup-keep <number>',
@@ -193,7 +204,7 @@ export const SETTINGS = {
     flag: '--alert-trunk <duration>',
     description: 'how long a trunk has to be down until the alert URL gets a POST',
     default: '1m',
-    read: required((given) => duration('--alert-trunk', given)),
+    read: required((given) => duration('--alert-trunk', given, OUTAGE)),
   },
 } as const satisfies Readonly<Record<string, Setting>>
 
@@ -255,11 +266,14 @@ function backupsKept(given: string): number {
   throw wrong('--backup-keep', `is ${JSON.stringify(given)}: give a whole number, at least 1`)
 }
 
-function duration(flag: string, given: string): number {
+/** Returns the milliseconds of a duration within its bounds. @throws CommanderError (exit code 2) that names both. */
+function duration(flag: string, given: string, { least, most }: Bounds): number {
   const ms = parseDuration(given)
-  if (ms === undefined || ms === 0)
-    throw wrong(flag, `has ${JSON.stringify(given)}: give a duration like 5s, 2m, 1h or 30d`)
-  return ms
+  if (ms !== undefined && ms >= (parseDuration(least) ?? 0) && ms <= (parseDuration(most) ?? 0)) return ms
+  throw wrong(
+    flag,
+    `has ${JSON.stringify(given)}: give a duration from ${least} to ${most}, in ms, s, m, h or d, like 5s, 2m, 1h or 30d`,
+  )
 }
 
 function place(flag: string, given: string): string {
@@ -296,7 +310,8 @@ function byteCount(flag: string, given: string): number {
 function durations(flag: string, given: string): number[] {
   const parts = given.trim().split(/\s*,\s*|\s+/)
   if (parts.every((part) => part === '')) throw wrong(flag, 'is empty: give durations like 5s,30s,2m')
-  return parts.map((part) => duration(flag, part))
+  if (parts.length > MAX_PAUSES) throw wrong(flag, `has ${parts.length} pauses: give at most ${MAX_PAUSES}`)
+  return parts.map((part) => duration(flag, part, PAUSE))
 }
 
 /**

@@ -34,6 +34,8 @@ const given = (url: string | undefined, name: string | undefined) =>
   pbxSource({ url, name, env: process.env, readInput: inputLine })
 const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX, else the PBX of the store`
 
+const MAX_LISTEN_MS = 3_600_000
+
 type CheckFlags = StoreFlags & { listenFor: string; json?: boolean; name?: string; recording?: string }
 type RecordFlags = StoreFlags & { mask?: boolean; name?: string }
 
@@ -51,7 +53,8 @@ function checkCommand(pbx: Command): void {
     .action(async (url: string | undefined, flags: CheckFlags) => {
       const { listenFor, json, name, recording } = flags
       const listenMs = parseDuration(listenFor)
-      if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
+      if (listenMs === undefined || listenMs > MAX_LISTEN_MS)
+        throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give a duration up to 1h, like 5s or 2m`)
       const source = await pbxOf(url, name, flags)
       const accountOf = source.tenants === undefined ? undefined : await accountsIn(flags)
       const findings = await checkPbx(source, listenMs, { recordingPath: recording, accountOf })
@@ -101,6 +104,10 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
 /** Not the service's own variable, which is not meant for a PBX that is replayed beside it. */
 const REPLAY_LISTEN = 'HOOKSWITCH_REPLAY_LISTEN'
 
+/** Slower ones would pause for longer than timers can, and faster ones are as fast as the machine. */
+const MIN_SPEED = 0.01
+const MAX_SPEED = 100_000
+
 /** Longer than a call needs to be saved after its end, because the calls of the next round have the same ids. */
 const BETWEEN_ROUNDS_MS = 3_000
 
@@ -115,8 +122,11 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
     .option('--speed <n>', 'how many times faster than recorded', '1')
     .option('--loop', 'repeat the recordings')
     .action(async (files: string[], flags: { listen: string; speed: string; loop?: boolean }) => {
-      const speed = Number(flags.speed)
-      if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
+      const speed = /^\d{1,6}(\.\d{1,6})?$/.test(flags.speed) ? Number(flags.speed) : Number.NaN
+      if (!(speed >= MIN_SPEED && speed <= MAX_SPEED))
+        throw wrongUsage(
+          `--speed is ${JSON.stringify(flags.speed)}: give a number from ${MIN_SPEED} to ${MAX_SPEED}, like 1 or 0.5`,
+        )
       for (const file of files) assertReadable(file)
       const notRecorded = files[(await Promise.all(files.map(isRecording))).indexOf(false)]
       if (notRecorded !== undefined) throw noEvent(notRecorded)

@@ -14,7 +14,7 @@ import { bodyInSlices } from '../../lib/slices.ts'
 import { type NowUs, rfc3339 } from '../../lib/time.ts'
 import { ERASED_START, type EventRow } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
-import { MAX_URL_CHARACTERS } from '../../webhooks/model.ts'
+import { MAX_URL_CHARACTERS, MAX_WEBHOOKS } from '../../webhooks/model.ts'
 import {
   EventWithDeliveries,
   type LiveCall,
@@ -56,7 +56,12 @@ const Query = t.Object({
 const WebhookQuery = t.Object({
   url: t.String({ maxLength: MAX_URL_CHARACTERS, description: 'The URL of the webhook' }),
   occurrence: t.Optional(
-    Type.Integer({ minimum: 0, default: 0, description: 'Which one, if the list has this URL several times' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_WEBHOOKS - 1,
+      default: 0,
+      description: 'Which one, if the list has this URL several times',
+    }),
   ),
 })
 

@@ -164,12 +164,18 @@ const oauth2Fields = {
   ),
   scope: t.Optional(nullable(t.String({ maxLength: 1_024 }), 'The requested scope; `null`: none')),
 }
+/** Ten years: the time of its end has to fit into a column. */
+const MAX_TOKEN_SECONDS = 315_360_000
+
 const loginFields = {
   request: NewLogin,
   token: pointer('Where the answer has the token'),
-  expires_in: t.Union([pointer('Where the answer has the seconds'), t.Number({ minimum: 1 })], {
-    description: 'The seconds that the token is valid, or where the answer has them',
-  }),
+  expires_in: t.Union(
+    [pointer('Where the answer has the seconds'), t.Number({ minimum: 1, maximum: MAX_TOKEN_SECONDS })],
+    {
+      description: 'The seconds that the token is valid, or where the answer has them',
+    },
+  ),
   header: t.Optional(t.String({ maxLength: 1_024, description: 'The value of `authorization`: `Bearer {{ token }}`' })),
 }
 /** Checked field by field, like the body of options, so that an error can name the wrong field. */

@@ -84,6 +84,14 @@ describe('hookswitch pbx', () => {
   test.each([
     [['replay', 'no-such-file'], 'cannot read no-such-file'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--speed', '0'], '--speed'],
+    ...['1e9', 'Infinity', '0x10', '0.001'].map((speed): [string[], string] => [
+      ['replay', fixture('o-ivr-no-dial.ami'), '--speed', speed],
+      'give a number from 0.01 to 100000',
+    ]),
+    ...['30d', '3601s', 'soon'].map((listenFor): [string[], string] => [
+      ['check', 'ami://u:s@127.0.0.1:1', '--listen-for', listenFor],
+      `--listen-for is "${listenFor}": give a duration up to 1h, like 5s or 2m`,
+    ]),
     [['replay', fixture('o-ivr-no-dial.ami'), '--listen', 'nowhere'], '--listen'],
     [['replay', fixture('o-ivr-no-dial.ami').replace('.ami', '.timing')], 'no PBX event'],
     [['check'], 'set HOOKSWITCH_PBX or HOOKSWITCH_PBX_FILE'],

@@ -76,6 +76,8 @@ describe('GET /stream of the compiled file', () => {
     expect(minutes.reduce((sum, one) => sum + one.delivered, 0)).toBe(6)
     expect((await ask(app, 'GET', path, { token: stranger })).status).toBe(404)
     expect((await ask(app, 'GET', `${path}&occurrence=1`, { token })).status).toBe(404)
+    // As many as a list may have; the column holds no number without bounds.
+    expect((await ask(app, 'GET', `${path}&occurrence=100`, { token })).status).toBe(422)
     expect((await ask(app, 'GET', '/overview/webhook', { token })).status).toBe(422)
   })
 

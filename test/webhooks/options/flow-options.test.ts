@@ -345,6 +345,14 @@ describe('422 at', () => {
     ['0 calls at a time', { ...steps({}), parallel: 0 }, ['/flow/parallel']],
     ['17 calls at a time', { ...steps({}), parallel: 17 }, ['/flow/parallel']],
     [
+      'a token for longer than ten years',
+      {
+        ...steps({}),
+        authorization: { kind: 'login', request: { url: '/a' }, token: '/t', expires_in: 315_360_001 },
+      },
+      ['/flow/authorization/expires_in'],
+    ],
+    [
       'an authorization of both kinds',
       { ...steps({}), authorization: { kind: 'login', client_id: 'x' } },
       [
