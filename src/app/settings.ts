@@ -5,6 +5,7 @@ import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 import { isDubiousAddress, parseNetwork } from '../lib/network.ts'
 import { type GivenPbx, parsePbxUrl } from '../lib/pbx-url.ts'
 import { parseS3Url } from '../lib/s3-url.ts'
+import { textProblem } from '../lib/text.ts'
 import { parseDuration } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
@@ -227,7 +228,14 @@ export const DEFAULTS: GivenSettings = Object.fromEntries(
 /** Reads all settings. @throws CommanderError (exit code 2) with the first wrong setting and what to do. */
 export function readSettings(given: GivenSettings, surroundings: Surroundings): Settings {
   const all: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
-  const values = all.map(([name, setting]) => [name, setting.read(given[attributeOf(setting.flag)], surroundings)])
+  const values = all.map(([name, setting]) => {
+    const value = given[attributeOf(setting.flag)]
+    for (const one of [value].flat()) {
+      const problem = typeof one === 'string' ? textProblem(one) : undefined
+      if (problem !== undefined) throw wrong(`--${longNameOf(setting.flag)}`, problem)
+    }
+    return [name, setting.read(value, surroundings)]
+  })
   // fromEntries loses the types: each value has the type of its reader.
   const settings = Object.fromEntries(values) as Settings
   if (settings.backup !== undefined && settings.database !== undefined)

@@ -1,7 +1,7 @@
 import { type NowUs, nowUs } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import type { Store } from '../store/store.ts'
-import { normalEmail, USER_TYPES } from './model.ts'
+import { emailProblem, normalEmail, USER_TYPES } from './model.ts'
 import { createPasswords, passwordProblem } from './password.ts'
 
 /**
@@ -15,7 +15,8 @@ export async function ensureFirstUser(
 ): Promise<void> {
   const problem = passwordProblem(first.password)
   if (problem !== undefined) throw wrongUsage(`HOOKSWITCH_USER_PASSWORD ${problem}`)
-  if (!first.email.includes('@')) throw wrongUsage('HOOKSWITCH_USER_EMAIL is not an e-mail address')
+  const problemOfEmail = emailProblem(first.email)
+  if (problemOfEmail !== undefined) throw wrongUsage(`HOOKSWITCH_USER_EMAIL ${problemOfEmail}`)
   if ((await accounts.userCount()) > 0) return
   const email = normalEmail(first.email)
   const name = email.split('@', 1)[0] ?? email

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
 import { described } from '../lib/api-schema.ts'
 import { MAX_NAME_CHARACTERS, nameSchema } from '../lib/name.ts'
+import { comparedText, textProblem } from '../lib/text.ts'
 import { rfc3339 } from '../lib/time.ts'
 import type { UserRecord } from '../store/operations/accounts.ts'
 
@@ -17,7 +18,7 @@ export const userTypeName = (number: number): string =>
 export const isAdmin = ({ type }: Pick<UserRecord, 'type'>): boolean => type === USER_TYPES.ADMIN
 
 /** The longest e-mail address that RFC 5321 allows. */
-export const MAX_EMAIL_CHARACTERS = 254
+const MAX_EMAIL_CHARACTERS = 254
 export const MAX_PASSWORD_BYTES = 1_024
 export const MIN_PASSWORD_CHARACTERS = 6
 
@@ -116,5 +117,15 @@ export function authUser({ id, name, email, type, createdUs }: UserRecord): Auth
   return { id, name, email, type: { number: type, name: userTypeName(type) }, created_at: rfc3339(createdUs) }
 }
 
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+
+/** Returns why a text cannot be the e-mail address of a user, to follow its name; `undefined` if it can. */
+export function emailProblem(email: string): string | undefined {
+  const problem = textProblem(email.trim())
+  if (problem !== undefined) return problem
+  if (EMAIL.test(normalEmail(email)) && email.length <= MAX_EMAIL_CHARACTERS) return undefined
+  return `is ${JSON.stringify(email)}: give an address like anna@example.com`
+}
+
 /** Normalizes an e-mail address: the form in which addresses are stored and compared. */
-export const normalEmail = (email: string) => email.trim().toLowerCase()
+export const normalEmail = (email: string) => comparedText(email.trim()).toLowerCase()

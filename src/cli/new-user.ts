@@ -1,4 +1,4 @@
-import { MAX_EMAIL_CHARACTERS, normalEmail, type UserType } from '../auth/model.ts'
+import { emailProblem, type UserType } from '../auth/model.ts'
 import { nameProblem } from '../lib/name.ts'
 
 /** A user to add, as the command line or a file names it. */
@@ -14,12 +14,11 @@ export const DEFAULT_ACCOUNT = 'default'
 export const TYPES: Readonly<Record<string, UserType>> = { user: 'USER', admin: 'ADMIN' }
 /** Printable, and short enough for a metric's label. */
 const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
-const EMAIL = /^[^\s@]+@[^\s@]+$/
 
 /** Returns the first fault of a new user, with the name of its field first; `undefined` if the user is valid. */
 export function userProblem({ account, name, email }: NamedUser): string | undefined {
-  if (!EMAIL.test(normalEmail(email)) || email.length > MAX_EMAIL_CHARACTERS)
-    return `email is ${JSON.stringify(email)}: give an address like anna@example.com`
+  const wrongEmail = emailProblem(email)
+  if (wrongEmail !== undefined) return `email ${wrongEmail}`
   if (name.trim() === '') return "name is empty: give the user's name"
   const wrong = nameProblem(name)
   if (wrong !== undefined) return `name ${wrong}`

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { SETTINGS } from '../app/settings.ts'
+import { textProblem } from '../lib/text.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
 /**
@@ -30,6 +31,20 @@ export function chooseStore(command: Command): void {
   if (source('databaseUrl') === 'cli')
     throw wrongUsage('--data and --database-url name two stores: give the one that is meant')
   command.setOptionValueWithSource('databaseUrl', undefined, 'default')
+}
+
+/**
+ * Checks the texts of a command: nobody can see a hidden character in them. Templates and JSON may have several lines.
+ * @throws CommanderError (exit code 2) that names the flag or the argument.
+ */
+export function refuseHiddenCharacters(command: Command): void {
+  const flags = command.options.map((one) => [one.long ?? one.flags, command.getOptionValue(one.attributeName())])
+  const texts = command.args.map((one, at) => [`<${command.registeredArguments[at]?.name() ?? 'argument'}>`, one])
+  for (const [name, given] of [...flags, ...texts])
+    for (const one of [given].flat()) {
+      const problem = typeof one === 'string' ? textProblem(one.replaceAll(/[\t\r\n]/g, ' ')) : undefined
+      if (problem !== undefined) throw wrongUsage(`${name} ${problem}`)
+    }
 }
 
 /** Returns the option `--json`, for every command that prints a result. */

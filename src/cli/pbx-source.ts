@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import { type GivenPbx, parsePbxUrl } from '../lib/pbx-url.ts'
+import { comparedText } from '../lib/text.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
 // The list of processes shows a secret on a command line to everybody: so there are other ways to give a PBX's URL.
@@ -27,7 +28,7 @@ export type PbxGiven = {
 export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promise<GivenPbx> {
   const text = url === FROM_INPUT ? await readInput() : (url ?? env[VARIABLE] ?? '')
   const sources = text.split(/\s+/).filter(Boolean).map(parsed)
-  const found = name === undefined ? sources : sources.filter((one) => one.name === name)
+  const found = name === undefined ? sources : sources.filter((one) => one.name === comparedText(name))
   const [source] = found
   const names = sources.map((one) => one.name).join(', ')
   if (sources.length === 0)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'
 import { normalEmail } from '../auth/model.ts'
+import { comparedText } from '../lib/text.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from './new-user.ts'
 
@@ -26,7 +27,12 @@ export async function readUserFile(path: string): Promise<NamedUser[]> {
     const kind = cell('kind').toLowerCase() || 'user'
     const type = TYPES[kind]
     const email = normalEmail(cell('email'))
-    const user = { account: cell('account') || DEFAULT_ACCOUNT, name: cell('name'), email, type: type ?? 'USER' }
+    const user = {
+      account: comparedText(cell('account') || DEFAULT_ACCOUNT),
+      name: cell('name'),
+      email,
+      type: type ?? 'USER',
+    }
     const before = lines.get(email)
     lines.set(email, line)
     const problem =

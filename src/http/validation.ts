@@ -4,6 +4,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { FieldError } from '../lib/fault.ts'
 import { isNameSchema, nameProblem } from '../lib/name.ts'
+import { isTextSchema, textProblem } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 
 // TypeBox knows no formats, and Elysia's `date-time` takes everything that a browser can read. It sets its formats when
@@ -98,10 +99,16 @@ function messageOf({ type, schema, value }: Found): string {
     case ValueErrorType.NumberMaximum:
       return `may be ${schema.maximum} at most`
     case ValueErrorType.StringFormat:
-      return (isNameSchema(schema) && typeof value === 'string' && nameProblem(value)) || `must be ${expected(schema)}`
+      return enteredProblem(schema, value) ?? `must be ${expected(schema)}`
     default:
       return `must be ${expected(schema)}`
   }
+}
+
+/** Returns why people may not enter a value where the schema has a name or another text of theirs. */
+function enteredProblem(schema: TSchema, value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  return isNameSchema(schema) ? nameProblem(value) : isTextSchema(schema) ? textProblem(value) : undefined
 }
 
 /** Describes the values that a schema accepts. */
@@ -110,7 +117,12 @@ function expected(schema: TSchema): string {
   if (TypeGuard.IsUnion(schema)) return [...new Set(schema.anyOf.map(expected))].join(' or ')
   if (TypeGuard.IsLiteral(schema)) return JSON.stringify(schema.const)
   if (schema.format === 'date-time') return 'a time like 2026-11-20T21:42:00Z'
-  if (typeof schema.description === 'string' && schema.format !== undefined && !isNameSchema(schema))
+  if (
+    typeof schema.description === 'string' &&
+    schema.format !== undefined &&
+    !isNameSchema(schema) &&
+    !isTextSchema(schema)
+  )
     return schema.description
   return TYPE_NAMES[String(schema.type)] ?? 'of another type'
 }

@@ -1,4 +1,5 @@
 import { CALL_RESULTS, DIRECTIONS } from './call-enums.ts'
+import { comparedText } from './text.ts'
 
 const RESULTS = CALL_RESULTS.map((result) => `\`${result}\``).join(', ')
 
@@ -48,20 +49,20 @@ type Matches = (facts: EventFacts) => boolean
 export function compileFilter(filter: EventFilter): Matches {
   const tests = FILTER_NAMES.flatMap((key) => {
     const values = filter[key]
-    return values === undefined ? [] : [{ key, matches: compileValues(values) }]
+    return values === undefined ? [] : [{ key, matches: compileValues(values.map(comparedText)) }]
   })
   return (facts) => {
     for (const { key, matches } of tests) {
       const fact = facts[key]
       if (fact === null) return false
-      if (typeof fact === 'string' ? !matches(fact) : !matchesAny(fact, matches)) return false
+      if (typeof fact === 'string' ? !matches(comparedText(fact)) : !matchesAny(fact, matches)) return false
     }
     return true
   }
 }
 
 function matchesAny(texts: readonly string[], matches: (text: string) => boolean): boolean {
-  for (const text of texts) if (matches(text)) return true
+  for (const text of texts) if (matches(comparedText(text))) return true
   return false
 }
 

@@ -1,4 +1,5 @@
 import { FormatRegistry, type TSchema, Type } from '@sinclair/typebox'
+import { HIDDEN_CHARACTERS, textProblem } from './text.ts'
 
 /** Names that people give to webhooks, tokens, users and PBXs: they stand in lists, logs, mails and terminals. */
 export const MAX_NAME_CHARACTERS = 100
@@ -8,15 +9,15 @@ const NAME = 'name'
 const FORM = {
   minLength: 1,
   maxLength: MAX_NAME_CHARACTERS,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  pattern: `^[^${HIDDEN_CHARACTERS}]*[^\\s${HIDDEN_CHARACTERS}][^${HIDDEN_CHARACTERS}]*$`,
   format: undefined,
 }
 
 /** Returns why a text cannot be a name, and what to do; `undefined` if it can. Never repeats the text. */
 export function nameProblem(text: string): string | undefined {
   if (text.trim() === '') return 'must not be empty'
-  if (!text.isWellFormed()) return 'has half of a character (a lone surrogate): send the whole character'
-  if (/\p{Cc}/u.test(text)) return 'has a control character: remove it'
+  const problem = textProblem(text)
+  if (problem !== undefined) return problem
   return [...text].length > MAX_NAME_CHARACTERS ? `may have ${MAX_NAME_CHARACTERS} characters at most` : undefined
 }
 

@@ -78,7 +78,8 @@ function thisMachineAdvice([address, bits]: Network): string | undefined {
 }
 
 /**
- * Returns whether a host is an IPv4 address in a spelling that programs read differently: `10.1`, `010.0.0.1`, `0x7f.1`.
+ * Returns whether a host is an IPv4 address in a spelling that programs read differently: `10.1`, `010.0.0.1`,
+ * `0x7f.1`.
  */
 export const isDubiousAddress = (host: string): boolean =>
   /^(0x[\da-f]*|\d+)(\.(0x[\da-f]*|\d+))*$/i.test(host) && !isIPv4(host)

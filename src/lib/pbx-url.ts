@@ -3,6 +3,7 @@ import { isSupportedCountry } from 'libphonenumber-js/min'
 import { nameProblem } from './name.ts'
 import { isDubiousAddress } from './network.ts'
 import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-kinds.ts'
+import { comparedText, textProblem } from './text.ts'
 
 /** The place of a PBX's recordings. */
 export const RecordingsSource = Type.Object({
@@ -106,7 +107,11 @@ export function parsePbxUrl(text: string): Parsed {
   const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key))
   if (unknown !== undefined) return { wrong: `has the unknown parameter ${unknown}: use ${PARAMETERS.join(', ')}` }
   if (secret === '') return { wrong: 'has no secret: percent-encode characters that a URL cannot contain' }
-  const named = query.get('name')
+  for (const [part, value] of [['user', user], ['secret', secret], ...query] as const) {
+    const hidden = textProblem(value)
+    if (hidden !== undefined) return { wrong: `cannot be used: its ${part} ${hidden}` }
+  }
+  const named = comparedText(query.get('name') ?? '')
   const problem = named ? nameProblem(named) : undefined
   if (problem !== undefined) return { wrong: `has a name that cannot be used (name=…): it ${problem}` }
   const port = url.port === '' ? usualPort : Number(url.port)
@@ -124,7 +129,7 @@ export function parsePbxUrl(text: string): Parsed {
     pbx: {
       protocol,
       name: named || `${url.hostname}:${port}`,
-      account: query.get('account') || (tenants === undefined ? 'default' : null),
+      account: comparedText(query.get('account') ?? '') || (tenants === undefined ? 'default' : null),
       host,
       port,
       user,

@@ -1,3 +1,5 @@
+import { HIDDEN_CHARACTERS } from './text.ts'
+
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const
 
 export type Colour = keyof typeof CODES
@@ -12,8 +14,7 @@ export function newPaint(
   return (colour, text) => (plain ? text : `\x1b[${CODES[colour]}m${text}\x1b[0m`)
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+const CONTROL = new RegExp(`[${HIDDEN_CHARACTERS}]`, 'g')
 
 /**
  * Replaces the control characters in text from outside (caller ids, responses) by `?`, so that it cannot move the

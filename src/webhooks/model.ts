@@ -4,6 +4,7 @@ import { WEBHOOK_URL } from '../lib/api-schema.ts'
 import { EVENT_SWITCHES, forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
 import { literalRefusal } from '../lib/literal-address.ts'
+import { textProblem } from '../lib/text.ts'
 import { isMqttUrl, parseMqttUrl, TOPIC_NAMES } from './mqtt-url.ts'
 
 export const MAX_WEBHOOKS = 100
@@ -92,5 +93,4 @@ const isWithoutScheme = (text: string): boolean =>
   /^[\w-]+(\.[\w-]+)*(:\d{1,5})?([/?#]|$)/.test(text) && URL.canParse(`https://${text}`)
 
 /** White space and control characters, which URL would silently strip or encode. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
-const hasBlanks = (text: string) => /[\s\u0000-\u001f\u007f]/.test(text)
+const hasBlanks = (text: string) => /\s/.test(text) || textProblem(text) !== undefined

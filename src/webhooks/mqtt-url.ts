@@ -1,3 +1,5 @@
+import { HIDDEN_CHARACTERS, textProblem } from '../lib/text.ts'
+
 // The URL of an MQTT webhook: `mqtts://user:password@broker.example/calls/{account}/{event}`. Pure.
 
 /** The broker and the topic of an MQTT URL. */
@@ -59,7 +61,8 @@ function parseTopic(path: string): { readonly pieces: Topic } | { readonly probl
   if (text === undefined) return { problem: 'has a topic whose percent-encoding is not UTF-8 text' }
   const [wildcard] = /[#+]/.exec(text) ?? []
   if (wildcard !== undefined) return { problem: `has ${wildcard} in its topic: events are sent to one topic each` }
-  if (CONTROL.test(text)) return { problem: 'has a control character in its topic' }
+  const hidden = textProblem(text)
+  if (hidden !== undefined) return { problem: `cannot be used: its topic ${hidden}` }
   const pieces: (string | { readonly name: TopicName })[] = []
   for (const part of text.split(/(\{[^{}]*\})/)) {
     if (!/[{}]/.test(part)) {
@@ -74,11 +77,7 @@ function parseTopic(path: string): { readonly pieces: Topic } | { readonly probl
   return { pieces }
 }
 
-/** C0, DEL and C1. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
-const NOT_IN_VALUES = /[/+#\u0000-\u001f\u007f-\u009f]/g
+const NOT_IN_VALUES = new RegExp(`[/+#${HIDDEN_CHARACTERS}]`, 'g')
 
 /** Returns the topic of an event. A value can neither add a level nor be a wildcard; `-` replaces a missing one. */
 export function topicOf(topic: Topic, values: TopicValues): string {

@@ -18,6 +18,9 @@ const PARTS = [
   '\n',
   '\u007f',
   '\u0085',
+  '\u202e',
+  '\u2028',
+  '\ufeff',
   '\ud83d',
   '\ude42',
   '"',
@@ -57,7 +60,9 @@ describe('a name', () => {
 
   test.each(['%00', 'a%0Ab', '%7F', 'x'.repeat(101)])('of a PBX is refused with what to do: %s', (name) => {
     const parsed = parsePbxUrl(`ami://u:s@pbx.example?name=${name}`)
-    expect('wrong' in parsed && parsed.wrong).toMatch(/cannot be used \(name=…\): it (has a control|may have 100)/)
+    expect('wrong' in parsed && parsed.wrong).toMatch(
+      /cannot be used(: its name has a control| \(name=…\): it may have 100)/,
+    )
   })
 
   test('is described to readers of the API document by its pattern', () => {

@@ -3,6 +3,7 @@ import { hasCertificates } from '../../lib/certificate-file.ts'
 import { Fault } from '../../lib/fault.ts'
 import { kindOfUrl } from '../../lib/pbx-kinds.ts'
 import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
+import { comparedText } from '../../lib/text.ts'
 import { createPbxChanges } from '../../pbx/watch/pbx-changes.ts'
 import { maskPbxUrl } from '../../pbx/watch/pbx-secrets.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
@@ -63,7 +64,7 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
     .addOption(jsonOption())
     .action(async (name: string, { data, databaseUrl, json }: Flags) => {
       await withExistingStore({ data, databaseUrl }, async (store) => {
-        await createPbxChanges({ store, canRead: hasCertificates }).remove(name)
+        await createPbxChanges({ store, canRead: hasCertificates }).remove(comparedText(name))
         await noteAct(store, { event: 'pbx_removed', email: null, account: null, facts: { pbx: name } })
       }).catch((cause) => {
         if (!(cause instanceof Fault && cause.code === 'not_found')) throw cause

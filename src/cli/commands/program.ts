@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander'
 import { prepareEnvironment } from '../../app/config.ts'
 import { Fault } from '../../lib/fault.ts'
 import type { EndProcess } from '../fatal-errors.ts'
-import { chooseStore, nameVariables } from '../options.ts'
+import { chooseStore, nameVariables, refuseHiddenCharacters } from '../options.ts'
 import { printError } from '../print.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { serviceLine } from './service-line.ts'
@@ -23,6 +23,7 @@ export async function runCommandLine(
     prepareEnvironment(process.env)
     nameVariables(program, process.env)
     program.hook('preAction', (_, command) => {
+      refuseHiddenCharacters(command)
       chooseStore(command)
       // The service has them in its log.
       if (command.name() === 'serve') return

@@ -5,6 +5,7 @@ import { normalEmail, USER_TYPES, userTypeName } from '../../auth/model.ts'
 import { createPasswords, passwordProblem } from '../../auth/password.ts'
 import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
+import { comparedText } from '../../lib/text.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
@@ -93,7 +94,7 @@ async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise
   for (const flag of ['email', 'name'] as const)
     if (given[flag] === undefined) throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
   const user: NamedUser = {
-    account: account.trim(),
+    account: comparedText(account.trim()),
     name: name.trim(),
     email: normalEmail(email),
     type: admin ? 'ADMIN' : 'USER',
@@ -267,9 +268,9 @@ function toUser<Result>(
   const known = normalEmail(email)
   return withExistingStore(flags, async (store) => {
     const user = await userOf(store, known)
-    const done = await act(store, known)
+    const done = await act(store, user.email)
     if (done === undefined) throw noSuchUser(known)
-    await noteAct(store, { event, email: known, account: user.account, facts: null })
+    await noteAct(store, { event, email: user.email, account: user.account, facts: null })
     return done
   })
 }
@@ -279,7 +280,8 @@ function toUser<Result>(
  * @throws Fault `not_found` if no user has it.
  */
 async function userOf({ accounts }: Store, email: string) {
-  const user = (await accounts.userList()).find((one) => one.email === email)
+  // An earlier version stored addresses as they were typed: one whose accents stood apart is found, too.
+  const user = (await accounts.userList()).find((one) => normalEmail(one.email) === email)
   if (user === undefined) throw noSuchUser(email)
   return user
 }

@@ -1,3 +1,5 @@
+import { HIDDEN_CHARACTERS } from '../../lib/text.ts'
+
 /** Placeholders that PBXs print where there is no number or name. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   '<unknown>',
@@ -11,12 +13,8 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
   '_undef_',
 ])
 
-/**
- * C0 and C1 controls, and marks that change the direction of the following text (Unicode Bidi_Control): callers choose
- * their names themselves.
- */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: sanitizing removes these characters
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+/** Callers choose their names themselves. */
+const CONTROLS = new RegExp(`[${HIDDEN_CHARACTERS}]`, 'g')
 
 /** Long enough for any name; a caller may send kilobytes. */
 const MAX_CHARS = 256

@@ -6,6 +6,7 @@ import type { AuthService } from '../../auth/service.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../../http/body.ts'
 import { Nothing, responses, success } from '../../http/envelope.ts'
+import { comparedText } from '../../lib/text.ts'
 import { PbxFinding, PbxInfo, PbxRequest } from './model.ts'
 import type { PbxService } from './pbx-service.ts'
 
@@ -42,7 +43,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
     .put(
       '/pbx/:name',
       async ({ params: { name }, body, user, request, server }) => {
-        const pbx = await pbxs.set(name, body.url)
+        const pbx = await pbxs.set(comparedText(name), body.url)
         await audit.note('pbx_set', { user, client: audit.clientOf(request, server) }, { pbx: name, to: pbx.address })
         return success(pbx, 'The PBX is stored. The service connects to it now.')
       },
@@ -62,7 +63,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
     .delete(
       '/pbx/:name',
       async ({ params: { name }, user, request, server }) => {
-        await pbxs.remove(name)
+        await pbxs.remove(comparedText(name))
         await audit.note('pbx_removed', { user, client: audit.clientOf(request, server) }, { pbx: name })
         return success([], 'The PBX was removed.')
       },

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, t } from 'elysia'
 import { SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { HTTP_METHODS } from '../../lib/http-methods.ts'
+import { textSchema } from '../../lib/text.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 
 // A flow: several requests for one event, as data. In the `New…` types, which clients send, absent fields get their
@@ -59,7 +60,7 @@ export const Rule = t.Object(
     ),
     pointer: t.Optional(pointer('Matches if the JSON answer has a value here other than `""`, `null`, `[]` or `{}`')),
     values: t.Optional(
-      t.Array(t.String({ maxLength: 256 }), {
+      t.Array(textSchema({ maxLength: 256 }), {
         minItems: 1,
         maxItems: 100,
         description: 'The values at `pointer` that match, as text; default: any',
@@ -153,16 +154,16 @@ export const STEP_DEFAULTS: Omit<Step, 'name' | 'on'> = {
   when: [],
 }
 
-const secret = (description: string) => nullable(t.String({ minLength: 1, maxLength: 4_096 }), description)
+const secret = (description: string) => nullable(textSchema({ minLength: 1, maxLength: 4_096 }), description)
 
 const oauth2Fields = {
-  token_url: t.String({ maxLength: 2_048, description: 'The URL for token requests' }),
-  client_id: t.String({ minLength: 1, maxLength: 1_024 }),
+  token_url: textSchema({ maxLength: 2_048, description: 'The URL for token requests' }),
+  client_id: textSchema({ minLength: 1, maxLength: 1_024 }),
   client_secret: secret('Read as `null`; sending `null` keeps the stored one'),
   refresh_token: t.Optional(
     secret('Absent: client credentials are used. Read as `null`; sending `null` keeps the stored one, if any'),
   ),
-  scope: t.Optional(nullable(t.String({ maxLength: 1_024 }), 'The requested scope; `null`: none')),
+  scope: t.Optional(nullable(textSchema({ maxLength: 1_024 }), 'The requested scope; `null`: none')),
 }
 /** Ten years: the time of its end has to fit into a column. */
 const MAX_TOKEN_SECONDS = 315_360_000
@@ -176,7 +177,9 @@ const loginFields = {
       description: 'The seconds that the token is valid, or where the answer has them',
     },
   ),
-  header: t.Optional(t.String({ maxLength: 1_024, description: 'The value of `authorization`: `Bearer {{ token }}`' })),
+  header: t.Optional(
+    textSchema({ maxLength: 1_024, description: 'The value of `authorization`: `Bearer {{ token }}`' }),
+  ),
 }
 /** Checked field by field, like the body of options, so that an error can name the wrong field. */
 export const NewAuthorization = t.Object(
@@ -225,7 +228,7 @@ export const NewFlow = t.Object(
     preset: t.Optional(t.String({ pattern: NAME_PATTERN, description: 'The name of a preset that has the steps' })),
     parameters: t.Optional(Parameters),
     origins: t.Optional(
-      t.Array(t.String({ maxLength: 300 }), {
+      t.Array(textSchema({ maxLength: 300 }), {
         maxItems: MAX_ORIGINS,
         uniqueItems: true,
         description: 'Further origins (`https://host`) to which steps may send',

@@ -3,6 +3,7 @@ import type { AllowList } from '../../lib/address-guard.ts'
 import type { FieldError } from '../../lib/fault.ts'
 import { pointerPart } from '../../lib/json-pointer.ts'
 import { literalRefusal } from '../../lib/literal-address.ts'
+import { textProblem } from '../../lib/text.ts'
 import { type NewAuthorization, NewFlow, type NewStep } from '../flows/model.ts'
 import type { Preset, PresetParameter } from '../flows/preset.ts'
 import { urlTemplateProblem } from '../flows/step-url.ts'
@@ -74,21 +75,25 @@ function parameterErrors({ name, parameters }: Preset, given: Readonly<Record<st
     ...parameters.flatMap((one) => {
       const path = `${FLOW}/parameters/${one.name}`
       const message = parameterProblem(one, given[one.name])
-      return message === undefined ? formErrors(one, given[one.name], path) : [{ path, message }]
+      return message === undefined ? textErrors(one, given[one.name], path) : [{ path, message }]
     }),
   ]
 }
 
-/** Returns the errors of texts that do not have the parameter's form. An empty text counts as absent. */
-function formErrors({ form }: PresetParameter, value: unknown, path: string): FieldError[] {
-  if (form === undefined || value === undefined || value === null || value === '') return []
+/** Returns the errors of the texts of a parameter, by its form and for everyone. An empty text counts as absent. */
+function textErrors({ form }: PresetParameter, value: unknown, path: string): FieldError[] {
+  if (value === undefined || value === null || value === '') return []
   const texts =
     typeof value === 'object'
-      ? Object.entries(value).map(([key, text]) => ({ path: `${path}/${pointerPart(key)}`, text: String(text) }))
-      : [{ path, text: String(value) }]
-  return texts
-    .filter(({ text }) => !form.pattern.test(text))
-    .map(({ path, text }) => ({ path, message: `${form.sentence}, not ${JSON.stringify(text.slice(0, MAX_SHOWN))}` }))
+      ? Object.entries(value).map(([key, text]) => ({ path: `${path}/${pointerPart(key)}`, key, text: String(text) }))
+      : [{ path, key: '', text: String(value) }]
+  return texts.flatMap(({ path, key, text }) => {
+    const isWrong = form !== undefined && !form.pattern.test(text)
+    const message = isWrong
+      ? `${form.sentence}, not ${JSON.stringify(text.slice(0, MAX_SHOWN))}`
+      : textProblem(`${key}${text}`)
+    return message === undefined ? [] : [{ path, message }]
+  })
 }
 
 function parameterProblem(parameter: PresetParameter, value: unknown): string | undefined {

@@ -3,6 +3,7 @@ import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
 import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
 import { nameSchema } from '../../lib/name.ts'
+import { textSchema } from '../../lib/text.ts'
 import { NewFlow } from '../flows/model.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 import { PRESET_NAMES, PRESETS } from './body-presets.ts'
@@ -18,7 +19,7 @@ const listed = (meanings: Readonly<Record<string, string>>): string =>
 const MAX_FILTER_VALUES = 100
 const values = (description: string) =>
   t.Optional(
-    t.Array(t.String({ minLength: 1, maxLength: 256 }), { minItems: 1, maxItems: MAX_FILTER_VALUES, description }),
+    t.Array(textSchema({ minLength: 1, maxLength: 256 }), { minItems: 1, maxItems: MAX_FILTER_VALUES, description }),
   )
 
 export const WebhookFilter = t.Object(
@@ -41,7 +42,7 @@ export const PresetBody = t.Object(
       listed(Object.fromEntries(Object.entries(PRESETS).map(([name, { summary }]) => [name, summary]))),
     ),
     parameters: t.Optional(
-      t.Record(t.String(), t.String({ minLength: 1, maxLength: 256 }), {
+      t.Record(t.String(), textSchema({ minLength: 1, maxLength: 256 }), {
         description: 'What the preset asks for: `telegram` needs `chat_id`, the others nothing',
       }),
     ),
