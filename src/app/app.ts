@@ -256,6 +256,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   const makeTurn = createFlowTurns({
     events: store.log,
     flows: store.flows,
+    ownership,
     send: sendStep,
     authorizer,
     openRecording: async (...asked) => (await recordingFiles.promise)(...asked),

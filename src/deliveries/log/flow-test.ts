@@ -1,3 +1,4 @@
+import { OWNS_EVERYTHING } from '../../cluster/ownership.ts'
 import { newUuid } from '../../lib/id.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { FlowStore } from '../../store/operations/flows.ts'
@@ -71,6 +72,7 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
   const memory = newMemory()
   const makeTurn = createFlowTurns({
     flows: memory.flows,
+    ownership: OWNS_EVERYTHING,
     events: { eventListOfCall: async () => [] },
     async send(request) {
       sent.push(request)
@@ -112,14 +114,16 @@ async function sendSteps(options: FlowTestOptions, webhook: FlowWebhook): Promis
 function newMemory() {
   let progress: TurnRecord['progress'] = {}
   let kept: TurnRecord['kept'] = {}
-  const flows: Pick<FlowStore, 'flowGet'> = {
+  const flows: Pick<FlowStore, 'flowGet' | 'flowBegin'> = {
+    flowBegin: async () => {},
     flowGet: async ({ callIds: [callId = ''] }) => ({ progress, kept: new Map([[callId, kept]]) }),
   }
   return {
     flows,
     note(turn: TurnRecord): void {
       progress = turn.progress
-      kept = { ...kept, ...turn.kept }
+      const rest = Object.entries(kept).filter(([name]) => !turn.forgotten.includes(name))
+      kept = { ...Object.fromEntries(rest), ...turn.kept }
     },
   }
 }

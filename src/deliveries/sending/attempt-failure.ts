@@ -13,6 +13,12 @@ export const wasNotConnected = (error: unknown): boolean =>
   error instanceof NoConnection ||
   /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(codeOf(error))
 
+/** The name has no address, or TLS was not agreed on. */
+const BEFORE_REQUEST =
+  /^(DNS_|ENOTFOUND|ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO|ERR_PROXY_TUNNEL)/
+/** Returns whether a request failed before a byte of it was sent. Where this is unknown, it may have been sent. */
+export const wasNeverSent = (error: unknown): boolean => wasNotConnected(error) || BEFORE_REQUEST.test(codeOf(error))
+
 /** Returns whether a connection broke before an answer. */
 export const wasClosed = (error: unknown): boolean => /^(ConnectionClosed|ECONNRESET|EPIPE)$/.test(codeOf(error))
 

@@ -1,20 +1,25 @@
+import { accountLease, type Ownership } from '../../cluster/ownership.ts'
 import { Fault } from '../../lib/fault.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
+import { LeaseLost } from '../../store/operations/cluster.ts'
 import type { FlowStore } from '../../store/operations/flows.ts'
-import { type AttemptRow, type AttemptStep, type LogStore, NO_STEP } from '../../store/operations/log.ts'
+import { type AttemptStep, type LogStore, NO_STEP } from '../../store/operations/log.ts'
 import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
 import {
   begins,
+  isLostAnswer,
   type Judgement,
   judge,
   nextMove,
-  type Progress,
-  progressAfter,
+  progressAgain,
+  progressAnswered,
+  progressBegun,
   SKIPPED_BY_IF,
   SKIPPED_WITHOUT_ELEMENTS,
+  stepInDoubt,
 } from '../../webhooks/flows/flow-machine.ts'
 import { secretMask, secretsOfHeaders } from '../../webhooks/flows/flow-secrets.ts'
-import type { Flow, Kept, Step } from '../../webhooks/flows/model.ts'
+import type { Flow, Step } from '../../webhooks/flows/model.ts'
 import { outsideEvent, outsideNumberIn } from '../../webhooks/flows/outside-call.ts'
 import type { RenderedStep, StepData, StepProblem, StepRenderer } from '../../webhooks/flows/step-renderer.ts'
 import { joinStepUrl, urlForLog } from '../../webhooks/flows/step-url.ts'
@@ -27,7 +32,7 @@ import type { Attempted } from './attempt.ts'
 import { createNumberTurns, type NumberTurns } from './number-turns.ts'
 import type { SendStep, StepAnswer } from './step-request.ts'
 import { traceparentOf } from './trace-context.ts'
-import type { TurnRecord } from './turn-record.ts'
+import { newTurn, type Turn } from './turn-record.ts'
 import { type OpenRecording, type RecordingFile, uploadOf } from './upload.ts'
 
 /** A webhook with a flow, prepared for its turns. */
@@ -46,13 +51,15 @@ export type FlowWebhook = {
 }
 
 type FlowTurnsOptions = {
-  readonly flows: Pick<FlowStore, 'flowGet'>
+  readonly flows: Pick<FlowStore, 'flowGet' | 'flowBegin'>
+  readonly ownership: Pick<Ownership, 'isShared' | 'fenceOf'>
   readonly events: Pick<LogStore, 'eventListOfCall'>
   readonly send: SendStep
   readonly authorizer: Authorizer
   readonly openRecording: OpenRecording
   readonly nowUs: NowUs
   readonly newBoundary?: () => string
+  readonly pause?: (ms: number) => Promise<void>
 }
 
 type TurnOptions = {
@@ -67,11 +74,12 @@ export type MakeTurn = (webhook: FlowWebhook, delivery: LoadedDelivery, options:
 /**
  * Creates the function that makes the turns of flows. A turn is one request. It skips the steps before that one, where
  * they say so, and its outcome is `advanced` while other steps follow. All that it did is committed before the next
- * turn: so a process that is killed makes the one step again that was in flight.
+ * turn: so a process that is killed makes the one step again that was in flight, or looks first if it has `again`.
  */
 export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
   const { flows, events } = options
-  const parts = { ...options, numberTurns: createNumberTurns(options.nowUs) }
+  const { pause = Bun.sleep } = options
+  const parts = { ...options, numberTurns: createNumberTurns({ nowUs: options.nowUs, pause }) }
   const bodiesOf = (accountId: number) => async (callId: string) =>
     (await events.eventListOfCall(accountId, callId)).map(({ body }) => body)
   return async (webhook, delivery, { group, isTrial = false }) => {
@@ -90,7 +98,9 @@ export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
       return await play(parts, { ...webhook, flow }, { delivery, group, isTrial, turn })
     } catch (error) {
       if (error instanceof Fault && error.code === 'unavailable')
-        return withoutRequest({ kind: 'unsent', reason: 'the store cannot be read' })
+        return withoutRequest({ kind: 'unsent', reason: 'the store cannot be used' })
+      // The new owner of the account sends it.
+      if (error instanceof LeaseLost) return withoutRequest({ kind: 'aborted' })
       throw error
     }
   }
@@ -110,57 +120,13 @@ function factsOf(body: string): BodyFacts {
   return { mergedFrom: data?.call?.merged_from ?? [], recording: data?.recording }
 }
 
-type Turn = ReturnType<typeof newTurn>
-
-/** Creates the state of a turn: what it has done so far. */
-function newTurn(begun: {
-  body: string
-  kept: Kept
-  merged: StepData['merged']
-  progress: Progress
-  facts: BodyFacts
-}) {
-  const attempts: AttemptRow[] = []
-  let { progress, kept } = begun
-  let keptNow: Kept = {}
-  let requests = 0
-  return {
-    /** The event, as the steps see it. */
-    body: begun.body,
-    merged: begun.merged,
-    facts: begun.facts,
-    get progress() {
-      return progress
-    },
-    get kept() {
-      return kept
-    },
-    /** Notes an attempt; no two have the same time, which is their key. */
-    log(attempt: Omit<AttemptRow, 'probe'>): void {
-      const lastUs = attempts.at(-1)?.atUs ?? Number.NEGATIVE_INFINITY
-      attempts.push({ ...attempt, atUs: Math.max(attempt.atUs, lastUs + 1), probe: false })
-    },
-    isEmpty: (): boolean => attempts.length === 0,
-    noteRequest(): void {
-      requests += 1
-    },
-    advance(step: Step, end: Parameters<typeof progressAfter>[2]): void {
-      progress = progressAfter(progress, step, end)
-    },
-    keep(values: Kept): void {
-      kept = { ...kept, ...values }
-      keptNow = { ...keptNow, ...values }
-    },
-    record: (): TurnRecord => ({ attempts, progress, kept: keptNow, requests }),
-  }
-}
-
 type Players = {
   readonly delivery: LoadedDelivery
   readonly group: AbortGroup | undefined
   readonly isTrial: boolean
-  readonly turn: Turn
+  readonly turn: FlowTurnState
 }
+type FlowTurnState = Turn & { readonly facts: BodyFacts }
 type Playing = FlowWebhook & { readonly flow: Flow }
 type PlayOptions = FlowTurnsOptions & { readonly numberTurns: NumberTurns }
 
@@ -177,6 +143,8 @@ async function play(options: PlayOptions, webhook: Playing, players: Players): P
     return ended({ kind: 'unrendered', reason: problem }, turn)
   }
   let lastSkip = NO_STEP
+  const inDoubt = stepInDoubt(flow.steps, delivery.event, turn.progress, delivery.generation)
+  if (inDoubt !== undefined) beginAgain(options, webhook, players, inDoubt)
   for (;;) {
     const move = nextMove(flow.steps, delivery.event, turn.progress, turn.kept)
     if (move.kind === 'end') {
@@ -220,11 +188,24 @@ async function play(options: PlayOptions, webhook: Playing, players: Players): P
     if ('problem' in joined) return unrendered(step, { problem: `url: ${joined.problem}` })
     const making: Making = { ...players, step, element, count, url: joined.url, made: rendered.request }
     const attempted = await requestInTurn(options, webhook, making)
-    if (attempted !== undefined) return attempted
+    if (attempted === 'look again') {
+      beginAgain(options, webhook, players, step)
+      continue
+    }
+    if (attempted !== 'created') return attempted
     lastSkip = SKIPPED_AS_CREATED
     turn.advance(step, { element, count, as: 'skipped' })
   }
 }
+
+/** Begins again at the step that looks for what a request of `step` may have made. */
+function beginAgain({ nowUs }: PlayOptions, { flow }: Playing, { delivery, turn }: Players, step: Step): void {
+  const { progress, forgotten } = progressAgain(flow.steps, delivery.event, turn.progress, step)
+  turn.setProgress(progress)
+  turn.forget(forgotten)
+  turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: `${LOOKS_FIRST} ${step.again}`, step: withoutUrl(step) })
+}
+export const LOOKS_FIRST = 'a request of this step may have been carried out already: the flow begins again at step'
 
 type Making = Players & {
   readonly step: Step
@@ -237,30 +218,56 @@ type Making = Players & {
 const SKIPPED_AS_CREATED = 'skipped: another call of this number has just created it'
 
 /**
- * Sends the request of a step. If the calls of one number have to send it in turn, waits for the other calls; returns
- * `undefined` without a request if another call has already created the contact, and keeps its id.
+ * Sends the request of a step. If the calls of one number have to send it in turn, waits for the other calls. Without a
+ * request: `created` if another call has already created the contact, whose id is kept; `look again` if another call
+ * may have created it since this call has looked.
  */
-async function requestInTurn(options: PlayOptions, webhook: Playing, making: Making): Promise<Attempted | undefined> {
+async function requestInTurn(
+  options: PlayOptions,
+  webhook: Playing,
+  making: Making,
+): Promise<Attempted | 'created' | 'look again'> {
   const { numberTurns, nowUs } = options
-  const { turn, step } = making
+  const { turn, step, delivery } = making
   const { id, flow } = webhook
   const shared = flow.inTurn.get(step.name)
   const number = shared === undefined ? null : outsideNumberIn(turn.body)
   if (shared === undefined || number === null) return await request(options, webhook, making)
   // With other parameters, the webhook may send to another account of the CRM.
   const key = `${id} ${Bun.hash(JSON.stringify(flow.parameters))} ${number}`
-  return await numberTurns.run(key, async (known) => {
+  return await numberTurns.run({ key, deliveryId: delivery.id }, async ({ known, isInDoubt }) => {
     if (shared !== null && known !== undefined) {
       const logged = { ...withoutUrl(step), kept: [shared] }
       turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: SKIPPED_AS_CREATED, step: logged })
       turn.keep({ [shared]: known })
-      return undefined
+      return 'created'
     }
+    if (isInDoubt && step.again !== null) return 'look again'
     const attempted = await request(options, webhook, making)
     const created = shared === null ? undefined : turn.kept[shared]
     if (created !== undefined) numberTurns.note(key, created)
+    else if (step.again !== null && isInDoubtAfter(making)) numberTurns.noteDoubt({ key, deliveryId: delivery.id })
     return attempted
   })
+}
+
+const isInDoubtAfter = ({ turn, step }: Making): boolean => {
+  const at = turn.progress[step.name]
+  return typeof at === 'object' && at.begun !== undefined && at.isAnswered !== true
+}
+
+/** Notes that a request of a step with `again` is about to be sent, before the first one in the store. */
+async function begin(
+  { flows, ownership }: FlowTurnsOptions,
+  { turn, step, element, delivery }: Making,
+  isFirst: boolean,
+): Promise<void> {
+  if (step.again === null) return
+  const { id: deliveryId, accountId, generation } = delivery
+  turn.setProgress(progressBegun(turn.progress, step, { element, generation }))
+  if (!isFirst) return
+  const fence = ownership.isShared ? ownership.fenceOf(accountLease(accountId)) : undefined
+  await flows.flowBegin({ deliveryId, progress: turn.progress }, fence)
 }
 
 /** Sends the request of a step, a second time after a renewed authorization. */
@@ -273,8 +280,12 @@ async function request(options: FlowTurnsOptions, webhook: Playing, making: Maki
   let token = owner === undefined ? undefined : await authorizer.authorize(owner)
   for (let hasRenewed = false; ; hasRenewed = true) {
     if (token !== undefined && 'reason' in token) return deferred(token, turn)
+    await begin(options, making, !hasRenewed)
     const sent = await sendOnce(options, webhook, { ...making, authorization: token?.header })
-    if (!('answer' in sent)) return ended(sent.outcome, turn, sent)
+    if (!('answer' in sent)) {
+      if (!sent.mayBeCarriedOut) turn.setProgress(progressAnswered(turn.progress, step))
+      return ended(sent.outcome, turn, sent)
+    }
     const { answer } = sent
     const judged = judge(step, answer, owner !== undefined && !hasRenewed)
     const { verdict } = judged
@@ -286,6 +297,7 @@ async function request(options: FlowTurnsOptions, webhook: Playing, making: Maki
       token = await authorizer.renew(owner, token.header)
       continue
     }
+    if (!isLostAnswer(answer.status)) turn.setProgress(progressAnswered(turn.progress, step))
     if (verdict !== 'done') return ended(failureOf(answer, judged, reason), turn, answer)
     turn.advance(step, { element, count, as: 'done' })
     const next = nextMove(flow.steps, delivery.event, turn.progress, turn.kept)
@@ -311,7 +323,7 @@ type Sent =
       /** Logs the request, now that its answer was judged. */
       log(judged: { status: number; error: string | null; kept: readonly string[] }): void
     }
-  | { readonly outcome: Outcome; readonly durationMs: number; readonly address: string | null; readonly logged: null }
+  | (Facts & { readonly outcome: Outcome; readonly mayBeCarriedOut: boolean })
 
 async function sendOnce(
   options: FlowTurnsOptions,
@@ -326,7 +338,13 @@ async function sendOnce(
   const shown: AttemptStep = { name: step.name, method: step.method, url: mask(urlForLog(url)), kept: [] }
   const unsendable = (reason: string): Sent => {
     turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: reason, step: shown })
-    return { outcome: { kind: 'unrendered', reason }, durationMs: 0, address: null, logged: null }
+    return {
+      outcome: { kind: 'unrendered', reason },
+      mayBeCarriedOut: false,
+      durationMs: 0,
+      address: null,
+      logged: null,
+    }
   }
   let file: RecordingFile | undefined
   try {
@@ -373,7 +391,7 @@ async function sendOnce(
         turn.noteRequest()
         turn.log({ ...NOTHING_SENT, atUs, durationMs, address, error: mask(failure.reason), step: shown })
       }
-      return { outcome: failure, durationMs, address, logged: null }
+      return { outcome: failure, mayBeCarriedOut: answer.mayHaveBeenSent, durationMs, address, logged: null }
     }
     turn.noteRequest()
     // The answer may repeat secrets of the request.

@@ -1,6 +1,6 @@
 import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
 import type { AbortGroup } from './abort-group.ts'
-import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
+import { isOutOfFiles, reasonOf, wasClosed, wasNeverSent, wasNotConnected } from './attempt-failure.ts'
 import { createDeadlines } from './deadlines.ts'
 import { newRelayedOrigins, openRelay, type Relay } from './relay.ts'
 import { newResolver, type Resolve } from './resolver.ts'
@@ -17,6 +17,8 @@ type GuardedRequest = {
   readonly body?: string | UploadBody | undefined
   /** The requests that are aborted together with it. */
   readonly group?: AbortGroup | undefined
+  /** It has a connection of its own, since a kept one that is dead would have it sent a second time. */
+  readonly isSentOnce?: boolean
 }
 
 /** A body that is streamed, from its beginning each time. */
@@ -31,6 +33,8 @@ export type RequestFailure = {
     | { readonly kind: 'unreachable'; readonly reason: string }
     | { readonly kind: 'unsent'; readonly reason: string }
     | { readonly kind: 'aborted' }
+  /** A byte of it may have been sent: it may have been carried out. */
+  readonly mayHaveBeenSent: boolean
   readonly durationMs: number
   readonly address: string | null
 }
@@ -89,33 +93,32 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   // One function for all steps, since each further promise costs throughput at 20,000 requests a second.
   return async <Body, Result>(request: GuardedRequest, reading: Reading<Body, Result>): Promise<Result> => {
     const startedMs = performance.now()
-    const { target, group } = request
+    const { target, group, isSentOnce = false } = request
     const upload = typeof request.body === 'object' ? request.body : undefined
     const withinMs = upload === undefined ? timeoutMs : uploadMs(upload, timeoutMs)
     let address: string | null = null
-    if (group?.isAborted) return failed(reading, { kind: 'aborted' }, { startedMs, address })
+    let mayHaveBeenSent = false
+    const facts = () => ({ mayHaveBeenSent, startedMs, address })
+    if (group?.isAborted) return failed(reading, { kind: 'aborted' }, facts())
     const deadline = upload === undefined ? deadlines.begin(startedMs, group) : beginUpload(withinMs, group)
     try {
       const found = proxy === undefined ? addressesOf(target) : []
       const places = placesOf(target, found instanceof Promise ? await within(found, deadline.signal) : found)
-      if (typeof places === 'string')
-        return failed(reading, { kind: 'unreachable', reason: places }, { startedMs, address })
+      if (typeof places === 'string') return failed(reading, { kind: 'unreachable', reason: places }, facts())
       let resent = false
       for (let index = 0; ; ) {
         const place = places[index]
         if (place === undefined) throw new Error('no address is left')
         address = place.address
         const relays = place.address !== null && relayed.has(place.origin, startedMs)
-        const kept = !resent && !relays && connections.take(place.origin)
+        const mayKeep = !resent && !relays && !isSentOnce
+        const kept = mayKeep && connections.take(place.origin)
         const watch = kept || index + 1 === places.length ? undefined : connecting.begin(place, deadline.signal)
         let relay: Relay | undefined
         try {
           const signal = watch === undefined ? deadline.signal : watch.signal
           if (relays) relay = await openRelay(place.address, place.port, signal)
-          const response = await fetch(
-            place.url,
-            init(request, relay?.signal ?? signal, !resent && !relays, proxy, relay),
-          )
+          const response = await fetch(place.url, init(request, relay?.signal ?? signal, mayKeep, proxy, relay))
           watch?.end()
           relay?.answered()
           const durationMs = Math.round(performance.now() - startedMs)
@@ -126,9 +129,10 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
           } catch {
             // The answer broke off: its status counts.
           }
-          if (!resent && !relays) connections.give(place.origin)
+          if (mayKeep) connections.give(place.origin)
           return reading.answered(response, body, { durationMs, address })
         } catch (error) {
+          mayHaveBeenSent ||= !wasNeverSent(error)
           watch?.end()
           relayed.noteEnd(place.origin, { startedMs, tookMs: performance.now() - startedMs }, false)
           if (group?.isAborted) throw error
@@ -142,9 +146,9 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
         }
       }
     } catch (error) {
-      if (group?.isAborted) return failed(reading, { kind: 'aborted' }, { startedMs, address })
-      if (isOutOfFiles(error)) return failed(reading, { kind: 'unsent', reason: OUT_OF_FILES }, { startedMs, address })
-      return failed(reading, { kind: 'unreachable', reason: reasonOf(error, withinMs) }, { startedMs, address })
+      if (group?.isAborted) return failed(reading, { kind: 'aborted' }, facts())
+      if (isOutOfFiles(error)) return failed(reading, { kind: 'unsent', reason: OUT_OF_FILES }, facts())
+      return failed(reading, { kind: 'unreachable', reason: reasonOf(error, withinMs) }, facts())
     } finally {
       deadline.end()
     }
@@ -203,9 +207,9 @@ export function addDestination(headers: Record<string, string>, target: Target):
 function failed<Body, Result>(
   reading: Reading<Body, Result>,
   failure: RequestFailure['failure'],
-  { startedMs, address }: { startedMs: number; address: string | null },
+  { mayHaveBeenSent, startedMs, address }: { mayHaveBeenSent: boolean; startedMs: number; address: string | null },
 ): Result {
-  return reading.failed({ failure, durationMs: Math.round(performance.now() - startedMs), address })
+  return reading.failed({ failure, mayHaveBeenSent, durationMs: Math.round(performance.now() - startedMs), address })
 }
 
 function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, proxy?: string, relay?: Relay) {

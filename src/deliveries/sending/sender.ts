@@ -282,7 +282,7 @@ function recordOf(
 /** Returns a turn of a flow, and the new state of its delivery. */
 function turnOf(
   { id, webhookId, callId, generation, state, tries, attemptsMade, dueUs }: LoadedDelivery,
-  { attempts, progress, kept }: TurnRecord,
+  { attempts, progress, kept, forgotten }: TurnRecord,
   { endedUs, probe }: { endedUs: number; probe: boolean },
 ): FlowTurn {
   return {
@@ -298,6 +298,7 @@ function turnOf(
     attempts: probe ? attempts.map((attempt) => ({ ...attempt, probe })) : attempts,
     progress,
     kept,
+    forgotten,
     nowUs: endedUs,
   }
 }

@@ -44,7 +44,7 @@ export function newStepRequests(send: SendGuarded, nowUs: NowUs = wallUs): SendS
   return (request) => {
     const { url, method, body, group, isAnswerWanted } = request
     const target = targetOf(url)
-    const sent = { target, method, headers: headersOf(request, target), group }
+    const sent = { target, method, headers: headersOf(request, target), group, isSentOnce: true }
     return send({ ...sent, body: body ?? undefined }, readingOf(isAnswerWanted, nowUs))
   }
 }
@@ -74,7 +74,8 @@ const readingOf = (isAnswerWanted: boolean, nowUs: NowUs): Reading<ReadAnswer, S
     const retryAfterMs = isLimited ? parseRetryAfter(headers.get('retry-after'), nowUs()) : undefined
     if (isAnswerWanted && read.end === 'broken') {
       const reason = `the answer (${status}) ${read.why}: what it keeps is unknown`
-      return { failure: { kind: 'unreachable', reason }, durationMs: durationMs + tookMs, address }
+      const failure = { kind: 'unreachable' as const, reason }
+      return { failure, mayHaveBeenSent: true, durationMs: durationMs + tookMs, address }
     }
     const json = isAnswerWanted && read.end === 'whole' ? foreignJsonOf(read.text) : undefined
     return { status, retryAfterMs, json, logged: firstBytes(read.text), durationMs, address }

@@ -6,8 +6,13 @@ import type { AttemptRow } from './log.ts'
 /** The kept values of a call, by name. */
 export type KeptValues = Readonly<Record<string, string | number | boolean>>
 
-/** How far the steps of a delivery are, by their names: `done`, `skipped`, or how many elements of a list are made. */
-export type FlowProgress = Readonly<Record<string, 'done' | 'skipped' | { readonly made: number }>>
+/**
+ * How far the steps of a delivery are, by their names: `done`, `skipped`, or how many elements of a list are made; then
+ * also the generation of the delivery in which a request of the step has begun, and whether it was answered.
+ */
+export type FlowProgress = Readonly<
+  Record<string, 'done' | 'skipped' | { readonly made: number; readonly begun?: number; readonly isAnswered?: true }>
+>
 
 /** `kept`: the values of each of the calls that has some. */
 export type FlowState = { readonly progress: FlowProgress; readonly kept: ReadonlyMap<string, KeptValues> }
@@ -29,6 +34,8 @@ export type FlowTurn = {
   readonly progress: FlowProgress
   /** The values that this turn has kept; others of the call stay. */
   readonly kept: KeptValues
+  /** The names of values of the call that are deleted before. */
+  readonly forgotten: readonly string[]
   /** Wall time. */
   readonly nowUs: number
 }
@@ -36,6 +43,11 @@ export type FlowTurn = {
 export type FlowStore = {
   /** Returns how far a delivery is, and what its webhook has kept for these calls. */
   flowGet(query: { deliveryId: number; webhookId: number; callIds: readonly string[] }): Promise<FlowState>
+  /**
+   * Records the progress of a delivery before a request is sent, on disk. Nothing happens if the delivery is no longer
+   * there.
+   */
+  flowBegin(begun: { deliveryId: number; progress: FlowProgress }, fence?: Fence): Promise<void>
   /**
    * Records a turn of a flow: its attempts, its progress and what it has kept, in one commit that is on disk. Returns
    * false if the delivery was cancelled or retried by hand meanwhile: then its state stays as it is there. The progress

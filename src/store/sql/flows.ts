@@ -102,12 +102,21 @@ function* forgetProbes(deliveryId: number): Work<void> {
         OFFSET ${PROBES_KEPT - 1})`)
 }
 
-function* keep({ callId, webhookId, kept, nowUs }: FlowTurn): Work<void> {
-  if (Object.keys(kept).length === 0) return
+function* beginRequest({ deliveryId, progress }: { deliveryId: number; progress: FlowProgress }): Work<void> {
+  yield* run(sql`
+    INSERT INTO flow_progress (delivery_id, steps)
+    SELECT id, ${JSON.stringify(progress)} FROM deliveries WHERE id = ${deliveryId}
+    ON CONFLICT (delivery_id) DO UPDATE SET steps = excluded.steps`)
+}
+
+function* keep({ callId, webhookId, kept, forgotten, nowUs }: FlowTurn): Work<void> {
+  if (Object.keys(kept).length === 0 && forgotten.length === 0) return
   const before = yield* first<{ kept: string }>(sql`
     SELECT kept FROM kept_values WHERE call_id = ${callId} AND webhook_id = ${webhookId} ${forUpdate}`)
   if (before?.kept === ERASED) return
-  const all: KeptValues = { ...(before === undefined ? {} : JSON.parse(before.kept)), ...kept }
+  const known: KeptValues = before === undefined ? {} : JSON.parse(before.kept)
+  const rest = Object.fromEntries(Object.entries(known).filter(([name]) => !forgotten.includes(name)))
+  const all: KeptValues = { ...rest, ...kept }
   yield* run(sql`
     INSERT INTO kept_values (call_id, webhook_id, at, kept)
     VALUES (${callId}, ${webhookId}, ${nowUs}, ${JSON.stringify(all)})
@@ -131,6 +140,7 @@ export function* eraseKept(callIds: readonly string[]): Work<void> {
 /** The operations on flows. */
 export const FLOWS: Declarations<FlowStore> = {
   flowGet: read(getFlow),
+  flowBegin: fencedWrite((begun: Parameters<FlowStore['flowBegin']>[0]) => beginRequest(begun), { isQuiet: true }),
   flowRecord: fencedWrite((turn: FlowTurn) => recordTurn(turn), { isQuiet: true }),
   keptPrune: write(
     ({ beforeUs, limit }) =>

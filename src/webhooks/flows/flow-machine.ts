@@ -8,10 +8,20 @@ import { type Keep, type Kept, type KeptValue, MAX_KEPT_BYTES, type Rule, type S
  * A step is *open*, until it has ended as `done` or `skipped`. Of a step with `each` the progress counts the elements
  * that are made. Steps begin in the order of the list, one request at a time; a delivery is delivered when all steps
  * that its event begins have ended.
+ *
+ * A step with `again` is *begun* in the store before its request is sent (`progressBegun`). If the store then has no
+ * answer to it (a kill, or a lost answer), or the delivery was sent again by hand, the step is *in doubt*
+ * (`stepInDoubt`): the flow begins again at the step that `again` names (`progressAgain`), so that a search finds the
+ * record that the lost request may have made.
  */
 export type Progress = Readonly<Record<string, StepProgress>>
 /** `{ made }`: the number of elements of `each` that are done; others are left. */
-type StepProgress = 'done' | 'skipped' | { readonly made: number }
+type StepProgress = 'done' | 'skipped' | Open
+/**
+ * `begun`: the generation of the delivery in which a step with `again` has sent a request; `isAnswered`: its answer
+ * came, and did not end the step.
+ */
+type Open = { readonly made: number; readonly begun?: number; readonly isAnswered?: true }
 
 type Move =
   | { readonly kind: 'end' }
@@ -34,6 +44,66 @@ export function nextMove(steps: readonly Step[], event: string, progress: Progre
   const at = progress[step.name]
   return { kind: 'make', step, element: typeof at === 'object' ? at.made : 0 }
 }
+
+/** Returns the open step of a delivery whose request may have been made without a known answer, if there is one. */
+export function stepInDoubt(
+  steps: readonly Step[],
+  event: string,
+  progress: Progress,
+  generation: number,
+): Step | undefined {
+  const step = steps.find((one) => begins(one, event) && !hasEnded(progress[one.name]))
+  const at = step === undefined ? undefined : progress[step.name]
+  if (step?.again == null || typeof at !== 'object' || at.begun === undefined) return undefined
+  return at.isAnswered === true && at.begun === generation ? undefined : step
+}
+
+/** Returns the progress with which a request of a step with `again` is sent. */
+export function progressBegun(
+  progress: Progress,
+  { name }: Pick<Step, 'name'>,
+  { element, generation }: { readonly element: number; readonly generation: number },
+): Progress {
+  return { ...progress, [name]: { made: element, begun: generation } }
+}
+
+/** Returns the progress after an answer that did not end the begun step: a repetition need not look first. */
+export function progressAnswered(progress: Progress, { name }: Pick<Step, 'name'>): Progress {
+  const at = progress[name]
+  if (typeof at !== 'object' || at.begun === undefined) return progress
+  return { ...progress, [name]: { ...at, isAnswered: true } }
+}
+
+/**
+ * Returns the progress of a delivery that begins again for a step in doubt, and the kept values that it forgets: from
+ * the step that `again` names to the one in doubt, all are open. The elements of `each` that the one in doubt has made
+ * stay made.
+ */
+export function progressAgain(
+  steps: readonly Step[],
+  event: string,
+  progress: Progress,
+  inDoubt: Step,
+): { readonly progress: Progress; readonly forgotten: readonly string[] } {
+  const to = steps.indexOf(inDoubt)
+  const from = steps.findIndex(({ name }) => name === inDoubt.again)
+  // The flow was changed since: without that step there is nothing to look for.
+  const repeated = from < 0 ? [] : steps.slice(from, to).filter((one) => begins(one, event))
+  const names = new Set(repeated.map(({ name }) => name))
+  const rest = Object.entries(progress).filter(([name]) => !names.has(name) && name !== inDoubt.name)
+  const at = progress[inDoubt.name]
+  const made = typeof at === 'object' ? at.made : 0
+  return { progress: { ...Object.fromEntries(rest), [inDoubt.name]: { made } }, forgotten: keptNames(repeated) }
+}
+
+const keptNames = (steps: readonly Step[]): string[] => [
+  ...new Set(steps.flatMap(({ keep, when }) => [keep, ...when.map((rule) => rule.keep ?? {})].flatMap(Object.keys))),
+]
+
+/** Statuses by which something between us and the system says that it did not wait for the answer. */
+const LOST_STATUSES: readonly number[] = [408, 502, 504]
+/** Returns whether an answer leaves open if the request was carried out. */
+export const isLostAnswer = (status: number): boolean => LOST_STATUSES.includes(status)
 
 const hasEnded = (progress: StepProgress | undefined): boolean => progress === 'done' || progress === 'skipped'
 

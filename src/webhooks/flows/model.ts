@@ -109,6 +109,10 @@ const requestFields = {
 
 const stepFields = {
   ...requestFields,
+  again: nullable(
+    t.String({ pattern: NAME_PATTERN }),
+    'An earlier step, a search, at which a repetition begins if it is unknown whether the request was carried out: its answer was lost, or the process was killed',
+  ),
   if: nullable(template('Liquid'), 'The step is skipped if this renders to nothing, white space or `false`'),
   each: nullable(
     template('Liquid'),
@@ -149,6 +153,7 @@ export const STEP_DEFAULTS: Omit<Step, 'name' | 'on'> = {
   if: null,
   each: null,
   upload: null,
+  again: null,
   keep: {},
   needs: [],
   when: [],

@@ -152,12 +152,26 @@ function stepsErrors(flow: FlowOfSteps, { url, withCredentials }: Beside): Field
         ? [{ path: `${FLOW}/steps/${at}/name`, message: 'is the name of another step' }]
         : []),
       ...stepErrors(step, `${FLOW}/steps/${at}`, context),
+      ...againErrors(steps, at),
     ]),
     ...(hasAuthorization ? authorizationErrors(authorization, context) : []),
     ...(hasAuthorization && withCredentials
       ? [{ path: `${FLOW}/authorization`, message: 'cannot be combined with a user and password in the URL' }]
       : []),
   ]
+}
+
+/** A repetition begins again at an earlier step, which every event that begins the step has to begin, too. */
+function againErrors(steps: readonly NewStep[], at: number): FieldError[] {
+  const { again = null, on = [] } = steps[at] ?? {}
+  if (again === null) return []
+  const path = `${FLOW}/steps/${at}/again`
+  const earlier = steps.slice(0, at).find(({ name }) => name === again)
+  if (earlier === undefined) return [{ path, message: 'must be the name of an earlier step' }]
+  const lacking = on.filter((event) => !earlier.on.includes(event))
+  return lacking.length === 0
+    ? []
+    : [{ path, message: `must be a step that also has ${lacking.join(', ')} in its \`on\`` }]
 }
 
 const isOrigin = (text: string): boolean =>
@@ -223,7 +237,7 @@ function authorizationErrors(given: NewAuthorization, context: StepContext): Fie
   if (tokenUrl !== undefined && !isTokenUrl(tokenUrl))
     errors.push({ path: `${pointer}/token_url`, message: 'must be an absolute http: or https: URL' })
   if (request === undefined) return errors
-  const unknown = (['if', 'each', 'upload', 'keep', 'needs', 'when'] as const).filter(
+  const unknown = (['if', 'each', 'upload', 'again', 'keep', 'needs', 'when'] as const).filter(
     (name) => request[name] !== undefined,
   )
   return [

@@ -1,3 +1,4 @@
+import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
 import { createFlowTurns, type MakeTurn } from '../../../src/deliveries/sending/flow-turn.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
 import { newStepRequests } from '../../../src/deliveries/sending/step-request.ts'
@@ -51,6 +52,7 @@ export async function newFlowRig(options: FlowRigOptions = {}) {
   const send = newStepRequests(newGuardedRequests({ allow: allowing('loopback'), timeoutMs: requestMs }))
   makeTurn = createFlowTurns({
     flows: rig.store.flows,
+    ownership: OWNS_EVERYTHING,
     events: rig.store.log,
     send,
     authorizer,

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { testFlow } from '../../../src/deliveries/log/flow-test.ts'
+import { LOOKS_FIRST } from '../../../src/deliveries/sending/flow-turn.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
 import { newStepRequests } from '../../../src/deliveries/sending/step-request.ts'
 import { cachedWebhookOf, ownRequestsOf } from '../../../src/deliveries/sending/webhook-cache.ts'
@@ -283,6 +284,110 @@ describe('an answer', () => {
     expect(delivery.state).toBe('delivered')
     expect(asked().filter((one) => one === 'one')).toHaveLength(1)
     expect(rig.dispatcher.down().now).toBe(0)
+  })
+
+  const looking = (): NewStep[] => [
+    step('find', { method: 'GET', keep: { call: '/found' } }),
+    step('add', { if: '{% unless kept.call %}yes{% endunless %}', again: 'find', keep: { call: '/id' } }),
+    step('last'),
+  ]
+  /** A CRM that creates a call for each request to `add`, and answers only some of them: the others get `lost`. */
+  const creating = (lost: (count: number) => Response | undefined | Promise<Response | undefined>) => {
+    const made: number[] = []
+    answer = async ({ path }) => {
+      if (path.endsWith('find')) return Response.json(made[0] === undefined ? {} : { found: made[0] })
+      if (!path.endsWith('add')) return Response.json({})
+      made.push(made.length + 1)
+      return (await lost(made.length)) ?? Response.json({ id: made.length })
+    }
+    return made
+  }
+
+  test.each([
+    ['lost on the way', () => new Response('', { status: 504 })],
+    ['given up by the server', () => new Response('', { status: 408 })],
+  ])('%s: its step looks first, and finds what was made; the log says so', async (_, lost) => {
+    const rig = await start()
+    const made = creating((count) => (count === 1 ? lost() : undefined))
+    await rig.setFlow(CRM, { steps: looking() })
+    const delivery = await rig.ended(await rig.event('call_ended', 'one'))
+    expect(asked()).toEqual(['find', 'add', 'find', 'last'])
+    expect(made).toHaveLength(1)
+    expect(logged(delivery)).toEqual([
+      ['find', 200, null],
+      ['add', lost().status, null],
+      ['add', null, `${LOOKS_FIRST} find`],
+      ['find', 200, null],
+      ['add', null, SKIPPED_BY_IF],
+      ['last', 200, null],
+    ])
+  })
+
+  test('too late: its step looks first, and creates if there is nothing', async () => {
+    const rig = await start({ requestMs: 300 })
+    let isFirst = true
+    answer = async ({ path }) => {
+      if (!path.endsWith('add') || !isFirst) return Response.json({ id: 7 })
+      isFirst = false
+      await Bun.sleep(2_000)
+      return Response.json({})
+    }
+    await rig.setFlow(CRM, { steps: looking() })
+    expect((await rig.ended(await rig.event('call_ended', 'one'))).state).toBe('delivered')
+    expect(asked()).toEqual(['find', 'add', 'find', 'add', 'last'])
+  })
+
+  test('that is one, as 503 or a rule: its step is made again as it is', async () => {
+    const rig = await start()
+    const answers = [new Response('', { status: 503 }), new Response('', { status: 500 })]
+    answer = ({ path }) => (path.endsWith('add') ? answers.shift() : undefined) ?? Response.json({ id: 7 })
+    await rig.setFlow(CRM, { steps: looking() })
+    await rig.ended(await rig.event('call_ended', 'one'))
+    expect(asked()).toEqual(['find', 'add', 'add', 'add', 'last'])
+  })
+
+  test('came, and the delivery failed: a retry by hand looks first', async () => {
+    const rig = await start()
+    let isRefused = true
+    answer = ({ path }) =>
+      isRefused && path.endsWith('add') ? new Response('', { status: 410 }) : Response.json({ id: 7 })
+    await rig.setFlow(CRM, { steps: looking() })
+    const id = await rig.event('call_ended', 'one')
+    expect((await rig.ended(id)).state).toBe('failed')
+    isRefused = false
+    await rig.store.queue.deliveryRetry({ accountId: ACCOUNT, id, nowSteadyUs: rig.clock.steadyUs() })
+    rig.emitter.emit('due', [id])
+    rig.wake()
+    await rig.ended(id)
+    expect(asked()).toEqual(['find', 'add', 'find', 'add', 'last'])
+  })
+
+  test('never came on a kept connection that was dead: nothing is sent twice', async () => {
+    // A receiver whose second request on a connection is read, and answered by closing it.
+    const requests: string[] = []
+    using receiver = Bun.listen<{ count: number }>({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: {
+        open(socket) {
+          socket.data = { count: 0 }
+        },
+        data(socket, bytes) {
+          const [line = ''] = bytes.toString().split('\r\n')
+          requests.push(line.split(' ').slice(0, 2).join(' '))
+          socket.data.count += 1
+          if (socket.data.count > 1) socket.terminate()
+          else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+        },
+      },
+    })
+    const rig = await newFlowRig()
+    open.push(rig)
+    const url = `http://127.0.0.1:${receiver.port}/rest/key`
+    await rig.setUrls(url)
+    await rig.setFlow(url, { steps: looking() })
+    expect((await rig.ended(await rig.event('call_ended', 'one'))).state).toBe('delivered')
+    expect(requests).toEqual(['GET /rest/key/find', 'POST /rest/key/add', 'POST /rest/key/last'])
   })
 
   test('is none where it is to be kept and breaks off', async () => {

@@ -66,7 +66,7 @@ const turnsBy =
     const { outcome, durationMs, address, response } = made
     const [status, error] = [statusOf(outcome), failureOf(outcome)]
     const row = { atUs, probe: false, status, error, durationMs, address, response }
-    return { ...made, turn: { attempts: [row], progress: {}, kept: {}, requests: 1 } }
+    return { ...made, turn: { attempts: [row], progress: {}, kept: {}, forgotten: [], requests: 1 } }
   }
 const NO_REQUEST = { durationMs: 0, address: null, response: null }
 

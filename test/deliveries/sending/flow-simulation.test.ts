@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
 import { nextStep, type Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { newDelivery } from '../../../src/deliveries/queue/delivery.ts'
 import { createFlowTurns, type FlowWebhook } from '../../../src/deliveries/sending/flow-turn.ts'
@@ -103,6 +104,7 @@ function newWorld(random: Random) {
   })
   const failed = (reason: string): RequestFailure => ({
     failure: { kind: 'unreachable', reason },
+    mayHaveBeenSent: true,
     durationMs: 1,
     address: null,
   })
@@ -172,7 +174,9 @@ async function run(world: World, webhook: FlowWebhook, steps: readonly Step[], r
   let at = 1
   const makeTurn = createFlowTurns({
     events: { eventListOfCall: async () => [] },
+    ownership: OWNS_EVERYTHING,
     flows: {
+      flowBegin: () => Promise.reject(new Error('no step has `again`')),
       flowGet: async ({ deliveryId, callIds }) => ({
         progress: store.progress.get(deliveryId) ?? {},
         kept: new Map(callIds.flatMap((call) => (store.kept.has(call) ? [[call, store.kept.get(call) ?? {}]] : []))),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
 import { newDelivery } from '../../../src/deliveries/queue/delivery.ts'
 import { createFlowTurns } from '../../../src/deliveries/sending/flow-turn.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
@@ -69,6 +70,7 @@ async function play(path: string, stub: CrmStub, deliveries: Awaited<ReturnType<
     const authorizer = authorizerOf(stub)
     const makeTurn = createFlowTurns({
       flows: store.flows,
+      ownership: OWNS_EVERYTHING,
       events: store.log,
       send,
       authorizer,
@@ -110,6 +112,7 @@ async function play(path: string, stub: CrmStub, deliveries: Awaited<ReturnType<
         attempts: turn.attempts,
         progress: turn.progress,
         kept: turn.kept,
+        forgotten: turn.forgotten,
         nowUs: nowUs(),
       })
       if (death === 'after each answer') await die()

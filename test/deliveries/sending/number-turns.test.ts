@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
+import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
 import type { LoadedDelivery } from '../../../src/deliveries/queue/delivery.ts'
 import { createFlowTurns, type FlowWebhook } from '../../../src/deliveries/sending/flow-turn.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
@@ -17,18 +18,21 @@ import { STUBS } from '../../help/crm/stubs.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 import { allowing } from '../run/rig.ts'
 
+const never = (): Promise<void> => Promise.reject(new Error('nothing has to pause'))
+const placeOf = (key: string, deliveryId = 1) => ({ key, deliveryId })
+
 describe('the turns of a number', () => {
   test('come one after the other, also after an error; other numbers do not wait', async () => {
-    const turns = createNumberTurns(() => 0)
+    const turns = createNumberTurns({ nowUs: () => 0, pause: never })
     const begun: string[] = []
     const { promise, resolve } = Promise.withResolvers<void>()
-    const first = turns.run('a', async () => {
+    const first = turns.run(placeOf('a'), async () => {
       begun.push('first')
       await promise
       throw new Error('no answer')
     })
-    const second = turns.run('a', async () => void begun.push('second'))
-    await turns.run('b', async () => void begun.push('other'))
+    const second = turns.run(placeOf('a'), async () => void begun.push('second'))
+    await turns.run(placeOf('b'), async () => void begun.push('other'))
     expect(begun).toEqual(['first', 'other'])
     resolve()
     await expect(first).rejects.toThrow('no answer')
@@ -38,8 +42,8 @@ describe('the turns of a number', () => {
 
   test('know what was noted, for some minutes', async () => {
     let atUs = 0
-    const turns = createNumberTurns(() => atUs)
-    const known = (key: string) => turns.run(key, async (value) => value)
+    const turns = createNumberTurns({ nowUs: () => atUs, pause: never })
+    const known = (key: string) => turns.run(placeOf(key), async ({ known }) => known)
     turns.note('a', 7)
     expect([await known('a'), await known('b')]).toEqual([7, undefined])
     atUs = 299_999_999
@@ -47,6 +51,31 @@ describe('the turns of a number', () => {
     expect([await known('a'), await known('b')]).toEqual([7, 8])
     atUs = 300_000_000
     expect([await known('a'), await known('b')]).toEqual([undefined, 8])
+  })
+
+  test('after a lost request, each other call looks once, when the CRM has had its time', async () => {
+    let atUs = 0
+    const paused: number[] = []
+    const pause = async (ms: number) => {
+      paused.push(ms)
+      atUs += ms * 1_000
+    }
+    const turns = createNumberTurns({ nowUs: () => atUs, pause })
+    const isInDoubt = (key: string, delivery: number) =>
+      turns.run(placeOf(key, delivery), async (state) => state.isInDoubt)
+    expect(await isInDoubt('a', 1)).toBe(false)
+    turns.noteDoubt(placeOf('a', 1))
+    atUs = 1_000_000
+    expect(await isInDoubt('b', 2)).toBe(false)
+    // The one whose request was lost looks by itself.
+    expect(await isInDoubt('a', 1)).toBe(false)
+    expect(paused).toEqual([])
+    expect(await isInDoubt('a', 2)).toBe(true)
+    expect(paused).toEqual([4_000])
+    expect([await isInDoubt('a', 2), await isInDoubt('a', 3), await isInDoubt('a', 3)]).toEqual([false, true, false])
+    expect(paused).toEqual([4_000])
+    turns.note('a', 7)
+    expect(await isInDoubt('a', 4)).toBe(false)
   })
 })
 
@@ -107,7 +136,9 @@ async function playAtOnce(stub: CrmStub, name: string): Promise<readonly string[
   const progress = new Map<number, FlowProgress>()
   const kept = new Map<string, KeptValues>()
   const makeTurn = createFlowTurns({
+    ownership: OWNS_EVERYTHING,
     flows: {
+      flowBegin: async () => {},
       flowGet: async ({ deliveryId }) => ({ progress: progress.get(deliveryId) ?? {}, kept }),
     },
     events: { eventListOfCall: async () => [] },

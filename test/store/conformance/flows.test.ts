@@ -36,6 +36,7 @@ onEngines('flows', ({ open }) => {
       attempts: [attempt('find')],
       progress: { find: 'done' },
       kept: { id: 7 },
+      forgotten: [],
       nowUs: NOW,
       ...more,
     })
@@ -72,6 +73,28 @@ onEngines('flows', ({ open }) => {
     const kept = { call: { id: 8, name: 'Ünï 😀 "x"', vip: true, zero: 0 }, before: { id: 'other' } }
     expect((await begin.state(['call', 'before', 'unknown'])).kept).toEqual(kept)
     expect((await begin.state(['call'], begin.other, await begin.at.webhookId(TWO))).kept).toEqual({})
+  })
+
+  test('a request begins in the store before it is sent', async () => {
+    await using begin = await begun()
+    const { flows, delivery } = begin
+    await flows.flowBegin({ deliveryId: delivery, progress: { find: 'done', add: { made: 0, begun: 1 } } })
+    expect((await begin.state()).progress).toEqual({ find: 'done', add: { made: 0, begun: 1 } })
+    await flows.flowBegin({ deliveryId: delivery, progress: { add: { made: 3, begun: 2 } } })
+    expect((await begin.state()).progress).toEqual({ add: { made: 3, begun: 2 } })
+    await flows.flowBegin({ deliveryId: 9_999, progress: { add: { made: 0, begun: 1 } } })
+    expect((await begin.state(['call'], 9_999)).progress).toEqual({})
+  })
+
+  test('values are forgotten before others are kept', async () => {
+    await using begin = await begun()
+    await begin.flows.flowRecord(begin.turn({ kept: { id: 7, name: 'x', vip: true } }))
+    await begin.flows.flowRecord(begin.turn({ kept: { id: 8 }, forgotten: ['id', 'name', 'other'], attempts: [] }))
+    expect((await begin.state()).kept).toEqual({ call: { id: 8, vip: true } })
+    await begin.flows.flowRecord(begin.turn({ kept: {}, forgotten: ['id', 'vip'], attempts: [] }))
+    expect((await begin.state()).kept).toEqual({ call: {} })
+    await begin.flows.flowRecord(begin.turn({ kept: {}, forgotten: ['id'], callId: 'other', attempts: [] }))
+    expect((await begin.state(['other'])).kept).toEqual({ other: {} })
   })
 
   test('a step that was skipped has no request', async () => {

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import { valueAt } from '../../../src/lib/json-pointer.ts'
-import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/flow-machine.ts'
+import {
+  isLostAnswer,
+  judge,
+  nextMove,
+  type Progress,
+  progressAfter,
+  progressAgain,
+  progressAnswered,
+  progressBegun,
+  stepInDoubt,
+} from '../../../src/webhooks/flows/flow-machine.ts'
 import { type Kept, type NewStep, stepOf } from '../../../src/webhooks/flows/model.ts'
 
 const step = (name: string, more: Partial<NewStep> = {}) => stepOf({ name, on: ['call_ended'], ...more })
@@ -51,6 +61,63 @@ describe('progress', () => {
   ]
   test.each(cases)('%s', (_, before, end, after) => {
     expect(progressAfter(before, { name: 'one' }, end)).toEqual(after)
+  })
+})
+
+describe('a step that looks first when it is repeated', () => {
+  const steps = [
+    step('other', { keep: { other: '/id' } }),
+    step('find', { keep: { id: '/id' }, when: [{ status: [404], then: 'done', keep: { state: '/state' } }] }),
+    step('of_start', { on: ['call_started'], keep: { start: '/id' } }),
+    step('between'),
+    step('create', { again: 'find', keep: { id: '/id' } }),
+    step('last'),
+  ]
+  const [create = step('create')] = steps.filter(({ name }) => name === 'create')
+  const ended: Progress = { other: 'done', find: 'done', between: 'skipped' }
+  const begun = progressBegun(ended, create, { element: 0, generation: 1 })
+  const isInDoubt = (progress: Progress, generation = 1) => stepInDoubt(steps, 'call_ended', progress, generation)?.name
+
+  test.each<[sentence: string, progress: Progress, generation: number, expected: string | undefined]>([
+    ['has not begun', ended, 1, undefined],
+    ['was in flight at a kill, or its answer was lost', begun, 1, 'create'],
+    ['was answered', progressAnswered(begun, create), 1, undefined],
+    ['was answered, and its delivery was sent again by hand', progressAnswered(begun, create), 2, 'create'],
+    ['was in flight, and its delivery was sent again by hand', begun, 2, 'create'],
+    ['is done', { ...begun, create: 'done' }, 2, undefined],
+  ])('%s', (_, progress, generation, expected) => {
+    expect(isInDoubt(progress, generation)).toBe(expected)
+  })
+
+  test('begins again at the step that it names, which forgets what was kept from there on', () => {
+    const again = progressAgain(steps, 'call_ended', begun, create)
+    expect(again).toEqual({ progress: { other: 'done', create: { made: 0 } }, forgotten: ['id', 'state'] })
+    expect(nextMove(steps, 'call_ended', again.progress, {})).toMatchObject({ kind: 'make', step: { name: 'find' } })
+    expect(isInDoubt(again.progress)).toBeUndefined()
+  })
+
+  test('its elements that are made stay made', () => {
+    const later = progressBegun(ended, create, { element: 2, generation: 1 })
+    const { progress } = progressAgain(steps, 'call_ended', later, create)
+    const looked: Progress = { ...progress, find: 'done', between: 'done' }
+    expect(nextMove(steps, 'call_ended', looked, {})).toMatchObject({ step: { name: 'create' }, element: 2 })
+  })
+
+  test('is repeated as it is if the flow was changed and has no such step any more', () => {
+    const changed = steps.filter(({ name }) => name !== 'find')
+    expect(progressAgain(changed, 'call_ended', begun, create)).toEqual({
+      progress: { ...ended, create: { made: 0 } },
+      forgotten: [],
+    })
+  })
+
+  test('a step without `again` is never in doubt', () => {
+    expect(stepInDoubt([step('create')], 'call_ended', { create: { made: 1, begun: 1 } }, 1)).toBeUndefined()
+  })
+
+  test('an answer is lost if something in between did not wait for it', () => {
+    const lost = [200, 400, 404, 408, 409, 429, 500, 501, 502, 503, 504].filter(isLostAnswer)
+    expect(lost).toEqual([408, 502, 504])
   })
 })
 
