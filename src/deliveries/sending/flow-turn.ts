@@ -10,6 +10,7 @@ import {
   isLostAnswer,
   type Judgement,
   judge,
+  LOOKS_FIRST,
   nextMove,
   progressAgain,
   progressAnswered,
@@ -205,7 +206,6 @@ function beginAgain({ nowUs }: PlayOptions, { flow }: Playing, { delivery, turn 
   turn.forget(forgotten)
   turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: `${LOOKS_FIRST} ${step.again}`, step: withoutUrl(step) })
 }
-export const LOOKS_FIRST = 'a request of this step may have been carried out already: the flow begins again at step'
 
 type Making = Players & {
   readonly step: Step

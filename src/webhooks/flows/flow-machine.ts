@@ -109,6 +109,7 @@ const hasEnded = (progress: StepProgress | undefined): boolean => progress === '
 
 const skippedForNeed = (missing: readonly string[]): string => `skipped: no value is kept for ${missing.join(', ')}`
 export const SKIPPED_BY_IF = 'skipped: its `if` is empty or `false`'
+export const LOOKS_FIRST = 'a request of this step may have been carried out already: the flow begins again at step'
 export const SKIPPED_WITHOUT_ELEMENTS = 'skipped: its `each` has no elements'
 
 /** Returns the progress after an element of a step was done or skipped; `count`: the number of elements. */
