@@ -69,6 +69,7 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
     lostUs: null,
     closeAtOnce: false,
     nowUs: 0,
+    wakeUs: Number.POSITIVE_INFINITY,
     atUs: 0,
     newId,
     toE164: () => null,

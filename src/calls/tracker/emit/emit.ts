@@ -16,10 +16,11 @@ import {
   stagesPayload,
   transferPayload,
 } from '../state/payload.ts'
-import { channelsOf, forgetCall, markChanged } from '../state/registry.ts'
+import { channelsOf, forgetCall, markChanged, wakeAsking } from '../state/registry.ts'
 import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { placeInAccount } from '../state/tenants.ts'
-import { isSaveDue, isStartDue, nextCheckUs } from './settling.ts'
+import { isDue, isStill } from '../state/waits.ts'
+import { isSaveDue, isStartDue } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
@@ -55,8 +56,10 @@ export function emitDue(state: TrackerState, faults: unknown[]): CallEvent[] {
     state.dirty.delete(id)
     const call = state.calls.get(id)
     if (call === undefined) continue
+    state.wakeUs = Number.POSITIVE_INFINITY
     try {
       emitCall(state, call, events)
+      wakeAgain(state, call)
     } catch (error) {
       faults.push(error)
     }
@@ -71,14 +74,10 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
     noteEnd(state, call)
     if (placeInAccount(state, call)) relateToOthers(state, call)
     if (!call.emitted && !isStartDue(state, call)) {
-      if (call.endDueUs !== null && state.nowUs >= call.endDueUs && call.direction === null) {
-        forgetCall(state, call)
-        return
-      }
-      schedule(state, call)
+      if (isDue(state, call.endDueUs) && call.direction === null) forgetCall(state, call)
       return
     }
-    const isEnding = call.endDueUs !== null && state.nowUs >= call.endDueUs
+    const isEnding = isDue(state, call.endDueUs)
     if (isEnding && joinLinksOf(state, call)) {
       markChanged(state, state.calls.get(call.id))
       return
@@ -89,9 +88,7 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
   if (call.ended && isSaveDue(state, call)) {
     emit(state, call, events, 'call_saved', state.atUs, { ...stagesOf(state, call), recordings: keptRecordings(call) })
     forgetCall(state, call)
-    return
   }
-  schedule(state, call)
 }
 
 function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
@@ -140,7 +137,7 @@ function isBehindAnEnd(state: TrackerState, stage: Stage, parties: readonly Stag
   const rangUs = stage.rangUs ?? state.atUs
   return parties.some(
     ({ ended, settlingSinceUs: holdUs, overUs }) =>
-      !ended && holdUs !== null && overUs !== null && overUs <= rangUs && state.nowUs - holdUs < EXPLANATION_US,
+      !ended && holdUs !== null && overUs !== null && overUs <= rangUs && isStill(state, holdUs + EXPLANATION_US),
   )
 }
 
@@ -217,6 +214,7 @@ function noteEnd(state: TrackerState, call: Call): void {
   const parties = channels.filter((channel) => !isVirtual(channel))
   call.endedUs = Math.max(0, ...parties.map((channel) => channel.goneUs ?? 0)) || state.atUs
   call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLING_US : 0)
+  wakeAsking(state, call)
 }
 
 function closeAndEmitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
@@ -260,19 +258,10 @@ function emitMerged(
   emitEnd(state, call, events)
 }
 
-function schedule(state: TrackerState, call: Call): void {
-  let nextUs = Number.POSITIVE_INFINITY
-  const note = (atUs: number | null): void => {
-    if (atUs !== null && atUs > state.nowUs && atUs < nextUs) nextUs = atUs
-  }
-  note(call.endDueUs)
-  note(call.accountDueUs)
-  if (!call.emitted) note(call.startDueUs)
-  if (call.ended) note(call.saveDueUs)
-  if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) note(call.saveLatestUs)
-  if (!call.ended) note(nextCheckUs(state, call))
-  if (nextUs === Number.POSITIVE_INFINITY) state.timers.delete(call.id)
-  else state.timers.set(call.id, nextUs)
+/** Sets the timer of a call to the earliest end of what it waits for. */
+function wakeAgain(state: TrackerState, call: Call): void {
+  if (state.wakeUs === Number.POSITIVE_INFINITY || !state.calls.has(call.id)) state.timers.delete(call.id)
+  else state.timers.set(call.id, state.wakeUs)
 }
 
 function emit(

@@ -15,6 +15,7 @@ import {
 } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteExtension } from '../state/tenants.ts'
+import { isStill } from '../state/waits.ts'
 import { startWith } from './call-start.ts'
 import { beginDial } from './dials.ts'
 import { unpark } from './parking.ts'
@@ -68,14 +69,14 @@ function applyEarlyEnd(state: TrackerState, channel: Channel): void {
   const tombstone = state.earlyEnds.get(channel.id)
   if (tombstone === undefined) return
   state.earlyEnds.delete(channel.id)
-  if (state.nowUs - tombstone.arrivedUs >= EARLY_END_US) return
+  if (!isStill(state, tombstone.arrivedUs + EARLY_END_US)) return
   hangup(state, tombstone, channel.id, tombstone.end)
 }
 
 /** Forgets ends whose channels did not follow in time. */
 export function purgeEarlyEnds(state: TrackerState): void {
   for (const [id, tombstone] of state.earlyEnds) {
-    if (state.nowUs - tombstone.arrivedUs < EARLY_END_US) break
+    if (isStill(state, tombstone.arrivedUs + EARLY_END_US)) break
     state.earlyEnds.delete(id)
   }
 }

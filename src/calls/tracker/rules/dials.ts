@@ -1,8 +1,17 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
 import { newDial } from '../state/initial-state.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, markChanged, placeInCall } from '../state/registry.ts'
+import {
+  callByLinkedId,
+  callOf,
+  channelOf,
+  heardBy,
+  markChanged,
+  placeInCall,
+  wakeConsultations,
+} from '../state/registry.ts'
 import { type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
+import { isStill } from '../state/waits.ts'
 import { consultation } from './consultations.ts'
 import { isRungThroughSame, originatedHalf, originOf, partyFor } from './dial-origin.ts'
 import { addStage, assignStage, groupOf, openQueue } from './dial-stages.ts'
@@ -22,7 +31,7 @@ import { placeRecall } from './transfer-recall.ts'
  */
 
 /** A dial from a channel in a conversation is a consultation, unless the conversation ends within this time. */
-export const CONSULTATION_SETTLING_US = 150_000
+const CONSULTATION_SETTLING_US = 150_000
 
 /** Notes a dial on the rung channel, and places it if its origin is known. A channel is dialled once. */
 export function beginDial(
@@ -59,9 +68,9 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const dial = dest.dial
   if (dial === null || dial.stageId !== null || isVirtual(dest)) return
   const origin = originOf(state, dial)
-  const waitedUs = state.nowUs - dial.beganArrivedUs
+  const isSettling = () => isStill(state, dial.beganArrivedUs + CONSULTATION_SETTLING_US)
   if (origin.kind === 'unknown') {
-    if (waitedUs < CONSULTATION_SETTLING_US) return
+    if (isSettling()) return
     const call = callOf(state, dest)
     // An originated half rings the party: there is no party behind it.
     if (call !== undefined && call.root === null && call.direction === null) beginCallOfNobody(call, dest)
@@ -73,7 +82,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   }
   if (origin.kind === 'nobody') {
     // An extension's outside number is rung beside its phone, which shows the agent.
-    if (waitedUs < CONSULTATION_SETTLING_US && isOutsideNumberOf(originatedHalf(state, dest), dest)) return
+    if (isOutsideNumberOf(originatedHalf(state, dest), dest) && isSettling()) return
     if (!placeRecall(state, dest)) placeOriginated(state, dest, dial)
     return
   }
@@ -81,7 +90,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const first = callOf(state, party)
   if (first === undefined) return
   const busy = origin.consulting || (party.spoke && heardBy(state, party).some((other) => other.id !== dest.id))
-  if (busy && !origin.consulting && waitedUs < CONSULTATION_SETTLING_US) return
+  if (busy && !origin.consulting && isSettling()) return
   const to = { dialled: origin.through?.dialledNumber ?? null, party: partyOf(dest.endpoint) }
   const asked = { through: origin.through, to, startedUs: dial.beganUs }
   const call = busy ? consultation(state, party, first, asked) : first
@@ -175,7 +184,9 @@ export function endDial(
     dial.forwardedTo = forwardedTo
     dial.provisional = provisional
   }
-  markChanged(state, callOf(state, dest))
+  const call = callOf(state, dest)
+  markChanged(state, call)
+  if (call !== undefined && isVirtual(dest)) wakeConsultations(state, call)
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type Stage,
   type TrackerState,
 } from '../state/state.ts'
+import { isStill } from '../state/waits.ts'
 
 /** Hold and resume. */
 
@@ -73,8 +74,8 @@ export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
 }
 
 /** Returns whether a resume may still turn out to be part of a transfer or hang-up. */
-export const isResuming = (state: TrackerState, hold: Call['holds'][number]): boolean =>
-  !hold.onHold && state.nowUs - hold.arrivedUs < RESUME_SETTLING_US
+const isResuming = (state: TrackerState, hold: Call['holds'][number]): boolean =>
+  !hold.onHold && isStill(state, hold.arrivedUs + RESUME_SETTLING_US)
 
 function hasLeft(call: Call, channel: Channel, sinceUs: number): boolean {
   if ((channel.dial?.leftUs ?? null) !== null) return true

@@ -9,6 +9,7 @@ import {
   stageOf,
 } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type PendingLink, type TrackerState } from '../state/state.ts'
+import { isStill } from '../state/waits.ts'
 import { partyFor } from './dial-origin.ts'
 import { setDirection } from './direction.ts'
 import { isOver, merge } from './merges.ts'
@@ -64,7 +65,7 @@ function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
 export function joinDueLinks(state: TrackerState): void {
   while (state.pendingLinks.length > 0) {
     const link = state.pendingLinks[0]
-    if (link === undefined || link.dueUs > state.nowUs) return
+    if (link === undefined || isStill(state, link.dueUs)) return
     state.pendingLinks.shift()
     const channel = channelOf(state, link.channel)
     const own = callOf(state, channel)

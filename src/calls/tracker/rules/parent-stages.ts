@@ -1,6 +1,7 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { channelOf, stageOf } from '../state/registry.ts'
 import { type Call, isUp, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
+import { isStill } from '../state/waits.ts'
 import { closeStage } from './dial-stages.ts'
 import { bestOf, EXPLANATION_US, HANGUP_US } from './stage-results.ts'
 
@@ -71,7 +72,7 @@ function awaitsName(state: TrackerState, group: Stage): boolean {
   const dialler = channelOf(state, group.dialler)
   if (dialler === undefined || !isUp(dialler)) return false
   group.settlingSinceUs ??= state.nowUs
-  return state.nowUs - group.settlingSinceUs < EXPLANATION_US
+  return isStill(state, group.settlingSinceUs + EXPLANATION_US)
 }
 
 /**
@@ -130,9 +131,9 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
   const isClear = queue.leftByKey || (!callerGone && queue.final && queue.result !== null)
   const isExplained = isClear || gaveUp || call.lost !== null || queue.result === 'timeout' || queue.result === 'other'
-  const settlingUs = state.nowUs - ((callerGone ? caller?.goneArrivedUs : queue.leftArrivedUs) ?? state.nowUs)
+  const sinceUs = (callerGone ? caller?.goneArrivedUs : queue.leftArrivedUs) ?? state.nowUs
   // That the caller hung up may be reported a moment after the end of its channel.
-  if (!isExplained && settlingUs < (callerGone ? HANGUP_US : QUEUE_SETTLING_US)) return
+  if (!isExplained && isStill(state, sinceUs + (callerGone ? HANGUP_US : QUEUE_SETTLING_US))) return
   const result =
     call.lost !== null && queue.leftUs === null
       ? 'other'

@@ -3,6 +3,7 @@ import { realPartyOf } from '../state/conversations.ts'
 import { callOf, channelOf, markChanged } from '../state/registry.ts'
 import { type Call, type Channel, isUp, partyOf, partyOfNumber, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, isExtensionOf } from '../state/tenants.ts'
+import { isStill } from '../state/waits.ts'
 
 /** Parking is a blind transfer, which a PBX may or may not report: one-touch parking is not reported. */
 
@@ -46,7 +47,7 @@ export const isParkedAt = (state: TrackerState, dialled: string, call: Call): bo
 /** Makes a transfer of a parking, if the PBX reported none in time. */
 export function transferByParking(state: TrackerState, call: Call): void {
   const { parking } = call
-  if (parking === null || state.nowUs < parking.dueUs) return
+  if (parking === null || isStill(state, parking.dueUs)) return
   call.parking = null
   const by = channelOf(state, parking.by)
   const transferee = channelOf(state, parking.transferee)

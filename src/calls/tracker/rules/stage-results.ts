@@ -9,6 +9,7 @@ import {
   type Stage,
   type TrackerState,
 } from '../state/state.ts'
+import { isStill } from '../state/waits.ts'
 
 /**
  * The results of stages that nobody answered: their own channels report a result, and other channels may explain it a
@@ -103,7 +104,7 @@ export const bestOf = (results: readonly (StageResult | null)[]): StageResult | 
   RANKED.find((result) => results.includes(result))
 
 const isSettling = (state: TrackerState, { settlingSinceUs }: Stage): boolean =>
-  settlingSinceUs !== null && state.nowUs - settlingSinceUs < WINNER_US
+  settlingSinceUs !== null && isStill(state, settlingSinceUs + WINNER_US)
 
 const overUsOf = ({ dial, goneUs }: Channel): number => dial?.endedUs ?? goneUs ?? 0
 
@@ -276,8 +277,7 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
 function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
   const one = outerHalf(state, leg)
   if (one === undefined) return 'no_answer'
-  const isSoon = state.nowUs - (leg.goneArrivedUs ?? 0) < HANGUP_US
-  if (isUp(one)) return isSoon ? null : 'no_answer'
+  if (isUp(one)) return isStill(state, (leg.goneArrivedUs ?? 0) + HANGUP_US) ? null : 'no_answer'
   const isSameMoment = Math.abs((one.goneUs ?? 0) - (leg.goneUs ?? 0)) < EXPLANATION_US
   return isSameMoment && one.end?.result === 'answered_elsewhere' ? 'answered_elsewhere' : 'no_answer'
 }

@@ -10,6 +10,7 @@ import {
   type Stage,
   type TrackerState,
 } from '../state/state.ts'
+import { isStill } from '../state/waits.ts'
 import { closeStage } from './dial-stages.ts'
 import { placeDial } from './dials.ts'
 import { nameAgent } from './direction.ts'
@@ -153,13 +154,13 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   stage.settlingSinceUs ??= state.nowUs
   stage.overUs = endedUs
-  const waitedUs = state.nowUs - stage.settlingSinceUs
+  const isWithin = (us: number): boolean => isStill(state, (stage.settlingSinceUs ?? state.nowUs) + us)
   // The hang-up is more precise than the end of the dial, so wait for it, on each device.
-  if (legs.some(({ goneUs }) => goneUs === null) && waitedUs < HANGUP_US) return
-  if (legs.some(isProvisional) && waitedUs < EXPLANATION_US) return
+  if (legs.some(({ goneUs }) => goneUs === null) && isWithin(HANGUP_US)) return
+  if (legs.some(isProvisional) && isWithin(EXPLANATION_US)) return
   for (const leg of legs) if (isProvisional(leg)) concludeDial(state, leg)
   const result = resultOfStage(state, call, stage, legs)
-  if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
+  if (result === null && isWithin(explanationDelayUs(state, call, stage, legs))) return
   stage.forwardedTo =
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
   closeStage(stage, endedUs, result ?? resultUnexplained(state, call, stage))

@@ -1,5 +1,6 @@
 import { channelsOf, consultationsOf } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
+import { isStill } from '../state/waits.ts'
 import { EXPLANATION_US } from './stage-results.ts'
 
 /**
@@ -19,5 +20,5 @@ export function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, le
   const isKnown = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true
-  return !isKnown && state.nowUs - stage.settlingSinceUs < EXPLANATION_US
+  return !isKnown && isStill(state, stage.settlingSinceUs + EXPLANATION_US)
 }

@@ -67,6 +67,12 @@ export function consultationsOf(state: TrackerState, channelId: string): Call[] 
   return [...(state.consultations.get(channelId) ?? [])].flatMap((id) => state.calls.get(id) ?? [])
 }
 
+/** Wakes the consultations of a call's channels: halves through which they ring may belong to this call. */
+export function wakeConsultations(state: TrackerState, call: Call): void {
+  if (state.consultations.size === 0) return
+  for (const id of call.channels) for (const other of state.consultations.get(id) ?? []) state.dirty.add(other)
+}
+
 /** Removes a call from the tracker, but not its channels. */
 export function dropCall(state: TrackerState, call: Call): void {
   state.calls.delete(call.id)
@@ -77,9 +83,16 @@ export function dropCall(state: TrackerState, call: Call): void {
   endConsultation(state, call)
 }
 
+/** Wakes the call of the party that asks in a consultation: its end waits for what becomes of the consultation. */
+export function wakeAsking(state: TrackerState, { consultedBy }: Call): void {
+  const call = callOf(state, channelOf(state, consultedBy))
+  if (call !== undefined) state.dirty.add(call.id)
+}
+
 /** Ends the consultation in a call. */
 export function endConsultation(state: TrackerState, call: Call): void {
   if (call.consultedBy === null) return
+  wakeAsking(state, call)
   const calls = state.consultations.get(call.consultedBy)
   calls?.delete(call.id)
   if (calls?.size === 0) state.consultations.delete(call.consultedBy)

@@ -309,6 +309,8 @@ export type TrackerState = {
   closeAtOnce: boolean
   /** Arrival time of the last signal, and when it happened. */
   nowUs: number
+  /** The earliest end of a wait of the call that is being processed. */
+  wakeUs: number
   atUs: number
   newId: NewId
   /** Returns the E.164 form of an outside number, `null` if the number has no such form. */

@@ -1,6 +1,7 @@
 import { type AccountDecision, decideAccount } from './account-decision.ts'
 import { callOf, channelsOf, markChanged } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
+import { isDue } from './waits.ts'
 
 /**
  * Customers that share a PBX. Their extensions, parking slots and numbers may be equal, so a search by number is
@@ -26,7 +27,7 @@ export function placeInAccount(state: TrackerState, call: Call): boolean {
   const isCaller = (channel: Channel): boolean => channel.dial === null || channel.dial.source === null
   const dialled = channels.filter((channel) => !isCaller(channel))
   const tenantOf = ({ tenant }: Channel): string[] => (tenant === null ? [] : [tenant])
-  const isOver = call.endDueUs !== null && state.nowUs >= call.endDueUs
+  const isOver = isDue(state, call.endDueUs)
   // Users are waiting for the notice of a ringing call: give the dialplan little more time.
   const isRinging = dialled.some(({ dial }) => dial !== null && (dial.rangUs !== null || dial.answeredUs !== null))
   if (isRinging) call.accountDueUs = Math.min(call.accountDueUs, state.nowUs + RINGING_WAIT_US)
@@ -34,7 +35,7 @@ export function placeInAccount(state: TrackerState, call: Call): boolean {
     caller: channels.filter(isCaller).flatMap(tenantOf)[0] ?? null,
     dialled: dialled.flatMap(tenantOf),
     isDialled: dialled.length > 0,
-    isLate: isOver || state.nowUs >= call.accountDueUs,
+    isLate: isOver || isDue(state, call.accountDueUs),
   }
   const decision = decideAccount(facts, state.tenants, state.account)
   if (decision === undefined) return false
