@@ -10,6 +10,7 @@ import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
 import { benchMqtt } from './mqtt.ts'
+import { benchOpenPage } from './open-page.ts'
 import { benchLatency } from './pbx-to-receiver.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
@@ -85,6 +86,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   filters: async () => benchFilters(),
   recordings: benchRecordings,
   tracker: benchTracker,
+  'open-page': benchOpenPage,
   soak: benchSoak,
   stalls,
   me,

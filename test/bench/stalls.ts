@@ -86,7 +86,7 @@ async function stallsOf(engine: Engine, calls: number, only: string): Promise<Ma
   for (const { what, times = TIMES, act } of actionsOf({ app, token, store, filled, hook, pbx, engine })) {
     if (!what.includes(only)) continue
     for (let time = 0; time < times; time += 1) {
-      const stall = await probe.during(act)
+      const stall = await probe.during(() => act().catch((error) => console.error(`  ${what}: ${error}`)))
       const before = found.get(what)
       if (before === undefined || before.longestMs > stall.longestMs) found.set(what, stall)
     }

@@ -86,7 +86,16 @@ function savedCall(event: CallEvent): SavedCall[] {
 /** Returns the record of a call as it is stored. */
 function savedRecord(record: CallRecord, savedUs: number): SavedCall {
   const { id, direction, from, to } = record.call
-  return { id, savedUs, direction, fromNumber: from.number, toNumber: to.number, record: JSON.stringify(record) }
+  return {
+    id,
+    savedUs,
+    direction,
+    fromNumber: from.number,
+    toNumber: to.number,
+    fromE164: from.e164,
+    toE164: to.e164,
+    record: JSON.stringify(record),
+  }
 }
 
 /**

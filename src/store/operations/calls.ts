@@ -26,6 +26,9 @@ export type SavedCall = {
   readonly direction: Direction
   readonly fromNumber: string | null
   readonly toNumber: string | null
+  /** The numbers in E.164 as the record has them. */
+  readonly fromE164?: string | null
+  readonly toE164?: string | null
   readonly record: string
 }
 

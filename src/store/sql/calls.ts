@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
-import { otherSpellings } from '../../lib/number-spellings.ts'
 import type {
   CallFilter,
   CallPosition,
@@ -11,13 +10,13 @@ import type {
   OrphanedPbx,
 } from '../operations/calls.ts'
 import { type Declarations, read } from './operation.ts'
-import { all, among, contains, first, indexedBy, texts, type Work } from './statement.ts'
+import { all, among, first, indexedBy, texts, type Work } from './statement.ts'
 
 const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }
 
 type PageQuery = Parameters<CallStore['callList']>[0]
 
-/** Returns the ids of a page. From each range at most a page is read, from the range's index only. */
+/** Returns the ids of a page. From each range of an index at most a page is read, and nothing that does not match. */
 function* readCallIds({ accountId, filter, limit, after }: PageQuery): Work<string[]> {
   const until: CallPosition = filter.untilUs === undefined ? NEWEST : { savedUs: filter.untilUs, id: '' }
   const before = after !== undefined && after.savedUs < until.savedUs ? after : until
@@ -29,7 +28,7 @@ function* readCallIds({ accountId, filter, limit, after }: PageQuery): Work<stri
         ORDER BY saved_at DESC, id DESC LIMIT ${limit}) AS ${sql.identifier(`range_${at}`)}`,
   )
   const found = yield* all<CallPosition>(sql.join(ranges, sql` UNION ALL `))
-  // A call from a number to the same number is found twice.
+  // A call from a number to the same number is found twice, and so is one whose PBX spells its numbers in E.164.
   const ids = new Set(found.toSorted(newestFirst).map(({ id }) => id))
   return [...ids].slice(0, limit)
 }
@@ -44,25 +43,25 @@ function* readCalls(query: PageQuery): Work<CallRow[]> {
 
 type Range = { readonly index: string; readonly numbered: SQL; readonly direction: string }
 
-/**
- * Returns the ranges of the indexes that contain a filter's calls. The indexes have numbers as the PBX spells them: a
- * number in E.164 is looked for in each spelling, if the record also has that form.
- */
+/** Returns the ranges of the indexes that contain a filter's calls. */
 function rangesOf({ direction, number }: CallFilter): Range[] {
   const directions = direction === undefined ? DIRECTIONS : [direction]
-  if (number === undefined)
-    return directions.map((one) => ({ index: 'calls_by_direction', numbered: sql``, direction: one }))
-  const hasE164 = sql`AND ${contains(sql`record`, JSON.stringify(number))}`
+  const indexes = number === undefined ? [{ index: 'calls_by_direction', numbered: sql`` }] : indexesOf(number)
+  return directions.flatMap((one) => indexes.map((found) => ({ ...found, direction: one })))
+}
+
+/** Returns the indexes that contain the calls of a number, as the PBX spells it or in E.164. */
+function indexesOf(number: string): Omit<Range, 'direction'>[] {
   const spelled = [
-    { spelling: number, condition: sql`` },
-    ...otherSpellings(number).map((spelling) => ({ spelling, condition: hasE164 })),
+    { index: 'calls_by_from', numbered: sql`AND from_number = ${number}` },
+    { index: 'calls_by_to', numbered: sql`AND to_number = ${number}` },
   ]
-  return directions.flatMap((one) =>
-    spelled.flatMap(({ spelling, condition }) => [
-      { index: 'calls_by_from', numbered: sql`AND from_number = ${spelling} ${condition}`, direction: one },
-      { index: 'calls_by_to', numbered: sql`AND to_number = ${spelling} ${condition}`, direction: one },
-    ]),
-  )
+  if (!number.startsWith('+')) return spelled
+  return [
+    ...spelled,
+    { index: 'calls_by_from_e164', numbered: sql`AND from_e164 = ${number}` },
+    { index: 'calls_by_to_e164', numbered: sql`AND to_e164 = ${number}` },
+  ]
 }
 
 const newestFirst = (one: CallPosition, other: CallPosition): number =>

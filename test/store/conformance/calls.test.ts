@@ -102,7 +102,11 @@ onEngines('calls', ({ open }) => {
     await using at = await open()
     const { calls } = at.store
     const call = (id: string, savedUs: number, number: string, e164: string | null) =>
-      savedCall(id, savedUs, { fromNumber: number, record: JSON.stringify({ call: { id, from: { number, e164 } } }) })
+      savedCall(id, savedUs, {
+        fromNumber: number,
+        fromE164: e164,
+        record: JSON.stringify({ call: { id, from: { number, e164 } } }),
+      })
     const records = [
       call('national', NOW + 1, '030123456', '+4930123456'),
       call('as it is', NOW + 2, '+4930123456', '+4930123456'),
@@ -118,6 +122,32 @@ onEngines('calls', ({ open }) => {
     expect(await list('+4930123456', 2, { savedUs: NOW + 2, id: 'as it is' })).toEqual(['national'])
     expect(await list('030123456')).toEqual(['without a country', 'of another country', 'national'])
     expect(await calls.callListIdsOfNumber({ accountId: ACCOUNT, number: '+4930123456', limit: 2 })).toHaveLength(2)
+  })
+
+  test('a number in E.164 finds a call however its PBX spells it, and by the parties alone', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const e164 = '+4930123456'
+    type Party = { readonly number: string; readonly e164: string | null; readonly name?: string }
+    type Parties = { readonly from: Party; readonly to: Party }
+    const call = (id: string, savedUs: number, { from, to, ...rest }: Parties & { answered_by?: object }) =>
+      savedCall(id, savedUs, {
+        fromNumber: 'trunk:17',
+        toNumber: '0301',
+        fromE164: from.e164,
+        toE164: to.e164,
+        record: JSON.stringify({ call: { from, to, ...rest } }),
+      })
+    const none = { number: '0301', e164: null }
+    const records = [
+      call('from', NOW + 1, { from: { number: 'trunk:17', e164 }, to: none }),
+      call('to, whose name has a NUL', NOW + 2, { from: { ...none, name: '\u0000"' }, to: { number: '0301', e164 } }),
+      call('answered by', NOW + 3, { from: none, to: none, answered_by: { number: '0301', e164 } }),
+      savedCall('of an earlier version', NOW + 4, { fromNumber: e164, toNumber: null, record: '{}' }),
+    ]
+    await calls.batchStore(batch({ saved: records }))
+    const found = await calls.callListIdsOfNumber({ accountId: ACCOUNT, number: e164, limit: 9 })
+    expect(found).toEqual(['of an earlier version', 'to, whose name has a NUL', 'from'])
   })
 
   test('calls are found by the end of their id, in any case, the newest first', async () => {

@@ -25,6 +25,7 @@ import subjectStates from '../migrations/024.sql' with { type: 'text' }
 import firstAttempts from '../migrations/025.sql' with { type: 'text' }
 import contactErasures from '../migrations/026.sql' with { type: 'text' }
 import authorizationDrafts from '../migrations/027.sql' with { type: 'text' }
+import callsByE164 from '../migrations/028.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -55,4 +56,5 @@ export const MIGRATIONS = [
   firstAttempts,
   contactErasures,
   authorizationDrafts,
+  callsByE164,
 ]

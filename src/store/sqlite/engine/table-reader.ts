@@ -28,7 +28,8 @@ export function openTables(path: string): { readonly tables: readonly ReadTable[
     .all()
   const tables = names.map(({ name }): ReadTable => {
     const columns = sqlite
-      .query<{ name: string }, []>(`SELECT name FROM pragma_table_info('${name}') ORDER BY cid`)
+      // With generated columns: in Postgres they are plain ones.
+      .query<{ name: string }, []>(`SELECT name FROM pragma_table_xinfo('${name}') WHERE hidden <> 1 ORDER BY cid`)
       .all()
       .map((column) => column.name)
       // Read as a row of attempts, by the view.

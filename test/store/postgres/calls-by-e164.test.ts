@@ -1,0 +1,41 @@
+import { expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import migration from '../../../src/store/postgres/migrations/020.sql' with { type: 'text' }
+import { openPostgresStore } from '../../../src/store/postgres/store.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
+import { batch } from '../../help/store.ts'
+
+const E164 = '+4930123456'
+
+test.skipIf(POSTGRES_MISSING !== undefined)(
+  'calls that an earlier version saved are found by their numbers in E.164, but for records that Postgres cannot read',
+  async () => {
+    await using database = await migratedDatabase()
+    const store = await openPostgresStore(databaseSource(database.url))
+    const saved = (id: string, from: object, to: object) => ({
+      id,
+      savedUs: 1,
+      direction: 'inbound' as const,
+      fromNumber: '030123456',
+      toNumber: '101',
+      record: JSON.stringify({ call: { from, to } }),
+    })
+    const phone = { number: '101', e164: null }
+    const records = [
+      saved('from', { number: '030123456', e164: E164 }, phone),
+      saved('to', phone, { number: '030123456', e164: E164 }),
+      saved('with a NUL', { number: '030123456', e164: E164, name: '\0' }, phone),
+      saved('of no country', { number: '030123456', e164: null }, phone),
+      { ...saved('of the first version', phone, phone), record: '{}' },
+    ]
+    await store.calls.batchStore(batch({ saved: records }))
+    const sql = new SQL({ url: database.url, max: 1 })
+    await sql.unsafe('ALTER TABLE calls DROP COLUMN from_e164, DROP COLUMN to_e164')
+    await sql.unsafe(migration)
+    await sql.close()
+    const ofNumber = (number: string) => store.calls.callListIdsOfNumber({ accountId: 1, number, limit: 9 })
+    expect((await ofNumber(E164)).toSorted()).toEqual(['from', 'to'])
+    expect(await ofNumber('030123456')).toHaveLength(records.length)
+    await store.stop()
+  },
+)
