@@ -54,7 +54,7 @@ function tablesOfSqlite(): Map<string, Made[]> {
       .all()
     return new Map(
       names.map(({ name }) => {
-        const columns = sqlite.query<Info, []>(`PRAGMA table_info(${name})`).all()
+        const columns = sqlite.query<Info, []>(`PRAGMA table_xinfo(${name})`).all()
         return [
           name,
           sorted(
