@@ -275,6 +275,8 @@ export type Translator<Frame> = {
     created?: ReadonlySet<string>,
     uncertain?: readonly string[],
   ): Signal[]
+  /** Translates like `snapshot`, in small steps between which no other frame may be translated. */
+  snapshotInSteps?(...snapshot: Parameters<Translator<Frame>['snapshot']>): Generator<void, Signal[]>
   /** Returns the signals of events that have waited long enough for others. */
   release?(nowUs: number): Signal[]
 }

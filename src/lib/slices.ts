@@ -52,6 +52,14 @@ export async function runInSlices<Result>(steps: Iterator<unknown, Result>): Pro
   }
 }
 
+/** Takes all steps of an iterator in one go, and returns the iterator's result. */
+export function runAtOnce<Result>(steps: Iterator<unknown, Result>): Result {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
 /** Returns a response body that makes its pieces of text only when the client reads them. */
 export function bodyInSlices(pieces: Iterator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()

@@ -15,6 +15,7 @@ import { benchLatency } from './pbx-to-receiver.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
 import { benchRecordings } from './recordings.ts'
+import { benchResync } from './resync.ts'
 import { benchSoak } from './soak.ts'
 import { benchStalls } from './stalls.ts'
 import { benchStates } from './states.ts'
@@ -85,6 +86,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   reading: benchReading,
   filters: async () => benchFilters(),
   recordings: benchRecordings,
+  resync: benchResync,
   tracker: benchTracker,
   'open-page': benchOpenPage,
   soak: benchSoak,

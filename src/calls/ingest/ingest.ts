@@ -25,6 +25,8 @@ type Ingest = {
    * signals were dropped.
    */
   feed(signals: readonly Signal[]): boolean
+  /** Resolves when the signals so far are applied, which takes several turns behind a snapshot; else `undefined`. */
+  caughtUp(): Promise<void> | undefined
   /** Returns the number of events that were emitted and are not on disk yet. */
   readonly pendingEvents: () => number
   /** Returns the live calls of an account, each made on demand. */
@@ -97,7 +99,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     changed: state.changed,
     mergedFrom: (id) => state.calls.get(id)?.mergedFrom ?? [],
     batchOf(events, left) {
-      const changes = takeChanges(state, left)
+      const taken = { callIds: new Set(events.map(({ callId }) => callId)), most: MAX_BATCH_CHANGES }
+      const changes = takeChanges(state, left, taken)
       if (contacts !== undefined) {
         for (const { body } of events) contacts.fill(body)
         for (const { record } of changes.merged) contacts.fillCall(record.call)
@@ -113,7 +116,10 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     contacts?.note(events)
     outbox.add(events)
   }
-  const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents })
+  let isStopping = false
+  const room = () =>
+    outbox.size() < MAX_OF_SNAPSHOT ? undefined : waitForRoom(() => isStopping || outbox.size() < MAX_OF_SNAPSHOT)
+  const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents, room })
   const idleFlush = setInterval(() => {
     if (hasChanges(state)) outbox.flush()
   }, IDLE_FLUSH_MS)
@@ -167,6 +173,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       areSignalsMissed = true
       return false
     },
+    caughtUp: tracker.caughtUp,
     pendingEvents: outbox.size,
     liveCalls: contacts === undefined ? liveCallsOf : (accountId) => withContacts(liveCallsOf(accountId), contacts),
     liveCallCounts: countLiveCalls,
@@ -174,7 +181,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     open: () => state.calls.size,
     endedEarly: () => state.endedEarly,
     async stop() {
-      tracker.stop()
+      isStopping = true
+      await tracker.stop()
       writer.stop()
       contacts?.stop()
       clearInterval(idleFlush)
@@ -182,6 +190,17 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       if (hasChanges(state)) await outbox.flush()
     },
   }
+}
+
+/** The events of a snapshot that wait for the store at a time, so that those of other PBXs come in between. */
+const MAX_OF_SNAPSHOT = 2_000
+const ROOM_CHECK_MS = 5
+/** While the store cannot be written, a snapshot goes on after this time: its events then wait as all others. */
+const ROOM_WITHIN_MS = 10_000
+
+async function waitForRoom(hasRoom: () => boolean): Promise<void> {
+  const untilMs = performance.now() + ROOM_WITHIN_MS
+  while (!hasRoom() && performance.now() < untilMs) await Bun.sleep(ROOM_CHECK_MS)
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -217,6 +236,9 @@ type Left = Parameters<typeof takeChanges>[1]
  */
 const MAX_BATCH_EVENTS = 256
 
+/** The changes without an event in a batch: after a long list of channels, thousands of calls change at once. */
+const MAX_BATCH_CHANGES = 256
+
 /**
  * Stores events in batches, one after the other. The next batch gets the events of held calls, the events beyond
  * `MAX_BATCH_EVENTS`, and all events that come during a write.
@@ -233,6 +255,7 @@ function createOutbox({ held, changed, mergedFrom, batchOf, store, onStored }: O
     const { events, hasMore } = waiting.take(MAX_BATCH_EVENTS, held)
     isAskedAgain = hasMore
     const batch = batchOf(events, waiting.calls)
+    for (const id of changed) if (!waiting.calls.has(id)) isAskedAgain = true
     if (waiting.calls.size > 0 && isEmpty(batch)) return
     const placed = await store(batch)
     if (placed !== undefined) onStored(storedEventsOf(batch, placed))

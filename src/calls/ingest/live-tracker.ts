@@ -1,18 +1,24 @@
 import type { Log } from '../../lib/log.ts'
+import { nextTurn } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { CallEvent } from '../event.ts'
 import type { Signal } from '../signal.ts'
 import type { TrackerState } from '../tracker/state/state.ts'
-import { track } from '../tracker/tracker.ts'
+import { track, trackSnapshot } from '../tracker/tracker.ts'
 
-/** A tracker in real time: it has a clock, and ticks when an event is due without a signal. */
+/**
+ * A tracker in real time: it has a clock, and ticks when an event is due without a signal. A snapshot is applied in
+ * slices, between which other work runs: signals and ticks that come meanwhile wait behind it.
+ */
 type LiveTracker = {
   /** Applies signals in their order. */
   apply(signals: readonly Signal[]): void
+  /** Resolves when no signal waits behind a snapshot; `undefined` if none does. */
+  caughtUp(): Promise<void> | undefined
   /** Emits the events that are due by now. */
   tick(): void
-  /** Stops ticking. */
-  stop(): void
+  /** Stops ticking, and resolves when no signal waits. */
+  stop(): Promise<void>
 }
 
 type LiveTrackerOptions = {
@@ -20,6 +26,8 @@ type LiveTrackerOptions = {
   readonly onEvents: (events: readonly CallEvent[]) => void
   /** Called when a signal made the tracker fail and was skipped. */
   readonly onFault: () => void
+  /** Resolves when there is room for further events of a snapshot; `undefined` if there is. */
+  readonly room?: () => Promise<void> | undefined
   readonly log: Log
   readonly nowUs: NowUs
   readonly steadyUs: () => number
@@ -30,7 +38,9 @@ const FAULT_LOG_MS = 5_000
 
 /** Returns the tracker of this state, in real time. */
 export function createLiveTracker(state: TrackerState, options: LiveTrackerOptions): LiveTracker {
-  const { pbx, onEvents, onFault, log, nowUs, steadyUs } = options
+  const { pbx, onEvents, onFault, room = () => undefined, log, nowUs, steadyUs } = options
+  const waiting: Signal[] = []
+  let catchingUp: Promise<void> | undefined
   let tickTimer: Timer | undefined
   let faultLoggedMs = Number.NEGATIVE_INFINITY
   let stopped = false
@@ -52,29 +62,99 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
     tickTimer = setTimeout(tick, Math.max(1, Math.ceil((tickAtUs - steadyUs()) / 1_000)))
   }
 
-  function apply(signals: readonly Signal[]): void {
+  function note(events: readonly CallEvent[], signal: Signal): void {
+    for (const event of events) log.debug(loggedOf(event, signal), 'event emitted')
+    if (events.length > 0) onEvents(events)
+  }
+
+  function applyAtOnce(signals: readonly Signal[]): void {
     let tickAtUs: number | null = null
     const events: CallEvent[] = []
     for (const signal of signals) {
       const tracked = track(state, { ...signal, arrivedUs: steadyUs() })
       if (tracked.faults.length > 0) reportFaults(tracked.faults, signal)
-      for (const event of tracked.events) log.debug(loggedOf(event, signal), 'event emitted')
-      events.push(...tracked.events)
+      for (const event of tracked.events) {
+        log.debug(loggedOf(event, signal), 'event emitted')
+        events.push(event)
+      }
       tickAtUs = tracked.tickAtUs
     }
     if (signals.length > 0) schedule(tickAtUs)
     if (events.length > 0) onEvents(events)
   }
 
-  const tick = (): void => apply([{ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }])
+  async function applyInSlices(signal: Snapshot): Promise<void> {
+    clearTimeout(tickTimer)
+    const steps = trackSnapshot(state, { ...signal, arrivedUs: steadyUs() })
+    for (;;) {
+      const { events, end } = takeSteps(steps, stopped)
+      note(events, signal)
+      if (end !== undefined) {
+        if (end.faults.length > 0) reportFaults(end.faults, signal)
+        return schedule(end.tickAtUs)
+      }
+      await nextTurn()
+      if (!stopped) await room()
+    }
+  }
+
+  async function catchUp(): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      try {
+        if (isSlow(next, state)) await applyInSlices(next)
+        else applyAtOnce([next])
+      } catch (error) {
+        reportFaults([error], next)
+      }
+    }
+    catchingUp = undefined
+  }
+
+  function apply(signals: readonly Signal[]): void {
+    if (catchingUp === undefined && !signals.some((signal) => isSlow(signal, state))) {
+      applyAtOnce(signals)
+      return
+    }
+    for (const signal of signals) waiting.push(signal)
+    catchingUp ??= catchUp()
+  }
+
+  function tick(): void {
+    if (catchingUp === undefined) applyAtOnce([{ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }])
+  }
 
   return {
     apply,
     tick,
-    stop() {
+    caughtUp: () => catchingUp,
+    async stop() {
       stopped = true
       clearTimeout(tickTimer)
+      await catchingUp
     },
+  }
+}
+
+type Snapshot = Extract<Signal, { kind: 'snapshot' }>
+
+/** A snapshot of fewer channels, of as few known ones, is applied at once: in a few milliseconds. */
+const MAX_AT_ONCE = 64
+
+const isSlow = (signal: Signal, state: TrackerState): signal is Snapshot =>
+  signal.kind === 'snapshot' && signal.channels.length + state.channels.size > MAX_AT_ONCE
+
+/** Some milliseconds of tracking. */
+const SLICE_MS = 5
+
+/** Takes steps for some milliseconds, or all of them. `end`: what the last one returned. */
+function takeSteps(steps: ReturnType<typeof trackSnapshot>, all: boolean) {
+  const events: CallEvent[] = []
+  const untilMs = performance.now() + SLICE_MS
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return { events, end: step.value }
+    for (const event of step.value) events.push(event)
+    if (!all && performance.now() >= untilMs) return { events, end: undefined }
   }
 }
 

@@ -1,6 +1,5 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
-import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
-import { resync } from './resync/resync.ts'
+import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
 import { beginGroup, endRinging, nameStage, noteDialledFrom, ringInTurn } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
@@ -44,8 +43,10 @@ import {
 import { type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 
-/** Changes the state by one signal. Emits nothing; a signal about an unknown channel changes nothing. */
-export function applySignal(state: TrackerState, signal: Signal): void {
+/**
+ * Changes the state by one signal that is no snapshot. Emits nothing; a signal about an unknown channel changes nothing.
+ */
+export function applySignal(state: TrackerState, signal: Exclude<Signal, { kind: 'snapshot' }>): void {
   if (state.pendingLinks.length > 0) joinDueLinks(state)
   const heard = channelOf(state, 'id' in signal ? signal.id : 'dest' in signal ? signal.dest : null)
   if (heard !== undefined) heard.missingUs = null
@@ -57,12 +58,6 @@ export function applySignal(state: TrackerState, signal: Signal): void {
       closeCallsOfEarlierRun(state, signal)
       return
     case 'disconnected':
-      return
-    case 'snapshot':
-      purgeEarlyEnds(state)
-      markMissing(state, signal, signal)
-      resync(state, signal, signal.channels)
-      closeMissingChannels(state, signal, signal)
       return
     case 'channel':
       addChannel(state, signal)

@@ -2,8 +2,9 @@ import type { NewId } from '../../lib/id.ts'
 import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from '../event.ts'
 import type { Signal } from '../signal.ts'
 import { applySignal } from './apply-signal.ts'
-import { emitDue } from './emit/emit.ts'
+import { emitDue, emitDueInSteps } from './emit/emit.ts'
 import { limitLive } from './resync/live-limits.ts'
+import { applySnapshot } from './resync/snapshot.ts'
 import type { StoredCall } from './resync/takeover.ts'
 import { callPayload, stagesPayload } from './state/payload.ts'
 import type { TrackerState } from './state/state.ts'
@@ -81,9 +82,8 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
  * `faults`.
  */
 export function track(state: TrackerState, signal: Signal): Tracked {
-  state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
-  state.atUs = signal.atUs
-  for (const id of state.timers.due(state.nowUs)) state.dirty.add(id)
+  if (signal.kind === 'snapshot') return trackAtOnce(trackSnapshot(state, signal))
+  begin(state, signal)
   const faults: unknown[] = []
   try {
     applySignal(state, signal)
@@ -92,10 +92,50 @@ export function track(state: TrackerState, signal: Signal): Tracked {
     faults.push(error)
   }
   const events = emitDue(state, faults)
+  return { events, tickAtUs: tickAtUsOf(state), faults }
+}
+
+/**
+ * Applies a snapshot in small steps, each of some microseconds, and yields the events that are due; the result has no
+ * further ones. Other work may run between two steps, but no other signal or tick may be applied before the last one.
+ */
+export function* trackSnapshot(
+  state: TrackerState,
+  signal: Extract<Signal, { kind: 'snapshot' }>,
+): Generator<readonly CallEvent[], Tracked> {
+  begin(state, signal)
+  const faults: unknown[] = []
+  try {
+    for (const _ of applySnapshot(state, signal)) yield NO_EVENTS
+    limitLive(state, signal)
+  } catch (error) {
+    faults.push(error)
+  }
+  yield* emitDueInSteps(state, faults)
+  return { events: NO_EVENTS, tickAtUs: tickAtUsOf(state), faults }
+}
+
+const NO_EVENTS: readonly CallEvent[] = []
+
+function trackAtOnce(steps: Generator<readonly CallEvent[], Tracked>): Tracked {
+  const events: CallEvent[] = []
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return { ...step.value, events }
+    for (const event of step.value) events.push(event)
+  }
+}
+
+function begin(state: TrackerState, signal: Signal): void {
+  state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
+  state.atUs = signal.atUs
+  for (const id of state.timers.due(state.nowUs)) state.dirty.add(id)
+}
+
+function tickAtUsOf(state: TrackerState): number | null {
   const linkDueUs = state.pendingLinks[0]?.dueUs ?? null
   const wakeUs = state.timers.earliest()
-  const wakeAtUs = linkDueUs !== null && (wakeUs === null || linkDueUs < wakeUs) ? linkDueUs : wakeUs
-  return { events, tickAtUs: wakeAtUs, faults }
+  return linkDueUs !== null && (wakeUs === null || linkDueUs < wakeUs) ? linkDueUs : wakeUs
 }
 
 /** Returns whether `takeChanges` would return anything. */
@@ -106,22 +146,34 @@ type Left = Pick<ReadonlySet<string>, 'has' | 'size'>
 
 const NONE: Left = new Set()
 
+/** The calls that have to be taken, and the most others. Calls that are part of each other are always taken. */
+type Taken = { readonly callIds: ReadonlySet<string>; readonly most: number }
+
 /**
- * Takes the live calls whose stored state is out of date, and the ids of calls that are gone. Calls in `left` stay for
- * the next time.
+ * Takes the live calls whose stored state is out of date, and the ids of calls that are gone. Calls in `left`, and those
+ * beyond `taken`, stay for the next time.
  */
-export function takeChanges(state: TrackerState, left: Left = NONE): Changes {
-  const changed = [...state.changed].flatMap((id) => {
-    if (left.has(id)) return []
+export function takeChanges(
+  state: TrackerState,
+  left: Left = NONE,
+  { callIds, most }: Taken = { callIds: new Set(), most: Number.POSITIVE_INFINITY },
+): Changes {
+  const changed: StoredCall[] = []
+  let others = 0
+  for (const id of state.changed) {
+    if (left.has(id)) continue
     const call = state.calls.get(id)
     // A call without an emitted event need not survive a crash, unless another call ended inside it.
     const isKept = call !== undefined && call.account !== null && (call.emitted || call.mergedFrom.length > 0)
-    return !isKept ? [] : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
-  })
+    const isAlone = isKept && call.mergedFrom.length === 0 && call.mergedInto === null && !callIds.has(id)
+    if (isAlone && others >= most) continue
+    if (isAlone) others += 1
+    state.changed.delete(id)
+    if (isKept) changed.push({ call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) })
+  }
   const removed = [...state.removed].filter((id) => !left.has(id))
   const merged = state.merged.splice(0)
   state.merged.push(...merged.filter(({ record }) => left.has(record.call.id)))
-  keepOnly(state.changed, left)
   keepOnly(state.removed, left)
   return {
     changed,

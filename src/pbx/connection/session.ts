@@ -1,12 +1,13 @@
 import type { Signal, Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
+import { runInSlices } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { createEnding, type Ending } from './ending.ts'
 import { type ConnectionParts, createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
 import { createInbox, type Intake } from './inbox.ts'
-import { type InboxEntry, translate } from './inbox-entry.ts'
+import { type InboxEntry, type SnapshotEntry, translate } from './inbox-entry.ts'
 import { createInventoryRefresh } from './inventory-refresh.ts'
 import { watchLiveness } from './liveness.ts'
 import type { Dialect, PbxRun, SessionEnd, StateFeed } from './protocol.ts'
@@ -28,6 +29,8 @@ type SessionOptions<Frame> = {
   readonly stateFeed: StateFeed
   /** Returns whether the last snapshot lacked a channel that was up. */
   readonly isAnyMissing?: (() => boolean) | undefined
+  /** Resolves when the tracker has applied all signals; `undefined` if it has. */
+  readonly caughtUp?: (() => Promise<void> | undefined) | undefined
   /** The run of the PBX during an earlier connection. */
   readonly lastRun: PbxRun | null
   /** Whether this is the process's first connection to this PBX. */
@@ -70,6 +73,8 @@ type Connection<Frame> = ConnectionParts<Frame> & {
   readonly reader: FrameReader
   /** `loggedIn` ends with a `disconnected` signal; `up` began with a `connected` one. */
   stage: 'connecting' | 'loggedIn' | 'up'
+  /** A snapshot is being translated, in several turns: no event may be translated in between. */
+  isTranslating: boolean
 }
 
 /** How often the translator releases delayed events if no other event arrives. */
@@ -97,7 +102,7 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
   const reader = createFrameReader({ ...shared, name: pbx, counts, stateFeed, log, nowUs })
   void socket.closed.then((reason) => ending.end('lost', reason))
   return {
-    ended: run({ ...shared, options, reader, stage: 'connecting' }),
+    ended: run({ ...shared, options, reader, stage: 'connecting', isTranslating: false }),
     resync: () => void resync.request(),
     stop: (reason) => ending.end('stopped', reason),
   }
@@ -166,7 +171,8 @@ async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
 
   if (!ending.isOver()) connection.states.begin()
   inbox.resume()
-  for (let entries = await inbox.next(); entries.length > 0; entries = await inbox.next()) handle(connection, entries)
+  for (let entries = await inbox.next(); entries.length > 0; entries = await inbox.next())
+    await handleInTurns(connection, entries)
 }
 
 /**
@@ -185,6 +191,38 @@ async function firstInventory<Frame>({ options, inventory, ending }: Connection<
   if (!endpoints.isConfigured() && !ending.isOver()) endpoints.noteUnanswered()
 }
 
+/**
+ * Feeds the signals of inbox entries. A long snapshot takes many turns of the event loop; what comes meanwhile stays in
+ * the inbox, which is bounded.
+ */
+async function handleInTurns<Frame>(
+  connection: Connection<Frame>,
+  entries: readonly InboxEntry<Frame>[],
+): Promise<void> {
+  const { translator, feed, caughtUp } = connection.options
+  const { ending } = connection
+  let from = 0
+  for (const [at, entry] of entries.entries()) {
+    if (!hasRows(entry) || translator.snapshotInSteps === undefined) continue
+    handle(connection, entries.slice(from, at))
+    from = at + 1
+    connection.isTranslating = true
+    try {
+      feed(await runInSlices(translator.snapshotInSteps(entry.rows, entry.arrivedUs, entry.created, entry.uncertain)))
+    } catch (error) {
+      failed(connection, error, 'a snapshot')
+    }
+    connection.isTranslating = false
+  }
+  handle(connection, entries.slice(from))
+  const behind = caughtUp?.()
+  if (behind !== undefined) await Promise.race([behind, ending.ended])
+}
+
+function hasRows<Frame>(entry: InboxEntry<Frame>): entry is SnapshotEntry<Frame> & { readonly rows: readonly Frame[] } {
+  return !('frame' in entry) && entry.rows !== undefined && entry.rows.length > 0
+}
+
 /** Feeds the signals of inbox entries. An entry that fails is skipped, and a snapshot is requested instead. */
 function handle<Frame>(connection: Connection<Frame>, entries: readonly InboxEntry<Frame>[]): void {
   const { translator, feed } = connection.options
@@ -196,6 +234,7 @@ function handle<Frame>(connection: Connection<Frame>, entries: readonly InboxEnt
 
 /** Feeds signals that the translator has delayed, so that they need not wait for the next event. */
 function releaseKept<Frame>(connection: Connection<Frame>, untilUs: number): void {
+  if (connection.isTranslating) return
   const { translator, feed } = connection.options
   try {
     const signals = translator.release?.(untilUs) ?? []

@@ -38,6 +38,8 @@ type SupervisorOptions = {
   readonly intake?: Intake
   /** Returns whether the last snapshot lacked a channel that was up: further ones are requested until that is clear. */
   readonly isAnyMissing?: () => boolean
+  /** Resolves when the tracker has applied all signals; `undefined` if it has. */
+  readonly caughtUp?: () => Promise<void> | undefined
   /** `false` if this process was connected to the PBX before. */
   readonly isFirst?: boolean
   readonly log: Log
@@ -142,7 +144,7 @@ type ForSession = {
 }
 
 function openSession(options: SupervisorOptions, forSession: ForSession): PbxSession {
-  const { source, memory, feed, stateFeed, isAnyMissing, intake = { waiting: 0 }, log } = options
+  const { source, memory, feed, stateFeed, isAnyMissing, caughtUp, intake = { waiting: 0 }, log } = options
   const { startSession = KINDS[pbxKindOf(source)].startSession } = options
   return startSession(source, {
     ...forSession,
@@ -152,6 +154,7 @@ function openSession(options: SupervisorOptions, forSession: ForSession): PbxSes
     feed,
     stateFeed,
     isAnyMissing,
+    caughtUp,
     intake,
     log,
   })

@@ -111,7 +111,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     ...(nowUs && { nowUs }),
     steadyUs: clock.steadyUs,
   })
-  const { feed, isAnyMissing } = ingest
+  const { feed, isAnyMissing, caughtUp } = ingest
   const start = () =>
     startSupervisor({
       source,
@@ -119,6 +119,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
       feed,
       stateFeed: states.feed,
       isAnyMissing,
+      caughtUp,
       isFirst,
       intake,
       log,

@@ -52,19 +52,33 @@ export function emitDue(state: TrackerState, faults: unknown[]): CallEvent[] {
   const events: CallEvent[] = []
   for (const { call, stages } of state.parting.splice(0)) emitStageEnds(state, call, events, stages)
   // One call may change another (a consultation its parent), so this repeats until nothing changes.
-  for (const id of state.dirty) {
-    state.dirty.delete(id)
-    const call = state.calls.get(id)
-    if (call === undefined) continue
-    state.wakeUs = Number.POSITIVE_INFINITY
-    try {
-      emitCall(state, call, events)
-      wakeAgain(state, call)
-    } catch (error) {
-      faults.push(error)
-    }
-  }
+  for (const id of state.dirty) emitDirty(state, id, events, faults)
   return events
+}
+
+/** Yields the events that are due like `emitDue`, those of one call at a time. */
+export function* emitDueInSteps(state: TrackerState, faults: unknown[]): Generator<readonly CallEvent[]> {
+  let events: CallEvent[] = []
+  for (const { call, stages } of state.parting.splice(0)) emitStageEnds(state, call, events, stages)
+  for (const id of state.dirty) {
+    emitDirty(state, id, events, faults)
+    yield events
+    events = []
+  }
+  yield events
+}
+
+function emitDirty(state: TrackerState, id: string, events: CallEvent[], faults: unknown[]): void {
+  state.dirty.delete(id)
+  const call = state.calls.get(id)
+  if (call === undefined) return
+  state.wakeUs = Number.POSITIVE_INFINITY
+  try {
+    emitCall(state, call, events)
+    wakeAgain(state, call)
+  } catch (error) {
+    faults.push(error)
+  }
 }
 
 function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {

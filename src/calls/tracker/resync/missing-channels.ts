@@ -37,24 +37,35 @@ type Snapshot = { readonly channels: readonly SnapshotChannel[]; readonly uncert
 const upIn = ({ channels, uncertain = [] }: Snapshot): Set<string> =>
   new Set([...channels.map((row) => row.id), ...uncertain])
 
-/** Marks the channels that a snapshot lacks, before its rows are applied. */
-export function markMissing(state: TrackerState, at: At, listed: Snapshot): void {
+/** Marks the channels that a snapshot lacks, before its rows are applied. With a pause after each channel. */
+export function* markMissing(state: TrackerState, at: At, listed: Snapshot): Generator<void> {
   const up = upIn(listed)
-  const isLacking = (channel: Channel): boolean => isUp(channel) && !up.has(channel.id) && channel.missingUs === null
-  const missing = [...state.channels.values()].filter(isLacking)
+  const missing: Channel[] = []
+  for (const channel of state.channels.values()) {
+    if (isUp(channel) && !up.has(channel.id) && channel.missingUs === null) missing.push(channel)
+    yield
+  }
   // They may have left at any time after the last signal before this snapshot, so their conversations count until then.
   // Two that talked with each other are both missing: find them all before marking one.
-  const talking = missing.filter((channel) => talkersWith(state, channel).length > 0)
+  const talking: Channel[] = []
+  for (const channel of missing) {
+    if (talkersWith(state, channel).length > 0) talking.push(channel)
+    yield
+  }
   for (const channel of talking) channel.talkedUs = state.lostUs ?? at.atUs
   for (const channel of missing) channel.missingUs = at.arrivedUs
 }
 
-/** Ends the channels that are gone: missing in two snapshots, or in the first one of a connection. */
-export function closeMissingChannels(state: TrackerState, at: At, listed: Snapshot): void {
+/**
+ * Ends the channels that are gone: missing in two snapshots, or in the first one of a connection. With a pause after
+ * each call.
+ */
+export function* closeMissingChannels(state: TrackerState, at: At, listed: Snapshot): Generator<void> {
   const up = upIn(listed)
   const atOnce = state.closeAtOnce
   state.closeAtOnce = false
   for (const call of state.calls.values()) {
+    yield
     if (call.ended) continue
     for (const channel of channelsOf(state, call)) {
       if (!isUp(channel) || up.has(channel.id)) continue
@@ -63,6 +74,7 @@ export function closeMissingChannels(state: TrackerState, at: At, listed: Snapsh
   }
   // Channels that never became part of a call.
   for (const channel of state.channels.values()) {
+    yield
     if (channel.callId !== null || up.has(channel.id)) continue
     if (atOnce || isConfirmedMissing(channel, at)) dropChannel(state, channel)
   }

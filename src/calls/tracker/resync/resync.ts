@@ -8,53 +8,69 @@ import { noteAnswer } from '../rules/stages.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, noteTenant } from '../state/tenants.ts'
+import { type Listing, listingOf } from './listing.ts'
 import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
 
 /**
- * Applies a snapshot. An unknown channel began while there was no connection; a known one may have been answered, rung
- * or transferred meanwhile.
+ * Applies a snapshot, with a pause after each row. An unknown channel began while there was no connection; a known one
+ * may have been answered, rung or transferred meanwhile.
  */
-export function resync(state: TrackerState, at: At, listed: readonly SnapshotChannel[]): void {
-  for (const row of listed) {
+export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChannel[]): Generator<void> {
+  const listed = listingOf(rows)
+  yield
+  for (const row of rows) {
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue
-    channel.missingUs = null
-    noteTenant(state, channel, row.tenant ?? null)
-    if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
-    if (row.bridge !== channel.bridge && isUp(channel)) {
-      resyncRecordings(state, channel, row.bridge !== null)
-      if (row.bridge !== null) enterListed(state, at, channel, row)
-    }
-    if (row.rungAll === true) endRinging(state, channel)
-    if (row.group !== undefined && isUp(channel)) {
-      channel.dialledNumber = row.group
-      noteGroup(state, channel, row.group)
-    }
-    if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
-    else catchUp(state, channel, row)
-    if (isUp(channel)) noteActivity(state, at, channel, row)
+    resyncKnown(state, at, channel, row, listed)
+    yield
   }
-  for (const row of listed) joinUnseen(state, row)
-  const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
+  for (const row of rows) {
+    joinUnseen(state, row)
+    yield
+  }
+  const unknown = rows.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
   // A dialled channel is found through its dialler, and the dialler through the virtual channels in between.
   const rank = (row: SnapshotChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
-  for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
-  for (const row of unknown) relateConsultation(state, row, listed)
+  for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) {
+    addListed(state, at, row, listed)
+    yield
+  }
+  for (const row of unknown) {
+    relateConsultation(state, row, listed)
+    yield
+  }
+}
+
+function resyncKnown(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel, listed: Listing): void {
+  channel.missingUs = null
+  noteTenant(state, channel, row.tenant ?? null)
+  if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
+  if (row.bridge !== channel.bridge && isUp(channel)) {
+    resyncRecordings(state, channel, row.bridge !== null)
+    if (row.bridge !== null) enterListed(state, at, channel, row)
+  }
+  if (row.rungAll === true) endRinging(state, channel)
+  if (row.group !== undefined && isUp(channel)) {
+    channel.dialledNumber = row.group
+    noteGroup(state, channel, row.group)
+  }
+  if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
+  else catchUp(state, channel, row)
+  if (isUp(channel)) noteActivity(state, at, channel, row)
 }
 
 /**
  * Relates an extension's call that began unseen to the older call in which the extension talks: nobody talks in two
  * calls, so one is on hold for the other.
  */
-function relateConsultation(state: TrackerState, row: SnapshotChannel, listed: readonly SnapshotChannel[]): void {
+function relateConsultation(state: TrackerState, row: SnapshotChannel, { talking }: Listing): void {
   const asking = channelOf(state, row.id)
   const call = callOf(state, asking)
   if (asking === undefined || call?.root !== asking.id || row.callee || row.originated === true) return
   if (asking.endpoint.kind !== 'extension') return
-  for (const { id, endpoint, bridge, onHold, startedUs } of listed) {
+  for (const { id, onHold, startedUs } of talking.get(asking.endpoint.number) ?? []) {
     const first = callOf(state, channelOf(state, id))
-    const isSame = endpoint.kind === 'extension' && endpoint.number === asking.endpoint.number
-    if (!isSame || bridge === null || onHold === false || first === undefined || first === call) continue
+    if (onHold === false || first === undefined || first === call) continue
     const isKnown = startedUs !== null && row.startedUs !== null && startedUs !== row.startedUs
     const isOlder = isKnown ? startedUs < row.startedUs : onHold === true
     // Once its account is decided, a call loses its relation to a call of another account.
@@ -92,12 +108,7 @@ function isUnseenCallee(state: TrackerState, channel: Channel, row: SnapshotChan
   return call !== undefined && !call.ended && call.root !== channel.id
 }
 
-function missedDial(
-  state: TrackerState,
-  channel: Channel,
-  row: SnapshotChannel,
-  listed: readonly SnapshotChannel[],
-): void {
+function missedDial(state: TrackerState, channel: Channel, row: SnapshotChannel, listed: Listing): void {
   const call = callOf(state, channel)
   if (call === undefined) return
   call.partial = true

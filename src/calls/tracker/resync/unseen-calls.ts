@@ -25,11 +25,12 @@ import {
   stageOf,
 } from '../state/registry.ts'
 import { type Call, type Channel, isVirtual, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
+import type { Listing } from './listing.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
 
 /** Adds an unknown channel, with its call or stage. */
-export function addListed(state: TrackerState, at: At, row: SnapshotChannel, listed: readonly SnapshotChannel[]): void {
+export function addListed(state: TrackerState, at: At, row: SnapshotChannel, listed: Listing): void {
   // The snapshot lists it twice.
   if (state.channels.has(row.id)) return
   const channel = newChannel(row.id, row.endpoint)
@@ -131,14 +132,13 @@ function partyOfSource(state: TrackerState, sourceId: string | null): string | n
  * Returns the id of the channel that calls a listed one in the same call, `null` if it is unknown. A party that the PBX
  * rang first is listed as dialled, and calls the next party once it has answered.
  */
-export function callerOf(state: TrackerState, row: SnapshotChannel, listed: readonly SnapshotChannel[]): string | null {
-  const caller = listed.find(
-    (one) => !one.callee && one.linkedId !== null && one.linkedId === row.linkedId && one.endpoint.kind !== 'virtual',
-  )
+export function callerOf(state: TrackerState, row: SnapshotChannel, { byId, callers }: Listing): string | null {
+  const caller = row.linkedId === null ? undefined : callers.get(row.linkedId)
   if (caller !== undefined) return caller.id
   const call = callByLinkedId(state, row.linkedId)
   if (call?.clickToCall !== true || call.root === row.id) return null
-  return listed.find(({ id, up }) => id === call.root && up)?.id ?? null
+  const root = byId.get(call.root ?? '')
+  return root?.up === true ? root.id : null
 }
 
 /** A channel began before it was listed, whatever the PBX's clock shows. */

@@ -10,16 +10,17 @@ const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2',
 
 /**
  * Returns the channels in the rows of CoreShowChannels and Status. Both lists may be given: they are joined by
- * Uniqueid. Channels that were `created` meanwhile are left out.
+ * Uniqueid. Channels that were `created` meanwhile are left out. In steps of one row.
  */
-export function snapshotChannels(
+export function* snapshotChannels(
   context: AmiContext,
   rows: readonly AmiFrame[],
   arrivedUs: number,
   created: ReadonlySet<string> = new Set(),
-): SnapshotChannel[] {
+): Generator<void, SnapshotChannel[]> {
   const byId = new Map<string, AmiFrame[]>()
   for (const row of rows) {
+    yield
     const id = row.get('Uniqueid')
     if (
       id === '' ||
@@ -30,14 +31,17 @@ export function snapshotChannels(
       continue
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
-  const sent = sentNumbers(context, [...byId.values()])
+  const sent = yield* sentNumbers(context, [...byId.values()])
   const halves = new Map([...byId].map(([id, same]) => [headerOf(same, 'Channel'), id]))
-  const answered = answeredGroups([...byId.values()])
-  return [...byId].map(([id, same]) => ({
-    ...snapshotChannel(context, id, same, sent, arrivedUs),
-    ...pairOf(headerOf(same, 'Channel'), halves),
-    ...answered.get(id),
-  }))
+  yield
+  const answered = yield* answeredGroups([...byId.values()])
+  const channels: SnapshotChannel[] = []
+  for (const [id, same] of byId) {
+    const channel = snapshotChannel(context, id, same, sent, arrivedUs)
+    channels.push({ ...channel, ...pairOf(headerOf(same, 'Channel'), halves), ...answered.get(id) })
+    yield
+  }
+  return channels
 }
 
 type Rows = readonly AmiFrame[]
@@ -46,7 +50,7 @@ type Rows = readonly AmiFrame[]
  * Returns the extensions whose groups are answered, by the id of the phone that answered. It talks with a caller whose
  * Dial names it: a phone to which the caller was moved since is not in that Dial.
  */
-function answeredGroups(channels: readonly Rows[]): Map<string, { answeredGroup: string }> {
+function* answeredGroups(channels: readonly Rows[]): Generator<void, Map<string, { answeredGroup: string }>> {
   const answered = new Map<string, { answeredGroup: string }>()
   const callees = Map.groupBy(channels.filter(isCallee), bridgeOf)
   const named = new Map(channels.map((rows) => [headerOf(rows, 'Channel'), rows]))
@@ -62,6 +66,7 @@ function answeredGroups(channels: readonly Rows[]): Map<string, { answeredGroup:
     return talkingWith(named.get(`${name.slice(0, -1)}2`)).flatMap((one) => phonesBehind(one, depth + 1))
   }
   for (const rows of channels) {
+    yield
     const answeredGroup = dialledGroup(rows)
     if (answeredGroup === undefined) continue
     const targets = readDialTargets(headerOf(rows, 'Data', 'ApplicationData'))
@@ -123,12 +128,13 @@ const keyOf = (linkedId: string, endpoint: string): string => `${linkedId} ${end
  * Returns the numbers that are sent to endpoints, by call: the channel of a dialled party shows the number that its
  * caller dialled, access code included. `null`: several numbers are sent to one endpoint.
  */
-function sentNumbers(
+function* sentNumbers(
   { endpoints }: AmiContext,
   channels: readonly (readonly AmiFrame[])[],
-): Map<string, string | null> {
+): Generator<void, Map<string, string | null>> {
   const sent = new Map<string, string | null>()
   for (const rows of channels) {
+    yield
     if (headerOf(rows, 'Application') !== 'Dial') continue
     const linkedId = headerOf(rows, 'Linkedid')
     for (const target of readDialTargets(headerOf(rows, 'Data', 'ApplicationData'))) {

@@ -1,5 +1,6 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signal.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
+import { runAtOnce } from '../../../lib/slices.ts'
 import { createClockOffset } from '../../connection/clock-offset.ts'
 import { createEndpoints } from '../../endpoints/endpoints.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
@@ -59,6 +60,15 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
     variables: new Set(options.variables),
     tenants: options.tenants,
   }
+  function* snapshotInSteps(
+    rows: readonly AmiFrame[],
+    arrivedUs: number,
+    created?: ReadonlySet<string>,
+    uncertain: readonly string[] = [],
+  ): Generator<void, Signal[]> {
+    const channels = yield* snapshotChannels(context, rows, arrivedUs, created)
+    return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain }]
+  }
   return {
     event(frame, arrivedUs) {
       const handler = BY_NAME.get(frame.name)
@@ -68,10 +78,8 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
       const signals = [...changesOf(context, frame, id), ...handler(context, frame, id)]
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
-    snapshot(rows, arrivedUs, created, uncertain = []) {
-      const channels = snapshotChannels(context, rows, arrivedUs, created)
-      return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain }]
-    },
+    snapshot: (...list) => runAtOnce(snapshotInSteps(...list)),
+    snapshotInSteps,
   }
 }
 

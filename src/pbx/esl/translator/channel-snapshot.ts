@@ -16,20 +16,21 @@ const MAX_OFFSET_US = 86_400 * SECOND
 /**
  * Returns the channels in the replies to `show channels as json` and `show calls as json`. The first has every leg, but
  * not which of them talk to each other; the second has the bridged pairs. The reply to `strmicroepoch` comes with them:
- * the PBX's clock, the base of the listed times. Channels that were `created` meanwhile are left out.
+ * the PBX's clock, the base of the listed times. Channels that were `created` meanwhile are left out. In steps of one row.
  */
-export function snapshotChannels(
+export function* snapshotChannels(
   context: EslContext,
   frames: readonly EslFrame[],
   arrivedUs: number,
   created: ReadonlySet<string> = new Set(),
-): SnapshotChannel[] {
+): Generator<void, SnapshotChannel[]> {
   const rows = frames.flatMap((frame) => listRows(frame.body))
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
   const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
   const legs = new Map<string, Row>()
   const bridged = new Map<string, string>()
   for (const row of rows) {
+    yield
     const { uuid, b_uuid: other } = row
     if (uuid === undefined || uuid === '' || created.has(uuid)) continue
     // Only the list of channels has the application of a leg.
@@ -49,9 +50,11 @@ export function snapshotChannels(
   const places = new Map([...legs.keys()].map((id, index) => [id, index]))
   const list = { legs, bridged, pairs: pairsOf(legs), places }
   const known = new Set(context.legs.keys())
-  const channels = [...legs]
-    .toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))
-    .map(([id, row]) => ({ ...snapshotChannel(context, id, row, list), startedUs: startedUs(row) }))
+  const channels: SnapshotChannel[] = []
+  for (const [id, row] of [...legs].toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))) {
+    channels.push({ ...snapshotChannel(context, id, row, list), startedUs: startedUs(row) })
+    yield
+  }
   for (const { id } of channels) if (!known.has(id)) notePeer(context, id)
   return channels
 }

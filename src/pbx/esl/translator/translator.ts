@@ -1,6 +1,7 @@
 import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
+import { runAtOnce } from '../../../lib/slices.ts'
 import { createClockOffset } from '../../connection/clock-offset.ts'
 import { createEndpoints } from '../../endpoints/endpoints.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
@@ -58,12 +59,18 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     return signals.map((signal): Signal => ({ ...at, ...signal }))
   }
   const order = createCausalOrder({ orderOf: (event) => orderOf(context, event), handle: translate })
+  function* snapshotInSteps(
+    rows: readonly EslFrame[],
+    arrivedUs: number,
+    created?: ReadonlySet<string>,
+  ): Generator<void, Signal[]> {
+    const channels = yield* snapshotChannels(context, rows, arrivedUs, created)
+    return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
+  }
   return {
     event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
-    snapshot(rows, arrivedUs, created) {
-      const channels = snapshotChannels(context, rows, arrivedUs, created)
-      return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
-    },
+    snapshot: (rows, arrivedUs, created) => runAtOnce(snapshotInSteps(rows, arrivedUs, created)),
+    snapshotInSteps,
     release: order.release,
   }
 }
