@@ -10,7 +10,7 @@ import { callBatch, type UrlOf } from '../api/event-records.ts'
 import type { CallEvent } from '../event.ts'
 import type { Signal } from '../signal.ts'
 import { MAX_LIVE_CALLS } from '../tracker/resync/live-limits.ts'
-import { isAnyMissing } from '../tracker/resync/missing-channels.ts'
+import { isAnyMissing, isAnySilent } from '../tracker/resync/missing-channels.ts'
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
 import { type CallContacts, createCallContacts } from './call-contacts.ts'
@@ -35,6 +35,8 @@ type Ingest = {
   readonly liveCallCounts: () => ReadonlyMap<number, number>
   /** Returns whether the last snapshot lacked a channel that was up: the next snapshot decides. */
   readonly isAnyMissing: () => boolean
+  /** Returns whether nothing was heard of a live call for an hour: a snapshot shows whether it is still there. */
+  readonly isAnySilent: () => boolean
   /** Returns the number of calls that are not saved yet. */
   readonly open: () => number
   /** Returns the number of calls that were ended as `unknown` because too many were live. */
@@ -178,6 +180,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     liveCalls: contacts === undefined ? liveCallsOf : (accountId) => withContacts(liveCallsOf(accountId), contacts),
     liveCallCounts: countLiveCalls,
     isAnyMissing: () => isAnyMissing(state),
+    isAnySilent: () => isAnySilent(state, steadyUs()),
     open: () => state.calls.size,
     endedEarly: () => state.endedEarly,
     async stop() {

@@ -38,18 +38,20 @@ import {
   leaveBridge,
   leaveConference,
   markChanged,
+  noteHeard,
   stageOf,
 } from './state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 
 /**
- * Changes the state by one signal that is no snapshot. Emits nothing; a signal about an unknown channel changes nothing.
+ * Changes the state by one signal that is no snapshot. Emits nothing; a signal about an unknown channel changes
+ * nothing.
  */
 export function applySignal(state: TrackerState, signal: Exclude<Signal, { kind: 'snapshot' }>): void {
   if (state.pendingLinks.length > 0) joinDueLinks(state)
   const heard = channelOf(state, 'id' in signal ? signal.id : 'dest' in signal ? signal.dest : null)
-  if (heard !== undefined) heard.missingUs = null
+  if (heard !== undefined) noteHeard(state, heard)
   switch (signal.kind) {
     case 'tick':
       purgeEarlyEnds(state)

@@ -57,6 +57,7 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
     parked: new Set(),
     consultations: new Map(),
     dirty: new Set(),
+    heardOf: new Map(),
     timers: newTimers(),
     changed: new Set(),
     removed: new Set(),
@@ -150,8 +151,8 @@ const NONE: Left = new Set()
 type Taken = { readonly callIds: ReadonlySet<string>; readonly most: number }
 
 /**
- * Takes the live calls whose stored state is out of date, and the ids of calls that are gone. Calls in `left`, and those
- * beyond `taken`, stay for the next time.
+ * Takes the live calls whose stored state is out of date, and the ids of calls that are gone. Calls in `left`, and
+ * those beyond `taken`, stay for the next time.
  */
 export function takeChanges(
   state: TrackerState,

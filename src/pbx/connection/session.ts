@@ -29,6 +29,8 @@ type SessionOptions<Frame> = {
   readonly stateFeed: StateFeed
   /** Returns whether the last snapshot lacked a channel that was up. */
   readonly isAnyMissing?: (() => boolean) | undefined
+  /** Returns whether nothing was heard of a live call for an hour. */
+  readonly isAnySilent?: (() => boolean) | undefined
   /** Resolves when the tracker has applied all signals; `undefined` if it has. */
   readonly caughtUp?: (() => Promise<void> | undefined) | undefined
   /** The run of the PBX during an earlier connection. */
@@ -82,7 +84,7 @@ const RELEASE_MS = 50
 
 /** Connects to a PBX and follows it until the connection is over. */
 function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): PbxSession {
-  const { name: pbx, timeouts, intake, endpoints, stateFeed, log, isAnyMissing, counts, nowUs } = options
+  const { name: pbx, timeouts, intake, endpoints, stateFeed, log, isAnyMissing, isAnySilent, counts, nowUs } = options
   const ending = createEnding()
   const socket = openSocket(dialect.address, timeouts.connectMs)
   const protocol = dialect.open({ write: socket.write, lost: (reason) => ending.end('lost', reason) })
@@ -95,7 +97,7 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
       endByFault(options, ending, error)
       return false
     })
-  const resync = createResync({ snapshot, isAnyMissing, timeouts })
+  const resync = createResync({ snapshot, isAnyMissing, isAnySilent, timeouts })
   const inventory = createInventoryRefresh({ pbx, request: protocol.requestInventory, endpoints, log, timeouts })
   const states = createStateRefresh({ pbx, request: protocol.requestStates, feed: stateFeed, log, nowUs, timeouts })
   const shared = { socket, protocol, inbox, resync, inventory, states, ending }

@@ -1,5 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import type { NowUs } from '../../lib/time.ts'
+import { createGrowingPause } from './growing-pause.ts'
 import type { StateFeed } from './protocol.ts'
 
 /**
@@ -24,6 +25,8 @@ type StateRefreshOptions = {
   readonly timeouts: {
     /** The delay from a reason to the next lists, and the least time between two requests. */
     readonly statesAgainMs: number
+    /** The most time between two requests while reasons do not end. */
+    readonly doubtMaxMs: number
     /** The most time between two requests. */
     readonly inventoryMaxMs: number
   }
@@ -36,6 +39,9 @@ export function createStateRefresh({ pbx, request, feed, log, nowUs, timeouts }:
   let isRequesting = false
   let isWanted = false
   let timer: ReturnType<typeof setTimeout> | undefined
+  const pause = createGrowingPause(timeouts.statesAgainMs, timeouts.doubtMaxMs)
+  let pauseMs = timeouts.statesAgainMs
+  let endedMs = Number.NEGATIVE_INFINITY
 
   const safely: StateFeed = (signals) => {
     if (!isStopped) feed(signals)
@@ -52,9 +58,15 @@ export function createStateRefresh({ pbx, request, feed, log, nowUs, timeouts }:
       )
     }
     isRequesting = false
+    endedMs = performance.now()
     if (isStopped) return
     feed([{ kind: 'listed', atUs: nowUs() }])
-    plan(isWanted ? timeouts.statesAgainMs : timeouts.inventoryMaxMs)
+    plan(isWanted ? againMs() : timeouts.inventoryMaxMs)
+  }
+  /** Returns the delay of the next request, which is longer if its reason came right after the last one. */
+  function againMs(): number {
+    pauseMs = pause.next(isRequesting || performance.now() - endedMs <= pauseMs)
+    return pauseMs
   }
   function plan(inMs: number): void {
     clearTimeout(timer)
@@ -71,7 +83,7 @@ export function createStateRefresh({ pbx, request, feed, log, nowUs, timeouts }:
     schedule() {
       if (isStopped || !hasBegun || isWanted) return
       isWanted = true
-      if (!isRequesting) plan(timeouts.statesAgainMs)
+      if (!isRequesting) plan(againMs())
     },
     stop() {
       clearTimeout(timer)

@@ -10,6 +10,10 @@ export type Timeouts = {
   readonly snapshotAgainMs: number
   /** The least time between two resyncs, which a caller may cause. */
   readonly resyncMs: number
+  /** The most time between two lists while reasons to request them come one after the other. */
+  readonly doubtMaxMs: number
+  /** How often calls are looked for of which nothing was heard for an hour. */
+  readonly silentCheckMs: number
   /** After this silence an Asterisk is pinged. */
   readonly idleMs: number
   /** After this silence a FreeSWITCH counts as gone: a little over two of its heartbeats. */
@@ -33,6 +37,8 @@ export const TIMEOUTS: Timeouts = {
   listMs: 30_000,
   snapshotAgainMs: 2_000,
   resyncMs: 5_000,
+  doubtMaxMs: 60_000,
+  silentCheckMs: 300_000,
   idleMs: 20_000,
   heartbeatMs: 45_000,
   inventoryMs: 3_000,

@@ -38,6 +38,8 @@ type SupervisorOptions = {
   readonly intake?: Intake
   /** Returns whether the last snapshot lacked a channel that was up: further ones are requested until that is clear. */
   readonly isAnyMissing?: () => boolean
+  /** Returns whether nothing was heard of a live call for an hour: it is looked for in the list. */
+  readonly isAnySilent?: () => boolean
   /** Resolves when the tracker has applied all signals; `undefined` if it has. */
   readonly caughtUp?: () => Promise<void> | undefined
   /** `false` if this process was connected to the PBX before. */
@@ -144,7 +146,7 @@ type ForSession = {
 }
 
 function openSession(options: SupervisorOptions, forSession: ForSession): PbxSession {
-  const { source, memory, feed, stateFeed, isAnyMissing, caughtUp, intake = { waiting: 0 }, log } = options
+  const { source, memory, feed, stateFeed, isAnyMissing, isAnySilent, caughtUp, intake = { waiting: 0 }, log } = options
   const { startSession = KINDS[pbxKindOf(source)].startSession } = options
   return startSession(source, {
     ...forSession,
@@ -154,6 +156,7 @@ function openSession(options: SupervisorOptions, forSession: ForSession): PbxSes
     feed,
     stateFeed,
     isAnyMissing,
+    isAnySilent,
     caughtUp,
     intake,
     log,

@@ -111,7 +111,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     ...(nowUs && { nowUs }),
     steadyUs: clock.steadyUs,
   })
-  const { feed, isAnyMissing, caughtUp } = ingest
+  const { feed, isAnyMissing, isAnySilent, caughtUp } = ingest
   const start = () =>
     startSupervisor({
       source,
@@ -119,6 +119,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
       feed,
       stateFeed: states.feed,
       isAnyMissing,
+      isAnySilent,
       caughtUp,
       isFirst,
       intake,

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createGrowingPause } from '../../../src/pbx/connection/growing-pause.ts'
 import { createResync } from '../../../src/pbx/connection/resync.ts'
 import { until } from '../../help/receiver.ts'
 
@@ -12,7 +13,7 @@ function start(missing: (lists: number) => boolean) {
   const resync = createResync({
     snapshot: list,
     isAnyMissing: () => missing(lists),
-    timeouts: { snapshotAgainMs: 1, resyncMs: 1 },
+    timeouts: { snapshotAgainMs: 1, resyncMs: 1, doubtMaxMs: 1, silentCheckMs: 3_600_000 },
   })
   return { resync, lists: () => lists }
 }
@@ -37,4 +38,30 @@ test('while something is missing it is asked on, and no longer', async () => {
   expect(resync.request()).toBe(true)
   await until('a new reason', () => lists() === 8)
   resync.stop()
+})
+
+test('a call of which nothing was heard for long is looked for', async () => {
+  let lists = 0
+  let isAnySilent = false
+  const resync = createResync({
+    snapshot: async () => {
+      lists += 1
+      return true
+    },
+    isAnySilent: () => isAnySilent,
+    timeouts: { snapshotAgainMs: 1, resyncMs: 1, doubtMaxMs: 1, silentCheckMs: 1 },
+  })
+  await resync.first()
+  await until('the second list', () => lists === 2)
+  isAnySilent = true
+  await until('lists for it', () => lists >= 4)
+  resync.stop()
+})
+
+test('while a reason follows the other the lists come less and less often, then as before', () => {
+  const pause = createGrowingPause(5, 60)
+  expect([true, true, true, true, true].map((isAgain) => pause.next(isAgain))).toEqual([10, 20, 40, 60, 60])
+  expect([false, true].map((isAgain) => pause.next(isAgain))).toEqual([5, 10])
+  // Pauses of a test may be longer than the most that is usual.
+  expect(createGrowingPause(100, 60).next(true)).toBe(100)
 })

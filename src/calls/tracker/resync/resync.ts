@@ -5,7 +5,7 @@ import { expectLink } from '../rules/linked-calls.ts'
 import { isOver } from '../rules/merges.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
 import { noteAnswer } from '../rules/stages.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../state/registry.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, markChanged, noteHeard } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, noteTenant } from '../state/tenants.ts'
 import { type Listing, listingOf } from './listing.ts'
@@ -42,7 +42,7 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
 }
 
 function resyncKnown(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel, listed: Listing): void {
-  channel.missingUs = null
+  noteHeard(state, channel)
   noteTenant(state, channel, row.tenant ?? null)
   if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
   if (row.bridge !== channel.bridge && isUp(channel)) {

@@ -13,6 +13,12 @@ export function callOf(state: TrackerState, channel: Channel | undefined): Call 
   return channel === undefined || channel.callId === null ? undefined : state.calls.get(channel.callId)
 }
 
+/** Notes that a channel is there: a signal or a row of a list names it. */
+export function noteHeard(state: TrackerState, channel: Channel): void {
+  channel.missingUs = null
+  if (channel.callId !== null && state.calls.has(channel.callId)) state.heardOf.set(channel.callId, state.nowUs)
+}
+
 /** Returns the channels of a call, ended ones included. */
 export function channelsOf(state: TrackerState, call: Call): Channel[] {
   const channels: Channel[] = []
@@ -50,6 +56,7 @@ export function openCall(state: TrackerState, pbxId: string, startedUs: number |
   const call = newCall({ id: state.newId(atUs), account, boot: state.boot, pbxId, startedUs })
   if (isOpen) call.accountDueUs = state.nowUs + ACCOUNT_WAIT_US
   state.calls.set(call.id, call)
+  state.heardOf.set(call.id, state.nowUs)
   markChanged(state, call)
   return call
 }
@@ -76,6 +83,7 @@ export function wakeConsultations(state: TrackerState, call: Call): void {
 /** Removes a call from the tracker, but not its channels. */
 export function dropCall(state: TrackerState, call: Call): void {
   state.calls.delete(call.id)
+  state.heardOf.delete(call.id)
   state.timers.delete(call.id)
   state.changed.delete(call.id)
   // A call without an account was never stored.

@@ -283,6 +283,8 @@ export type TrackerState = {
   readonly consultations: Map<string, Set<string>>
   /** Calls that changed since their events were last emitted. */
   readonly dirty: Set<string>
+  /** Arrival time of the last signal, or row of a list, of each call. */
+  readonly heardOf: Map<string, number>
   /** The arrival time at which each call is due again. */
   readonly timers: Timers
   /** Calls whose stored state is out of date, and calls that are gone for good. */

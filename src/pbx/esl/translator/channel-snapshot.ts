@@ -16,7 +16,8 @@ const MAX_OFFSET_US = 86_400 * SECOND
 /**
  * Returns the channels in the replies to `show channels as json` and `show calls as json`. The first has every leg, but
  * not which of them talk to each other; the second has the bridged pairs. The reply to `strmicroepoch` comes with them:
- * the PBX's clock, the base of the listed times. Channels that were `created` meanwhile are left out. In steps of one row.
+ * the PBX's clock, the base of the listed times. Channels that were `created` meanwhile are left out. In steps of one
+ * row.
  */
 export function* snapshotChannels(
   context: EslContext,
