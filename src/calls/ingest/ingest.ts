@@ -180,7 +180,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     liveCalls: contacts === undefined ? liveCallsOf : (accountId) => withContacts(liveCallsOf(accountId), contacts),
     liveCallCounts: countLiveCalls,
     isAnyMissing: () => isAnyMissing(state),
-    isAnySilent: () => isAnySilent(state, steadyUs()),
+    isAnySilent: () => isAnySilent(state, steadyUs() - SILENT_US),
     open: () => state.calls.size,
     endedEarly: () => state.endedEarly,
     async stop() {
@@ -194,6 +194,9 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     },
   }
 }
+
+/** After this silence a call is looked for in the PBX's list, since its end may have been lost. */
+const SILENT_US = 3_600_000_000
 
 /** The events of a snapshot that wait for the store at a time, so that those of other PBXs come in between. */
 const MAX_OF_SNAPSHOT = 2_000

@@ -86,13 +86,9 @@ export function isAnyMissing(state: TrackerState): boolean {
   return false
 }
 
-/** After this silence a call is looked for in the PBX's list: its end may have been lost. */
-const SILENT_US = 3_600_000_000
-
-/** Returns whether nothing was heard of a live call for an hour. */
-export function isAnySilent(state: TrackerState, nowUs: number): boolean {
-  for (const call of state.calls.values())
-    if (!call.ended && nowUs - (state.heardOf.get(call.id) ?? 0) >= SILENT_US) return true
+/** Returns whether nothing was heard of a live call since this arrival time. */
+export function isAnySilent(state: TrackerState, sinceUs: number): boolean {
+  for (const call of state.calls.values()) if (!call.ended && (state.heardOf.get(call.id) ?? 0) <= sinceUs) return true
   return false
 }
 

@@ -23,7 +23,7 @@ const row = {
 
 function begin() {
   const { play, rest, events, state } = player()
-  const isSilent = (minutes: number) => isAnySilent(state, at(minutes).arrivedUs)
+  const isSilent = (minutes: number) => isAnySilent(state, at(minutes - 60).arrivedUs)
   play([{ ...at(0), kind: 'connected', first: true, boot: 'one' }])
   play([{ ...at(0), kind: 'snapshot', channels: [] }])
   expect(isSilent(120)).toBe(false)
