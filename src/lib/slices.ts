@@ -2,7 +2,7 @@
  * The longest time that one piece of work may block the event loop: PBXs and receivers must not wait for a client with
  * thousands of calls.
  */
-const SLICE_MS = 5
+export const SLICE_MS = 5
 
 /**
  * Takes items from an iterator for some 5 ms, at least one. The time that the iterator needs to make an item counts.
@@ -21,13 +21,20 @@ export function takeSlice<T>(
   return { taken, done: false }
 }
 
-let lastTurn: Promise<void> = Promise.resolve()
+/** Returns a function that resolves in a later turn of the event loop, one waiter per turn. */
+function createTurns(): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  return () => {
+    last = last.then(() => new Promise((resolve) => void setImmediate(resolve)))
+    return last
+  }
+}
 
 /** Resolves in a later turn of the event loop, one waiter per turn, so that each turn serves one client. */
-export function nextTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve)))
-  return lastTurn
-}
+export const nextTurn = createTurns()
+
+/** The same for the data of PBXs: they share turns with each other, and do not wait for clients. */
+export const nextPbxTurn = createTurns()
 
 /** Collects all items of an iterator, and lets other work run between two slices. */
 export async function collectInSlices<T>(items: Iterator<T>): Promise<T[]> {

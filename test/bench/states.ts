@@ -5,8 +5,12 @@ import { ask, webhook } from '../help/client.ts'
 import { startReceiver } from '../help/receiver.ts'
 import { startWatched } from '../help/watched.ts'
 import { quantile, startCalls } from './pbx-to-receiver.ts'
-import { atMost, type Row } from './table.ts'
+import { SIZES, stateFramesPerSecond } from './state-frames.ts'
+import { benchStateStorm } from './state-storm.ts'
+import { atLeast, atMost, perSecond, type Row } from './table.ts'
 
+/** The memory of 50,000 phones does not fit into the caches of a processor, which costs half of the rate. */
+const LEAST_SHARE = 0.25
 const CALLS_PER_SECOND = 100
 const SECONDS = 10
 /** Each of them changes once. */
@@ -27,7 +31,7 @@ const NO_CALLS = {
 const STATUS = { available: '1', busy: '2' } as const
 
 /** How long a change of an agent takes from the PBX's bytes to the receiver's handler, beside calls. */
-export async function benchStates(): Promise<Row[]> {
+async function benchChanges(): Promise<Row[]> {
   using folder = emptyFolder()
   const pbx = startAsterisk()
   const watched = await startWatched(folder.path, [`ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`])
@@ -68,6 +72,22 @@ export async function benchStates(): Promise<Row[]> {
     ),
   ]
 }
+
+/** Returns the frames per second that become states, at four numbers of phones. */
+async function benchFrames(): Promise<Row[]> {
+  const rates: number[] = []
+  for (const phones of SIZES) rates.push(await stateFramesPerSecond(phones))
+  const [few = Number.NaN] = rates
+  const many = rates.at(-1) ?? Number.NaN
+  const detail = SIZES.map((phones, at) => `${phones}: ${perSecond(rates[at] ?? Number.NaN)}`).join(', ')
+  return [atLeast('frames/s of states with 50,000 phones ÷ with 100', LEAST_SHARE, many / few, detail)]
+}
+
+export const benchStates = async (): Promise<Row[]> => [
+  ...(await benchFrames()),
+  ...(await benchStateStorm()),
+  ...(await benchChanges()),
+]
 
 type Watched = Awaited<ReturnType<typeof startWatched>>
 

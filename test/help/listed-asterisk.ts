@@ -2,7 +2,10 @@ import { actionId, actionName, ami, startScripted } from './pbx.ts'
 
 // An Asterisk with some phones, a trunk and a queue, as its lists show them.
 
-const LISTS: Readonly<Record<string, string[]>> = {
+type Lists = Readonly<Record<string, readonly string[]>>
+type Variables = Readonly<Record<string, string>>
+
+const LISTS: Lists = {
   DeviceStateList: [
     'Event: DeviceStateChange\nDevice: PJSIP/101\nState: NOT_INUSE',
     'Event: DeviceStateChange\nDevice: PJSIP/102\nState: UNAVAILABLE',
@@ -18,35 +21,44 @@ const LISTS: Readonly<Record<string, string[]>> = {
     'Event: QueueEntry\nQueue: support\nPosition: 1\nUniqueid: 1.5\nWait: 41',
   ],
 }
-const VARIABLES: Readonly<Record<string, string>> = {
+const VARIABLES: Variables = {
   'PJSIP_AOR(101,contact)': '101;@0123456789abcdef0123456789abcdef',
   'PJSIP_AOR(102,contact)': '102;@fedcba9876543210fedcba9876543210',
   'PJSIP_CONTACT(102;@fedcba9876543210fedcba9876543210,status)': 'Unreachable',
 }
 
-/** Starts it. `send` sends an event to the client that asked last. */
-export function startListedAsterisk() {
-  let send = (_: string): void => {}
+/** Starts it. `send` sends an event, `sendBytes` any bytes, to the client that asked last. */
+export function startListedAsterisk(lists: Lists = LISTS, variables: Variables = VARIABLES) {
+  let sendBytes = (_: string): void => {}
   const pbx = startScripted({
     greeting: 'Asterisk Call Manager/9.0.0\r\n',
     answer(block, write) {
-      send = (text) => write(ami(text))
+      sendBytes = write
       const id = `ActionID: ${actionId(block)}`
       const name = actionName(block)
-      const rows = LISTS[name]
+      const rows = lists[name]
       if (name === 'Challenge') return write(ami(`Response: Success\nChallenge: 1\n${id}`))
       if (name === 'Getvar') {
         const variable = /^Variable: (.*)$/m.exec(block)?.[1]?.trim() ?? ''
-        return write(ami(`Response: Success\n${id}\nVariable: ${variable}\nValue: ${VARIABLES[variable] ?? ''}`))
+        return write(ami(`Response: Success\n${id}\nVariable: ${variable}\nValue: ${variables[variable] ?? ''}`))
       }
       if (name === 'Login') return write(ami(`Response: Success\n${id}`))
       const isList =
         rows !== undefined || /^(Status|CoreShowChannels|ShowDialPlan|.*List|.*peers|.*registry)$/.test(name)
       if (!isList) return write(ami(`Response: Success\n${id}`))
-      write(ami(`Response: Success\nEventList: start\n${id}`))
-      for (const row of rows ?? []) write(ami(`${row}\n${id}`))
-      write(ami(`Event: ${name}Complete\nEventList: Complete\nListItems: ${rows?.length ?? 0}\n${id}`))
+      write(
+        [
+          ami(`Response: Success\nEventList: start\n${id}`),
+          ...(rows ?? []).map((row) => ami(`${row}\n${id}`)),
+          ami(`Event: ${name}Complete\nEventList: Complete\nListItems: ${rows?.length ?? 0}\n${id}`),
+        ].join(''),
+      )
     },
   })
-  return { port: pbx.port, send: (text: string) => send(text), stop: pbx.stop }
+  return {
+    port: pbx.port,
+    send: (text: string) => sendBytes(ami(text)),
+    sendBytes: (bytes: string) => sendBytes(bytes),
+    stop: pbx.stop,
+  }
 }

@@ -102,9 +102,12 @@ export function startScripted(script: {
 }): PbxServer {
   return startPbx((client) => {
     if (script.greeting !== undefined) client.write(script.greeting)
+    /** The beginning of a block whose end has not arrived. */
+    let begun = ''
     return {
       data(bytes) {
-        const blocks = bytes.toString('utf8').split(/\r?\n\r?\n/)
+        const blocks = (begun + bytes.toString('utf8')).split(/\r?\n\r?\n/)
+        begun = blocks.pop() ?? ''
         for (const block of blocks.filter(Boolean)) script.answer?.(block, client.write, client.close)
       },
     }

@@ -1,4 +1,5 @@
 import type { NewId } from '../../lib/id.ts'
+import { newTimers } from '../../lib/timers.ts'
 import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from '../event.ts'
 import type { Signal } from '../signal.ts'
 import { applySignal } from './apply-signal.ts'
@@ -8,7 +9,6 @@ import { applySnapshot } from './resync/snapshot.ts'
 import type { StoredCall } from './resync/takeover.ts'
 import { callPayload, stagesPayload } from './state/payload.ts'
 import type { TrackerState } from './state/state.ts'
-import { newTimers } from './state/timers.ts'
 
 /**
  * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.

@@ -1,12 +1,18 @@
 import { rfc3339 } from '../../lib/time.ts'
+import { newTimers, type Timers } from '../../lib/timers.ts'
 import type { AgentState } from '../model.ts'
 import type { EndpointEntry, StateList, StateSignal } from '../signal.ts'
 import {
   atMoment,
+  dropCaller,
+  dropMember,
   type EndpointFacts,
+  type MemberFacts,
   newEndpointFacts,
   newQueueFacts,
   phoneOf,
+  putCaller,
+  putMember,
   type QueueFacts,
   queueOf,
   type RegistrationFacts,
@@ -27,16 +33,22 @@ import {
  * The phones, trunks, agents and queues of one PBX: signals become present states, and their changes are emitted. Pure:
  * times are parameters.
  *
- * Stages: `first` (nothing is known; the first lists cause no changes), then `live`; `disconnected` after a connection
- * is lost, then `resync` (lists are compared with the emitted states), then `live` again. Changes are emitted in `live`
- * only, and not for a kind whose list is incomplete, since half a list is not a state.
+ * Stages: `first` (nothing is known; the first lists cause no changes), `filling` (they are complete, and become
+ * states), then `live`; `disconnected` after a connection is lost, then `resync` (lists are compared with the emitted
+ * states), then `live` again. Changes are emitted in `live` only, and not for a kind whose list is incomplete, since
+ * half a list is not a state.
+ *
+ * What a signal costs does not depend on how many subjects there are, or wait, except for those signals that concern
+ * all of them: these are applied in steps.
  */
 type Board = {
-  stage: 'first' | 'live' | 'disconnected' | 'resync'
+  stage: 'first' | 'filling' | 'live' | 'disconnected' | 'resync'
   readonly options: BoardOptions
   readonly endpoints: Map<string, EndpointFacts>
   readonly registrations: Map<string, RegistrationFacts>
-  readonly queues: Map<string, QueueFacts & { account: string | null }>
+  readonly queues: Map<string, QueueFacts>
+  /** The members whose phone each endpoint is. */
+  readonly membersAt: Map<string, Set<MemberFacts>>
   directory: Map<string, EndpointEntry>
   /** Tenant values that the PBX reported for endpoints. */
   readonly tenants: Map<string, string | null>
@@ -45,8 +57,11 @@ type Board = {
   /** The id of the phone or trunk to which each endpoint belongs. */
   readonly idOfEndpoint: Map<string, string>
   readonly subjects: Map<string, Subject>
-  /** Subjects that may have a due change. */
+  /** Subjects that may have a due change now. */
   readonly pending: Set<string>
+  /** Subjects whose change may be due later, and those that wait for the end of a list. */
+  readonly timers: Timers
+  held: Set<string>
   /** Subjects whose stored state is out of date. */
   readonly unstored: Set<string>
   readonly listing: Set<StateList>
@@ -84,12 +99,15 @@ export function newBoard(options: BoardOptions, stored: readonly StoredSubject[]
     endpoints: new Map(),
     registrations: new Map(),
     queues: new Map(),
+    membersAt: new Map(),
     directory: new Map(),
     tenants: new Map(),
     endpointsOf: new Map(),
     idOfEndpoint: new Map(),
     subjects: new Map(subjects.map((subject) => [subject.id, subject])),
     pending: new Set(),
+    timers: newTimers(),
+    held: new Set(),
     unstored: new Set(),
     listing: new Set(),
     rounds: { devices: 0, contacts: 0, registrations: 0, queues: 0 },
@@ -100,34 +118,48 @@ export function newBoard(options: BoardOptions, stored: readonly StoredSubject[]
 const idOf = (kind: Present['kind'], account: string | null, ...keys: readonly string[]): string =>
   [kind, account ?? '', ...keys].map(encodeURIComponent).join('/')
 
-/** Applies a signal. */
-export function applyState(board: Board, signal: StateSignal, steadyUs: number): void {
+/** What is left of a signal that concerns all subjects: each step takes microseconds. */
+type Steps = Generator<void, void>
+
+/**
+ * Applies a signal. A signal that concerns all subjects is applied only when all steps of the result were taken, before
+ * the next signal; `undefined`: it is applied.
+ */
+export function applyState(board: Board, signal: StateSignal, steadyUs: number): Steps | undefined {
   const { atUs } = signal
   const isListed = board.listing.size > 0 || board.stage === 'resync'
   const cause: Cause = { atUs, steadyUs, isListed, isInitial: false }
   switch (signal.kind) {
     case 'connected':
-      board.listing.clear()
+      endLists(board)
       if (board.stage !== 'first') board.stage = 'resync'
-      return
+      return undefined
     case 'disconnected':
-      board.listing.clear()
+      endLists(board)
       if (board.stage !== 'first') board.stage = 'disconnected'
-      return
+      return undefined
     case 'list_began':
       board.listing.add(signal.list)
       board.rounds[signal.list] += 1
-      return
+      return undefined
     case 'list_ended':
-      if (board.listing.delete(signal.list) && signal.isComplete)
-        sweep(board, signal.list, { ...cause, isListed: true })
-      return
+      if (!board.listing.has(signal.list)) return undefined
+      return endList(board, signal, { ...cause, isListed: true })
     case 'listed':
-      finishLists(board, cause)
-      return
+      return board.stage === 'live' ? undefined : finishLists(board, cause)
     case 'endpoints':
-      setDirectory(board, signal.endpoints, { ...cause, isInitial: true })
-      return
+      return setDirectory(board, signal.endpoints, { ...cause, isInitial: true })
+    default:
+      applyOne(board, signal, cause)
+      return undefined
+  }
+}
+
+type AllSignal = 'connected' | 'disconnected' | 'list_began' | 'list_ended' | 'listed' | 'endpoints'
+
+/** Applies a signal of one endpoint, trunk, queue, member or caller. */
+function applyOne(board: Board, signal: Exclude<StateSignal, { kind: AllSignal }>, cause: Cause): void {
+  switch (signal.kind) {
     case 'endpoint': {
       const { entry } = signal
       board.directory.set(entry.endpoint, entry)
@@ -165,27 +197,19 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
       queueFactsOf(board, signal.queue).round = board.rounds.queues
       refreshQueue(board, signal.queue, cause)
       return
-    case 'member': {
-      const { queue, member, endpoint, extension, state, reason } = signal
-      const facts = queueFactsOf(board, queue)
-      facts.members.set(member, { endpoint, extension, state, reason, round: board.rounds.queues })
-      if (!placeQueue(board, queue, facts, cause)) refreshAgent(board, queue, member, cause)
-      refreshQueue(board, queue, cause)
+    case 'member':
+      setMember(board, signal, cause)
       return
-    }
     case 'member_gone':
       removeMember(board, signal.queue, signal.member, cause)
       refreshQueue(board, signal.queue, cause)
       return
     case 'caller':
-      queueFactsOf(board, signal.queue).callers.set(signal.caller, {
-        sinceUs: signal.sinceUs,
-        round: board.rounds.queues,
-      })
+      putCaller(queueFactsOf(board, signal.queue), signal.caller, signal.sinceUs, board.rounds.queues)
       refreshQueue(board, signal.queue, cause)
       return
     case 'caller_gone':
-      queueFactsOf(board, signal.queue).callers.delete(signal.caller)
+      dropCaller(queueFactsOf(board, signal.queue), signal.caller)
       refreshQueue(board, signal.queue, cause)
       return
     default:
@@ -193,16 +217,39 @@ export function applyState(board: Board, signal: StateSignal, steadyUs: number):
   }
 }
 
+/** Notes that no list is being read: changes of the subjects that waited for the end of one may be due. */
+function endLists(board: Board): void {
+  board.listing.clear()
+  release(board)
+}
+
+function release(board: Board): void {
+  const { held } = board
+  board.held = new Set()
+  for (const id of held) board.pending.add(id)
+}
+
+function* endList(
+  board: Board,
+  { list, isComplete }: Extract<StateSignal, { kind: 'list_ended' }>,
+  cause: Cause,
+): Steps {
+  board.listing.delete(list)
+  release(board)
+  if (isComplete) yield* sweep(board, list, cause)
+}
+
 /**
  * Sets all states by the complete lists at once, since a part of them is not a state. The first lists cause no changes.
  */
-function finishLists(board: Board, cause: Cause): void {
-  if (board.stage === 'live') return
+function* finishLists(board: Board, cause: Cause): Steps {
   const listed = { ...cause, isListed: true, isInitial: board.stage === 'first' }
-  board.stage = 'live'
-  const agents = refreshAll(board, listed)
+  board.stage = board.stage === 'first' ? 'filling' : 'live'
+  const agents = new Set<string>()
+  yield* refreshAll(board, agents, listed)
   // Subjects that were known before, maybe to another process, and are on no list.
   for (const { id, account, present, isGone } of [...board.subjects.values()]) {
+    yield
     if (isGone || agents.has(id) || mayExist(board, id, present)) continue
     // Receivers know it as present.
     if (present.kind === 'agent' || (present.kind === 'phone' && present.state.state !== 'unregistered'))
@@ -210,23 +257,22 @@ function finishLists(board: Board, cause: Cause): void {
     const subject = board.subjects.get(id)
     if (subject !== undefined) subject.isGone = true
   }
+  board.stage = 'live'
   for (const id of board.subjects.keys()) board.pending.add(id)
 }
 
-/** Sets the states of all subjects. Returns the ids of the agents. */
-function refreshAll(board: Board, cause: Cause): ReadonlySet<string> {
-  const agents = new Set<string>()
-  for (const id of board.endpointsOf.keys()) refresh(board, id, cause)
-  for (const trunk of board.registrations.keys()) refreshTrunk(board, trunk, cause)
+/** Sets the states of all subjects, and adds the ids of the agents to `agents`. */
+function* refreshAll(board: Board, agents: Set<string>, cause: Cause): Steps {
+  for (const id of board.endpointsOf.keys()) yield refresh(board, id, cause)
+  for (const trunk of board.registrations.keys()) yield refreshTrunk(board, trunk, cause)
   for (const [queue, facts] of board.queues) {
     placeQueue(board, queue, facts, cause)
     for (const member of facts.members.keys()) {
-      refreshAgent(board, queue, member, cause)
+      yield refreshAgent(board, queue, member, cause)
       agents.add(idOf('agent', facts.account, queue, member))
     }
-    refreshQueue(board, queue, cause)
+    yield refreshQueue(board, queue, cause)
   }
-  return agents
 }
 
 /** Returns the state of a subject that is gone. */
@@ -259,10 +305,10 @@ function factsOf({ endpoints }: Board, endpoint: string): EndpointFacts {
   return facts
 }
 
-function queueFactsOf({ queues, rounds }: Board, queue: string): QueueFacts & { account: string | null } {
+function queueFactsOf({ queues, rounds }: Board, queue: string): QueueFacts {
   const known = queues.get(queue)
   if (known !== undefined) return known
-  const facts = { ...newQueueFacts(rounds.queues), account: null }
+  const facts = newQueueFacts(rounds.queues)
   queues.set(queue, facts)
   return facts
 }
@@ -274,44 +320,51 @@ function keepAbsent(board: Board, endpoint: string): void {
 }
 
 /** Removes entries that a complete list lacks. */
-function sweep(board: Board, list: StateList, cause: Cause): void {
+function* sweep(board: Board, list: StateList, cause: Cause): Steps {
   const round = board.rounds[list]
   board.known.add(list)
   switch (list) {
     case 'devices':
-      for (const [endpoint, facts] of board.endpoints)
-        if (facts.device !== null && facts.device.round < round) {
-          facts.device = { fact: 'absent', round }
-          if (!board.directory.has(endpoint)) board.endpoints.delete(endpoint)
-          refreshEndpoint(board, endpoint, cause)
-        }
-      noteAbsent(board, cause)
+      for (const [endpoint, facts] of board.endpoints) {
+        yield
+        if (facts.device === null || facts.device.round >= round) continue
+        facts.device = { fact: 'absent', round }
+        if (!board.directory.has(endpoint)) board.endpoints.delete(endpoint)
+        refreshEndpoint(board, endpoint, cause)
+      }
+      yield* noteAbsent(board, cause)
       return
     case 'contacts':
       for (const [endpoint, { contacts }] of board.endpoints) {
+        yield
         const gone = [...contacts].filter(([, contact]) => contact.round < round)
         if (gone.length === 0) continue
         for (const [contact] of gone) contacts.delete(contact)
         if (!board.known.has('devices')) keepAbsent(board, endpoint)
         refreshEndpoint(board, endpoint, cause)
       }
-      noteAbsent(board, cause)
+      yield* noteAbsent(board, cause)
       return
     case 'registrations':
-      for (const [trunk, facts] of [...board.registrations])
-        if (facts.round < round) {
-          board.registrations.delete(trunk)
-          refreshTrunk(board, trunk, cause)
-        }
+      for (const [trunk, facts] of board.registrations) {
+        yield
+        if (facts.round >= round) continue
+        board.registrations.delete(trunk)
+        refreshTrunk(board, trunk, cause)
+      }
       return
     case 'queues':
-      for (const [queue, facts] of [...board.queues]) {
-        for (const [member, one] of [...facts.members]) if (one.round < round) removeMember(board, queue, member, cause)
-        for (const [caller, one] of [...facts.callers]) if (one.round < round) facts.callers.delete(caller)
+      for (const [queue, facts] of board.queues) {
+        for (const [member, one] of facts.members) {
+          yield
+          if (one.round < round) removeMember(board, queue, member, cause)
+        }
+        for (const [caller, heard] of facts.callers) if (heard < round) dropCaller(facts, caller)
         if (facts.round < round && facts.members.size === 0) {
           board.queues.delete(queue)
           removeSubject(board, idOf('queue', facts.account, queue))
         } else refreshQueue(board, queue, cause)
+        yield
       }
       return
     default:
@@ -320,30 +373,46 @@ function sweep(board: Board, list: StateList, cause: Cause): void {
 }
 
 /** Marks configured phones that no list has as absent. */
-function noteAbsent(board: Board, cause: Cause): void {
+function* noteAbsent(board: Board, cause: Cause): Steps {
   if (!board.known.has('devices') && !board.known.has('contacts')) return
   for (const { endpoint, kind } of board.directory.values()) {
+    yield
     if (kind !== 'phone' || board.endpoints.has(endpoint)) continue
     factsOf(board, endpoint).device = { fact: 'absent', round: board.rounds.devices }
     refreshEndpoint(board, endpoint, cause)
   }
 }
 
-function setDirectory(board: Board, entries: readonly EndpointEntry[], cause: Cause): void {
-  board.directory = new Map(entries.map((entry) => [entry.endpoint, entry]))
+function* setDirectory(board: Board, entries: readonly EndpointEntry[], cause: Cause): Steps {
+  const directory = new Map<string, EndpointEntry>()
+  const endpointsOf = new Map<string, EndpointEntry[]>()
+  for (const entry of entries) {
+    directory.set(entry.endpoint, entry)
+    const id = idOf(entry.kind, accountOf(board, entry), entry.key)
+    const others = endpointsOf.get(id)
+    if (others === undefined) endpointsOf.set(id, [entry])
+    else others.push(entry)
+    yield
+  }
+  board.directory = directory
   const earlier = board.endpointsOf
-  board.endpointsOf = Map.groupBy(entries, (entry) => idOf(entry.kind, accountOf(board, entry), entry.key))
+  board.endpointsOf = endpointsOf
   board.idOfEndpoint.clear()
-  for (const [id, some] of board.endpointsOf) for (const { endpoint } of some) board.idOfEndpoint.set(endpoint, id)
+  for (const [id, some] of endpointsOf) {
+    for (const { endpoint } of some) board.idOfEndpoint.set(endpoint, id)
+    yield
+  }
   for (const [id, [entry]] of earlier) {
-    if (board.endpointsOf.has(id) || entry === undefined) continue
+    yield
+    if (endpointsOf.has(id) || entry === undefined) continue
     if (entry.kind === 'phone' || !board.registrations.has(entry.key)) removeSubject(board, id)
   }
-  noteAbsent(board, cause)
-  for (const id of board.endpointsOf.keys()) refresh(board, id, cause)
+  yield* noteAbsent(board, cause)
+  for (const id of endpointsOf.keys()) yield refresh(board, id, cause)
   for (const [queue, facts] of board.queues) {
+    for (const one of facts.members.values()) yield replaceMember(board, facts, one)
     if (placeQueue(board, queue, facts, cause)) continue
-    for (const member of facts.members.keys()) refreshAgent(board, queue, member, cause)
+    for (const member of facts.members.keys()) yield refreshAgent(board, queue, member, cause)
     refreshQueue(board, queue, cause)
   }
 }
@@ -368,10 +437,12 @@ function moveEndpoint(board: Board, endpoint: string, cause: Cause): void {
   board.endpointsOf.set(id, [...(board.endpointsOf.get(id) ?? []), entry])
   board.idOfEndpoint.set(endpoint, id)
   refresh(board, id, cause)
-  for (const [queue, facts] of board.queues)
-    for (const [member, one] of facts.members)
-      if (one.endpoint === endpoint && !placeQueue(board, queue, facts, cause))
-        refreshAgent(board, queue, member, cause)
+  for (const one of [...(board.membersAt.get(endpoint) ?? [])]) {
+    const facts = board.queues.get(one.queue)
+    if (facts === undefined) continue
+    replaceMember(board, facts, one)
+    if (!placeQueue(board, one.queue, facts, cause)) refreshAgent(board, one.queue, one.member, cause)
+  }
 }
 
 function refreshEndpoint(board: Board, endpoint: string, cause: Cause): void {
@@ -411,7 +482,7 @@ function refresh(board: Board, id: string, cause: Cause): void {
 }
 
 function refreshTrunk(board: Board, trunk: string, cause: Cause): void {
-  if (board.stage !== 'live') return
+  if (!areStatesSet(board)) return
   const { account } = board.options
   const id = idOf('trunk', account, trunk)
   const facts = (board.endpointsOf.get(id) ?? []).flatMap(({ endpoint }) => board.endpoints.get(endpoint) ?? [])
@@ -425,22 +496,55 @@ function refreshTrunk(board: Board, trunk: string, cause: Cause): void {
   setPresent(board, { id, account, present: { kind: 'trunk', state } }, cause)
 }
 
+/** Returns the account of the phone of a queue's member. */
+function accountOfMember(board: Board, endpoint: string): string | null {
+  const entry = board.directory.get(endpoint)
+  return entry === undefined ? null : accountOf(board, entry)
+}
+
+/** Sets a member of a queue to what the PBX reports. */
+function setMember(board: Board, signal: Extract<StateSignal, { kind: 'member' }>, cause: Cause): void {
+  const { queue, member, endpoint, extension, state, reason } = signal
+  const facts = queueFactsOf(board, queue)
+  const before = facts.members.get(member)
+  const account = accountOfMember(board, endpoint)
+  forgetMember(board, before)
+  noteMember(board, facts, { queue, member, endpoint, extension, state, reason, account, round: board.rounds.queues })
+  // An account that was added since then gets the other members, too.
+  if (before !== undefined && before.account !== account)
+    for (const one of [...facts.members.values()]) replaceMember(board, facts, one)
+  if (!placeQueue(board, queue, facts, cause)) refreshAgent(board, queue, member, cause)
+  refreshQueue(board, queue, cause)
+}
+
+/** Gives a member the account of its phone as it is now. */
+function replaceMember(board: Board, facts: QueueFacts, one: MemberFacts): void {
+  const account = accountOfMember(board, one.endpoint)
+  if (account === one.account) return
+  forgetMember(board, one)
+  noteMember(board, facts, { ...one, account })
+}
+
+function noteMember(board: Board, facts: QueueFacts, one: MemberFacts): void {
+  putMember(facts, one)
+  const others = board.membersAt.get(one.endpoint)
+  if (others === undefined) board.membersAt.set(one.endpoint, new Set([one]))
+  else others.add(one)
+}
+
+function forgetMember(board: Board, one: MemberFacts | undefined): void {
+  const others = one === undefined ? undefined : board.membersAt.get(one.endpoint)
+  if (one === undefined || others === undefined) return
+  others.delete(one)
+  if (others.size === 0) board.membersAt.delete(one.endpoint)
+}
+
 /**
  * Gives a queue to the account of its agents. Returns whether the account has changed: then the queue and its agents
  * are set anew.
  */
-function placeQueue(
-  board: Board,
-  queue: string,
-  facts: QueueFacts & { account: string | null },
-  cause: Cause,
-): boolean {
-  const accounts = new Set(
-    [...facts.members.values()].map(({ endpoint }) => {
-      const entry = board.directory.get(endpoint)
-      return entry === undefined ? null : accountOf(board, entry)
-    }),
-  )
+function placeQueue(board: Board, queue: string, facts: QueueFacts, cause: Cause): boolean {
+  const accounts = new Set(facts.ofAccount.keys())
   const account = board.options.accountOfQueue(queue, accounts)
   if (account === facts.account) return false
   for (const member of facts.members.keys()) removeSubject(board, idOf('agent', facts.account, queue, member))
@@ -488,8 +592,9 @@ function removeMember(board: Board, queue: string, member: string, cause: Cause)
   const id = idOf('agent', facts.account, queue, member)
   const present = board.subjects.get(id)?.present
   const extension = present?.kind === 'agent' ? present.state.extension : one.extension
-  facts.members.delete(member)
-  if (board.stage !== 'live') return
+  forgetMember(board, one)
+  dropMember(facts, member)
+  if (!areStatesSet(board)) return
   setAgent(board, facts.account, { queue, member, extension, state: 'logged_out', reason: null }, cause)
   const subject = board.subjects.get(id)
   if (subject !== undefined) subject.isGone = true
@@ -506,14 +611,16 @@ function refreshQueue(board: Board, queue: string, cause: Cause): void {
   setPresent(board, { id: idOf('queue', account, queue), account, present: queueOf(queue, facts) }, cause)
 }
 
+/** Returns whether states are set. A part of the lists is not a state: all are set when the lists are complete. */
+const areStatesSet = ({ stage }: Board): boolean => stage === 'live' || stage === 'filling'
+
 /** Sets the present state of a subject, and notes that a change may be due. */
 function setPresent(
   board: Board,
   { id, account, present }: Pick<Subject, 'id' | 'account' | 'present'>,
   { atUs, steadyUs, isListed, isInitial }: Cause,
 ): void {
-  // A part of the lists is not a state: all states are set when the lists are complete.
-  if (board.stage !== 'live') return
+  if (!areStatesSet(board)) return
   const known = board.subjects.get(id)
   board.pending.add(id)
   if (known === undefined) {
@@ -538,6 +645,8 @@ function setPresent(
 function removeSubject(board: Board, id: string): void {
   if (board.subjects.delete(id)) board.unstored.add(id)
   board.pending.delete(id)
+  board.held.delete(id)
+  board.timers.delete(id)
 }
 
 const LISTS_OF: Readonly<Record<Present['kind'], readonly StateList[]>> = {
@@ -549,32 +658,46 @@ const LISTS_OF: Readonly<Record<Present['kind'], readonly StateList[]>> = {
 
 type Times = { readonly nowUs: number; readonly steadyUs: number }
 
-/** Returns the changes that are due, in order for each subject, and when (on the steady clock) to call again. */
+/** The most subjects that are examined at a time, which takes some 1 ms. */
+const MAX_EXAMINED = 256
+
+/**
+ * Returns changes that are due, in order for each subject, and when (on the steady clock) to call again: at once, if
+ * more subjects are left to examine.
+ */
 export function takeStateChanges(board: Board, times: Times): { changes: Change[]; wakeSteadyUs: number | null } {
   const changes: Change[] = []
-  let wakeSteadyUs = Number.POSITIVE_INFINITY
   if (board.stage !== 'live') return { changes, wakeSteadyUs: null }
-  for (const id of [...board.pending]) {
+  for (const id of board.timers.due(times.steadyUs, MAX_EXAMINED)) board.pending.add(id)
+  let left = MAX_EXAMINED
+  for (const id of board.pending) {
+    if (left === 0) break
+    left -= 1
+    board.pending.delete(id)
     const subject = board.subjects.get(id)
-    if (subject === undefined) {
-      board.pending.delete(id)
-      continue
-    }
-    if (LISTS_OF[subject.present.kind].some((list) => board.listing.has(list))) continue
-    let due = dueOf(subject, times.steadyUs)
-    while (due !== null && 'present' in due) {
-      const { present, isShortLived } = due
-      board.unstored.add(id)
-      changes.push(...emit(subject, { present: atMoment(present, times.nowUs), isShortLived }, times.steadyUs))
-      due = dueOf(subject, times.steadyUs)
-    }
-    if (due !== null) wakeSteadyUs = Math.min(wakeSteadyUs, due.atSteadyUs)
-    else {
-      board.pending.delete(id)
-      if (subject.isGone) removeSubject(board, id)
-    }
+    if (subject === undefined) continue
+    if (LISTS_OF[subject.present.kind].some((list) => board.listing.has(list))) board.held.add(id)
+    else changes.push(...changesOf(board, subject, times))
   }
-  return { changes, wakeSteadyUs: Number.isFinite(wakeSteadyUs) ? wakeSteadyUs : null }
+  return { changes, wakeSteadyUs: board.pending.size > 0 ? times.steadyUs : board.timers.earliest() }
+}
+
+/** Returns the changes of a subject that are due, and notes when to examine it again. */
+function changesOf(board: Board, subject: Subject, { nowUs, steadyUs }: Times): Change[] {
+  const { id } = subject
+  const changes: Change[] = []
+  let due = dueOf(subject, steadyUs)
+  while (due !== null && 'present' in due) {
+    const { present, isShortLived } = due
+    board.unstored.add(id)
+    changes.push(...emit(subject, { present: atMoment(present, nowUs), isShortLived }, steadyUs))
+    due = dueOf(subject, steadyUs)
+  }
+  // A timer that rings too early costs less than one that is set anew with each change.
+  if (due === null) {
+    if (subject.isGone) removeSubject(board, id)
+  } else if ((board.timers.get(id) ?? Number.POSITIVE_INFINITY) > due.atSteadyUs) board.timers.set(id, due.atSteadyUs)
+  return changes
 }
 
 /** Notes that a state of a subject is emitted. Returns its change, unless the subject belongs to no account. */
@@ -595,13 +718,12 @@ function emit(
   return [{ id, account, present, atUs, resync, isShortLived }]
 }
 
-/**
- * Returns the subjects whose stored state is out of date (`undefined`: the subject is gone), and counts them as stored.
- */
-export function takeUnstored(board: Board): { id: string; subject: Subject | undefined }[] {
-  const ids = [...board.unstored]
-  board.unstored.clear()
-  return ids.map((id) => ({ id, subject: board.subjects.get(id) }))
+/** Returns subjects for the store (`undefined`: the subject is gone), and counts their states as stored. */
+export function takeForStore(board: Board, ids: Iterable<string>): { id: string; subject: Subject | undefined }[] {
+  return [...ids].map((id) => {
+    board.unstored.delete(id)
+    return { id, subject: board.subjects.get(id) }
+  })
 }
 
 /** Yields the present states of the accounts that `isOwner` accepts (`null`: without an account), in no order. */
@@ -610,7 +732,7 @@ export function* presentOf(
   isOwner: (account: string | null) => boolean,
   nowUs: number,
 ): Generator<Present> {
-  if (board.stage === 'first') return
+  if (board.stage === 'first' || board.stage === 'filling') return
   for (const { account, present, isGone } of board.subjects.values())
     if (isOwner(account) && !isGone) yield atMoment(present, nowUs)
 }

@@ -1,4 +1,5 @@
 import { SECOND } from '../../lib/time.ts'
+import { newTimers, type Timers } from '../../lib/timers.ts'
 import type { Agent, DeviceState, Phone, Trunk, TrunkState } from '../model.ts'
 import type { ContactFact, DeviceFact, EndpointEntry } from '../signal.ts'
 import type { Present } from './subject.ts'
@@ -11,25 +12,80 @@ export type EndpointFacts = {
 
 export type RegistrationFacts = { state: TrunkState; reason: string | null; round: number }
 
-type MemberFacts = {
-  endpoint: string
-  extension: string
-  state: Agent['state']
-  reason: string | null
+/** A member of a queue. `account`: the account of its phone. */
+export type MemberFacts = {
+  readonly queue: string
+  readonly member: string
+  readonly endpoint: string
+  readonly extension: string
+  readonly state: Agent['state']
+  readonly reason: string | null
+  readonly account: string | null
+  readonly round: number
+}
+
+/**
+ * Members and callers of a queue, and what is counted of them, so that an event of one costs the same in a queue of any
+ * length. Written by `putMember`, `dropMember`, `putCaller` and `dropCaller` only.
+ */
+export type QueueFacts = {
+  readonly members: Map<string, MemberFacts>
+  /** The number of members in each state, and of each account. */
+  readonly inState: Record<Agent['state'], number>
+  readonly ofAccount: Map<string | null, number>
+  /** The last list that had each caller. */
+  readonly callers: Map<string, number>
+  /** When each caller joined it. */
+  readonly joined: Timers
+  account: string | null
   round: number
 }
 
-export type QueueFacts = {
-  readonly members: Map<string, MemberFacts>
-  /** When each caller joined it. */
-  readonly callers: Map<string, { readonly sinceUs: number; round: number }>
-  round: number
+/** Adds a member, or sets it anew. */
+export function putMember(facts: QueueFacts, one: MemberFacts): void {
+  countMember(facts, facts.members.get(one.member), -1)
+  facts.members.set(one.member, one)
+  countMember(facts, one, 1)
+}
+
+/** Removes a member. */
+export function dropMember(facts: QueueFacts, member: string): void {
+  countMember(facts, facts.members.get(member), -1)
+  facts.members.delete(member)
+}
+
+function countMember({ inState, ofAccount }: QueueFacts, one: MemberFacts | undefined, by: 1 | -1): void {
+  if (one === undefined) return
+  inState[one.state] += by
+  const count = (ofAccount.get(one.account) ?? 0) + by
+  if (count > 0) ofAccount.set(one.account, count)
+  else ofAccount.delete(one.account)
+}
+
+/** Adds a caller, or sets it anew. */
+export function putCaller(facts: QueueFacts, caller: string, sinceUs: number, round: number): void {
+  facts.callers.set(caller, round)
+  facts.joined.set(caller, sinceUs)
+}
+
+/** Removes a caller. */
+export function dropCaller(facts: QueueFacts, caller: string): void {
+  facts.callers.delete(caller)
+  facts.joined.delete(caller)
 }
 
 /** Returns an endpoint without facts. */
 export const newEndpointFacts = (): EndpointFacts => ({ device: null, contacts: new Map() })
 /** Returns the facts of a queue without agents and callers. */
-export const newQueueFacts = (round: number): QueueFacts => ({ members: new Map(), callers: new Map(), round })
+export const newQueueFacts = (round: number): QueueFacts => ({
+  members: new Map(),
+  inState: { available: 0, busy: 0, paused: 0, logged_out: 0, unreachable: 0 },
+  ofAccount: new Map(),
+  callers: new Map(),
+  joined: newTimers(),
+  account: null,
+  round,
+})
 
 type PhoneFacts = Omit<Phone, 'since'>
 
@@ -85,21 +141,12 @@ export function trunkOf(
 }
 
 /** Returns the state of a queue at a moment, and since when its first caller has waited. */
-export function queueOf(queue: string, { members, callers }: QueueFacts): Extract<Present, { kind: 'queue' }> {
-  const states = [...members.values()].map(({ state }) => state)
-  const count = (state: Agent['state']): number => states.filter((one) => one === state).length
-  const waitingSinceUs = callers.size === 0 ? null : Math.min(...callers.values().map(({ sinceUs }) => sinceUs))
+export function queueOf(queue: string, { inState, callers, joined }: QueueFacts): Extract<Present, { kind: 'queue' }> {
+  const { available, busy, paused } = inState
   return {
     kind: 'queue',
-    state: {
-      queue,
-      waiting: callers.size,
-      longest_wait: 0,
-      available: count('available'),
-      busy: count('busy'),
-      paused: count('paused'),
-    },
-    waitingSinceUs,
+    state: { queue, waiting: callers.size, longest_wait: 0, available, busy, paused },
+    waitingSinceUs: joined.earliest(),
   }
 }
 

@@ -2,20 +2,25 @@ import type { StateEventBody } from '../../calls/event.ts'
 import { createBatchWriter } from '../../calls/ingest/batch-writer.ts'
 import type { Ownership } from '../../cluster/ownership.ts'
 import { STATE_SEQUENCE, type StateEventKind } from '../../lib/event-kinds.ts'
+import { newFifo } from '../../lib/fifo.ts'
 import { type NewId, newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
+import { collectInSlices, nextPbxTurn, SLICE_MS } from '../../lib/slices.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
 import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import { NO_FACTS } from '../../store/subscription.ts'
-import { applyState, type BoardOptions, newBoard, presentOf, takeStateChanges, takeUnstored } from '../board/board.ts'
-import type { Change, Present } from '../board/subject.ts'
+import { applyState, type BoardOptions, newBoard, presentOf, takeForStore, takeStateChanges } from '../board/board.ts'
+import type { Change, Present, StoredSubject } from '../board/subject.ts'
 import type { EndpointEntry, StateSignal } from '../signal.ts'
 import { readSubject, subjectRow } from './stored-subject.ts'
 
 /** The states of one PBX's phones, trunks, agents and queues, connected to the store. */
 type StateIngest = {
-  /** Applies signals; changes are stored in the background. */
+  /**
+   * Applies signals, in turns with other work if there are many; changes are stored in the background. What waits to be
+   * applied has no bound of its own: applying a signal costs less than reading it.
+   */
   feed(signals: readonly StateSignal[]): void
   /** Returns the present states of accounts; none before they are known. */
   presentOf(isOwner: (account: string | null) => boolean): Iterable<Present>
@@ -39,36 +44,62 @@ type StateIngestOptions = BoardOptions & {
 
 /** How soon states without an emitted change are stored, and newly found phones are visible. */
 const FLUSH_MS = 1_000
+/** Making a batch of this size takes a few milliseconds, and other writes have their turn between two. */
+const MAX_BATCH = 256
 
 /** Reads the stored states of a PBX, and follows them from then on. @throws Fault `unavailable`. */
 export async function startStateIngest(options: StateIngestOptions): Promise<StateIngest> {
   const { calls, pbx, log, onStored, steadyUs, newId = newUuid, nowUs = wallUs } = options
   const writer = createBatchWriter(options)
-  const known = (await calls.subjectStateList(pbx)).flatMap((row) => readSubject(row) ?? [])
-  const board = newBoard(options, known, steadyUs())
-  let lastId: string | undefined
-  let changes: Change[] = []
+  const rows = await calls.subjectStateList(pbx)
+  const board = newBoard(options, await collectInSlices(readAll(rows)), steadyUs())
+  /** What was fed and is not applied yet. */
+  const fed = newFifo<readonly StateSignal[]>()
+  /** What is left of the work that goes on. */
+  let work: Generator<void, void> | undefined
+  let isPlanned = false
   let timer: Timer | undefined
+  let wakeSteadyUs: number | null = null
+  let isStopped = false
+  let lastId: string | undefined
+  /** Changes that wait to be stored, by subject: all of them are stored with the state of their subject. */
+  const changes = new Map<string, Change[]>()
   let writing: Promise<void> | undefined
   /** Subjects whose last change no webhook asked for: their changes wait for the next flush. */
   const unasked = new Set<string>()
   /** Whether any waiting change belongs to another subject. */
   let isUrgent = false
-  let isStopped = false
 
   function eventOf(change: Change): NewEvent {
     lastId = newId(change.atUs, lastId)
     return newEvent(change, { pbx, uuid: lastId })
   }
+  /** Takes changes for a batch, and the ids of the subjects whose states it has. */
+  function takeBatch(): { taken: Change[]; ids: Set<string> } {
+    const taken: Change[] = []
+    const ids = new Set<string>()
+    for (const [id, some] of changes) {
+      if (taken.length >= MAX_BATCH) break
+      changes.delete(id)
+      ids.add(id)
+      taken.push(...some)
+    }
+    // The state of a subject is stored after its changes: otherwise a crash in between would lose them.
+    if (changes.size === 0)
+      for (const id of board.unstored) {
+        if (ids.size >= MAX_BATCH) break
+        ids.add(id)
+      }
+    isUrgent &&= changes.size > 0
+    return { taken, ids }
+  }
   async function write(): Promise<void> {
-    const taken = changes
-    changes = []
-    isUrgent = false
+    const { taken, ids } = takeBatch()
     const parts = [...Map.groupBy(taken, ({ account }) => account)].flatMap(([account, some]) => {
       const accountId = options.accountIdOf(account)
       return accountId === undefined ? [] : [{ accountId, events: some.map(eventOf), saved: [] }]
     })
-    const unstored = takeUnstored(board)
+    const unstored = takeForStore(board, ids)
     const subjects = unstored.map(({ id, subject }) => subjectRow(id, subject))
     if (parts.length === 0 && subjects.length === 0) return
     const batch: CallBatch = { pbx, parts, live: [], removed: [], subjects, nowSteadyUs: steadyUs() }
@@ -80,8 +111,12 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
     for (const { id, subject } of unstored) if (subject === undefined) unasked.delete(callIdOf(id, pbx))
     if (stored.length > 0) onStored(stored)
   }
-  function flush(): Promise<void> {
-    writing ??= write()
+  /** Writes this many batches, and more while an urgent change waits. */
+  async function writeBatches(count: number): Promise<void> {
+    for (let left = count; left > 0 || isUrgent; left -= 1) await write()
+  }
+  function flush(batches = 1): Promise<void> {
+    writing ??= writeBatches(batches)
       .catch((error) =>
         log.error({ pbx, err: error }, 'changes of phones, trunks and queues cannot be stored; will retry'),
       )
@@ -91,19 +126,38 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       })
     return writing
   }
+  const flushAll = (): Promise<void> => flush(Math.ceil((changes.size + board.unstored.size) / MAX_BATCH))
+
   /** Takes the changes that are due by now, and sets a timer for the next ones. */
-  function take(): void {
-    clearTimeout(timer)
-    const { changes: due, wakeSteadyUs } = takeStateChanges(board, { nowUs: nowUs(), steadyUs: steadyUs() })
-    changes.push(...due)
-    isUrgent ||= due.some(({ id }) => !unasked.has(callIdOf(id, pbx)))
-    if (wakeSteadyUs !== null && !isStopped)
-      timer = setTimeout(take, Math.max(1, Math.ceil((wakeSteadyUs - steadyUs()) / 1_000)))
-    if (isUrgent) void flush()
+  function* takeDue(): Generator<void, void> {
+    for (;;) {
+      const times = { nowUs: nowUs(), steadyUs: steadyUs() }
+      const due = takeStateChanges(board, times)
+      for (const change of due.changes) {
+        const others = changes.get(change.id)
+        if (others === undefined) changes.set(change.id, [change])
+        else others.push(change)
+        isUrgent ||= !unasked.has(callIdOf(change.id, pbx))
+      }
+      if (due.wakeSteadyUs === null || due.wakeSteadyUs > times.steadyUs) return wakeAt(due.wakeSteadyUs)
+      yield
+    }
   }
-  function apply(signal: StateSignal): void {
+  function wakeAt(atSteadyUs: number | null): void {
+    if (atSteadyUs === wakeSteadyUs) return
+    wakeSteadyUs = atSteadyUs
+    clearTimeout(timer)
+    if (atSteadyUs === null || isStopped) return
+    const wake = (): void => {
+      wakeSteadyUs = null
+      feed([])
+    }
+    timer = setTimeout(wake, Math.max(1, Math.ceil((atSteadyUs - steadyUs()) / 1_000)))
+  }
+  function* apply(signal: StateSignal): Generator<void, void> {
     try {
-      applyState(board, signal, steadyUs())
+      const steps = applyState(board, signal, steadyUs())
+      if (steps !== undefined) yield* steps
     } catch (error) {
       log.error(
         { pbx, signal: signal.kind, err: error },
@@ -111,34 +165,68 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       )
     }
   }
-  function takeEndpoints(): void {
+  /** Applies all that was fed, in order. Changes that are due are taken after each part of it, so that none is missed. */
+  function* applyAll(): Generator<void, void> {
+    for (let signals = fed.shift(); signals !== undefined; signals = fed.shift()) {
+      for (const signal of signals) {
+        yield* apply(signal)
+        yield
+      }
+      yield* takeDue()
+    }
+  }
+  /** Works for some milliseconds; the rest is done in later turns of the event loop. */
+  function run(): void {
+    isPlanned = false
+    work ??= applyAll()
+    const untilMs = performance.now() + SLICE_MS
+    do {
+      if (work.next().done !== true) continue
+      work = undefined
+      break
+    } while (performance.now() < untilMs)
+    if (work !== undefined) {
+      isPlanned = true
+      void nextPbxTurn().then(run)
+    }
+    if (isUrgent) void flush()
+  }
+  function feed(signals: readonly StateSignal[]): void {
+    fed.push(signals)
+    if (!isPlanned) run()
+  }
+  function feedEndpoints(): void {
     const endpoints = options.endpoints()
-    if (endpoints !== undefined) apply({ kind: 'endpoints', endpoints, atUs: nowUs() })
+    if (endpoints !== undefined) feed([{ kind: 'endpoints', endpoints, atUs: nowUs() }])
   }
   const flushing = setInterval(() => {
-    takeEndpoints()
-    if (board.pending.size > 0) take()
-    if (board.unstored.size > 0 || changes.length > 0) void flush()
+    feedEndpoints()
+    if (board.unstored.size > 0 || changes.size > 0) void flushAll()
   }, FLUSH_MS)
 
   return {
     feed(signals) {
       if (signals.length === 0) return
-      for (const signal of signals) {
-        if (signal.kind === 'connected' || signal.kind === 'listed') takeEndpoints()
-        apply(signal)
-      }
-      take()
+      if (signals.some(({ kind }) => kind === 'connected' || kind === 'listed')) feedEndpoints()
+      feed(signals)
     },
     presentOf: (isOwner) => presentOf(board, isOwner, nowUs()),
     async stop() {
       isStopped = true
       writer.stop()
       clearInterval(flushing)
+      while (work !== undefined) await nextPbxTurn()
       clearTimeout(timer)
       while (writing !== undefined) await writing
-      await flush()
+      await flushAll()
     },
+  }
+}
+
+function* readAll(rows: Awaited<ReturnType<Store['calls']['subjectStateList']>>): Generator<StoredSubject> {
+  for (const row of rows) {
+    const subject = readSubject(row)
+    if (subject !== undefined) yield subject
   }
 }
 

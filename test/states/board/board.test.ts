@@ -314,4 +314,46 @@ describe('the board', () => {
     rig.pass(5)
     expect(rig.emitted).toHaveLength(2)
   })
+
+  test('of many due changes each is emitted once, in the order in which they became due, some at a time', () => {
+    const rig = createRig()
+    const names = Array.from({ length: 600 }, (_, at) => `${1_000 + at}`)
+    rig.feed({ kind: 'endpoints', endpoints: names.map((name) => phone(name)) })
+    rig.feed(...lists(...names.map((name) => contact(name))))
+    for (const name of names) {
+      rig.feed(contact(name, 'unreachable'))
+      rig.pass(0.001)
+    }
+    rig.pass(5)
+    expect(rig.emitted.map(({ text }) => text)).toEqual(names.map((name) => `${name} unreachable unknown 1`))
+    expect(rig.mostAtOnce()).toBeLessThanOrEqual(256)
+  })
+
+  test('a change of a subject whose list is being read waits for its end, and then is emitted', () => {
+    const rig = createRig()
+    rig.feed({ kind: 'endpoints', endpoints: [phone('101'), phone('102')] })
+    rig.feed(...lists(...REGISTERED, contact('102')))
+    rig.feed({ kind: 'list_began', list: 'contacts' }, contact('101', 'unreachable'))
+    rig.pass(10)
+    expect(rig.emitted).toEqual([])
+    rig.feed({ kind: 'list_ended', list: 'contacts', isComplete: false })
+    expect(rig.emitted.map(({ text }) => text)).toEqual(['101 unreachable unknown 1'])
+  })
+
+  test('the first caller of a queue is known although those before and behind leave', () => {
+    const rig = createRig()
+    rig.feed(...lists(member('available')))
+    for (const [at, id] of ['a', 'b', 'c', 'd'].entries()) {
+      rig.pass(at === 0 ? 0 : 10)
+      rig.feed(caller(id, rig))
+    }
+    const waits = () => rig.present().map(textOf).at(-1)
+    expect(waits()).toBe('support: 4 waiting for 30, 1 0 0')
+    rig.feed(callerGone('b'))
+    expect(waits()).toBe('support: 3 waiting for 30, 1 0 0')
+    rig.feed(callerGone('a'))
+    expect(waits()).toBe('support: 2 waiting for 10, 1 0 0')
+    rig.feed(callerGone('c'), callerGone('d'))
+    expect(waits()).toBe('support: 0 waiting for 0, 1 0 0')
+  })
 })

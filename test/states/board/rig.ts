@@ -35,6 +35,8 @@ export type Rig = {
   /** Lets time pass, and emits all due changes. */
   pass(seconds: number): void
   present(account?: string): Present[]
+  /** Returns the most changes that were returned at a time. */
+  mostAtOnce(): number
 }
 
 export const OWN = { account: 'default', accountOf: () => 'default', accountOfQueue: () => 'default' }
@@ -43,26 +45,35 @@ export function createRig(options = OWN as Parameters<typeof newBoard>[0], store
   let clockUs = 0
   const board = newBoard(options, stored, clockUs)
   const emitted: Rig['emitted'] = []
+  let mostAtOnce = 0
   function take(): number | null {
     const { changes, wakeSteadyUs } = takeStateChanges(board, { nowUs: START + clockUs, steadyUs: clockUs })
+    mostAtOnce = Math.max(mostAtOnce, changes.length)
     for (const { id, account, atUs, resync, present: state } of changes)
       emitted.push({ at: (atUs - START) / SECOND, resync, text: textOf(state), id, account })
     return wakeSteadyUs
   }
+  function takeAll(): void {
+    for (let wakeUs = take(); wakeUs !== null && wakeUs <= clockUs; ) wakeUs = take()
+  }
+  function applyWhole(signal: StateSignal): void {
+    for (const _ of applyState(board, signal, clockUs) ?? []);
+  }
   return {
     board,
     emitted,
+    mostAtOnce: () => mostAtOnce,
     nowUs: () => START + clockUs,
     feed(...steps) {
-      for (const step of steps) applyState(board, { ...step, atUs: START + clockUs }, clockUs)
-      take()
+      for (const step of steps) applyWhole({ ...step, atUs: START + clockUs })
+      takeAll()
     },
     pass(seconds) {
       const untilUs = clockUs + seconds * SECOND
       for (let wakeUs = take(); wakeUs !== null && wakeUs <= untilUs; wakeUs = take())
         clockUs = Math.max(clockUs, wakeUs)
       clockUs = untilUs
-      take()
+      takeAll()
     },
     present: (account = 'default') => [...presentOf(board, (one) => one === account, START + clockUs)],
   }

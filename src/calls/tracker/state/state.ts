@@ -1,10 +1,10 @@
 import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResult } from '../../../lib/call-enums.ts'
 import type { NewId } from '../../../lib/id.ts'
+import type { Timers } from '../../../lib/timers.ts'
 import type { ToE164 } from '../../e164.ts'
 import type { CallRecord, Party as PartyBody } from '../../event.ts'
 import type { End, Endpoint } from '../../signal.ts'
 import type { Tenants } from './account-decision.ts'
-import type { Timers } from './timers.ts'
 
 /**
  * The tracker's state: plain data that survives JSON, so that a live call is stored with its channels and read back.

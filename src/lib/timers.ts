@@ -1,21 +1,33 @@
-/** One timer per key. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up. */
+/**
+ * One timer per key. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up, or
+ * when most entries are stale.
+ */
 export type Timers = {
   get(key: string): number | undefined
   set(key: string, atUs: number): void
   delete(key: string): void
   /** The earliest time, `null` without a timer. */
   earliest(): number | null
-  /** Removes and returns the keys that are due, ordered by time, then by key. */
-  due(nowUs: number): string[]
+  /** Removes and returns the keys that are due, at most `max`, ordered by time, then by key. */
+  due(nowUs: number, max?: number): string[]
 }
+
+/** Fewer entries are not worth a search for stale ones. */
+const MIN_ENTRIES = 64
 
 type Entry = { readonly atUs: number; readonly key: string }
 
 /** Returns an empty set of timers. */
 export function newTimers(): Timers {
   const times = new Map<string, number>()
-  const heap: Entry[] = []
+  let heap: Entry[] = []
 
+  /** Timers that are often set anew would fill the memory until the earliest of them is due. */
+  function dropStale(): void {
+    heap = heap.filter(({ key, atUs }) => times.get(key) === atUs)
+    // A sorted list is a heap.
+    heap.sort((one, other) => one.atUs - other.atUs)
+  }
   function top(): Entry | undefined {
     for (;;) {
       const first = heap[0]
@@ -29,12 +41,13 @@ export function newTimers(): Timers {
       if (times.get(key) === atUs) return
       times.set(key, atUs)
       push(heap, { atUs, key })
+      if (heap.length > MIN_ENTRIES && heap.length > 2 * times.size) dropStale()
     },
     delete: (key) => void times.delete(key),
     earliest: () => top()?.atUs ?? null,
-    due(nowUs) {
+    due(nowUs, max = Number.POSITIVE_INFINITY) {
       const due: Entry[] = []
-      for (let first = top(); first !== undefined && first.atUs <= nowUs; first = top()) {
+      for (let first = top(); first !== undefined && first.atUs <= nowUs && due.length < max; first = top()) {
         due.push(first)
         times.delete(first.key)
       }
