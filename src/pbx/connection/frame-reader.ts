@@ -1,4 +1,7 @@
+import { newFifo } from '../../lib/fifo.ts'
 import type { Log } from '../../lib/log.ts'
+import { createSlicedWork } from '../../lib/sliced-work.ts'
+import { nextPbxTurn } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Ending } from './ending.ts'
 import type { Inbox } from './inbox.ts'
@@ -23,7 +26,13 @@ export type PbxCounts = {
   faults: number
 }
 
-/** Reads the socket of a connection: decodes chunks into frames and hands each to its recipient, nothing else. */
+/**
+ * Reads the socket of a connection: decodes chunks into frames and hands each to its recipient, nothing else.
+ *
+ * A PBX that sends much shares the event loop: its bytes are decoded in slices, in order. Meanwhile the socket is read,
+ * since an Asterisk drops a client that does not read for 100 ms; only when too much waits, further bytes wait at the
+ * PBX.
+ */
 export type FrameReader = {
   /** Begins to read. */
   start(): void
@@ -31,7 +40,16 @@ export type FrameReader = {
   silentMs(): number
   /** Returns whether the PBX has announced that it shuts down. */
   isShuttingDown(): boolean
+  /** Resolves when all bytes that have arrived are processed. */
+  idle(): Promise<void>
 }
+
+/** The bytes that wait to be decoded at most: some 250,000 frames of Asterisk. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
+/** The bytes that are decoded in one step, which takes less than 2 ms. */
+const PIECE_BYTES = 64 * 1024
+/** A chunk up to this size is processed when it arrives: this costs less than to wait for a turn. */
+const SMALL_BYTES = 4 * 1024
 
 /** The parts of one connection to a PBX. */
 export type ConnectionParts<Frame> = {
@@ -50,6 +68,8 @@ type Options<Frame> = ConnectionParts<Frame> & {
   readonly stateFeed: StateFeed
   readonly log: Log
   readonly nowUs: NowUs
+  /** Called with an internal error, which ends the connection. */
+  readonly failed: (error: unknown) => void
 }
 
 /** Creates the reader of the frames of one PBX connection. */
@@ -60,17 +80,52 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   /** Bytes read since the last entry that the inbox accepted; rejected entries keep nothing. */
   let readBytes = 0
   let isTaken = true
+  const chunks = newFifo<{ readonly chunk: Uint8Array; readonly arrivedUs: number }>()
+  let waitingBytes = 0
+  let isPaused = false
   const handleLosses = createLossHandler(options)
   const countLongLines = createLongLineCounter(options)
+  const work = createSlicedWork({ begin: processAll, nextTurn: nextPbxTurn, failed: options.failed })
 
   function read(chunk: Uint8Array): void {
-    const arrivedUs = nowUs()
     readMs = performance.now()
-    readBytes = (isTaken ? readBytes : 0) + chunk.length
+    chunks.push({ chunk, arrivedUs: nowUs() })
+    waitingBytes += chunk.length
+    if (chunk.length <= SMALL_BYTES) work.request()
+    else work.requestLater()
+    if (isPaused || waitingBytes <= MAX_WAITING_BYTES) return
+    isPaused = true
+    socket.pause()
+  }
+
+  function* processAll(): Generator<void, void> {
+    for (let next = chunks.shift(); next !== undefined; next = chunks.shift()) {
+      const { chunk, arrivedUs } = next
+      for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
+        const piece = chunk.subarray(from, from + PIECE_BYTES)
+        yield* processPiece(piece, arrivedUs)
+        noteProcessed(piece.length)
+      }
+    }
+  }
+
+  function* processPiece(piece: Uint8Array, arrivedUs: number): Generator<void, void> {
+    if (ending.isOver()) return
+    readBytes = (isTaken ? readBytes : 0) + piece.length
     isTaken = true
-    for (const frame of protocol.decoder.push(chunk)) if (!ending.isOver()) receive(frame, arrivedUs)
+    for (const frame of protocol.decoder.push(piece)) {
+      if (ending.isOver()) return
+      yield receive(frame, arrivedUs)
+    }
     countLongLines()
     if (protocol.decoder.fault !== undefined) ending.end('lost', protocol.decoder.fault)
+  }
+
+  function noteProcessed(bytes: number): void {
+    waitingBytes -= bytes
+    if (!isPaused || waitingBytes > MAX_WAITING_BYTES / 2) return
+    isPaused = false
+    socket.resume()
   }
 
   function receive(frame: Frame, arrivedUs: number): void {
@@ -134,6 +189,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
     start: () => socket.read(read),
     silentMs: () => performance.now() - readMs,
     isShuttingDown: () => isShuttingDown,
+    idle: work.idle,
   }
 }
 

@@ -1,3 +1,5 @@
+import { nextPbxTurn } from '../../lib/slices.ts'
+
 /** The number of unprocessed entries of all PBXs. */
 export type Intake = { waiting: number }
 
@@ -40,7 +42,7 @@ type Options<Entry> = {
 /** Some 600,000 frames of Asterisk: half a minute at 20,000 events per second while nothing is processed. */
 const MAX_BYTES = 256 * 1024 * 1024
 /** Some 2 ms of tracking. */
-const SLICE = 256
+export const SLICE = 256
 
 type BoundedQueue<Entry> = Pick<Inbox<Entry>, 'push' | 'dropped' | 'unshift' | 'waiting'> & {
   isEmpty(): boolean
@@ -113,9 +115,11 @@ function createBoundedQueue<Entry>({ isSheddable, intake, maxBytes }: Required<O
   }
 }
 
+const later = (run: () => void): void => void nextPbxTurn().then(run)
+
 /** Returns an empty inbox, which is not paused. */
 export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
-  const { intake = { waiting: 0 }, maxBytes = MAX_BYTES, defer = setImmediate } = options
+  const { intake = { waiting: 0 }, maxBytes = MAX_BYTES, defer = later } = options
   const queue = createBoundedQueue({ ...options, intake, maxBytes, defer })
   let isPaused = false
   let isStopped = false

@@ -1,12 +1,12 @@
 import type { Signal, Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import { runInSlices } from '../../lib/slices.ts'
+import { nextPbxTurn, runInSlices } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import { createEnding, type Ending } from './ending.ts'
 import { type ConnectionParts, createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
-import { createInbox, type Intake } from './inbox.ts'
+import { createInbox, type Intake, SLICE } from './inbox.ts'
 import { type InboxEntry, type SnapshotEntry, translate } from './inbox-entry.ts'
 import { createInventoryRefresh } from './inventory-refresh.ts'
 import { watchLiveness } from './liveness.ts'
@@ -101,12 +101,19 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
   const inventory = createInventoryRefresh({ pbx, request: protocol.requestInventory, endpoints, log, timeouts })
   const states = createStateRefresh({ pbx, request: protocol.requestStates, feed: stateFeed, log, nowUs, timeouts })
   const shared = { socket, protocol, inbox, resync, inventory, states, ending }
-  const reader = createFrameReader({ ...shared, name: pbx, counts, stateFeed, log, nowUs })
-  void socket.closed.then((reason) => ending.end('lost', reason))
+  const failed = (error: unknown) => endByFault(options, ending, error)
+  const reader = createFrameReader({ ...shared, name: pbx, counts, stateFeed, log, nowUs, failed })
+  /** Ends the connection once all that has arrived is processed. */
+  const endAfterReading = (kind: SessionEnd['kind'], reason: string): void =>
+    void reader.idle().then(() => ending.end(kind, reason))
+  void socket.closed.then((reason) => endAfterReading('lost', reason))
   return {
     ended: run({ ...shared, options, reader, stage: 'connecting', isTranslating: false }),
     resync: () => void resync.request(),
-    stop: (reason) => ending.end('stopped', reason),
+    stop(reason) {
+      socket.pause()
+      endAfterReading('stopped', reason)
+    },
   }
 }
 
@@ -126,7 +133,7 @@ async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
   clearInterval(releasing)
   liveness.stop()
   try {
-    leave(connection)
+    await leave(connection)
   } catch (error) {
     endByFault(options, ending, error)
   }
@@ -278,12 +285,15 @@ function close<Frame>(
 }
 
 /** Feeds the remaining signals, and that the PBX is disconnected. */
-function leave<Frame>(connection: Connection<Frame>): void {
+async function leave<Frame>(connection: Connection<Frame>): Promise<void> {
   const { options, inbox } = connection
   const rest = inbox.drain()
   if (connection.stage === 'connecting') return
   if (connection.stage === 'loggedIn') announce(connection, null)
-  handle(connection, rest)
+  for (let from = 0; from < rest.length; from += SLICE) {
+    if (from > 0) await nextPbxTurn()
+    await handleInTurns(connection, rest.slice(from, from + SLICE))
+  }
   releaseKept(connection, Number.POSITIVE_INFINITY)
   const atUs = options.nowUs()
   options.feed([{ kind: 'disconnected', atUs, arrivedUs: atUs }])

@@ -15,6 +15,9 @@ export type PbxSocket = {
    * client that does not read.
    */
   read(handle: (chunk: Uint8Array) => void): void
+  /** Stops reading until `resume`: further bytes wait at the PBX. */
+  pause(): void
+  resume(): void
   write(text: string): void
   close(): void
 }
@@ -87,6 +90,8 @@ export function openSocket({ host, port, tls }: SocketAddress, connectMs: number
       unread = []
       for (const chunk of arrived) handler(chunk)
     },
+    pause: () => void socket?.pause(),
+    resume: () => void socket?.resume(),
     write(text) {
       unsent = Buffer.concat([unsent, Buffer.from(text)])
       flush()

@@ -5,7 +5,8 @@ import { STATE_SEQUENCE, type StateEventKind } from '../../lib/event-kinds.ts'
 import { newFifo } from '../../lib/fifo.ts'
 import { type NewId, newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
-import { collectInSlices, nextPbxTurn, SLICE_MS } from '../../lib/slices.ts'
+import { createSlicedWork } from '../../lib/sliced-work.ts'
+import { collectInSlices, nextPbxTurn } from '../../lib/slices.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
 import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
@@ -55,9 +56,6 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   const board = newBoard(options, await collectInSlices(readAll(rows)), steadyUs())
   /** What was fed and is not applied yet. */
   const fed = newFifo<readonly StateSignal[]>()
-  /** What is left of the work that goes on. */
-  let work: Generator<void, void> | undefined
-  let isPlanned = false
   let timer: Timer | undefined
   let wakeSteadyUs: number | null = null
   let isStopped = false
@@ -139,6 +137,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
         else others.push(change)
         isUrgent ||= !unasked.has(callIdOf(change.id, pbx))
       }
+      if (isUrgent) void flush()
       if (due.wakeSteadyUs === null || due.wakeSteadyUs > times.steadyUs) return wakeAt(due.wakeSteadyUs)
       yield
     }
@@ -165,7 +164,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       )
     }
   }
-  /** Applies all that was fed, in order. Changes that are due are taken after each part of it, so that none is missed. */
+  /** Applies all that was fed, in order. Changes that are due are taken after each part, so that none is missed. */
   function* applyAll(): Generator<void, void> {
     for (let signals = fed.shift(); signals !== undefined; signals = fed.shift()) {
       for (const signal of signals) {
@@ -175,25 +174,15 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       yield* takeDue()
     }
   }
-  /** Works for some milliseconds; the rest is done in later turns of the event loop. */
-  function run(): void {
-    isPlanned = false
-    work ??= applyAll()
-    const untilMs = performance.now() + SLICE_MS
-    do {
-      if (work.next().done !== true) continue
-      work = undefined
-      break
-    } while (performance.now() < untilMs)
-    if (work !== undefined) {
-      isPlanned = true
-      void nextPbxTurn().then(run)
-    }
-    if (isUrgent) void flush()
-  }
+  const work = createSlicedWork({
+    begin: applyAll,
+    nextTurn: nextPbxTurn,
+    failed: (error) =>
+      log.error({ pbx, err: error }, 'an error of Hookswitch: changes of phones are late; please report it'),
+  })
   function feed(signals: readonly StateSignal[]): void {
     fed.push(signals)
-    if (!isPlanned) run()
+    work.request()
   }
   function feedEndpoints(): void {
     const endpoints = options.endpoints()
@@ -215,7 +204,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       isStopped = true
       writer.stop()
       clearInterval(flushing)
-      while (work !== undefined) await nextPbxTurn()
+      await work.idle()
       clearTimeout(timer)
       while (writing !== undefined) await writing
       await flushAll()

@@ -18,6 +18,7 @@ function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent'
   const counts = { events: 0, taints: 0, overruns: 0, longLines: 0, faults: 0 }
   const inbox = createInbox<InboxEntry<string>>({ maxBytes, isSheddable: () => false, defer: () => {} })
   let isWanted = false
+  let isPaused = false
   const resync = {
     first: async () => true,
     request() {
@@ -34,24 +35,34 @@ function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent'
     read(handle: (chunk: Uint8Array) => void) {
       read = handle
     },
+    pause() {
+      isPaused = true
+    },
+    resume() {
+      isPaused = false
+    },
     write() {},
     close() {},
   }
   const inventory = { refresh: async () => {}, schedule() {}, stop() {} }
   const states = { begin() {}, schedule() {}, stop() {} }
   const parts = { socket, protocol: of, inbox, resync, inventory, states, ending: createEnding() }
-  createFrameReader({
+  const reader = createFrameReader({
     ...parts,
     name: 'office',
     counts,
     stateFeed: () => {},
     log,
     nowUs: () => 0,
-  }).start()
+    failed() {},
+  })
+  reader.start()
   return {
     inbox,
     counts,
-    read: (text: string) => read(Buffer.from(text)),
+    read: (text: string | Uint8Array) => read(Buffer.from(text)),
+    idle: reader.idle,
+    isPaused: () => isPaused,
     /** Begins the snapshot that was requested; returns whether one was. */
     beginSnapshot() {
       const was = isWanted
@@ -100,4 +111,53 @@ test('lines that the decoder leaves out are counted, and logged once', () => {
   expect(counts.longLines).toBe(3)
   expect(inbox.waiting()).toHaveLength(4)
   expect(logged).toEqual([expect.stringContaining('a line that is too long')])
+})
+
+describe('the reader of frames, when a PBX sends very much', () => {
+  const MANY = 200_000
+
+  test('processes it in turns with other work, in order, and loses nothing', async () => {
+    const { inbox, read, idle } = readerOf(Number.POSITIVE_INFINITY)
+    const letters = Array.from({ length: MANY }, (_, at) => String.fromCharCode(97 + (at % 26))).join('')
+    for (let from = 0; from < MANY; from += 50_000) read(letters.slice(from, from + 50_000))
+    // The callback of the socket has only taken the bytes.
+    expect(inbox.waiting()).toHaveLength(0)
+    const seen = new Set<number>()
+    let isOver = false
+    void idle().then(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      seen.add(inbox.waiting().length)
+      await new Promise((resolve) => void setImmediate(resolve))
+    }
+    expect(seen.size).toBeGreaterThan(2)
+    expect(
+      inbox
+        .waiting()
+        .map((entry) => ('frame' in entry ? entry.frame : ''))
+        .join(''),
+    ).toBe(letters)
+  })
+
+  test('what arrives behind it is processed after it, however little it is', async () => {
+    const { inbox, read, idle } = readerOf(Number.POSITIVE_INFINITY)
+    read('a'.repeat(MANY))
+    read('b')
+    await idle()
+    expect(inbox.waiting()).toHaveLength(MANY + 1)
+    expect(inbox.waiting().at(-1)).toMatchObject({ frame: 'b' })
+  })
+
+  test('goes on reading up to 64 MB, beyond that lets the PBX wait, and then reads again', async () => {
+    const silent = { ...protocol, decoder: { push: () => [], fault: undefined } } as typeof protocol
+    const { read, idle, isPaused } = readerOf(0, silent)
+    const megabyte = new Uint8Array(1024 * 1024)
+    for (let count = 0; count < 64; count += 1) read(megabyte)
+    expect(isPaused()).toBe(false)
+    read(megabyte)
+    expect(isPaused()).toBe(true)
+    await idle()
+    expect(isPaused()).toBe(false)
+  })
 })
