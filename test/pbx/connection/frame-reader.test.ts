@@ -73,29 +73,33 @@ function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent'
 }
 
 describe('the reader of frames, when its inbox is full', () => {
-  test('drops all frames of a chunk that has no place, not the first of them alone', () => {
-    const { inbox, read } = readerOf(10)
+  test('drops all frames of a chunk that has no place, not the first of them alone', async () => {
+    const { inbox, read, idle } = readerOf(10)
     read('abcdef')
     for (let chunk = 0; chunk < 100; chunk += 1) read('ghijkl')
+    await idle()
     expect(inbox.waiting()).toHaveLength(6)
     expect(inbox.dropped()).toBe(600)
     inbox.drain()
     read('mnopqr')
+    await idle()
     expect(inbox.waiting()).toHaveLength(6)
   })
 
-  test('requests a snapshot after each loss that came later than the last one, and counts these', () => {
-    const { counts, read, beginSnapshot } = readerOf(10)
+  test('requests a snapshot after each loss that came later than the last one, and counts these', async () => {
+    const { counts, read, idle, beginSnapshot } = readerOf(10)
     for (const chunk of ['abcdef', 'ghijkl', 'mnopqr']) read(chunk)
+    await idle()
     expect(beginSnapshot()).toBe(true)
     expect(counts.overruns).toBe(1)
     read('stuvwx')
+    await idle()
     expect(beginSnapshot()).toBe(true)
     expect(counts.overruns).toBe(2)
   })
 })
 
-test('lines that the decoder leaves out are counted, and logged once', () => {
+test('lines that the decoder leaves out are counted, and logged once', async () => {
   const logged: string[] = []
   const log = { ...createLog('silent'), warn: (_: unknown, text?: string) => void logged.push(text ?? '') }
   const decoder = {
@@ -106,8 +110,9 @@ test('lines that the decoder leaves out are counted, and logged once', () => {
       return ['frame']
     },
   }
-  const { counts, read, inbox } = readerOf(1_000, { ...protocol, decoder } as unknown as Protocol<string>, log)
+  const { counts, read, idle, inbox } = readerOf(1_000, { ...protocol, decoder } as unknown as Protocol<string>, log)
   for (const chunk of ['a', 'L', 'LL', 'b']) read(chunk)
+  await idle()
   expect(counts.longLines).toBe(3)
   expect(inbox.waiting()).toHaveLength(4)
   expect(logged).toEqual([expect.stringContaining('a line that is too long')])
@@ -150,7 +155,7 @@ describe('the reader of frames, when a PBX sends very much', () => {
   })
 
   test('goes on reading up to 64 MB, beyond that lets the PBX wait, and then reads again', async () => {
-    const silent = { ...protocol, decoder: { push: () => [], fault: undefined } } as typeof protocol
+    const silent = { ...protocol, decoder: { push: () => [], fault: undefined, longLines: 0 } }
     const { read, idle, isPaused } = readerOf(0, silent)
     const megabyte = new Uint8Array(1024 * 1024)
     for (let count = 0; count < 64; count += 1) read(megabyte)
