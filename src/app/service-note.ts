@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { t } from 'elysia'
-import { maskedUrl } from '../lib/masked-url.ts'
 import { startPeriodic } from '../lib/periodic.ts'
+import { shownUrl } from '../lib/shown-url.ts'
 import { type NowUs, rfc3339 } from '../lib/time.ts'
 import { FILE_MODE } from '../store/sqlite/engine/data-folder.ts'
 import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
@@ -59,8 +59,8 @@ export function settingsInForce(url: string, config: Config): SettingsInForce {
   return {
     url,
     allowNets: [...allowNets],
-    proxy: proxy === undefined ? null : maskedUrl(proxy),
-    recordingsFrom: recordingsFrom.map(maskedUrl),
+    proxy: proxy === undefined ? null : shownUrl(proxy),
+    recordingsFrom: recordingsFrom.map(shownUrl),
     recordingsCopy: recordingsCopy ?? null,
     backup: backup ?? null,
     backupEveryMs,

@@ -1,6 +1,7 @@
 import { allowListOf } from '../app/settings.ts'
 import type { AllowList } from '../lib/address-guard.ts'
 import { Fault, type FieldError } from '../lib/fault.ts'
+import { shownUrl } from '../lib/shown-url.ts'
 import { nowUs } from '../lib/time.ts'
 import { exampleTexts } from '../openapi/examples.ts'
 import { spellingOf } from '../store/account-spelling.ts'
@@ -113,5 +114,5 @@ function inOneLine({ path, message }: FieldError): string {
 export const notInList = (url: string, account: string) =>
   new Fault(
     'invalid',
-    `${url} is not in the list of account ${account}: hookswitch webhook list shows it, webhook add adds one`,
+    `${shownUrl(url)} is not in the list of account ${account}: hookswitch webhook list shows it, webhook add adds one`,
   )

@@ -1,5 +1,5 @@
 import { SWITCH_NAMES } from '../lib/event-kinds.ts'
-import { loggedUrl } from '../lib/logged-url.ts'
+import { loggedUrl } from '../lib/shown-url.ts'
 import type { AuditFacts } from '../store/operations/audit.ts'
 import type { WebhookList } from './model.ts'
 

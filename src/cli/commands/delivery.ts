@@ -4,7 +4,7 @@ import { createDeliveryService, type DeliveryService } from '../../deliveries/lo
 import { openOpaqueIds, readDeliveryId } from '../../http/opaque-ids.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
-import { maskedUrl } from '../../lib/masked-url.ts'
+import { shownUrl } from '../../lib/shown-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { formatDuration, parseTime } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
@@ -103,7 +103,7 @@ const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: 
   attempts_made,
   call_id ?? '',
   // --json has it whole, as the API does.
-  maskedUrl(url),
+  shownUrl(url),
 ]
 
 async function show(id: string, { data, databaseUrl, json }: Flags): Promise<void> {
@@ -142,10 +142,10 @@ async function pendingBecause(
 }
 
 function lines({ body, attempts, url, ...rest }: DeliveryDetail & { pending_because?: string }): string[] {
-  const facts = Object.entries({ ...rest, url: maskedUrl(url) })
+  const facts = Object.entries({ ...rest, url: shownUrl(url) })
   const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response, step, url: to }) => [
     at,
-    step === undefined ? (probe ? 'probe' : 'attempt') : `${step} ${to == null ? '' : maskedUrl(to)}`.trimEnd(),
+    step === undefined ? (probe ? 'probe' : 'attempt') : `${step} ${to == null ? '' : shownUrl(to)}`.trimEnd(),
     status === null ? error : step !== undefined && error !== null ? `${status} ${error}` : status,
     `${duration_ms} ms`,
     address,

@@ -8,6 +8,7 @@ import { newGuardedRequests } from '../../deliveries/sending/guarded-request.ts'
 import { newStepRequests } from '../../deliveries/sending/step-request.ts'
 import type { EventKind } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
+import { shownUrl } from '../../lib/shown-url.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { exampleTexts, flowSample } from '../../openapi/examples.ts'
@@ -111,7 +112,7 @@ async function onPreset<Result>(
       const { preset, parameters = {} } = source.flow ?? {}
       if (preset !== undefined) return work(setup, accountId, { url, preset, parameters })
       throw given === undefined
-        ? new Fault('invalid', `${url} has no preset of a CRM: set one with webhook set --flow`)
+        ? new Fault('invalid', `${shownUrl(url)} has no preset of a CRM: set one with webhook set --flow`)
         : new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
     },
     exchange,
@@ -211,7 +212,7 @@ function printFlowTest(tested: TestedFlow, { json, isSent }: { json: boolean | u
       ['step', 'request', 'outcome', 'body'],
       tested.steps.map(({ step, method, url, status, error, body }) => [
         step,
-        url === null ? '-' : `${method} ${url}`,
+        url === null ? '-' : `${method} ${shownUrl(url)}`,
         [status, error].filter((part) => part !== null).join(' ') || 'not sent',
         oneLine(body ?? ''),
       ]),

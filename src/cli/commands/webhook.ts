@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { allowListOf } from '../../app/settings.ts'
 import { EVENT_NAMES, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
+import { shownUrl } from '../../lib/shown-url.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { ListedWebhook } from '../../store/operations/webhooks.ts'
 import { urlProblem } from '../../webhooks/model.ts'
@@ -131,7 +132,8 @@ async function showWebhooks(flags: AccountFlags): Promise<void> {
     const chosen = SWITCH_NAMES.filter((name) => switches[name])
     const events = [...(chosen.length === SWITCH_NAMES.length ? ['all'] : chosen), ...(options?.events ?? [])]
     const text = since === null ? state : `${state} ${describeDown({ since, error: error ?? '' })}`
-    return [url, options?.name, text, pending, events.join(','), describeOptions(options).join(' ')]
+    // --json has it whole, as the API does.
+    return [shownUrl(url), options?.name, text, pending, events.join(','), describeOptions(options).join(' ')]
   })
   const whenEmpty = `The account ${flags.account} has no webhook: hookswitch webhook add URL adds one.`
   printTable(['url', 'name', 'state', 'pending', 'events', 'options'], rows, { whenEmpty })
@@ -180,7 +182,7 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   const problem = urlProblem(url, allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])))
   // Without the settings of the service this command needs the flag itself.
   const too = problem?.includes('--allow-net') && settings === undefined ? ', and so must this command' : ''
-  if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}${too}`)
+  if (problem !== undefined) throw new Fault('invalid', `${shownUrl(url)}: ${problem}${too}`)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
   const added = await onAccount(flags, async (services, accountId) => {
     const { webhooks, options, note } = services
@@ -197,7 +199,7 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   })
   const { secret, options, kept } = added
   if (flags.json) return printJson({ url, secret, options })
-  print(`added ${url}\nits requests are signed with ${secret}`)
+  print(`added ${shownUrl(url)}\nits requests are signed with ${secret}`)
   if (kept.length > 0) print(`its earlier options apply again: ${kept.join(' ')}\nhookswitch webhook set changes them`)
 }
 
@@ -221,7 +223,7 @@ async function removeWebhook(url: string, flags: AccountFlags): Promise<void> {
     await note('webhooks_replaced', change)
   })
   if (flags.json) printJson({ url })
-  else print(`removed ${url}: its pending deliveries are cancelled`)
+  else print(`removed ${shownUrl(url)}: its pending deliveries are cancelled`)
 }
 
 async function setWebhook(url: string, flags: AccountFlags & OptionFlags & { events: string[] }): Promise<void> {
@@ -244,7 +246,7 @@ async function setWebhook(url: string, flags: AccountFlags & OptionFlags & { eve
     return changed
   })
   if (flags.json) printJson(shown)
-  else print(`changed ${url}`)
+  else print(`changed ${shownUrl(url)}`)
 }
 
 /** Changes some of the options of a URL; the values of its headers stay. */
@@ -279,4 +281,7 @@ async function showSecret(url: string, flags: AccountFlags & { rotate?: boolean;
 
 /** A list may name a URL twice, which is then called twice: a command that is repeated does not ask for that. */
 const isInList = (url: string, account: string) =>
-  new Fault('conflict', `${url} is already in the list of account ${account}: hookswitch webhook set changes it`)
+  new Fault(
+    'conflict',
+    `${shownUrl(url)} is already in the list of account ${account}: hookswitch webhook set changes it`,
+  )

@@ -1,5 +1,5 @@
 import { literalAddress } from '../../lib/literal-address.ts'
-import { loggedUrl } from '../../lib/logged-url.ts'
+import { loggedUrl } from '../../lib/shown-url.ts'
 import { isMqttUrl, type MqttUrl, parseMqttUrl } from '../../webhooks/mqtt-url.ts'
 
 /** A URL in parts, to be called at an address that was checked. */

@@ -1,6 +1,6 @@
 import { backoff } from '../../lib/backoff.ts'
 import type { Log } from '../../lib/log.ts'
-import { loggedUrl } from '../../lib/logged-url.ts'
+import { loggedUrl } from '../../lib/shown-url.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
 import type { AuthorizationOwner, Renewed } from '../../store/operations/authorizations.ts'
 import type { Store } from '../../store/store.ts'

@@ -1,3 +1,4 @@
+import { shownUrl } from '../../../lib/shown-url.ts'
 import { formatMilliseconds } from '../lib/format.ts'
 import type { Delivery } from '../lib/resources.ts'
 import { routeHref } from '../lib/router.ts'
@@ -15,7 +16,7 @@ export function DeliveryLink({ delivery }: { delivery: Delivery }) {
   const latencyMs =
     delivery.delivered_at === null ? null : Date.parse(delivery.delivered_at) - Date.parse(delivery.created_at)
   return (
-    <a class={`delivery-link ${tone}`} href={routeHref('deliveries', delivery.id)} title={delivery.url}>
+    <a class={`delivery-link ${tone}`} href={routeHref('deliveries', delivery.id)} title={shownUrl(delivery.url)}>
       <Icon name={retrying ? 'retry' : DELIVERY_ICON[delivery.state]} />
       <span class="visually-hidden">{retrying ? 'retrying' : delivery.state}</span>
       <span class="delivery-link-url">

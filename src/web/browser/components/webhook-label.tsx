@@ -1,3 +1,4 @@
+import { shownUrl } from '../../../lib/shown-url.ts'
 import { overview } from '../lib/connection.ts'
 import { shortenUrl } from '../lib/format.ts'
 import { useObservable } from '../lib/observable.ts'
@@ -10,7 +11,7 @@ function useWebhookName(url: string): string | null {
 /** Shows a webhook: its name, if it has one, beside its URL. `whole`: the URL is not shortened. */
 export function WebhookLabel({ url, whole = false }: { url: string; whole?: boolean }) {
   const name = useWebhookName(url)
-  const address = whole ? url : shortenUrl(url)
+  const address = whole ? shownUrl(url) : shortenUrl(url)
   if (name === null) return <>{address}</>
   return (
     <>

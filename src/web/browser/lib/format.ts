@@ -1,4 +1,5 @@
 import type { Call, Party, Stage, Transfer } from '../../../calls/event.ts'
+import { shownUrl } from '../../../lib/shown-url.ts'
 import { partyTexts } from './contact.ts'
 
 /** Names and numbers as people read them: times in the reader's own language and zone, everything else in English. */
@@ -111,15 +112,10 @@ export function formatHangup({ cause, by }: NonNullable<Call['hangup']>): string
 }
 
 /** Shortens a URL to the part that distinguishes webhooks: host, path and query. */
-export function shortenUrl(url: string): string {
-  try {
-    const parsed = new URL(url)
-    const path = parsed.pathname === '/' ? '' : parsed.pathname
-    return `${parsed.host}${path}${parsed.search}`
-  } catch {
-    return url
-  }
-}
+export const shortenUrl = (url: string): string =>
+  shownUrl(url)
+    .replace(/^\w+:\/\/(\*\*\*@)?/, '')
+    .replace(/\/$/, '')
 
 /** Writes a count with its noun: `1 call`, `2 calls`. */
 export function pluralize(count: number, one: string, many = `${one}s`): string {

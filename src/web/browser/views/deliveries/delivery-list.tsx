@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isOfCall } from '../../../../calls/event-subject.ts'
 import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
+import { shownUrl } from '../../../../lib/shown-url.ts'
 import { DeliveryBadge, EventLabel } from '../../components/badge.tsx'
 import { DeliveryDue } from '../../components/delivery-due.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -199,7 +200,7 @@ function DeliveryRow({ item }: { item: Delivery }) {
           <EventLabel name={item.event} />
         </a>
       </td>
-      <td class="url-cell cell-second" title={item.url}>
+      <td class="url-cell cell-second" title={shownUrl(item.url)}>
         <WebhookLabel url={item.url} />
       </td>
       <td class="id-cell cell-extra">

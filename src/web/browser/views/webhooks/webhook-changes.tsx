@@ -1,3 +1,4 @@
+import { shownUrl } from '../../../../lib/shown-url.ts'
 import { Icon } from '../../components/icon.tsx'
 import { humanize } from '../../lib/format.ts'
 import type { Webhook } from '../../lib/resources.ts'
@@ -21,12 +22,12 @@ function Change({ change }: { change: WebhookChange }) {
   if (change.kind !== 'switched')
     return (
       <>
-        <b>{change.kind === 'added' ? '+ added' : '− removed'}</b> <code>{change.url}</code>
+        <b>{change.kind === 'added' ? '+ added' : '− removed'}</b> <code>{shownUrl(change.url)}</code>
       </>
     )
   return (
     <>
-      <code>{change.url}</code>
+      <code>{shownUrl(change.url)}</code>
       {change.on.map((name) => (
         <span key={name} class="switch-change on">
           {humanize(name)} on

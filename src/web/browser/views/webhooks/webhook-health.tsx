@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { shownUrl } from '../../../../lib/shown-url.ts'
 import { formatDuration } from '../../../../lib/time.ts'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request, withQuery } from '../../lib/api.ts'
@@ -60,7 +61,7 @@ function RetryButton({ url }: { url: string }) {
     setTimeout(() => void refreshOverview(), REFRESH_AFTER_MS)
   }
   return (
-    <button type="button" class="small" onClick={retry} disabled={busy} aria-label={`Retry now: ${url}`}>
+    <button type="button" class="small" onClick={retry} disabled={busy} aria-label={`Retry now: ${shownUrl(url)}`}>
       Retry now
     </button>
   )

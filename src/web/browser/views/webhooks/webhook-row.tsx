@@ -1,4 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { shownUrl } from '../../../../lib/shown-url.ts'
 import { isMqttUrl, TOPIC_NAMES } from '../../../../webhooks/mqtt-url.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
@@ -45,7 +46,7 @@ export function WebhookRow({ row, health, options, error, copies, onEdit, onRemo
   const { webhook, removed, saved } = row
   const [charted, setCharted] = useState(false)
   const isSaved = saved !== null && saved.url === webhook.url && !removed
-  const name = webhook.url === '' ? 'new webhook' : webhook.url
+  const name = webhook.url === '' ? 'new webhook' : shownUrl(webhook.url)
   return (
     <li class={`webhook-row${removed ? ' removed' : ''}${error === null ? '' : ' invalid'}`}>
       <div class="webhook-url">
@@ -155,6 +156,12 @@ type UrlFieldProps = Pick<WebhookRowProps, 'row' | 'error' | 'onEdit'> & { name:
 function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: UrlFieldProps) {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
+  const [isEdited, setEdited] = useState(false)
+  // Whoever edits the URL needs its password and its own spelling; whoever only sees the list does not.
+  const edit = (field: HTMLInputElement) => {
+    field.value = webhook.url
+    setEdited(true)
+  }
   useLayoutEffect(() => {
     if (saved === null && webhook.url === '') input.current?.focus()
   }, [])
@@ -170,8 +177,10 @@ function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: Url
         {...(error === null ? {} : { 'aria-describedby': `${id}-error` })}
         placeholder="https://crm.example.com/calls"
         spellcheck={false}
-        value={webhook.url}
+        value={isEdited ? webhook.url : shownUrl(webhook.url)}
         disabled={removed}
+        onFocus={(event) => edit(event.currentTarget)}
+        onBlur={() => setEdited(false)}
         onInput={(event) => onEdit({ url: event.currentTarget.value.trim() })}
       />
       {error === null ? null : (
