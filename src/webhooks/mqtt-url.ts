@@ -77,6 +77,21 @@ function parseTopic(path: string): { readonly pieces: Topic } | { readonly probl
   return { pieces }
 }
 
+/** Names whose topics see only some events of a call: what they keep is never replaced. */
+const NEVER_REPLACED = ['event', 'call_id'] as const
+
+/** Returns what to know about retained messages of a URL; `undefined`: the newest replaces the one before it. */
+export function retainWarning({ url, retain }: { readonly url: string; readonly retain: boolean }): string | undefined {
+  const parsed = retain && isMqttUrl(url) ? parseMqttUrl(url) : undefined
+  if (parsed === undefined || 'problem' in parsed) return undefined
+  const names = NEVER_REPLACED.filter((one) =>
+    parsed.topic.some((piece) => typeof piece !== 'string' && piece.name === one),
+  )
+  if (names.length === 0) return undefined
+  const shown = names.map((one) => `{${one}}`).join(' and ')
+  return `with retain and ${shown} in the topic the broker keeps messages of calls that are over, such as dial_started: leave ${shown} out of the topic, or switch retain off`
+}
+
 const NOT_IN_VALUES = new RegExp(`[/+#${HIDDEN_CHARACTERS}]`, 'g')
 
 /** Returns the topic of an event. A value can neither add a level nor be a wildcard; `-` replaces a missing one. */

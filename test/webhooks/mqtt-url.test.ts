@@ -4,7 +4,7 @@ import { parseAllowList } from '../../src/lib/address-guard.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { topicOfEvent } from '../../src/webhooks/event-topic.ts'
 import { urlProblem } from '../../src/webhooks/model.ts'
-import { parseMqttUrl, TOPIC_NAMES, topicOf } from '../../src/webhooks/mqtt-url.ts'
+import { parseMqttUrl, retainWarning, TOPIC_NAMES, topicOf } from '../../src/webhooks/mqtt-url.ts'
 import { scaled, seededRandom } from '../help/seed.ts'
 
 const allowed = (...nets: string[]) => {
@@ -156,4 +156,15 @@ describe('the topic of an event', () => {
       expect(topic.isWellFormed()).toBe(true)
     }
   })
+})
+
+test.each([
+  ['mqtt://b.example/calls/{extension}', true, undefined],
+  ['mqtt://b.example/calls/{event}', false, undefined],
+  ['https://b.example/{event}', true, undefined],
+  ['mqtt://b.example/calls/{event}', true, /retain and \{event\} in the topic .* dial_started: leave \{event\} out/],
+  ['mqtt://b.example/%7Bcall_id%7D/%7Bevent%7D', true, /\{event\} and \{call_id\} in the topic/],
+])('%s with retain %p is warned of: %p', (url, retain, warning) => {
+  if (warning === undefined) expect(retainWarning({ url, retain })).toBeUndefined()
+  else expect(retainWarning({ url, retain })).toMatch(warning)
 })

@@ -6,6 +6,7 @@ import { shownUrl } from '../../lib/shown-url.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { ListedWebhook } from '../../store/operations/webhooks.ts'
 import { urlProblem } from '../../webhooks/model.ts'
+import { retainWarning } from '../../webhooks/mqtt-url.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
 import type { WebhookOptions } from '../../webhooks/options/model.ts'
 import { optionsChange } from '../../webhooks/options/options-change.ts'
@@ -195,11 +196,13 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
     const isChanged = events.length > 0 && !Bun.deepEquals(wanted.events, kept?.events)
     const inForce = isChanged ? await changeOptions(services, accountId, { url, events: wanted.events }) : kept
     const secret = (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
-    return { secret, options: inForce, kept: describeKept(kept) }
+    return { secret, options: inForce, isChanged, kept: describeKept(kept) }
   })
-  const { secret, options, kept } = added
+  const { secret, options, isChanged, kept } = added
   if (flags.json) return printJson({ url, secret, options })
   print(`added ${shownUrl(url)}\nits requests are signed with ${secret}`)
+  const warning = options === undefined || isChanged ? undefined : retainWarning(options)
+  if (warning !== undefined) printError(`note: ${warning}`)
   if (kept.length > 0) print(`its earlier options apply again: ${kept.join(' ')}\nhookswitch webhook set changes them`)
 }
 
@@ -258,6 +261,8 @@ async function changeOptions(
   const before = (await options.list(accountId)).find(({ url }) => url === changes.url)
   const { options: replaced, switchedOn } = await options.replace(accountId, optionsFrom({ ...before, ...changes }))
   if (switchedOn.length > 0) printError(`switched on, since the flow needs them: ${switchedOn.join(', ')}`)
+  const warning = retainWarning(replaced)
+  if (warning !== undefined) printError(`note: ${warning}`)
   await note('webhook_options_replaced', { ...optionsChange(before, replaced), paused: String(replaced.paused) })
   return replaced
 }

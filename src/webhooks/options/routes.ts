@@ -7,6 +7,7 @@ import { BODY_FAULTS, takes } from '../../http/body.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { createQuota } from '../../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
+import { retainWarning } from '../mqtt-url.ts'
 import { NewWebhookOptions, Preview, PreviewRequest, WebhookOptions } from './model.ts'
 import { optionsChange } from './options-change.ts'
 import { bodyErrors, optionsRule } from './rules.ts'
@@ -54,7 +55,9 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
         await audit.note('webhook_options_replaced', { user, client: audit.clientOf(request, server) }, what)
         const further =
           switchedOn.length === 0 ? '' : ` Switched on, since the flow needs them: ${switchedOn.join(', ')}.`
-        return success(replaced, `The options were replaced.${further}`)
+        const warning = retainWarning(replaced)
+        const note = warning === undefined ? '' : ` Note: ${warning}.`
+        return success(replaced, `The options were replaced.${further}${note}`)
       },
       {
         ...takes(NewWebhookOptions, optionsRule),

@@ -145,3 +145,22 @@ test.each([
   expect(ran.code).toBe(code)
   expect(ran.stderr).toMatch(message)
 })
+
+test('the password of a broker is not shown, its topic is readable, and retained messages of calls are warned of', async () => {
+  const url = 'mqtts://hookswitch:t0p-secret@broker.example/calls/%7Bevent%7D'
+  const shown = 'mqtts://***@broker.example/calls/{event}'
+  expect((await webhook('add', url)).stdout).toStartWith(`added ${shown}`)
+  const set = await webhook('set', url, '--retain')
+  expect(set.stderr).toMatch(/^note: with retain and \{event\} in the topic the broker keeps messages/)
+  const { stdout } = await webhook('list')
+  expect(stdout).toContain(shown)
+  const again = await webhook('add', url)
+  const removed = await webhook('remove', url)
+  expect(removed.stdout).toStartWith(`removed ${shown}`)
+  // The options of a URL are kept, and apply again.
+  const back = await webhook('add', url)
+  expect(back.stderr).toContain('note: with retain and {event}')
+  expect(JSON.stringify([set, stdout, again, removed, back])).not.toContain('t0p-secret')
+  expect((await listed()).some((one: { url: string }) => one.url === url)).toBe(true)
+  await webhook('remove', url)
+})
