@@ -48,7 +48,7 @@ async function findProblem(source: PbxSource, listenMs: number, { find, tenants 
         'the events cross the network unencrypted: use amis:// (tlsenable = yes in manager.conf), or a VPN',
       )
     const login = await logIn(source, actions, () => decoder.greeting)
-    if (login.kind !== 'in') return login.reason
+    if (login.kind !== 'in') return decoder.fault ?? login.reason
     find('ok', `the user ${source.user} may log in`)
     const channels = await checkRights(source, actions, find)
     const reply = await requestInventory(source, actions)

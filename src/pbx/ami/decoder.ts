@@ -6,6 +6,11 @@ import { CR, HeaderScan, LF } from './scan.ts'
 
 export type { AmiFrame } from './frame.ts'
 
+/** The first line of a FreeSWITCH. */
+const FREESWITCH_GREETING = 'Content-Type: auth/request'
+const IS_FREESWITCH =
+  'a FreeSWITCH answers at this address: use esl:// in its URL (esl://:password@host:8021), or the port of Asterisk'
+
 /** Returns whether to skip an event. `peek` reads one header (its key as Asterisk writes it) at little cost. */
 type Skip = (name: string, peek: (key: string) => string) => boolean
 
@@ -107,6 +112,10 @@ export class AmiDecoder {
       if (end < 0) {
         if (this.#buffer.length > MAX_LINE_BYTES)
           this.#scan.fault = 'this is no Asterisk manager interface: it sends no greeting'
+        return false
+      }
+      if (!this.#greeted && this.#buffer.bytes.toString('latin1', 0, end).trim() === FREESWITCH_GREETING) {
+        this.#scan.fault = IS_FREESWITCH
         return false
       }
       if (this.#greeted || startsFrame(this.#buffer.bytes, 0)) {

@@ -50,6 +50,10 @@ async function findProblem(source: PbxSource, { find, tenants }: Found): Promise
           lost.push('its access list refuses the address of this machine: see event_socket.conf.xml')
         commands.receive(frame)
       }
+      if (decoder.fault !== undefined) {
+        lost.push(decoder.fault)
+        socket.close()
+      }
     })
     const login = await logIn(source, commands, TIMEOUTS.connectMs)
     if (login.kind !== 'in') return lost[0] ?? login.reason

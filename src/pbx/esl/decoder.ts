@@ -5,6 +5,11 @@ import { shortenJson, shortenPlain } from './long-values.ts'
 
 export type { EslEvent } from './event.ts'
 
+/** The beginning of the first line of an Asterisk. */
+const ASTERISK = 'Asterisk Call Manager/'
+const IS_ASTERISK =
+  'an Asterisk answers at this address: use ami:// in its URL (ami://user:secret@host:5038), or the port of FreeSWITCH'
+
 /** One ESL frame: a header block, and a body of exactly Content-Length bytes. */
 export type EslFrame = {
   /** The byte offset of the frame in the stream of its connection. */
@@ -97,6 +102,14 @@ export class EslDecoder {
     const { bytes, length } = this.#buffer
     let start = from
     while (start < length && (bytes[start] === LF || bytes[start] === CR)) start++
+    // Asterisk sends one line and waits: without this, so would we.
+    if (
+      this.#buffer.offset + start === 0 &&
+      bytes.toString('latin1', 0, Math.min(length, ASTERISK.length)) === ASTERISK
+    ) {
+      this.#fault = IS_ASTERISK
+      return start
+    }
     const found = blankLine(bytes, length, Math.max(start, this.#searched))
     const blockEnd = found?.start ?? length
     if (blockEnd - start > MAX_HEADER_BYTES && this.#isTooLong(start, blockEnd)) {

@@ -51,3 +51,30 @@ test('a PBX that sends without end is checked by a part of it, and the memory do
   expect(flood.sent.bytes).toBeLessThan(ENDLESS_BYTES / 4)
   expect(process.memoryUsage.rss() - before).toBeLessThan(400e6)
 })
+
+test.each([
+  [
+    'ami',
+    'u:s',
+    'Content-Type: auth/request\n\n',
+    'a FreeSWITCH answers at this address: use esl:// in its URL (esl://:password@host:8021)',
+  ],
+  [
+    'esl',
+    ':s',
+    'Asterisk Call Manager/5.0.1\r\n',
+    'an Asterisk answers at this address: use ami:// in its URL (ami://user:secret@host:5038)',
+  ],
+])('%s:// at the other kind of PBX is told by its greeting, at once', async (scheme, login, greeting, advice) => {
+  const { port, stop } = startPbx((client) => {
+    // In two parts, as a network may cut it.
+    client.write(greeting.slice(0, 5))
+    setImmediate(() => client.write(greeting.slice(5)))
+    return { data() {} }
+  })
+  const parsed = parsePbxUrl(`${scheme}://${login}@127.0.0.1:${port}`)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  const findings = await checkPbx(parsed.pbx, 0)
+  stop()
+  expect(findings.at(-1)).toEqual({ level: 'missing', text: expect.stringContaining(advice) })
+})
