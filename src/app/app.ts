@@ -40,7 +40,7 @@ import { createHostCheck } from '../http/allowed-hosts.ts'
 import { faults } from '../http/fault-handler.ts'
 import { healthRoutes } from '../http/health.ts'
 import { openOpaqueIds } from '../http/opaque-ids.ts'
-import { startServer } from '../http/server.ts'
+import { type HttpServer, openPort } from '../http/server.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import type { Log } from '../lib/log.ts'
 import { ownCommand } from '../lib/own-command.ts'
@@ -123,15 +123,19 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   const persistence = await openPersistence(config, { log, version })
   const { store, ownership } = persistence
   let draining = false
+  let server: HttpServer | undefined
   const started: Stoppable[] = []
   const stop = async () => {
     draining = true
     await persistence.leave()
     for (const one of started) await one.stop()
+    // The port stays open until now: while the other parts stop, requests are answered with 503.
+    await server?.stop()
     await persistence.stop()
   }
   try {
     const { firstUser } = config
+    server = openPort(config.listen)
     await againForAWhile(() => storePbxSettings({ store, pbxs: config.pbxs, log }))
     if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
     await noteSettings(config, { store, log })
@@ -150,9 +154,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const watching = await startWatching(context, { sending, pbxs, recordings, contacts })
     const parts = { access, sending, watching, recordings, pbxs, contacts }
     const root = await createRoot(context, parts, { version, draining: () => draining })
-    // The port stays open until the end: while the other parts stop, requests are answered with 503.
-    const server = startServer(root, config.listen)
-    started.push(server)
+    server.serve(root)
     // Nodes that share a database report to each other in it, and have no folder.
     const settings = settingsInForce(server.url, config)
     if (config.database === undefined) {

@@ -41,7 +41,7 @@ export async function openServiceStore(
   const lock = lockFolder(join(dataPath, 'lock'))
   try {
     removeLeftCopies(dataPath)
-    return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread }), release: lock.release }
+    return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread, onMigrated }), release: lock.release }
   } catch (error) {
     lock.release()
     throw error

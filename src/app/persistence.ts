@@ -70,8 +70,8 @@ export async function openPersistence(config: Config, { log, version }: Options)
       database,
       node: `${hostname()} ${process.pid}`,
       onWaiting: (message) => log.warn(message),
-      onMigrated: ({ from, to }) =>
-        log.info({ from, to }, from === 0 ? 'created the tables of the database' : 'migrated the database'),
+      onMigrated: ({ from, to, seconds }) =>
+        log.info({ from, to, seconds }, from === 0 ? 'the store was created' : 'the store was migrated'),
     },
     thread,
   )

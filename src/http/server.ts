@@ -1,23 +1,29 @@
 import { isIP } from 'node:net'
 import type { AnyElysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
+import { failure } from './envelope.ts'
 
 /** Requests in flight get this long at a stop. The slowest is a login, which waits for a queue of password checks. */
 const FINISH_WITHIN_MS = 2_000
 
 type Address = { host: string; port: number }
-type HttpServer = { url: string; stop(): Promise<void> }
+/** An open port. Until an application serves it, requests are answered with 503. */
+export type HttpServer = { readonly url: string; serve(app: AnyElysia): void; stop(): Promise<void> }
 
 /**
- * Opens the port and passes every request to the application.
+ * Opens the port, before the service changes anything: a start that fails because it is in use leaves no trace.
  * @throws Fault `unavailable` when the port cannot be opened.
  */
-export function startServer(app: AnyElysia, { host, port }: Address): HttpServer {
-  const server = listen(app, host, port)
-  app.server = server
+export function openPort({ host, port }: Address): HttpServer {
+  let answer: (request: Request) => Response | Promise<Response> = starting
+  const server = listen((request) => answer(request), host, port)
   const shown = server.hostname?.includes(':') ? `[${server.hostname}]` : server.hostname
   return {
     url: `http://${shown}:${server.port}`,
+    serve(app) {
+      app.server = server
+      answer = (request) => app.fetch(request)
+    },
     async stop() {
       // No new connections. Requests in flight are answered, but an event stream never ends by itself.
       await Promise.race([server.stop(), Bun.sleep(FINISH_WITHIN_MS)])
@@ -26,12 +32,20 @@ export function startServer(app: AnyElysia, { host, port }: Address): HttpServer
   }
 }
 
-function listen(app: AnyElysia, hostname: string, port: number) {
+const STARTING = new Fault('unavailable', 'The service is starting. Try again in a few seconds.')
+
+const starting = (): Response =>
+  Response.json(failure(STARTING), {
+    status: STARTING.status,
+    headers: { 'retry-after': '1', 'x-request-id': crypto.randomUUID() },
+  })
+
+function listen(fetch: (request: Request) => Response | Promise<Response>, hostname: string, port: number) {
   try {
     return Bun.serve({
       hostname,
       port,
-      fetch: (request) => app.fetch(request),
+      fetch,
       // Bun's default, in seconds. Without it Bun logs a line that is not JSON at the first timeout.
       idleTimeout: 10,
       // http/body.ts limits the size, so that the refusal is in the envelope.

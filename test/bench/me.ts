@@ -4,7 +4,7 @@ import { authRoutes } from '../../src/auth/routes.ts'
 import { createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { faults } from '../../src/http/fault-handler.ts'
-import { startServer } from '../../src/http/server.ts'
+import { openPort } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { nowUs } from '../../src/lib/time.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
@@ -42,7 +42,8 @@ export async function benchMe(roundMs = 1_000, rounds = 4): Promise<Rates> {
     .use(faults({ log: createLog('silent'), routes: () => root.routes }))
     .get('/constant', () => ({ status: 'success', code: 200, result: [], message: 'A constant.' }))
     .use(authRoutes(createAuthService({ accounts: store.accounts }), createClientOf([])))
-  const server = startServer(root, { host: '127.0.0.1', port: 0 })
+  const server = openPort({ host: '127.0.0.1', port: 0 })
+  server.serve(root)
   const headers = { authorization: `Bearer ${token}` }
   let me = 0
   let constant = 0

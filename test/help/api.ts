@@ -5,7 +5,7 @@ import { USER_TYPES, type UserType } from '../../src/auth/model.ts'
 import { type AuthService, createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { faults } from '../../src/http/fault-handler.ts'
-import { startServer } from '../../src/http/server.ts'
+import { openPort } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 import type { Store } from '../../src/store/store.ts'
 
@@ -15,7 +15,8 @@ export const SILENT_AUDIT: Audit = { clientOf: createClientOf([]), note: async (
 export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (auth: AuthService) => AnyElysia) {
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false })
   root.use(faults({ log: createLog('silent'), routes: () => root.routes })).use(routes(createAuthService({ accounts })))
-  const server = startServer(root, { host: '127.0.0.1', port: 0 })
+  const server = openPort({ host: '127.0.0.1', port: 0 })
+  server.serve(root)
   return {
     url: server.url,
     /** Logs in a user of an account, and creates both if the account is new. @returns a token. */

@@ -6,7 +6,7 @@ import { createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { faults } from '../../src/http/fault-handler.ts'
-import { startServer } from '../../src/http/server.ts'
+import { openPort } from '../../src/http/server.ts'
 import { startWatch } from '../../src/pbx/watch/watch.ts'
 import { ACCOUNT, LOG, newRig } from '../deliveries/run/rig.ts'
 import { acts, startAsterisk } from '../help/asterisk-load.ts'
@@ -105,7 +105,8 @@ test('requests of the API are answered while a commit goes on', async () => {
   root
     .use(faults({ log: LOG, routes: () => root.routes }))
     .use(authRoutes(createAuthService({ accounts: rig.store.accounts }), createClientOf([])))
-  const server = startServer(root, { host: '127.0.0.1', port: 0 })
+  const server = openPort({ host: '127.0.0.1', port: 0 })
+  server.serve(root)
   const headers = { authorization: `Bearer ${token}` }
   const asking = async () => {
     for (let n = 0; n < 300; n += 1) expect((await fetch(`${server.url}/auth/me`, { headers })).status).toBe(200)

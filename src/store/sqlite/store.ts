@@ -1,3 +1,4 @@
+import type { Migrated } from '../migrated.ts'
 import type { Store } from '../store.ts'
 import { type DatabaseOptions, openDatabase } from './engine/database.ts'
 import { prepareStore } from './engine/open.ts'
@@ -8,8 +9,14 @@ import { storeOver } from './store-over.ts'
  * Opens the store in a SQLite file, and creates a missing file. With a thread, the store belongs to a service, which
  * has locked its folder. @throws Fault when the file is damaged or has a newer version: it is left as it is.
  */
-export function openSqliteStore(path: string, options: DatabaseOptions = {}): Store {
-  prepareStore(path)
+export function openSqliteStore(
+  path: string,
+  {
+    onMigrated,
+    ...options
+  }: DatabaseOptions & { readonly onMigrated?: ((migration: Migrated) => void) | undefined } = {},
+): Store {
+  prepareStore(path, { onMigrated })
   if (options.thread === undefined) {
     recoverKeptOutcomes(path)
     return storeOver(openDatabase(path, { ...options, isPrepared: true }))

@@ -1,5 +1,6 @@
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { Fault } from '../../../lib/fault.ts'
+import { type Migrated, migrationSeconds } from '../../migrated.ts'
 import initial from '../migrations/001.sql' with { type: 'text' }
 import recordings from '../migrations/002.sql' with { type: 'text' }
 import leaving from '../migrations/003.sql' with { type: 'text' }
@@ -74,8 +75,8 @@ export type PrepareOptions = {
   readonly copyWithinMs?: number | undefined
   /** The process keeps its connections for long: a pooler that shares them is refused. */
   readonly isService?: boolean
-  /** Called once after the database was migrated, with its versions before and after. */
-  readonly onMigrated?: ((versions: { readonly from: number; readonly to: number }) => void) | undefined
+  /** Called once after the database was created or migrated. */
+  readonly onMigrated?: ((migration: Migrated) => void) | undefined
   /** Called once with one sentence when this has to wait for another process. */
   readonly onWaiting?: ((message: string) => void) | undefined
   /** Called once with one sentence when the server has not answered within a second. */
@@ -202,7 +203,8 @@ async function migrateWhenFree(
   for (;;) {
     try {
       const from = await client.transaction((query) => migrate(query, name))
-      if (from < MIGRATIONS.length) onMigrated?.({ from, to: MIGRATIONS.length })
+      if (from < MIGRATIONS.length)
+        onMigrated?.({ from, to: MIGRATIONS.length, seconds: migrationSeconds(sinceMs, performance.now()) })
       return
     } catch (error) {
       const waitedMs = performance.now() - sinceMs

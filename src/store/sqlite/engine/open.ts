@@ -1,6 +1,7 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { Fault } from '../../../lib/fault.ts'
+import { type Migrated, migrationSeconds } from '../../migrated.ts'
 import { makeFile } from './data-folder.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
@@ -35,18 +36,27 @@ export function connect(path: string, role: 'reader' | 'writer'): Sqlite {
   return sqlite
 }
 
+type PrepareOptions = {
+  readonly turnWithinMs?: number | undefined
+  /** Called once after the store was created or migrated. */
+  readonly onMigrated?: ((migration: Migrated) => void) | undefined
+}
+
 /**
  * Creates the store, or migrates it to this version.
  * @throws Fault when the file is damaged or of a newer version (it is not changed then), or cannot be written now.
  */
-export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void {
+export function prepareStore(path: string, { turnWithinMs = TURN_WITHIN_MS, onMigrated }: PrepareOptions = {}): void {
   makeFile(path)
   const untilMs = performance.now() + turnWithinMs
   for (let isPrepared = false; !isPrepared; ) {
     try {
       assertKnownVersion(path, headerVersion(path))
-      prepare(path, turnWithinMs)
+      const startedMs = performance.now()
+      const from = prepare(path, turnWithinMs)
       isPrepared = true
+      if (from < MIGRATIONS.length)
+        onMigrated?.({ from, to: MIGRATIONS.length, seconds: migrationSeconds(startedMs, performance.now()) })
     } catch (error) {
       // Another process creates the store at this moment: SQLite does not wait in all such cases.
       const mayWait = storeFaultKind(error, path) === 'busy' && performance.now() < untilMs
@@ -56,7 +66,8 @@ export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void 
   }
 }
 
-function prepare(path: string, turnWithinMs: number): void {
+/** Returns the version before. */
+function prepare(path: string, turnWithinMs: number): number {
   const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true })
   try {
     sqlite.run(`PRAGMA busy_timeout = ${turnWithinMs}`)
@@ -68,7 +79,7 @@ function prepare(path: string, turnWithinMs: number): void {
       throw new Fault('unavailable', `${path} is the database of another program: give another folder with --data`)
     sqlite.run('PRAGMA journal_mode = WAL')
     sqlite.run('PRAGMA synchronous = FULL')
-    sqlite.transaction(() => migrate(sqlite)).immediate()
+    return sqlite.transaction(() => migrate(sqlite)).immediate()
   } finally {
     sqlite.close()
   }
@@ -97,12 +108,14 @@ const contentOf = (sqlite: Sqlite): { version: number; tables: number } =>
 const tablesOf = (sqlite: Sqlite): number =>
   sqlite.query<{ tables: number }, []>('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables ?? 0
 
-function migrate(sqlite: Sqlite): void {
+/** Returns the version before. */
+function migrate(sqlite: Sqlite): number {
   const version = versionOf(sqlite)
   MIGRATIONS.slice(version).forEach((sql, index) => {
     sqlite.run(sql)
     sqlite.run(`PRAGMA user_version = ${version + index + 1}`)
   })
+  return version
 }
 
 /**

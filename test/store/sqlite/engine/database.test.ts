@@ -160,13 +160,13 @@ async function haveForItself(forMs: number) {
 test('a store that another process has for itself is waited for', async () => {
   store()
   await using _locked = await haveForItself(300)
-  prepareStore(path, 60_000)
+  prepareStore(path, { turnWithinMs: 60_000 })
 })
 
 test('a store that another process does not let go is reported to be in use, not to be damaged', async () => {
   store()
   await using _locked = await haveForItself(600_000)
-  expect(() => prepareStore(path, 50)).toThrow(/another process has locked it .*try again/)
+  expect(() => prepareStore(path, { turnWithinMs: 50 })).toThrow(/another process has locked it .*try again/)
 })
 
 test('a store whose log holds all of it is ours: another process makes it at this moment', async () => {
