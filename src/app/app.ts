@@ -72,6 +72,7 @@ import { overviewRoutes } from '../web/server/overview.ts'
 import { pageRoutes } from '../web/server/page-routes.ts'
 import { createAuthorizer } from '../webhooks/authorization/authorizer.ts'
 import { createLoginRenderer } from '../webhooks/authorization/login-renderer.ts'
+import { retainWarning } from '../webhooks/mqtt-url.ts'
 import { optionsRoutes } from '../webhooks/options/routes.ts'
 import { createOptionsService } from '../webhooks/options/service.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
@@ -504,7 +505,7 @@ async function createRoot(
     .use(authRoutes(auth, audit.clientOf))
     .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
-    .use(optionsRoutes({ auth, options, audit }))
+    .use(optionsRoutes({ auth, options, audit, warningOf: retainWarning }))
     .use(setupRoutes({ auth, setup }))
     .use(contactRoutes({ auth, contacts: contacts.service, audit }))
     .use(pbxRoutes({ auth, pbxs, audit }))

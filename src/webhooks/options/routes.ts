@@ -7,7 +7,6 @@ import { BODY_FAULTS, takes } from '../../http/body.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { createQuota } from '../../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
-import { retainWarning } from '../mqtt-url.ts'
 import { NewWebhookOptions, Preview, PreviewRequest, WebhookOptions } from './model.ts'
 import { optionsChange } from './options-change.ts'
 import { bodyErrors, optionsRule } from './rules.ts'
@@ -23,11 +22,13 @@ type Options = {
   readonly auth: AuthService
   readonly options: OptionsService
   readonly audit: Audit
+  /** Returns what the owner of a URL has to know about its options, as a part of a sentence. */
+  readonly warningOf: (options: WebhookOptions) => string | undefined
   readonly now?: NowUs
 }
 
 /** Creates the routes for the options of URLs: `/integration/webhook/options`. */
-export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options) {
+export function optionsRoutes({ auth, options, audit, warningOf, now = steadyUs }: Options) {
   const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
   const previews = createQuota({ limit: PREVIEWS_A_MINUTE, windowUs: 60 * SECOND, now, what: 'previews' })
   return new Elysia({ name: 'webhook-options', normalize: false, encodeSchema: false })
@@ -55,7 +56,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
         await audit.note('webhook_options_replaced', { user, client: audit.clientOf(request, server) }, what)
         const further =
           switchedOn.length === 0 ? '' : ` Switched on, since the flow needs them: ${switchedOn.join(', ')}.`
-        const warning = retainWarning(replaced)
+        const warning = warningOf(replaced)
         const note = warning === undefined ? '' : ` Note: ${warning}.`
         return success(replaced, `The options were replaced.${further}${note}`)
       },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type AllowList, parseAllowList } from '../../../src/lib/address-guard.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import type { NewStep } from '../../../src/webhooks/flows/model.ts'
+import { retainWarning } from '../../../src/webhooks/mqtt-url.ts'
 import { flowOf } from '../../../src/webhooks/options/flow-option.ts'
 import { optionsRoutes } from '../../../src/webhooks/options/routes.ts'
 import { createOptionsService } from '../../../src/webhooks/options/service.ts'
@@ -32,7 +33,7 @@ beforeAll(async () => {
     const { webhooks, authorizations } = store
     const allow = () => allowed
     const options = createOptionsService({ webhooks, authorizations, samples: SAMPLES, templates: TEMPLATES, allow })
-    return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now: () => nowUs })
+    return optionsRoutes({ auth, options, audit: SILENT_AUDIT, warningOf: retainWarning, now: () => nowUs })
   })
   token = await api.logIn('default')
   await store.webhooks.listReplace({

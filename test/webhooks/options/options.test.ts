@@ -57,7 +57,7 @@ beforeAll(async () => {
       templates: TEMPLATES,
       allow: () => [],
     })
-    return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now: () => nowUs })
+    return optionsRoutes({ auth, options, audit: SILENT_AUDIT, warningOf: () => warning, now: () => nowUs })
   })
   token = await api.logIn('default')
   others = await api.logIn('acme')
@@ -81,6 +81,8 @@ const errorsOf = ({ body }: Answer) =>
     ({ path, message }) => `${path} ${message}`,
   )
 
+let warning: string | undefined
+
 describe('options', () => {
   test('are the defaults for each URL of the list, each once, in its order', async () => {
     expect(await list()).toEqual([ONE, TWO, SIGNED_IN].map((url) => ({ url, ...DEFAULTS })))
@@ -103,9 +105,16 @@ describe('options', () => {
     const answer = await put(all)
     const shown = { ...DEFAULTS, ...all, url: ONE, headers: { 'X-Api-Key': null } }
     expect(answer.body).toMatchObject({ status: 'success', code: 200, result: shown })
+    expect(answer.body.message).toBe('The options were replaced.')
     expect(changed).toBe(before + 1)
     expect(await list()).toEqual([shown, ...[TWO, SIGNED_IN].map((url) => ({ url, ...DEFAULTS }))])
     expect((await put({})).body.result).toEqual({ url: ONE, ...DEFAULTS })
+  })
+
+  test('are replaced with a note on what their owner has to know', async () => {
+    warning = 'with retain the broker keeps messages'
+    expect((await put({})).body.message).toBe('The options were replaced. Note: with retain the broker keeps messages.')
+    warning = undefined
   })
 
   test('keep the value of a header that is sent as null', async () => {

@@ -5,6 +5,7 @@ import { newExchange } from '../../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
 import { newUuid } from '../../../src/lib/id.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
+import { retainWarning } from '../../../src/webhooks/mqtt-url.ts'
 import { optionsRoutes } from '../../../src/webhooks/options/routes.ts'
 import { createOptionsService } from '../../../src/webhooks/options/service.ts'
 import { FLOW_PRESETS } from '../../../src/webhooks/presets/catalog.ts'
@@ -39,7 +40,9 @@ beforeAll(async () => {
       authorizer: { authorizeTrial: async () => ({ reason: 'amoCRM has a key', retryAfterMs: 0 }) },
     })
     const now = () => nowUs
-    return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now }).use(setupRoutes({ auth, setup, now }))
+    return optionsRoutes({ auth, options, audit: SILENT_AUDIT, warningOf: retainWarning, now }).use(
+      setupRoutes({ auth, setup, now }),
+    )
   })
   token = await api.logIn('default')
   others = await api.logIn('acme')
