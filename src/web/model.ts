@@ -124,7 +124,8 @@ export type Node = typeof Node.static
 export const Overview = t.Object({
   now: time('The time of the service'),
   account: t.String({ description: 'The name of the account', form: ACCOUNT_NAME }),
-  calls: t.Array(LiveCall, { description: 'The calls that are up' }),
+  calls: t.Array(LiveCall, { description: 'The calls that are up, the newest first, at most 500' }),
+  call_count: whole('How many calls are up'),
   pbxs: t.Array(PbxStatus, { description: 'The PBXs of the account' }),
   webhooks: t.Array(WebhookHealth, { description: 'The list of webhooks, each with the state of its receiver' }),
   minutes: t.Array(Minute, { description: 'The last hour, minute by minute' }),

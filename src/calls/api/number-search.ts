@@ -9,7 +9,7 @@ type Dependencies = {
 
 /** The number of a trunk has more calls than anybody reads. */
 const MAX_CALLS = 1_000
-/** The records of live calls are made on demand: after this many (a millisecond or two) other work gets its turn. */
+/** Live calls are made when they are read: after this many (a millisecond or two) other work gets its turn. */
 const LIVE_AT_ONCE = 100
 
 /**

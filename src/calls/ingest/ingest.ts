@@ -29,7 +29,7 @@ type Ingest = {
   caughtUp(): Promise<void> | undefined
   /** Returns the number of events that were emitted and are not on disk yet. */
   readonly pendingEvents: () => number
-  /** Returns the live calls of an account, each made on demand. */
+  /** Returns the live calls of an account. */
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
   /** Returns the number of live calls of each account that has any. */
   readonly liveCallCounts: () => ReadonlyMap<number, number>
@@ -215,10 +215,20 @@ const isEmpty = ({ parts, live, removed, recordings = [] }: CallBatch): boolean 
   parts.length + live.length + removed.length + recordings.length === 0
 
 function* withContacts(calls: Iterable<LiveCall>, contacts: CallContacts): Generator<LiveCall> {
-  for (const one of calls) {
-    contacts.fillCall(one.call)
-    yield one
-  }
+  for (const one of calls)
+    yield {
+      id: one.id,
+      pbx: one.pbx,
+      account: one.account,
+      get call() {
+        const { call } = one
+        contacts.fillCall(call)
+        return call
+      },
+      get stages() {
+        return one.stages
+      },
+    }
 }
 
 type OutboxOptions = {

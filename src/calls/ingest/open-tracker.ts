@@ -76,7 +76,7 @@ export async function openTracker(source: TrackerSource) {
     accountIdOf,
     /** The number of live calls that the store had. */
     takenOver: rows.length,
-    /** Returns the live calls of an account, each made on demand. */
+    /** Returns the live calls of an account. */
     liveCallsOf: (id: number): Iterable<LiveCall> => liveCalls(state, (name) => accountIdOf(name) === id),
     /** Returns the number of live calls of each account that has any. */
     countLiveCalls(): ReadonlyMap<number, number> {

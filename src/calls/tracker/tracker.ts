@@ -189,20 +189,31 @@ function keepOnly(ids: Set<string>, left: Left): void {
   else for (const id of [...ids]) if (!left.has(id)) ids.delete(id)
 }
 
-/** A live call, as receivers would see it now. */
+/** A live call, as receivers would see it now. `call` and `stages` are made when they are read. */
 export type LiveCall = {
+  readonly id: string
   readonly pbx: string
   readonly account: string
   readonly call: CallView
   readonly stages: StageView[]
 }
 
-/** Yields the live calls of these accounts, each made on demand, as of that moment. */
+/** Yields the live calls of these accounts. */
 export function* liveCalls(
   state: TrackerState,
   isMine: (account: string) => boolean = () => true,
 ): Generator<LiveCall> {
   for (const call of state.calls.values())
     if (call.emitted && !call.ended && call.account !== null && isMine(call.account))
-      yield { pbx: state.pbx, account: call.account, call: callPayload(state, call), stages: stagesPayload(call) }
+      yield {
+        id: call.id,
+        pbx: state.pbx,
+        account: call.account,
+        get call() {
+          return callPayload(state, call)
+        },
+        get stages() {
+          return stagesPayload(call)
+        },
+      }
 }

@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia'
+import { Elysia, t } from 'elysia'
 import { guard } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
 import type { Call } from '../../calls/event.ts'
@@ -7,6 +7,7 @@ import { readEventBody } from '../../calls/stored-json.ts'
 import { deliveryOf } from '../../deliveries/log/service.ts'
 import type { Emitter } from '../../deliveries/run/emitter.ts'
 import type { OpaqueIds } from '../../http/opaque-ids.ts'
+import { asks } from '../../http/query.ts'
 import { Fault } from '../../lib/fault.ts'
 import { createPacedTask } from '../../lib/periodic.ts'
 import { nextTurn } from '../../lib/slices.ts'
@@ -27,7 +28,7 @@ type StreamOptions = {
   deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
   /** Returns the converter to the ids that clients see. */
   openIds: () => Promise<OpaqueIds>
-  /** Returns the live calls, each made when the iterator is read. */
+  /** Returns the live calls; what they consist of is made when it is read. */
   liveCalls: (accountId: number) => Iterable<{ call: Call }>
   /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>
@@ -70,9 +71,14 @@ const STREAM_HEADERS = {
 
 type Client = { accountId: number; token: string; sink: Sink }
 
+type OpenOptions = { readonly calls?: 'all' | 'none' | undefined; readonly closed?: () => void }
+
 type Streams = {
-  /** Opens a stream; `closed` is called when it ended on this side. @throws Fault 429 when too many are open. */
-  open(accountId: number, token: string, closed?: () => void): Promise<Response>
+  /**
+   * Opens a stream, which begins with all live calls unless `calls` is `none`; `closed` is called when it ended on this
+   * side. @throws Fault 429 when too many are open.
+   */
+  open(accountId: number, token: string, options?: OpenOptions): Promise<Response>
   stop(): Promise<void>
 }
 
@@ -128,14 +134,14 @@ export function startStreams(options: StreamOptions): Streams {
   }
 
   return {
-    async open(accountId, token, closed = () => {}) {
+    async open(accountId, token, { calls = 'all', closed = () => {} } = {}) {
       await Promise.all([following.begin(accountId), followingChanges.begin(accountId)])
-      await refreshCalls()
+      if (calls === 'all') await refreshCalls()
       if (!mayOpen(clients, accountId)) throw tooManyStreams()
       // What the outbox has from before is not for this stream.
       outbox.flush(accountId)
       const sink = openSink({
-        first: snapshot(accountId),
+        ...(calls === 'all' ? { first: snapshot(accountId) } : {}),
         beforeFirst: () => outbox.flush(accountId),
         closed() {
           unwatch()
@@ -222,28 +228,42 @@ const STREAM_CONTENT = {
   schema: { type: 'array' as const, items: reference('StreamMessage'), description: 'Server-sent events' },
 }
 
+const StreamQuery = t.Object({
+  calls: t.Optional(
+    t.UnionEnum(['all', 'none'], {
+      default: undefined,
+      description: '`none` sends changes alone, without all live calls',
+    }),
+  ),
+})
+
 /** Creates `GET /stream`. */
 export function streamRoutes(auth: AuthService, streams: Streams) {
   return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
     '/stream',
-    async ({ accountId, bearer, request, server }) => {
+    async ({ accountId, bearer, query, request, server }) => {
       // Elysia answers HEAD by reading GET's response to its end: a stream has no end.
       if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
-      const stream = await streams.open(accountId, bearer ?? '', () => server?.timeout(request, END_WITHIN_S))
+      const stream = await streams.open(accountId, bearer ?? '', {
+        calls: query.calls,
+        closed: () => void server?.timeout(request, END_WITHIN_S),
+      })
       // The server's idle timeout would cut a quiet stream. A refused request keeps it.
       server?.timeout(request, 0)
       return stream
     },
     {
+      ...asks(StreamQuery),
       detail: {
         summary: 'Calls, events and deliveries as they move (text/event-stream)',
         description:
-          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). All live calls are sent first.',
+          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). All live calls are sent first, unless `calls=none` leaves them out.',
         tags: ['Calls'],
         security: [{ bearer: [] }],
         responses: {
           200: { description: 'The stream', content: { 'text/event-stream': STREAM_CONTENT } },
           401: failed('The token is missing, unknown or revoked'),
+          422: failed('A parameter is wrong'),
           429: failed('Too many streams are open'),
           503: failed('The service is stopping'),
         },

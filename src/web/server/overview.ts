@@ -25,14 +25,15 @@ import {
 } from '../model.ts'
 import type { Figures } from './figures.ts'
 import { createFreshReader } from './fresh-reader.ts'
+import { newestCalls } from './newest-calls.ts'
 import type { ReadWebhookStatuses } from './webhook-statuses.ts'
 
 type OverviewSources = {
   store: Store
   figures: Figures
   statuses: ReadWebhookStatuses
-  /** Made on demand. */
-  liveCalls: (accountId: number) => Iterable<LiveCall>
+  /** Returns the live calls of an account, each with what is made when it is read. */
+  liveCalls: (accountId: number) => Iterable<LiveCall & { readonly id: string }>
   /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>
   pbxs: (accountId: number) => Promise<PbxStatus[]>
@@ -43,12 +44,14 @@ type OverviewSources = {
 
 /** Many pages of one account ask at the same time: pending deliveries are counted once in this time. */
 const FRESH_MS = 1_000
+/** More calls than anybody reads: 10,000 would be some 20 MB. */
+const MAX_CALLS = 500
 
 const Query = t.Object({
   calls: t.Optional(
     t.UnionEnum(['all', 'none'], {
       default: undefined,
-      description: '`none` leaves the calls out: the stream sends them',
+      description: '`none` leaves the calls out, but for their number: the stream sends them',
     }),
   ),
 })
@@ -83,7 +86,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
       '/overview',
       async ({ accountId, query }) => {
         if (query.calls !== 'none') await refreshCalls()
-        const calls = query.calls === 'none' ? [] : liveCalls(accountId)
+        const { newest, count } = await newestCalls(liveCalls(accountId), query.calls === 'none' ? 0 : MAX_CALLS)
         const webhooks = await webhooksOf(accountId)
         const rest = {
           now: rfc3339(nowUs()),
@@ -91,8 +94,9 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
           pbxs: await pbxs(accountId),
           webhooks: webhooks.map(({ health }) => health),
           minutes: await figures.ofAccount(accountId),
+          call_count: count,
         }
-        return new Response(bodyInSlices(overviewText(rest, calls)), { headers: JSON_HEADERS })
+        return new Response(bodyInSlices(overviewText(rest, newest)), { headers: JSON_HEADERS })
       },
       {
         ...asks(Query),
@@ -157,13 +161,15 @@ function eventOf(
   return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries }
 }
 
-/** Returns the response piece by piece: with 10,000 calls it has some 20 MB. */
+/** Returns the response piece by piece: 500 calls may have some MB. */
 function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>): Generator<string> {
   const { result, ...envelope } = success(rest, 'This is the state of your account.')
   const open = (object: object) => JSON.stringify(object).slice(0, -1)
   yield `${open(envelope)},"result":${open(result)},"calls":[`
   let isFirst = true
   for (const { pbx, call, stages } of calls) {
+    // It has ended since the others were written.
+    if (call.state === 'ended') continue
     yield `${isFirst ? '' : ','}${JSON.stringify({ pbx, call, stages })}`
     isFirst = false
   }

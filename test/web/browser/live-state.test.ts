@@ -92,7 +92,7 @@ describe('the active calls', () => {
 
   test('a snapshot replaces all calls', () => {
     const before = after(event(started(call('gone'))))
-    const overview = { now: at(0), account: 'a', pbxs: [], webhooks: [], minutes: [] }
+    const overview = { now: at(0), account: 'a', pbxs: [], webhooks: [], minutes: [], call_count: 1 }
     const calls = [{ pbx: 'office', call: call('c'), stages: [stage('101')] }]
     expect(callIds(applyLiveMessage(before, { kind: 'snapshot', overview: { ...overview, calls } }, NOW))).toEqual([
       'c',

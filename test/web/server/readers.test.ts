@@ -25,12 +25,15 @@ import { openStore, storeEvents } from '../../help/store.ts'
 
 const MANY = 10_000
 
+/** Ids of calls grow with the time of their start. */
+const idOf = (call: number): string => `call ${String(call).padStart(5, '0')}`
+
 /** Yields `count` calls that are up, each with a stage. */
-function* calls(count: number): Generator<LiveCall> {
+function* calls(count: number): Generator<LiveCall & { readonly id: string }> {
   const data = EXAMPLES[2]?.data
   if (data?.name !== 'dial_answered') throw new Error('the third example is that of dial_answered')
   for (let n = 0; n < count; n += 1)
-    yield { pbx: 'office', call: { ...data.call, id: `call ${n}` }, stages: [data.stage] }
+    yield { id: idOf(n), pbx: 'office', call: { ...data.call, id: idOf(n) }, stages: [data.stage] }
 }
 
 /** Starts a real server with all that readers request; each account has `count` calls. */
@@ -107,19 +110,43 @@ describe(`with ${MANY} calls up`, () => {
   test('the stream sends each of them first', async () => {
     await using readers = await startReaders(MANY)
     using reader = askByHand(readers.url, await readers.logIn('a'))
-    await until('the last one is sent', () => reader.state.text.includes(`"id":"call ${MANY - 1}"`))
+    await until('the last one is sent', () => reader.state.text.includes(`"id":"${idOf(MANY - 1)}"`))
     expect(reader.state.text.split('event: call\n')).toHaveLength(MANY + 1)
   })
 
-  test('the overview has all of them, and is as its schema states', async () => {
+  test('the stream sends changes alone if it is asked for without the calls', async () => {
+    await using readers = await startReaders(MANY)
+    const headers = { authorization: `Bearer ${await readers.logIn('a')}` }
+    const { body } = await fetch(`${readers.url}/stream?calls=none`, { headers })
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader?.read())?.value).toBe(': the stream of this account\n\n')
+    const stored = { id: 1, accountId: 2, body: JSON.stringify(EXAMPLES[0]) }
+    readers.emitter.emit('stored', [
+      {
+        ...stored,
+        uuid: 'e',
+        callId: 'c',
+        name: 'call_started',
+        sequence: 1,
+        atUs: 1,
+        sinceSteadyUs: 1,
+        deliveries: [],
+      },
+    ])
+    expect((await reader?.read())?.value).toStartWith('event: call\n')
+    await reader?.cancel()
+  })
+
+  test('the overview has the newest 500 of them and the number of all, and is as its schema states', async () => {
     await using readers = await startReaders(MANY)
     const { status, body, headers } = await ask(readers, 'GET', '/overview', { token: await readers.logIn('a') })
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
     const { result, ...envelope } = body
     expect(envelope).toEqual({ status: 'success', code: 200, message: 'This is the state of your account.' })
     if (!Value.Check(Overview, result)) throw new Error(String(Value.Errors(Overview, result).First()?.path))
-    expect(result.calls.length).toBe(MANY)
-    expect(result.calls.at(-1)?.call.id).toBe(`call ${MANY - 1}`)
+    const newest = Array.from({ length: 500 }, (_, n) => idOf(MANY - 1 - n))
+    expect(result.calls.map(({ call }) => call.id)).toEqual(newest)
+    expect(result.call_count).toBe(MANY)
   })
 })
 
@@ -130,7 +157,7 @@ test.each([
   await using readers = await startReaders(count)
   const { body } = await ask(readers, 'GET', path, { token: await readers.logIn('a') })
   if (!Value.Check(Overview, body.result)) throw new Error('it does not fit')
-  expect(body.result.calls).toEqual([])
+  expect([body.result.calls, body.result.call_count]).toEqual([[], count])
 })
 
 test('an account is sure of 16 streams, regardless of what others have, and gets more while there are some', async () => {

@@ -107,7 +107,11 @@ async function keepConnected(signal: AbortSignal): Promise<void> {
 async function readStream(signal: AbortSignal): Promise<void> {
   const silent = new AbortController()
   const either = AbortSignal.any([signal, silent.signal])
-  const response = await fetch('/stream', { headers: authorizationHeader(), credentials: 'omit', signal: either })
+  const response = await fetch('/stream?calls=none', {
+    headers: authorizationHeader(),
+    credentials: 'omit',
+    signal: either,
+  })
   if (!response.ok || response.body === null) {
     // A request of the API handles the refusal, so that a revoked token leads back to the login form.
     await request('GET', '/auth/me')
@@ -115,7 +119,7 @@ async function readStream(signal: AbortSignal): Promise<void> {
   }
   const batch = createMessageBatch(signal)
   // The stream is open before the snapshot is taken: a change in between is in both, and applying it twice does no
-  // harm.
+  // harm. The snapshot has the newest calls: the stream without `calls=none` would send thousands of others.
   const [, history] = await Promise.all([refreshOverview({ asSnapshot: true }), readHistory()])
   if (history !== null) batch.add(history)
   connectionState.set('up')

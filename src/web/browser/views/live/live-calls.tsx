@@ -10,8 +10,15 @@ import { useServerNow } from '../../lib/server-clock.ts'
 const MAX_ROWS = 60
 const MAX_STAGES = 6
 
+type LiveCallsProps = {
+  calls: readonly LiveCallEntry[]
+  /** How many calls are up; the page knows the newest ones, and those that have changed since. */
+  count: number
+}
+
 /** Shows the calls that are up, the newest first, each with its present stages. */
-export function LiveCalls({ calls }: { calls: readonly LiveCallEntry[] }) {
+export function LiveCalls({ calls, count }: LiveCallsProps) {
+  const all = Math.max(calls.length, count)
   const nowMs = useServerNow()
   const sorted = calls.toSorted((a, b) => (b.call.started_at ?? '').localeCompare(a.call.started_at ?? ''))
   return (
@@ -23,7 +30,12 @@ export function LiveCalls({ calls }: { calls: readonly LiveCallEntry[] }) {
           </li>
         ))}
       </ul>
-      {calls.length > MAX_ROWS ? <p class="more">and {pluralize(calls.length - MAX_ROWS, 'more call')}</p> : null}
+      {all > MAX_ROWS ? (
+        <p class="more">
+          These are the newest {MAX_ROWS} of {pluralize(all, 'call')}. <a href={routeHref('deliveries')}>Search</a> for
+          another one by its number.
+        </p>
+      ) : null}
     </>
   )
 }

@@ -45,7 +45,7 @@ export function LiveView() {
             <h2 id="calls-now">Active calls</h2>
           </header>
           {calls.size > 0 ? (
-            <LiveCalls calls={[...calls.values()]} />
+            <LiveCalls calls={[...calls.values()]} count={now?.call_count ?? 0} />
           ) : now === null || now.pbxs.length > 0 ? (
             <NoCalls />
           ) : (
@@ -113,6 +113,9 @@ function NoEvents({ hasWebhook }: { hasWebhook: boolean }) {
   )
 }
 
+/** The overview has at most this many calls. */
+const KNOWN_CALLS = 500
+
 function KeyFigures({ now, calls }: { now: Overview; calls: readonly LiveCallEntry[] }) {
   const sum = (count: (minute: Overview['minutes'][number]) => number) =>
     now.minutes.reduce((total, minute) => total + count(minute), 0)
@@ -125,7 +128,8 @@ function KeyFigures({ now, calls }: { now: Overview; calls: readonly LiveCallEnt
     <dl class="key-figures">
       <Figure
         label="Active calls"
-        value={(calls.length - ended).toLocaleString()}
+        // The page knows the newest calls alone; a small number is right at once, not only when the overview is read again.
+        value={(now.call_count > KNOWN_CALLS ? now.call_count : calls.length - ended).toLocaleString()}
         // A call that has just ended stays in the list for a moment.
         detail={ended === 0 ? '' : `${ended.toLocaleString()} just ended`}
       />

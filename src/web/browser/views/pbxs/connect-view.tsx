@@ -75,7 +75,7 @@ function FirstCall({ name }: { name: string }) {
       </header>
       <div aria-live="polite">
         {mine.length > 0 ? (
-          <LiveCalls calls={mine} />
+          <LiveCalls calls={mine} count={mine.length} />
         ) : (
           <EmptyState
             icon="calls"
