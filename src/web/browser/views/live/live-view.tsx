@@ -128,7 +128,7 @@ function KeyFigures({ now, calls }: { now: Overview; calls: readonly LiveCallEnt
     <dl class="key-figures">
       <Figure
         label="Active calls"
-        // The page knows the newest calls alone; a small number is right at once, not only when the overview is read again.
+        // The page knows the newest calls alone. Of few calls it knows all, also between two reads of the overview.
         value={(now.call_count > KNOWN_CALLS ? now.call_count : calls.length - ended).toLocaleString()}
         // A call that has just ended stays in the list for a moment.
         detail={ended === 0 ? '' : `${ended.toLocaleString()} just ended`}
