@@ -22,9 +22,9 @@ type Alert =
       readonly reason?: string | undefined
     }
   | {
-      /** Backups fail, or succeed again. */
+      /** Backups fail, or succeed again; or the names of some, in `reason`, are of a time in the future. */
       readonly what: 'backup'
-      readonly state: 'failed' | 'succeeded'
+      readonly state: 'failed' | 'succeeded' | 'from_future'
       /** The place of the backups. */
       readonly name: string
       readonly reason?: string | undefined
@@ -117,10 +117,13 @@ function bodyOf(alert: Alert, atUs: number) {
 
 function sentence({ what, state, name, reason }: Alert): string {
   const why = reason === undefined ? '' : ` (${inert(reason)})`
-  if (what === 'backup')
+  if (what === 'backup') {
+    if (state === 'from_future')
+      return `Backups in ${inert(name)} are from the future${why}: the clock was ahead. They count as the oldest.`
     return state === 'failed'
       ? `The backup to ${inert(name)} failed${why}. It will be tried again.`
       : `The backup to ${inert(name)} has succeeded again.`
+  }
   if (what === 'authorization')
     return state === 'refused'
       ? `The authorization of ${inert(name)} is refused${why}. Its deliveries stay pending: correct its key or login.`

@@ -21,8 +21,14 @@ type BackupsOptions = {
   readonly command: readonly string[]
   readonly log: Log
   readonly nowUs: NowUs
-  /** Called once when backups begin to fail, and once when one has succeeded again. */
-  readonly onChange: (change: { readonly state: 'failed' | 'succeeded'; readonly reason?: string }) => void
+  /**
+   * Called once when backups begin to fail, and once when one has succeeded again; and once when there are backups from
+   * the future.
+   */
+  readonly onChange: (change: {
+    readonly state: 'failed' | 'succeeded' | 'from_future'
+    readonly reason?: string
+  }) => void
   readonly firstRetryMs?: number
 }
 
@@ -40,9 +46,12 @@ export function startBackups(options: BackupsOptions): { stop(): Promise<void> }
   const pauses = createPauses()
   const stopping = new AbortController()
   let failures = 0
+  const reportAhead = aheadReporter(options)
 
   async function round(): Promise<number> {
-    const waitUs = dueInUs(backupsAmong(await place.list()), everyMs * 1_000, nowUs())
+    const backups = backupsAmong(await place.list(), nowUs())
+    reportAhead(backups.filter(({ isAhead }) => isAhead).map(({ name }) => name))
+    const waitUs = dueInUs(backups, everyMs * 1_000, nowUs())
     if (waitUs > 0) return waitUs / 1_000
     await makeBackup(options, stopping.signal)
     if (failures > 0) onChange({ state: 'succeeded' })
@@ -78,6 +87,21 @@ export function startBackups(options: BackupsOptions): { stop(): Promise<void> }
   }
 }
 
+/** Returns a function that reports backups from the future, each once. */
+function aheadReporter({ placeName, log, onChange }: BackupsOptions): (names: readonly string[]) => void {
+  const reported = new Set<string>()
+  return (names) => {
+    const found = names.filter((name) => !reported.has(name))
+    if (found.length === 0) return
+    for (const name of found) reported.add(name)
+    log.warn(
+      { place: placeName, backups: found },
+      'backups are from the future: the clock was ahead when they were made; they count as the oldest',
+    )
+    onChange({ state: 'from_future', reason: found.join(', ') })
+  }
+}
+
 async function makeBackup(
   { place, placeName, keep, dataPath, command, log, nowUs }: BackupsOptions,
   signal: AbortSignal,
@@ -97,7 +121,7 @@ async function makeBackup(
   } finally {
     await rm(work, { recursive: true, force: true })
   }
-  for (const old of expired(backupsAmong(await place.list()), keep)) {
+  for (const old of expired(backupsAmong(await place.list(), nowUs()), keep, name)) {
     await place.delete(old.name)
     log.info({ backup: old.name, place: placeName }, 'an old backup was deleted')
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { newToken } from '../help/client.ts'
@@ -65,6 +65,32 @@ test('a backup that fails is reported once, tried again, and reported when it wo
   await app.stop()
   await receiver.stop()
   expect(app.output()).toContain('the backup failed; will retry')
+})
+
+test('backups from the future are reported, and delete no new one', async () => {
+  using folder = emptyFolder()
+  const cwd = folder.path
+  const place = join(cwd, 'backups')
+  mkdirSync(place)
+  const ahead = ['hookswitch-2099-01-01T000000Z.db', 'hookswitch-2099-01-02T000000Z.db']
+  for (const name of ahead) writeFileSync(join(place, name), '')
+  const receiver = startReceiver()
+  const args = ['--backup', place, '--backup-every', '1h', '--backup-keep', '2', '--alert-url', `${receiver.url}/alert`]
+  const app = await startServe({ cwd, args })
+  await until('an old backup is deleted', () => backupsIn(place).length === 2 && backupsIn(place)[0] !== ahead[0])
+  expect(backupsIn(place)).toEqual(expect.arrayContaining(ahead.slice(1)))
+  await until('it is alerted', () => receiver.received.length >= 1)
+  const { stdout } = await run(['doctor', '--backup', place], { cwd })
+  await app.stop()
+  await receiver.stop()
+  const [alert] = receiver.received.map(({ body }) => JSON.parse(body))
+  expect([alert.alert, alert.text]).toEqual([
+    'backup_from_future',
+    expect.stringContaining(ahead.toReversed().join(', ')),
+  ])
+  expect(app.output()).toContain('backups are from the future')
+  expect(stdout).toMatch(/^ok +backups: the newest backup in .* is hookswitch-20[2-8].*Z\.db, \d+ s old$/m)
+  expect(stdout).toMatch(/^advice +backups: hookswitch-2099-01-0[12]T000000Z.db in .*: from the future/m)
 })
 
 test('wrong settings and files are refused with what to do', async () => {

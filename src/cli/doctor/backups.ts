@@ -25,10 +25,33 @@ export async function diagnoseBackups(
       advice('backups', `${backup} cannot be listed: ${reason}`, 'give doctor the user and the variables of serve'),
     ]
   }
-  const [newest] = backupsAmong(names)
+  const backups = backupsAmong(names, nowMs * 1_000)
+  return [...diagnoseNewest(backups, { backup, backupEveryMs }, nowMs), ...diagnoseAhead(backups, backup)]
+}
+
+type Backups = ReturnType<typeof backupsAmong>
+
+function diagnoseNewest(
+  backups: Backups,
+  { backup, backupEveryMs }: { readonly backup: string; readonly backupEveryMs: number },
+  nowMs: number,
+): Diagnosis[] {
+  const newest = backups.find(({ isAhead }) => !isAhead)
   if (newest === undefined) return [advice('backups', `there is no backup in ${backup}`, FIX)]
-  const ageMs = Math.max(0, nowMs - newest.atUs / 1_000)
+  const ageMs = nowMs - newest.atUs / 1_000
   const text = `the newest backup in ${backup} is ${newest.name}, ${formatDuration(ageMs)} old`
   if (ageMs <= 2 * backupEveryMs) return [ok('backups', text)]
   return [advice('backups', `${text}: one is due every ${formatDuration(backupEveryMs)}`, FIX)]
+}
+
+function diagnoseAhead(backups: Backups, backup: string): Diagnosis[] {
+  const names = backups.filter(({ isAhead }) => isAhead).map(({ name }) => name)
+  if (names.length === 0) return []
+  return [
+    advice(
+      'backups',
+      `${names.join(', ')} in ${backup}: from the future, since the clock was ahead; such backups count as the oldest`,
+      'check the clock; rename the files to the time at which they were made, or delete them',
+    ),
+  ]
 }
