@@ -111,6 +111,29 @@ describe.skipIf(!canMount)('on a disk that is', () => {
   })
 })
 
+test('a store that is empty beside its log of changes is refused by serve, named by doctor, and not touched', async () => {
+  using folder = emptyFolder()
+  const cwd = folder.path
+  const user = ['user', 'add', '--email', 'a@example.com', '--name', 'A']
+  expect((await run(user, { cwd, stdin: PASSWORD })).code).toBe(0)
+  const path = join(cwd, 'data/hookswitch.db')
+  // A reader keeps the log from being moved into the file.
+  const reader = new Sqlite(path)
+  reader.run('BEGIN')
+  reader.query('SELECT count(*) FROM accounts').get()
+  expect((await run(['user', 'logout', '--email', 'a@example.com'], { cwd })).code).toBe(0)
+  const log = readFileSync(`${path}-wal`)
+  reader.close()
+  writeFileSync(path, '')
+  writeFileSync(`${path}-wal`, log)
+  const says = 'data/hookswitch.db is damaged (it is empty, but its log of changes data/hookswitch.db-wal is not)'
+  const serve = await run(['serve', '--listen', '127.0.0.1:0'], { cwd })
+  expect([serve.code, serve.stderr]).toEqual([1, expect.stringContaining(says)])
+  const doctor = await run(['doctor', '--listen', '127.0.0.1:1'], { cwd })
+  expect(doctor.stdout).toContain(`wrong   store: ${says}`)
+  expect(readFileSync(`${path}-wal`).equals(log)).toBe(true)
+})
+
 test('many users that are added at once to a new folder wait for their turn', async () => {
   using folder = emptyFolder()
   const added = await Promise.all(

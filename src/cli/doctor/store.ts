@@ -7,6 +7,7 @@ import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
 import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
+import { assertNotEmptied } from '../../store/sqlite/engine/open.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
@@ -43,6 +44,7 @@ export async function diagnoseStore(folder: string, copies?: string): Promise<St
   try {
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
       return { diagnoses: [wrong('store', `${folder} is not a folder`, 'give the folder with --data')], ...NO_STORE }
+    assertNotEmptied(path)
     if (statSync(path, { throwIfNoEntry: false }) === undefined)
       return {
         diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],

@@ -47,6 +47,7 @@ type PrepareOptions = {
  * @throws Fault when the file is damaged or of a newer version (it is not changed then), or cannot be written now.
  */
 export function prepareStore(path: string, { turnWithinMs = TURN_WITHIN_MS, onMigrated }: PrepareOptions = {}): void {
+  assertNotEmptied(path)
   makeFile(path)
   const untilMs = performance.now() + turnWithinMs
   for (let isPrepared = false; !isPrepared; ) {
@@ -64,6 +65,20 @@ export function prepareStore(path: string, { turnWithinMs = TURN_WITHIN_MS, onMi
       Bun.sleepSync(AGAIN_MS)
     }
   }
+}
+
+/** The header of a write-ahead log: a longer one holds changes. */
+const LOG_HEADER_BYTES = 32
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+/**
+ * SQLite deletes the write-ahead log beside an empty file, with everything in it. A store that is being created is not
+ * empty any more when its log begins. @throws Fault when the store's file is empty or missing, and its log is not.
+ */
+export function assertNotEmptied(path: string): void {
+  if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > LOG_HEADER_BYTES)
+    throw damaged(path, `it is empty, but its log of changes ${path}-wal is not`)
 }
 
 /** Returns the version before. */
@@ -122,7 +137,7 @@ function migrate(sqlite: Sqlite): number {
  * Returns the store version in the file's header, so that a refused file is not even opened as a store. 0: a new file.
  */
 function headerVersion(path: string): number {
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return 0
+  if (sizeOf(path) === 0) return 0
   const header = Buffer.alloc(100)
   const file = openSync(path, 'r')
   try {

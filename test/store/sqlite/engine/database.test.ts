@@ -1,6 +1,15 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { afterAll, afterEach, expect, test } from 'bun:test'
-import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../../../../src/lib/fault.ts'
 import { isUnwritable, runBatch } from '../../../../src/store/sqlite/engine/batch.ts'
@@ -204,6 +213,23 @@ test.each([
   const before = readFileSync(path)
   expect(() => openDatabase(path)).toThrow(word)
   expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+test.each([
+  ['empty', () => truncateSync(path, 0)],
+  ['missing', () => unlinkSync(path)],
+])('a file that is %s beside its log of changes is refused, and the log is kept', async (_, spoil) => {
+  const copy = `${path}-wal.copy`
+  const db = openDatabase(path)
+  await db.commit(addAccount, 'kept')
+  copyFileSync(`${path}-wal`, copy)
+  await db.stop()
+  spoil()
+  renameSync(copy, `${path}-wal`)
+  const before = readFileSync(`${path}-wal`)
+  expect(before.length).toBeGreaterThan(32)
+  expect(() => openDatabase(path)).toThrow('its log of changes')
+  expect(readFileSync(`${path}-wal`).equals(before)).toBe(true)
 })
 
 function sqliteRun(sql: string): void {
