@@ -1,5 +1,6 @@
 import { nextTurn } from '../../lib/slices.ts'
 import { parseTime } from '../../lib/time.ts'
+import { SHORT_ID_LENGTH } from '../../store/operations/calls.ts'
 import type { DeliveryPart, DeliveryRow, LogFilter } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
 import type { DeliveryFilter } from './model.ts'
@@ -15,25 +16,13 @@ type Dependencies = {
   readonly patienceMs: number
 }
 
-/** The end of a call's id: the page shows the last 8 characters. */
-const SHORT_ID = /^[0-9a-f-]{8,35}$/i
-const ABOVE_ALL_IDS = '~'
-type CallIdPart = { ids: string[]; nextId: string | null }
+/** The end of a call's id, as the page shows it. */
+const SHORT_ID = new RegExp(`^[0-9a-f-]{${SHORT_ID_LENGTH},35}$`, 'i')
 
 /** Creates the search in the log of deliveries. It reads page by page, and lets other work run in between. */
 export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Dependencies) {
-  async function callsOfId(callId: string): Promise<string[]> {
-    if (!SHORT_ID.test(callId)) return [callId]
-    const endMs = performance.now() + patienceMs
-    let beforeId: string | null = ABOVE_ALL_IDS
-    while (beforeId !== null && performance.now() < endMs) {
-      const part: CallIdPart = await store.calls.callIdListEndingIn({ ending: callId, beforeId })
-      if (part.ids.length > 0) return part.ids
-      beforeId = part.nextId
-      await nextTurn()
-    }
-    return []
-  }
+  const callsOfId = async (accountId: AccountScope, callId: string): Promise<string[]> =>
+    SHORT_ID.test(callId) ? await store.calls.callIdListEndingIn({ accountId, ending: callId }) : [callId]
 
   return {
     /**
@@ -59,7 +48,7 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Depen
     async resolve(accountId: AccountScope, filter: DeliveryFilter): Promise<LogFilter> {
       const plain = logFilterOf(accountId, filter)
       const { call_id: callId, number } = filter
-      const byId = callId === undefined ? undefined : await callsOfId(callId)
+      const byId = callId === undefined ? undefined : await callsOfId(accountId, callId)
       const byNumber =
         number === undefined ? undefined : accountId === null ? [] : await callsOfNumber(accountId, number)
       if (byId === undefined || byNumber === undefined) return { ...plain, callIds: byId ?? byNumber }

@@ -88,6 +88,11 @@ export function storedEventsOf({ parts, nowSteadyUs }: CallBatch, placed: readon
   })
 }
 
+/** The page and the command line show this many characters of a call's id: its end. */
+export const SHORT_ID_LENGTH = 8
+/** More calls than ever share the end of their random ids. */
+export const MAX_CALLS_ENDING = 100
+
 export type CallFilter = {
   readonly direction?: Direction | undefined
   /** A number that the call was from or to: as the PBX spells it, or in E.164. */
@@ -132,10 +137,10 @@ export type CallStore = {
   /** Returns the ids of saved calls of an account that are from or to a number (as in CallFilter), newest first. */
   callListIdsOfNumber(query: { accountId: number; number: string; limit: number }): Promise<string[]>
   /**
-   * Returns those ids of calls with events that end in a text (in any case), of a part of all, below an id and the
-   * newest first, and below which id the rest is; `null`: that was all. A part takes a few milliseconds.
+   * Returns the ids of calls with events that end in a text of at least SHORT_ID_LENGTH characters (in any case), the
+   * newest first, at most MAX_CALLS_ENDING. `accountId` `null`: of all accounts.
    */
-  callIdListEndingIn(query: { ending: string; beforeId: string }): Promise<{ ids: string[]; nextId: string | null }>
+  callIdListEndingIn(query: { accountId: number | null; ending: string }): Promise<string[]>
   /** Returns the record of a saved call (JSON), or `undefined`. */
   callGet(accountId: number, id: string): Promise<string | undefined>
   /** Returns the memory of a PBX (JSON): facts beside its calls, as they were last set; `undefined` if it has none. */

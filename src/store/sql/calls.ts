@@ -1,16 +1,18 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
-import type {
-  CallFilter,
-  CallPosition,
-  CallRow,
-  CallStore,
-  LiveCallAccount,
-  LiveCallRow,
-  OrphanedPbx,
+import {
+  type CallFilter,
+  type CallPosition,
+  type CallRow,
+  type CallStore,
+  type LiveCallAccount,
+  type LiveCallRow,
+  MAX_CALLS_ENDING,
+  type OrphanedPbx,
+  SHORT_ID_LENGTH,
 } from '../operations/calls.ts'
 import { type Declarations, read } from './operation.ts'
-import { all, among, first, indexedBy, texts, type Work } from './statement.ts'
+import { all, among, either, first, indexedBy, texts, type Work } from './statement.ts'
 
 const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }
 
@@ -67,22 +69,19 @@ function indexesOf(number: string): Omit<Range, 'direction'>[] {
 const newestFirst = (one: CallPosition, other: CallPosition): number =>
   other.savedUs - one.savedUs || Number(other.id > one.id) - Number(other.id < one.id)
 
-/** The number of index entries that one part reads: some 3 ms. */
-const CALL_SPAN = 20_000
-
 type EndingQuery = Parameters<CallStore['callIdListEndingIn']>[0]
 
-function* readCallIdsEndingIn({ ending, beforeId }: EndingQuery): Work<{ ids: string[]; nextId: string | null }> {
-  // The index of calls answers both statements alone. The first one fixes the end of the part.
-  const last = yield* first<{ id: string }>(sql`
-    SELECT call_id AS id FROM events WHERE call_id < ${beforeId} ORDER BY call_id DESC LIMIT 1 OFFSET ${CALL_SPAN - 1}`)
-  const nextId = last?.id ?? null
+/** The end of a call's id, as the index `events_by_call_end` has it. */
+const CALL_END = either({ sqlite: sql`substr(call_id, -8)`, postgres: sql`right(call_id, 8)` })
+
+function* readCallIdsEndingIn({ accountId, ending }: EndingQuery): Work<string[]> {
+  const lower = ending.toLowerCase()
+  const mine = accountId === null ? sql`` : sql`AND account_id = ${accountId}`
   const found = yield* all<{ id: string }>(sql`
-    SELECT DISTINCT call_id AS id FROM events
-    WHERE call_id < ${beforeId} ${nextId === null ? sql`` : sql`AND call_id >= ${nextId}`}
-      AND lower(substr(call_id, length(call_id) - length(${ending}) + 1)) = lower(${ending})
-    ORDER BY call_id DESC`)
-  return { ids: found.map(({ id }) => id), nextId }
+    SELECT DISTINCT call_id AS id FROM events ${indexedBy('events_by_call_end')}
+    WHERE ${CALL_END} = ${lower.slice(-SHORT_ID_LENGTH)} AND sequence > 0 ${mine}
+    ORDER BY call_id DESC LIMIT ${MAX_CALLS_ENDING}`)
+  return found.map(({ id }) => id).filter((id) => id.endsWith(lower))
 }
 
 /** The operations that read calls, live and saved. */

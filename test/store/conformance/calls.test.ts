@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { NewEvent } from '../../../src/store/operations/calls.ts'
-import { batch } from '../../help/store.ts'
+import { batch, storeEvents } from '../../help/store.ts'
 import { ACCOUNT, event, NOW, ONE, onEngines, savedCall, user } from './rig.ts'
 
 onEngines('calls', ({ open }) => {
@@ -150,17 +150,19 @@ onEngines('calls', ({ open }) => {
     expect(found).toEqual(['of an earlier version', 'to, whose name has a NUL', 'from'])
   })
 
-  test('calls are found by the end of their id, in any case, the newest first', async () => {
+  test('calls are found by the end of their id, in any case, the newest first, of one account or of all', async () => {
     await using at = await open(ONE)
-    await at.put(event('01-aaa-beef'), event('01-bbb-beef'), event('02-ccc-cafe'), event('02-ccc-cafe'))
-    const find = async (ending: string, beforeId = '~') => {
-      const { ids, nextId } = await at.store.calls.callIdListEndingIn({ ending, beforeId })
-      expect(nextId).toBeNull()
-      return ids
-    }
-    expect(await find('-BEEF')).toEqual(['01-bbb-beef', '01-aaa-beef'])
-    expect(await find('-beef', '01-bbb-beef')).toEqual(['01-aaa-beef'])
-    expect(await find('cafe')).toEqual(['02-ccc-cafe'])
-    for (const none of ['01-aaa', '%', 'b_ef']) expect(await find(none)).toEqual([])
+    const { accounts, calls } = at.store
+    await accounts.userCreate(user('b@example.com', 'acme'))
+    const other = (await accounts.accountGetId('acme')) ?? 0
+    await at.put(event('01-aaa-0000beef'), event('01-bbb-0000beef'), event('02-ccc-0000cafe'), event('02-ccc-0000cafe'))
+    await storeEvents(at.store, [event('03-ddd-0000beef')], { accountId: other, nowSteadyUs: NOW })
+    const find = (ending: string, accountId: number | null = ACCOUNT) => calls.callIdListEndingIn({ accountId, ending })
+    expect(await find('0000BEEF')).toEqual(['01-bbb-0000beef', '01-aaa-0000beef'])
+    expect(await find('a-0000beef')).toEqual(['01-aaa-0000beef'])
+    expect(await find('0000cafe')).toEqual(['02-ccc-0000cafe'])
+    expect(await find('0000beef', other)).toEqual(['03-ddd-0000beef'])
+    expect(await find('0000beef', null)).toEqual(['03-ddd-0000beef', '01-bbb-0000beef', '01-aaa-0000beef'])
+    for (const none of ['01-aaa-0', '%0000bee', 'x-0000beef']) expect(await find(none)).toEqual([])
   })
 })

@@ -21,6 +21,7 @@ import contactErasures from '../migrations/017.sql' with { type: 'text' }
 import authorizationDrafts from '../migrations/018.sql' with { type: 'text' }
 import firstAttempts from '../migrations/019.sql' with { type: 'text' }
 import callsByE164 from '../migrations/020.sql' with { type: 'text' }
+import callEnds from '../migrations/021.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -51,6 +52,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: authorizationDrafts, usableFrom: 1 },
   { text: firstAttempts, usableFrom: 1 },
   { text: callsByE164, usableFrom: 1 },
+  { text: callEnds, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

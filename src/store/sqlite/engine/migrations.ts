@@ -26,6 +26,7 @@ import firstAttempts from '../migrations/025.sql' with { type: 'text' }
 import contactErasures from '../migrations/026.sql' with { type: 'text' }
 import authorizationDrafts from '../migrations/027.sql' with { type: 'text' }
 import callsByE164 from '../migrations/028.sql' with { type: 'text' }
+import callEnds from '../migrations/029.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -57,4 +58,5 @@ export const MIGRATIONS = [
   contactErasures,
   authorizationDrafts,
   callsByE164,
+  callEnds,
 ]
