@@ -2,7 +2,7 @@ import { DELIVERIES_PER_EVENT, MAX_COUNTED, type PendingDelivery, type QueueStor
 import { oldestPendingSql } from '../sql/oldest-pending.ts'
 import { type RETRIES, retryFound } from '../sql/retries.ts'
 import { bigints, texts } from './engine/client.ts'
-import type { Database } from './engine/database.ts'
+import { BY_INDEX, type Database } from './engine/database.ts'
 import type { GroupCommit } from './engine/group-commit.ts'
 import { runWork } from './engine/run-operations.ts'
 import { readLog } from './log.ts'
@@ -114,6 +114,7 @@ export function createQueueStore(
     deliveryFailExpired: (step, fence) => transaction((query) => failExpired(query, step), fence),
     deliveryRetryMatching: ({ filter, fromId, nowSteadyUs, limit }) =>
       change(async (query) => {
+        await query(PLANNED_BY_INDEX)
         // The oldest first, so that a call whose events are in several parts is sent in their order.
         const found = await readLog(query, { filter, fromId, limit, order: 'oldest' })
         return runWork(db, query, retryFound(found, nowSteadyUs))
@@ -122,6 +123,11 @@ export function createQueueStore(
     pendingGetOldest: (webhookId) => oldestPending(read, webhookId),
   }
 }
+
+/** Plans the rest of a transaction as reads are planned. */
+const PLANNED_BY_INDEX = `SELECT ${Object.entries(BY_INDEX)
+  .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+  .join(', ')}`
 
 async function countPending(read: Database['read']): Promise<number> {
   const [row] = await read<{ pending: number }>(

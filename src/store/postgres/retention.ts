@@ -1,7 +1,7 @@
 import type { MaintenanceStore } from '../operations/maintenance.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import type { Client, Query } from './engine/client.ts'
-import { continuePartitions, dropPartitions, rangesToDelete } from './engine/partitions.ts'
+import { analyzeNewPartitions, continuePartitions, dropPartitions, rangesToDelete } from './engine/partitions.ts'
 
 type Step = Parameters<MaintenanceStore['deliveryPrune']>[0]
 
@@ -13,6 +13,7 @@ type Pruned = Awaited<ReturnType<MaintenanceStore['deliveryPrune']>>
 export async function pruneDeliveries(client: Client, step: Step): Promise<Pruned> {
   if (step.afterId > 0) return await client.transaction((query) => deleteStep(query, step))
   await client.transaction((query) => continuePartitions(query, step.nowUs))
+  await analyzeNewPartitions(client)
   const gone = await dropPartitions(client, step)
   return await client.transaction(async (query) => {
     if (gone > 0) await notePruned(query, Math.min(latestOf(step), step.nowUs))

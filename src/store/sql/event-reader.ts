@@ -26,14 +26,14 @@ function* readEvents(query: EventQuery): Work<EventPart> {
   const end = callId === undefined ? yield* endOf(query, names === undefined ? limit : SPAN) : undefined
   const lastId = end ?? Math.max(yield* newestOf(accountId), afterId)
   const kinds = names === undefined ? sql`` : sql`AND e.name ${among(texts(names))}`
-  // The plus sign keeps the engines from reading a call by the index of its account.
-  const [index, id, ofCall] =
+  // The plus signs keep the engines from reading a call by the index of its account.
+  const [index, id, account, ofCall] =
     callId === undefined
-      ? [BY_ACCOUNT, sql`e.id`, sql``]
-      : [indexedBy('events_by_call'), sql`+e.id`, sql`AND e.call_id = ${callId}`]
+      ? [BY_ACCOUNT, sql`e.id`, sql`e.account_id`, sql``]
+      : [indexedBy('events_by_call'), sql`+e.id`, sql`+e.account_id`, sql`AND e.call_id = ${callId}`]
   const items = yield* all<EventItem>(sql`
     SELECT e.id, e.uuid, e.name, e.call_id AS "callId", e.sequence, e.at AS "atUs", e.body FROM events e ${index}
-    WHERE e.account_id = ${accountId} AND ${id} > ${afterId} AND ${id} <= ${lastId} ${ofCall} ${kinds}
+    WHERE ${account} = ${accountId} AND ${id} > ${afterId} AND ${id} <= ${lastId} ${ofCall} ${kinds}
       AND NOT ${IS_ERASED} ORDER BY ${id} LIMIT ${limit}`)
   // If it was cut off at the limit, the rest begins where it ends.
   const cutAt = items.length === limit ? items.at(-1)?.id : undefined

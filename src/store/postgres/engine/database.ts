@@ -42,9 +42,15 @@ export type Database = {
 
 /**
  * Statements are planned once for each connection. A statement that was planned for an empty table must not scan it
- * when it is large.
+ * when it is large; nor may one that needs the next rows of an index read and sort all of them.
  */
-export const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' }
+export const BY_INDEX = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+}
 const BY_INDEX_AND_HASH = { enable_seqscan: 'off', plan_cache_mode: 'force_generic_plan', jit: 'off' }
 
 /**

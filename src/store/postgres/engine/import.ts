@@ -45,6 +45,7 @@ export async function importTables(
         for (const [target] of targetsOf(table)) await query(`DELETE FROM ${target}`)
       for (const table of sorted) await copyTable(query, table)
       await continueIds(query)
+      await query('ANALYZE')
       return await countRows(query, sorted)
     })
   } finally {

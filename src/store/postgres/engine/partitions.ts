@@ -47,6 +47,19 @@ export async function createPartitions(query: Query, first: number, last: number
 }
 
 /**
+ * Makes the planner's statistics of partitions that have rows and no statistics: until the server makes them by itself,
+ * which may be never, it plans as if their columns held anything.
+ */
+export async function analyzeNewPartitions({ query }: Pick<Client, 'query'>): Promise<void> {
+  const found = await query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+     WHERE i.inhparent = ANY(ARRAY[${TABLES.map(({ table }) => `'${table}'::regclass`).join(', ')}])
+       AND c.reltuples <= 0 AND pg_relation_size(c.oid) > 0 ORDER BY c.relname`,
+  )
+  for (const { name } of found) await query(`ANALYZE ${name}`)
+}
+
+/**
  * Moves the ids of new events to the next partition when the present one was begun a day ago, and creates those that
  * come next. The row of the clock is locked meanwhile: two processes that did this at once would assign ids twice.
  */

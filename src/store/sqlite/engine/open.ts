@@ -73,8 +73,8 @@ const LOG_HEADER_BYTES = 32
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 /**
- * SQLite deletes the write-ahead log beside an empty file, with everything in it. A store that is being created is not
- * empty any more when its log begins. @throws Fault when the store's file is empty or missing, and its log is not.
+ * Checks that a store's file is not empty or missing while its write-ahead log has content: SQLite would delete the
+ * log. A store that is being created is not empty any more when its log begins. @throws Fault if it is.
  */
 export function assertNotEmptied(path: string): void {
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > LOG_HEADER_BYTES)
