@@ -81,7 +81,8 @@ async function fill(store: Store): Promise<void> {
     direction: 'inbound' as const,
     fromNumber: '101',
     toNumber: null,
-    record: '{}',
+    fromE164: '+49301',
+    record: JSON.stringify({ call: { from: { e164: '+49301' } } }),
   }
   const recording = pendingRecording('r1', {
     callId: 'call 1',
@@ -122,6 +123,7 @@ async function view({ accounts, webhooks, queue, calls, recordings, log, mainten
     events: await log.eventRead({ accountId: 1, afterId: 3, limit: 1_000 }),
     bounds: await log.eventGetBounds(1),
     calls: await calls.callList({ accountId: 1, filter: {}, after: undefined, limit: 9 }),
+    ofNumber: await calls.callListIdsOfNumber({ accountId: 1, number: '+49301', limit: 9 }),
     live: await calls.liveCallList('office'),
     memory: await calls.pbxMemoryGet('office'),
     clock: await maintenance.clockGet(),
