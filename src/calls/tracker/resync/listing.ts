@@ -10,12 +10,13 @@ export type Listing = {
   readonly talking: ReadonlyMap<string | null, readonly SnapshotChannel[]>
 }
 
-/** Returns the listing of a snapshot. */
-export function listingOf(rows: readonly SnapshotChannel[]): Listing {
+/** Returns the listing of a snapshot, in steps of one row. */
+export function* listingOf(rows: readonly SnapshotChannel[]): Generator<void, Listing> {
   const byId = new Map<string, SnapshotChannel>()
   const callers = new Map<string, SnapshotChannel>()
   const talking = new Map<string | null, SnapshotChannel[]>()
   for (const row of rows) {
+    yield
     const { id, linkedId, callee, endpoint } = row
     if (!byId.has(id)) byId.set(id, row)
     if (!callee && linkedId !== null && endpoint.kind !== 'virtual' && !callers.has(linkedId))

@@ -16,8 +16,7 @@ import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from '
  * may have been answered, rung or transferred meanwhile.
  */
 export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChannel[]): Generator<void> {
-  const listed = listingOf(rows)
-  yield
+  const listed = yield* listingOf(rows)
   for (const row of rows) {
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue

@@ -32,8 +32,12 @@ export function* snapshotChannels(
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
   const sent = yield* sentNumbers(context, [...byId.values()])
-  const halves = new Map([...byId].map(([id, same]) => [headerOf(same, 'Channel'), id]))
-  yield
+  const halves = new Map<string, string>()
+  for (const [id, same] of byId) {
+    const name = headerOf(same, 'Channel')
+    if (isLocal(name)) halves.set(name, id)
+    yield
+  }
   const answered = yield* answeredGroups([...byId.values()])
   const channels: SnapshotChannel[] = []
   for (const [id, same] of byId) {
@@ -52,8 +56,14 @@ type Rows = readonly AmiFrame[]
  */
 function* answeredGroups(channels: readonly Rows[]): Generator<void, Map<string, { answeredGroup: string }>> {
   const answered = new Map<string, { answeredGroup: string }>()
-  const callees = Map.groupBy(channels.filter(isCallee), bridgeOf)
-  const named = new Map(channels.map((rows) => [headerOf(rows, 'Channel'), rows]))
+  const callees = new Map<string, Rows[]>()
+  const named = new Map<string, Rows>()
+  for (const rows of channels) {
+    named.set(headerOf(rows, 'Channel'), rows)
+    const bridge = isCallee(rows) ? bridgeOf(rows) : ''
+    if (bridge !== '') callees.set(bridge, [...(callees.get(bridge) ?? []), rows])
+    yield
+  }
   const talkingWith = (rows: Rows | undefined): Rows[] => {
     const bridge = rows === undefined ? '' : bridgeOf(rows)
     return bridge === '' ? [] : (callees.get(bridge) ?? [])
