@@ -14,6 +14,14 @@ type Alert =
       readonly reason?: string | undefined
     }
   | {
+      /** Further calls of a PBX are not followed because too many are open, or are followed again. */
+      readonly what: 'calls'
+      readonly state: 'not_followed' | 'followed'
+      /** The name of the PBX. */
+      readonly name: string
+      readonly reason?: string | undefined
+    }
+  | {
       /** A trunk has been rejected or unreachable for a while, or is up again. With a reason it no longer exists. */
       readonly what: 'trunk'
       readonly state: 'down' | 'up'
@@ -104,6 +112,7 @@ export function createAlerts({ url, proxy, log, nowUs, pausesMs = PAUSES_MS }: A
 const KEYS = {
   webhook: 'url',
   pbx: 'pbx',
+  calls: 'pbx',
   trunk: 'trunk',
   backup: 'backup',
   authorization: 'url',
@@ -124,6 +133,10 @@ function sentence({ what, state, name, reason }: Alert): string {
       ? `The backup to ${inert(name)} failed${why}. It will be tried again.`
       : `The backup to ${inert(name)} has succeeded again.`
   }
+  if (what === 'calls')
+    return state === 'not_followed'
+      ? `Further calls of the PBX ${inert(name)} are not followed, since too many are open${why}.`
+      : `Calls of the PBX ${inert(name)} are followed again.`
   if (what === 'authorization')
     return state === 'refused'
       ? `The authorization of ${inert(name)} is refused${why}. Its deliveries stay pending: correct its key or login.`

@@ -363,6 +363,7 @@ async function startWatching(
     onStored,
     recordingUrl: recordings.urlOf,
     contacts: contacts.directory,
+    maxCalls: config.maxCalls,
     clock,
     log,
   })

@@ -38,6 +38,8 @@ const INTERVAL: Bounds = { least: '1s', most: '365d' }
 const OUTAGE: Bounds = { least: '1s', most: '30d' }
 /** A delivery expires at the end of its schedule: with this many pauses still within a century. */
 const MAX_PAUSES = 100
+/** Of a PBX: they take some 2 GB. */
+const MAX_CALLS = 100_000
 
 const required =
   <Value>(read: (text: string) => Value) =>
@@ -166,6 +168,12 @@ export const SETTINGS = {
     description: 'larger recordings are neither sent nor copied',
     default: '512MB',
     read: required((given) => byteCount('--recording-max', given)),
+  },
+  maxCalls: {
+    flag: '--max-calls <count>',
+    description: 'the most open calls of a PBX that are followed; a PBX that never ends a call cannot fill the memory',
+    default: '20000',
+    read: required((given) => callCount('--max-calls', given)),
   },
   backup: {
     flag: '--backup <place>',
@@ -307,6 +315,13 @@ function recordingsPlace(given: string): string {
 }
 
 const UNITS: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 }
+
+function callCount(flag: string, given: string): number {
+  const calls = /^\d{1,6}$/.test(given) ? Number(given) : 0
+  if (calls < 1 || calls > MAX_CALLS)
+    throw wrong(flag, `has ${JSON.stringify(given)}: give a number from 1 to ${MAX_CALLS}`)
+  return calls
+}
 
 function byteCount(flag: string, given: string): number {
   const [, digits = '', unit = ''] = /^(\d{1,6})(KB|MB|GB)$/i.exec(given) ?? []

@@ -181,10 +181,16 @@ export const METRICS = {
     help: 'Calls on a PBX with tenants whose events nobody got, since no account has the name that they show',
     labels: ['pbx'],
   },
+  callsNotFollowed: {
+    name: 'hookswitch_calls_not_followed_total',
+    type: 'counter',
+    help: 'Calls that were not followed because as many as --max-calls were open on their PBX when they began',
+    labels: ['pbx'],
+  },
   callsEndedEarly: {
     name: 'hookswitch_calls_ended_early_total',
     type: 'counter',
-    help: 'Calls that were ended as unknown because more were up on their PBX than are kept',
+    help: 'Calls that were ended as unknown because more channels were up on their PBX than are kept',
     labels: ['pbx'],
   },
 } as const satisfies Record<string, MetricDefinition>

@@ -76,11 +76,11 @@ const ROWS: readonly Row[] = [
         targets: [rate(METRICS.callsWithoutAccount, 'pbx')],
       },
       {
-        title: 'Calls ended early per second',
+        title: 'Calls not followed, or ended early, per second',
         description:
-          'Ended as unknown, because more calls were up on the PBX than are kept: it does not report their ends',
+          'More calls or channels were up on the PBX than are kept (--max-calls): it may not report their ends',
         unit: 'short',
-        targets: [rate(METRICS.callsEndedEarly, 'pbx')],
+        targets: [rate(METRICS.callsNotFollowed, 'pbx'), rate(METRICS.callsEndedEarly, 'pbx')],
       },
     ],
   },

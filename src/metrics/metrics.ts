@@ -185,6 +185,7 @@ function addPbxMetrics(registry: Registry, pbxs: Watched['pbxs']): void {
   countEach(METRICS.pbxLongLines, ({ longLines }) => longLines)
   countEach(METRICS.pbxFailed, ({ faults }) => faults)
   countEach(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
+  countEach(METRICS.callsNotFollowed, (status) => status.callsNotFollowed.ever)
   countEach(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
 }
 

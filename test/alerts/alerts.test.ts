@@ -107,14 +107,39 @@ describe('alerts', () => {
 })
 
 describe('a PBX', () => {
+  test('sends an alert when its calls are not followed because too many are open, and when they are again', async () => {
+    const sent: string[] = []
+    const callsNotFollowed = { ever: 0, now: 0 }
+    let checks = 0
+    const status = () => {
+      checks += 1
+      return [{ name: 'office', state: 'up' as const, lastError: null, callsNotFollowed: { ...callsNotFollowed } }]
+    }
+    const alerts = {
+      send: ({ what, state, name }: { what: string; state: string; name: string }) =>
+        void sent.push(`${name} ${what} ${state}`),
+      async stop() {},
+    }
+    const store = { outages: memoryOutages(), pbxs: { pbxList: async () => [] } }
+    const watch = startPbxAlerts({ status, alerts, store, log, steadyUs: () => 0, everyMs: 1 })
+    for (const now of [0, 5, 9, 0, 0, 2]) {
+      callsNotFollowed.now = now
+      const before = checks
+      await until('it is checked again', () => checks >= before + 2)
+    }
+    await watch.stop()
+    expect(sent).toEqual(['office calls not_followed', 'office calls followed', 'office calls not_followed'])
+  })
+
   test('sends an alert when it has been down for five minutes, and when it is up again after that, once each', async () => {
     const sent: string[] = []
+    const callsNotFollowed = { ever: 0, now: 0 }
     let state: 'up' | 'down' | 'connecting' | 'removed' = 'up'
     let nowUs = 0
     let checks = 0
     const pbx = () => {
       checks += 1
-      return state === 'removed' ? [] : [{ name: 'office', state, lastError: 'no such host' }]
+      return state === 'removed' ? [] : [{ name: 'office', state, lastError: 'no such host', callsNotFollowed }]
     }
     const alerts = {
       send: ({ state, reason = '-' }: { state: string; reason?: string | undefined }) =>

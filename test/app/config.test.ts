@@ -18,6 +18,7 @@ const flags: GivenSettings = {
   recordingsFrom: [],
   recordingLink: '7d',
   recordingMax: '512MB',
+  maxCalls: '20000',
   backupEvery: '24h',
   backupKeep: '14',
   logLevel: 'info',
@@ -126,12 +127,14 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
       publicUrl: 'https://calls.example.com',
       recordingLink: '1h',
       recordingMax: '2gb',
+      maxCalls: '500',
     },
     {
       pbxs: [{ ...asterisk, recordings: { location: 'http://pbx.example/', root: null, authorization: 'Bearer t+1' } }],
       publicUrl: 'https://calls.example.com',
       recordingLinkMs: 3_600_000,
       recordingMaxBytes: 2_000_000_000,
+      maxCalls: 500,
     },
   ],
   [
@@ -225,6 +228,8 @@ describe('a wrong setting is named, with what to do', () => {
     ['copies in a bucket without a name', { recordingsCopy: 's3://' }, /--recordings-copy/],
     ['copies kept for no time', { retentionRecordings: '0s' }, /--retention-recordings/],
     ['a size without a unit', { recordingMax: '512' }, /--recording-max.*512MB/],
+    ['no calls', { maxCalls: '0' }, /--max-calls.*from 1 to 100000/],
+    ['too many calls', { maxCalls: '100001' }, /--max-calls/],
     ['a size of nothing', { recordingMax: '0MB' }, /--recording-max/],
     [
       'recordings in a relative folder',

@@ -126,6 +126,7 @@ for (const engine of ENGINES)
         state: 'up',
         error: null,
         calls: 1,
+        calls_not_followed: 0,
         since: expect.stringMatching(/^\d{4}-.*Z$/),
         events_per_second: expect.any(Number),
         source: 'store',
@@ -228,7 +229,17 @@ for (const engine of ENGINES)
     test('users see theirs without secrets, accounts and URLs, and change none', async () => {
       const mine = await find('office', tokens.plain)
       expect(Object.keys(mine ?? {}).toSorted()).toEqual(
-        ['address', 'calls', 'error', 'events_per_second', 'kind', 'name', 'since', 'state'].toSorted(),
+        [
+          'address',
+          'calls',
+          'calls_not_followed',
+          'error',
+          'events_per_second',
+          'kind',
+          'name',
+          'since',
+          'state',
+        ].toSorted(),
       )
       expect((await list(tokens.acme)).map(({ name }) => name)).toEqual(['moved'])
       for (const [method, path] of [

@@ -63,6 +63,7 @@ const PBX: WatchedStatus = {
   overruns: 0,
   faults: 2,
   callsEndedEarly: 0,
+  callsNotFollowed: { ever: 6, now: 5 },
   callsWithoutAccount: 5,
 }
 
@@ -186,6 +187,7 @@ test('attempts in flight, commits, the disk and the PBXs are measured as they ar
   expect(sumOf(samples, 'hookswitch_pbx_events_total', { pbx: 'of\\"fice' })).toBe(7)
   expect(sumOf(samples, 'hookswitch_pbx_untrusted_events_total', { pbx: 'of\\"fice' })).toBe(3)
   expect(sumOf(samples, 'hookswitch_pbx_long_lines_total', { pbx: 'of\\"fice' })).toBe(4)
+  expect(sumOf(samples, 'hookswitch_calls_not_followed_total', { pbx: 'of\\"fice' })).toBe(6)
   expect(sumOf(samples, 'hookswitch_pbx_failed_events_total', { pbx: 'of\\"fice' })).toBe(2)
   const states = samples.filter(({ name }) => name === 'hookswitch_pbx_state')
   expect(states.map(({ labels, value }) => [labels.state, value])).toEqual([

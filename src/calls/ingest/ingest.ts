@@ -9,7 +9,6 @@ import type { Store } from '../../store/store.ts'
 import { callBatch, type UrlOf } from '../api/event-records.ts'
 import type { CallEvent } from '../event.ts'
 import type { Signal } from '../signal.ts'
-import { MAX_LIVE_CALLS } from '../tracker/resync/live-limits.ts'
 import { isAnyMissing, isAnySilent } from '../tracker/resync/missing-channels.ts'
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
@@ -39,8 +38,10 @@ type Ingest = {
   readonly isAnySilent: () => boolean
   /** Returns the number of calls that are not saved yet. */
   readonly open: () => number
-  /** Returns the number of calls that were ended as `unknown` because too many were live. */
+  /** Returns the number of calls that were ended as `unknown` because too many channels were live. */
   readonly endedEarly: () => number
+  /** Returns the number of calls that were not followed because too many were: ever, and since there was last room. */
+  readonly notFollowed: () => { readonly ever: number; readonly now: number }
   /** Stores the remaining events and stops. */
   stop(): Promise<void>
 }
@@ -56,6 +57,10 @@ type IngestOptions = CallOwners & {
   readonly onStored: (stored: readonly StoredEvent[]) => void
   /** Called when signals are accepted again: a snapshot of the PBX is needed. */
   readonly onMissed: () => void
+  /** The most calls that are followed at a time. */
+  readonly maxCalls?: number | undefined
+  /** Called when calls can be followed again after some were not: a snapshot of the PBX is needed. */
+  readonly onRoom?: () => void
   /** Called when a signal made the tracker fail and was skipped: a snapshot of the PBX is needed. */
   readonly onFault: () => void
   /** Called with the tenant values of new calls that no account gets; `null` if a call shows none. */
@@ -79,6 +84,8 @@ type IngestOptions = CallOwners & {
  */
 const MAX_PENDING = 40_000
 const ENDED_EARLY_LOG_MS = 60_000
+/** Calls are followed again below this share of the most: the list must not be asked for with each call that ends. */
+const ROOM_SHARE = 0.9
 /** Changes of a live call without an event (another channel, a hold) are stored after this time. */
 const IDLE_FLUSH_MS = 1_000
 
@@ -124,9 +131,11 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents, room })
   const idleFlush = setInterval(() => {
     if (hasChanges(state)) outbox.flush()
+    followLimit()
   }, IDLE_FLUSH_MS)
   let areSignalsMissed = false
   let endedEarlyLoggedMs = Number.NEGATIVE_INFINITY
+  let unfollowedLoggedMs = Number.NEGATIVE_INFINITY
 
   function onStored(stored: readonly StoredEvent[]): void {
     try {
@@ -143,6 +152,24 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     options.onMissed()
   }
 
+  /** Logs at most once a minute, and notes when there is room again. */
+  function followLimit(): void {
+    if (state.unfollowed.size === 0) return
+    if (state.calls.size < state.maxCalls * ROOM_SHARE) {
+      log.info({ pbx, calls: state.calls.size }, 'calls of the PBX are followed again; requesting its channels')
+      state.unfollowed.clear()
+      options.onRoom?.()
+      return
+    }
+    const atMs = performance.now()
+    if (atMs - unfollowedLoggedMs < ENDED_EARLY_LOG_MS) return
+    unfollowedLoggedMs = atMs
+    log.error(
+      { pbx, calls: state.calls.size, notFollowed: state.notFollowed },
+      `${state.maxCalls} calls of this PBX are open: further ones are not followed (--max-calls); check whether the PBX reports the ends of calls`,
+    )
+  }
+
   /** Logs at most once a minute: a PBX that never ends a call would cause this message all the time. */
   function reportEndedEarly(): void {
     const atMs = performance.now()
@@ -150,7 +177,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     endedEarlyLoggedMs = atMs
     log.error(
       { pbx, ended: state.endedEarly },
-      `more than ${MAX_LIVE_CALLS} calls are live on this PBX, or as many channels as they would have: the oldest end as unknown; check whether the PBX reports the ends of calls`,
+      'too many channels are live on this PBX: the calls of the oldest end as unknown; check whether the PBX reports the ends of calls',
     )
   }
 
@@ -183,6 +210,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     isAnySilent: () => isAnySilent(state, steadyUs() - SILENT_US),
     open: () => state.calls.size,
     endedEarly: () => state.endedEarly,
+    notFollowed: () => ({ ever: state.notFollowed, now: state.unfollowed.size }),
     async stop() {
       isStopping = true
       await tracker.stop()

@@ -5,6 +5,7 @@ import { ERASED_START, MAX_EVENTS_OF_CALL } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
 import { createToE164 } from '../e164.ts'
 import { readCallEventBody } from '../stored-json.ts'
+import { MAX_CALLS } from '../tracker/resync/live-limits.ts'
 import { rebuildCall } from '../tracker/resync/rebuilt-call.ts'
 import { readLiveCall, type StoredCall, takeOverLiveCalls } from '../tracker/resync/takeover.ts'
 import { type LiveCall, liveCalls, newTracker } from '../tracker/tracker.ts'
@@ -32,6 +33,8 @@ type TrackerSource = CallOwners & {
   readonly country?: Parameters<typeof createToE164>[0] | undefined
   readonly log: Log
   readonly newId: NewId
+  /** The most calls that are followed at a time. */
+  readonly maxCalls?: number | undefined
 }
 
 /** Returns a tracker with a PBX's live calls from the store. @throws Fault `unavailable`. */
@@ -40,6 +43,7 @@ export async function openTracker(source: TrackerSource) {
   const state = {
     ...newTracker(pbx, account, newId),
     toE164: createToE164(country ?? null),
+    maxCalls: source.maxCalls ?? MAX_CALLS,
     tenants:
       tenants === undefined
         ? null

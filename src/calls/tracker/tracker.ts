@@ -4,7 +4,7 @@ import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from
 import type { Signal } from '../signal.ts'
 import { applySignal } from './apply-signal.ts'
 import { emitDue, emitDueInSteps } from './emit/emit.ts'
-import { limitLive } from './resync/live-limits.ts'
+import { limitLive, MAX_CALLS } from './resync/live-limits.ts'
 import { applySnapshot } from './resync/snapshot.ts'
 import type { StoredCall } from './resync/takeover.ts'
 import { callPayload, stagesPayload } from './state/payload.ts'
@@ -66,6 +66,9 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
     merged: [],
     signalsUntilLimit: 0,
     endedEarly: 0,
+    maxCalls: MAX_CALLS,
+    unfollowed: new Set(),
+    notFollowed: 0,
     boot: null,
     heardUs: null,
     lostUs: null,

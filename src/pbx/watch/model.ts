@@ -22,6 +22,11 @@ export const PbxInfo = t.Object({
   error: t.Union([t.String(), t.Null()], { description: 'Why it is not connected' }),
   events_per_second: t.Number({ description: 'The average over the last 5 seconds' }),
   calls: Type.Integer({ minimum: 0, description: 'The number of live calls: your own; for administrators all' }),
+  calls_not_followed: Type.Integer({
+    minimum: 0,
+    description:
+      'The number of calls that are not followed, since as many as `--max-calls` were open when they began; 0 once there is room again',
+  }),
   source: t.Optional(
     t.UnionEnum(['settings', 'store'], {
       default: undefined,

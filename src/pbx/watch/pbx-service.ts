@@ -95,10 +95,10 @@ export function createPbxService({ store, list, states, canRead, allowed }: Depe
 
 type Shown = { readonly entry: PbxEntry; readonly url: string; readonly state: PbxState | undefined }
 
-const NOT_YET = { state: 'connecting', sinceUs: null, error: null, eventsPerSecond: 0 } as const
+const NOT_YET = { state: 'connecting', sinceUs: null, error: null, eventsPerSecond: 0, callsNotFollowed: 0 } as const
 
 function infoOf({ entry: { record, problem }, url, state }: Shown, calls: number): PbxInfo {
-  const { state: name, sinceUs, error, eventsPerSecond } = state ?? NOT_YET
+  const { state: name, sinceUs, error, eventsPerSecond, callsNotFollowed = 0 } = state ?? NOT_YET
   const source = sourceOf(url)
   return {
     name: record.name,
@@ -109,6 +109,7 @@ function infoOf({ entry: { record, problem }, url, state }: Shown, calls: number
     error: problem === null ? error : `Its URL ${problem}.`,
     events_per_second: eventsPerSecond,
     calls,
+    calls_not_followed: callsNotFollowed,
   }
 }
 

@@ -19,6 +19,8 @@ export const PbxState = t.Object({
   eventsPerSecond: t.Number(),
   /** The number of live calls by account id: the owner's account, and every other that may see the PBX. */
   calls: t.Record(t.String(), Type.Integer()),
+  /** Absent from an earlier version's state. */
+  callsNotFollowed: t.Optional(Type.Integer()),
 })
 export type PbxState = typeof PbxState.static
 
@@ -53,9 +55,9 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
   function own(): Map<string, PbxState> {
     const counts = watch.callCounts()
     return new Map(
-      watch.status().map(({ name, state, sinceUs, lastError: error, eventsPerSecond }) => {
+      watch.status().map(({ name, state, sinceUs, lastError: error, eventsPerSecond, callsNotFollowed }) => {
         const calls = Object.fromEntries(counts.get(name) ?? [])
-        return [name, { state, sinceUs, error, eventsPerSecond, calls }]
+        return [name, { state, sinceUs, error, eventsPerSecond, calls, callsNotFollowed: callsNotFollowed.now }]
       }),
     )
   }

@@ -54,6 +54,8 @@ export type Supervisor = {
   status(): SupervisorStatus
   /** Ends the connection and opens a new one, with a new snapshot, since something was missed. */
   reconnect(): void
+  /** Requests a snapshot. */
+  resync(): void
   /** Counts a signal that was skipped because the tracker failed at it, and requests a snapshot. */
   fault(): void
   stop(): Promise<void>
@@ -116,6 +118,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       ...counts,
     }),
     reconnect: () => session?.stop('events were missed; reconnecting'),
+    resync: () => session?.resync(),
     fault() {
       counts.faults += 1
       session?.resync()

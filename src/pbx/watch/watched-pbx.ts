@@ -34,6 +34,8 @@ export type WatchOptions = {
   readonly log: Log
   /** The contacts of all accounts. */
   readonly contacts?: ContactDirectory | undefined
+  /** The most calls of a PBX that are followed at a time. */
+  readonly maxCalls?: number | undefined
   /** Makes the links to recordings, for PBXs whose files can be read. */
   readonly recordingUrl?: UrlOf | undefined
 }
@@ -41,8 +43,10 @@ export type WatchOptions = {
 export type WatchedStatus = SupervisorStatus & {
   /** The number of calls that no account gets. */
   readonly callsWithoutAccount: number
-  /** The number of calls that were ended as `unknown` because too many were live. */
+  /** The number of calls that were ended as `unknown` because too many channels were live. */
   readonly callsEndedEarly: number
+  /** The number of calls that were not followed because too many were: ever, and since there was last room. */
+  readonly callsNotFollowed: { readonly ever: number; readonly now: number }
 }
 
 /** A PBX with its tracker. */
@@ -91,7 +95,9 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     },
     urlOf: source.recordings === undefined ? undefined : options.recordingUrl,
     contacts: options.contacts,
+    maxCalls: options.maxCalls,
     onMissed: () => supervisor?.reconnect(),
+    onRoom: () => supervisor?.resync(),
     onFault: () => supervisor?.fault(),
     clock,
     ...(nowUs && { nowUs }),
@@ -137,7 +143,12 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
   const statusOf = (): WatchedStatus => {
     const status = supervisor?.status() ?? last
     if (status === undefined) throw new Error(`the PBX ${source.name} was never connected`)
-    return { ...status, callsWithoutAccount: withoutAccount.count(), callsEndedEarly: ingest.endedEarly() }
+    return {
+      ...status,
+      callsWithoutAccount: withoutAccount.count(),
+      callsEndedEarly: ingest.endedEarly(),
+      callsNotFollowed: ingest.notFollowed(),
+    }
   }
   return {
     source,

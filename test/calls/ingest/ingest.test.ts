@@ -377,3 +377,16 @@ test('a backlog is stored in small batches, each of whole calls, so that other P
   for (const [, events] of sequences) expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6])
   expect(sequences.size).toBe(live)
 })
+
+test('calls beyond the setting are not followed; when there is room again the list of the PBX is asked for', async () => {
+  const room = Promise.withResolvers<void>()
+  const ingest = await start(openStore(), { maxCalls: 2, onRoom: room.resolve })
+  undo.push(ingest.stop)
+  const caller = (id: string): Signal =>
+    at({ kind: 'channel', id, linkedId: id, endpoint: outside, dialledNumber: '200', originated: false, shown: null })
+  ingest.feed(['a', 'b', 'c', 'd'].map(caller))
+  expect([ingest.open(), ingest.notFollowed()]).toEqual([2, { ever: 2, now: 2 }])
+  ingest.feed(['a', 'b', 'c'].map((id) => at({ kind: 'hangup', id, end })))
+  await room.promise
+  expect(ingest.notFollowed()).toEqual({ ever: 2, now: 0 })
+})

@@ -4,32 +4,23 @@ import { type Call, type Channel, isUp, type TrackerState } from '../state/state
 import { loseChannel } from './missing-channels.ts'
 
 /**
- * The most live calls of one PBX; beyond this the oldest end as `unknown`, so that a PBX that never ends a call cannot
+ * The most calls of one PBX that are followed, unless the operator says otherwise: a PBX that never ends a call cannot
  * fill the memory. 10,000 calls take some 150 MB. An Asterisk can list 25,000 at most, and no single PBX carries as
  * many.
  */
-export const MAX_LIVE_CALLS = 20_000
+export const MAX_CALLS = 20_000
 const MAX_LIVE_CHANNELS = 100_000
 /** Ends this many at a time, so that the oldest are not searched for at each new call. */
 const STEP = 1_000
 
-/** Ends the oldest calls, and drops the oldest channels without a call, above the limits. */
+/** Ends the calls of the oldest channels, and drops the oldest without a call, above the limit of channels. */
 export function limitLive(state: TrackerState, at: At): void {
-  if (state.calls.size <= MAX_LIVE_CALLS && state.channels.size <= MAX_LIVE_CHANNELS) return
-  // An ended call stays until its record is saved: until then the oldest live calls are not searched for at each
-  // signal.
+  if (state.channels.size <= MAX_LIVE_CHANNELS) return
+  // An ended call stays until its record is saved: until then the oldest live ones are not searched for at each signal.
   state.signalsUntilLimit -= 1
   if (state.signalsUntilLimit > 0) return
   state.signalsUntilLimit = STEP
-  if (state.calls.size > MAX_LIVE_CALLS) endOldestCalls(state, at)
-  if (state.channels.size > MAX_LIVE_CHANNELS) endOldestChannels(state, at)
-}
-
-const isLive = (call: Call): boolean => !call.ended && call.lost === null
-
-function endOldestCalls(state: TrackerState, at: At): void {
-  const live = [...state.calls.values()].filter(isLive)
-  for (const call of live.slice(0, Math.max(0, live.length - MAX_LIVE_CALLS + STEP))) endCall(state, call, at)
+  endOldestChannels(state, at)
 }
 
 function endOldestChannels(state: TrackerState, at: At): void {

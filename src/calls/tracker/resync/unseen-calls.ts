@@ -19,6 +19,7 @@ import {
   claimLinkedId,
   enterBridge,
   heardBy,
+  isBeyondLimit,
   markChanged,
   openCall,
   placeInCall,
@@ -33,6 +34,9 @@ import type { Listing } from './listing.ts'
 export function addListed(state: TrackerState, at: At, row: SnapshotChannel, listed: Listing): void {
   // The snapshot lists it twice.
   if (state.channels.has(row.id)) return
+  const sourceId = row.source ?? (row.callee ? callerOf(state, row, listed) : null)
+  const known = callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId))
+  if (known === undefined && isBeyondLimit(state, row.linkedId ?? row.id)) return
   const channel = newChannel(row.id, row.endpoint)
   channel.linkedId = row.linkedId
   channel.dialledNumber = row.group ?? row.dialledNumber
@@ -40,9 +44,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   state.channels.set(channel.id, channel)
   channel.spoke = row.bridge !== null
   channel.group = row.group ?? null
-  const sourceId = row.source ?? (row.callee ? callerOf(state, row, listed) : null)
-  const call =
-    callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
+  const call = known ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
   call.partial = true
   if (row.bridge !== null) enterListed(state, at, channel, row)

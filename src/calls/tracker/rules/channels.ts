@@ -7,6 +7,7 @@ import {
   claimLinkedId,
   consultationsOf,
   dropChannel,
+  isBeyondLimit,
   leaveBridge,
   leaveConference,
   markChanged,
@@ -26,10 +27,18 @@ import { endRecordings } from './recordings.ts'
 /** How long the end of an unknown channel is kept: it may have come before the channel. */
 const EARLY_END_US = 5_000_000
 
-/** Adds a channel, and begins a call if it belongs to none. Returns the channel, which may have been known before. */
-export function addChannel(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'channel' }>): Channel {
+/**
+ * Adds a channel, and begins a call if it belongs to none. Returns the channel, which may have been known before;
+ * `undefined` if its call is not followed.
+ */
+export function addChannel(
+  state: TrackerState,
+  signal: At & Extract<ChannelSignal, { kind: 'channel' }>,
+): Channel | undefined {
   const known = state.channels.get(signal.id)
   if (known !== undefined) return known
+  const call = callByLinkedId(state, signal.linkedId)
+  if (call === undefined && signal.linkedId !== null && isBeyondLimit(state, signal.linkedId)) return undefined
   const channel = newChannel(signal.id, signal.endpoint)
   channel.linkedId = signal.linkedId
   if (state.tenants !== null) channel.tenant = signal.tenant || null
@@ -38,7 +47,6 @@ export function addChannel(state: TrackerState, signal: At & Extract<ChannelSign
   channel.originated = signal.originated
   state.channels.set(channel.id, channel)
   noteExtension(state, channel)
-  const call = callByLinkedId(state, signal.linkedId)
   if (call !== undefined && !call.ended) placeInCall(state, channel, call)
   else if (signal.linkedId !== null) beginCall(state, signal, channel, signal.linkedId)
   // A leg without a call ends once its dialler is known.
@@ -84,6 +92,8 @@ export function purgeEarlyEnds(state: TrackerState): void {
 /** Begins a dial, of a channel that may be unknown so far. A dial by an unknown caller begins a `partial` call. */
 export function applyDialBegin(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
   const known = channelOf(state, signal.dest)
+  const begins = known === undefined && channelOf(state, signal.source) === undefined
+  if (begins && isBeyondLimit(state, signal.source ?? signal.dest)) return
   const dest =
     known ??
     addChannel(state, {
@@ -94,6 +104,7 @@ export function applyDialBegin(state: TrackerState, signal: At & Extract<Channel
       dialledNumber: null,
       originated: signal.source === null,
     })
+  if (dest === undefined) return
   noteExtension(state, { endpoint: signal.endpoint, tenant: dest.tenant })
   beginDial(state, signal, signal, dest)
   if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)

@@ -49,6 +49,19 @@ export function markChanged(state: TrackerState, call: Call | undefined): void {
 /** How long the start of a call waits for its account to show, on a PBX with several accounts. */
 const ACCOUNT_WAIT_US = 10_000_000
 
+/** Further calls are not followed, but not counted one by one either. */
+const MAX_UNFOLLOWED = 100_000
+
+/** Returns whether a call that begins now, with this id of the PBX, is not followed because too many are. */
+export function isBeyondLimit(state: TrackerState, linkedId: string): boolean {
+  if (state.calls.size < state.maxCalls) return false
+  if (state.unfollowed.size < MAX_UNFOLLOWED && !state.unfollowed.has(linkedId)) {
+    state.unfollowed.add(linkedId)
+    state.notFollowed += 1
+  }
+  return true
+}
+
 /** Opens a call without channels and returns it. */
 export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {
   const isOpen = state.tenants !== null

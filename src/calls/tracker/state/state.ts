@@ -296,10 +296,16 @@ export type TrackerState = {
   readonly withoutAccount: (string | null)[]
   /** Records of calls that ended inside another. */
   readonly merged: { account: string; record: CallRecord }[]
-  /** Signals until the next check for too many live calls. */
+  /** Signals until the next check for too many live channels. */
   signalsUntilLimit: number
-  /** The number of calls that were ended because too many were live. */
+  /** The number of calls that were ended because too many channels were live. */
   endedEarly: number
+  /** The most calls that are followed at a time. */
+  readonly maxCalls: number
+  /** The PBX's ids of calls that began beyond `maxCalls`, since there was last room. */
+  readonly unfollowed: Set<string>
+  /** The number of calls that were not followed. */
+  notFollowed: number
   boot: string | null
   /** When the last signal of a channel happened, and the last one before this connection. */
   heardUs: number | null

@@ -1,6 +1,7 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
+import { dropOldest } from '../../connection/oldest.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
@@ -94,6 +95,7 @@ export function addChannel(
     monitorPath: null,
     reportedVariables: new Map(),
   }
+  dropOldest(context.channels)
   context.channels.set(id, added)
   return added
 }

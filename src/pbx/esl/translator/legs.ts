@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../../calls/signal.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
+import { dropOldest } from '../../connection/oldest.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
 import { type EslEvent, variableOf } from '../event.ts'
@@ -171,6 +172,7 @@ export function addLeg(
     replaced: false,
     reportedVariables: new Map(),
   }
+  dropOldest(context.legs)
   context.legs.set(leg.id, added)
   return added
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent } from '../../../../src/calls/event.ts'
 import type { Signal } from '../../../../src/calls/signal.ts'
-import { MAX_LIVE_CALLS } from '../../../../src/calls/tracker/resync/live-limits.ts'
-import { player } from '../../../help/play.ts'
+import { newTracker } from '../../../../src/calls/tracker/tracker.ts'
+import { countingIds, player } from '../../../help/play.ts'
 
 // A PBX that never ends a call, or makes channels without calls, cannot take more than its share of the memory.
 
 const START_US = 1_795_213_000_000_000
 const MILLISECOND = 1_000
+const CALLER = { kind: 'external', number: '15551230001', name: null } as const
 
 function* callsWithoutEnd(count: number): Generator<Signal> {
   for (let n = 0; n < count; n += 1) {
@@ -21,26 +21,27 @@ function* callsWithoutEnd(count: number): Generator<Signal> {
   }
 }
 
-test('the oldest calls end as unknown, each once, and the newest stay', () => {
-  const { play, rest, events, state } = player()
-  const count = MAX_LIVE_CALLS + 5_000
-  let most = 0
-  for (const signal of callsWithoutEnd(count)) {
-    play([signal])
-    most = Math.max(most, state.calls.size)
-  }
-  rest(10_000 * MILLISECOND)
-  // Calls that end are kept until they are saved: here the new calls of 3 s.
-  expect(most).toBeLessThan(MAX_LIVE_CALLS + 5_000)
-  expect(state.calls.size).toBeLessThanOrEqual(MAX_LIVE_CALLS)
-  const ended = events.filter(({ name }) => name === 'call_ended')
-  expect(ended.length).toBe(count - state.calls.size)
-  expect(state.endedEarly).toBe(ended.length)
-  const callOf = ({ body }: CallEvent) => body.data.call
-  for (const event of ended)
-    expect(callOf(event)).toMatchObject({ partial: true, hangup: { cause: 'unknown', by: 'unknown' } })
-  const numbers = ended.map((event) => Number(callOf(event).from.number?.slice(4)))
-  expect(Math.max(...numbers)).toBe(ended.length - 1)
+test('calls beyond the limit are not followed and counted, and those before them go on', () => {
+  const { play, events, state } = player({ state: { ...newTracker('pbx', 'default', countingIds()), maxCalls: 500 } })
+  for (const signal of callsWithoutEnd(600)) play([signal])
+  expect([state.calls.size, state.notFollowed, state.unfollowed.size]).toEqual([500, 100, 100])
+  expect(state.channels.size).toBe(1_000)
+  const names = events.map(({ name }) => String(name))
+  expect([names.filter((name) => name === 'call_started').length, names.includes('call_ended')]).toEqual([500, false])
+  // The end of one makes room for one.
+  const atUs = START_US + 3_600_000 * MILLISECOND
+  const end = { code: 16, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null } as const
+  for (const id of ['d0', 'c0', 'c599', 'd599']) play([{ kind: 'hangup', id, end, atUs, arrivedUs: atUs }])
+  const laterUs = atUs + 10_000 * MILLISECOND
+  play([{ kind: 'tick', atUs: laterUs, arrivedUs: laterUs }])
+  expect(state.calls.size).toBe(499)
+  const row = { linkedId: null, endpoint: CALLER, dialledNumber: '100', callee: false, source: null, up: true }
+  const channels = ['x', 'y', 'z'].map((id) => {
+    return { ...row, id, linkedId: id, ringing: false, bridge: null, startedUs: null }
+  })
+  const known = [...state.channels.keys()]
+  play([{ kind: 'snapshot', channels, uncertain: known, atUs: laterUs, arrivedUs: laterUs }])
+  expect([state.calls.size, state.notFollowed]).toEqual([500, 102])
 })
 
 test('channels of no call are dropped beyond 100,000', () => {
