@@ -1,3 +1,5 @@
+import { startDeadline } from '../lib/deadline.ts'
+
 /** Whether commits fail at present. */
 export type CommitWatch = {
   /** Notes that a commit begins. Returns a function that notes its end. */
@@ -13,25 +15,31 @@ const STUCK_MS = 3_000
 
 type Options = {
   readonly nowMs?: () => number
+  readonly after?: typeof startDeadline
   /** The time after which a failure no longer counts if no other commit was tried. */
   readonly forgetMs: number
 }
 
 /** Watches the commits of one group, which run one at a time. */
-export function createCommitWatch({ nowMs = () => performance.now(), forgetMs }: Options): CommitWatch {
-  let runningSinceMs: number | undefined
+export function createCommitWatch({
+  nowMs = () => performance.now(),
+  after = startDeadline,
+  forgetMs,
+}: Options): CommitWatch {
+  let isStuck = false
   let failedMs = Number.NEGATIVE_INFINITY
   return {
     begin() {
-      runningSinceMs = nowMs()
+      // Not by the clock alone: while the event loop was held, the answer could not be read.
+      const deadline = after(STUCK_MS, () => {
+        isStuck = true
+      })
       return (isUnavailable) => {
-        runningSinceMs = undefined
+        deadline.cancel()
+        isStuck = false
         failedMs = isUnavailable ? nowMs() : Number.NEGATIVE_INFINITY
       }
     },
-    isFailing() {
-      const isStuck = runningSinceMs !== undefined && nowMs() - runningSinceMs > STUCK_MS
-      return isStuck || nowMs() - failedMs < forgetMs
-    },
+    isFailing: () => isStuck || nowMs() - failedMs < forgetMs,
   }
 }

@@ -1,5 +1,6 @@
 import type { ReservedSQL, SQL, SQLArrayParameter } from 'bun'
 import type { DatabaseSource } from '../../../lib/database-url.ts'
+import { startDeadline } from '../../../lib/deadline.ts'
 import { codeOf, DeadlineError, isBroken } from './store-fault.ts'
 
 export type Value = string | number | bigint | boolean | null | SQLArrayParameter
@@ -168,15 +169,13 @@ function toNumbers(row: unknown): void {
 
 /** Returns the result of work, or rejects with DeadlineError. */
 export async function beforeDeadline<Result>(work: Promise<Result>, ms: number): Promise<Result> {
-  let timer: Timer | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError(`no answer within ${ms} ms`)), ms)
-  })
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const deadline = startDeadline(ms, () => reject(new DeadlineError(`no answer within ${ms} ms`)))
   // After the deadline nobody receives the error.
   work.catch(() => undefined)
   try {
     return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
+    deadline.cancel()
   }
 }
