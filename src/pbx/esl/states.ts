@@ -52,6 +52,8 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
   const dialled = new Map<string, string>()
   const trunks = new Map<string, Trunk>()
   const agents = new Map<string, KnownAgent>()
+  /** The names of the agents whose phone each endpoint is. */
+  const agentsOf = new Map<string, Set<string>>()
   const queuesOf = new Map<string, Set<string>>()
   /** Subjects that events have changed since the lists were requested: their rows are older. */
   const touched = new Set<string>()
@@ -193,18 +195,26 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
     if (agent === undefined) return []
     touched.add(`agent ${name}`)
     Object.assign(agent, change)
-    return [...(queuesOf.get(name) ?? [])].map((queue) => member(queue, name, agent, atUs))
+    return membersOf(name, atUs)
   }
   function member(queue: string, name: string, agent: KnownAgent, atUs: number): StateSignal {
     const { endpoint, extension } = agent
     const state = agentStateOf(agent, !endpoint.includes('@') || contacts.has(endpoint))
     return { kind: 'member', queue, member: name, endpoint, extension, state, reason: null, atUs }
   }
+  /** Returns the signals of an agent in all its queues. */
+  function membersOf(name: string, atUs: number): StateSignal[] {
+    const agent = agents.get(name)
+    return agent === undefined ? [] : [...(queuesOf.get(name) ?? [])].map((queue) => member(queue, name, agent, atUs))
+  }
+  function setAgent(name: string, agent: KnownAgent): void {
+    agentsOf.get(agents.get(name)?.endpoint ?? '')?.delete(name)
+    agents.set(name, agent)
+    agentsOf.set(agent.endpoint, (agentsOf.get(agent.endpoint) ?? new Set()).add(name))
+  }
   /** Returns the signals of agents whose phone has become reachable or unreachable. */
   function agentsAt(endpoint: string, atUs: number): StateSignal[] {
-    return [...agents]
-      .filter(([, agent]) => agent.endpoint === endpoint)
-      .flatMap(([name, agent]) => [...(queuesOf.get(name) ?? [])].map((queue) => member(queue, name, agent, atUs)))
+    return [...(agentsOf.get(endpoint) ?? [])].flatMap((name) => membersOf(name, atUs))
   }
 
   return {
@@ -266,7 +276,7 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
         const endpoint = (contact ?? name).toLowerCase()
         const now = touched.has(`agent ${name}`) ? agents.get(name) : undefined
         const [status, state] = [row.get('status') ?? '', row.get('state') ?? '']
-        agents.set(name, now ?? { status, state, endpoint, extension: userOf(contact ?? name) })
+        setAgent(name, now ?? { status, state, endpoint, extension: userOf(contact ?? name) })
       }
       queuesOf.clear()
       for (const tier of tiers) {
@@ -275,10 +285,7 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
       }
       return [
         ...queues.map((row): StateSignal => ({ kind: 'queue', queue: row.get('name') ?? '', atUs })),
-        ...[...queuesOf].flatMap(([name, own]) => {
-          const agent = agents.get(name)
-          return agent === undefined ? [] : [...own].map((queue) => member(queue, name, agent, atUs))
-        }),
+        ...[...queuesOf.keys()].flatMap((name) => membersOf(name, atUs)),
       ]
     },
     callers: (rows, atUs) =>

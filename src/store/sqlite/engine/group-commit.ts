@@ -1,3 +1,4 @@
+import { startDeadline } from '../../../lib/deadline.ts'
 import { Fault } from '../../../lib/fault.ts'
 import { type CommitWatch, createCommitWatch } from '../../commit-watch.ts'
 import type { CommitCounts } from '../../store.ts'
@@ -11,6 +12,12 @@ type Write = {
   readonly durability: Durability
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+}
+
+type Options = {
+  readonly nowMs: () => number
+  readonly paceMs: number
+  readonly after?: typeof startDeadline
 }
 
 /** Commits batches, one at a time. */
@@ -38,10 +45,10 @@ const FORGET_MS = 2_000
  * disk have the first turn every `paceMs`, in a commit of their own: on a slow disk, or beside a long commit of
  * events, they would delay sending. Then the two take turns.
  */
-export function createGroupCommit(backend: Backend, { nowMs, paceMs }: { nowMs: () => number; paceMs: number }) {
+export function createGroupCommit(backend: Backend, { nowMs, paceMs, after = startDeadline }: Options) {
   const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }
   const waiting: Record<Durability, Write[]> = { 'power cut': [], crash: [] }
-  const newWatch = () => createCommitWatch({ nowMs, forgetMs: FORGET_MS })
+  const newWatch = () => createCommitWatch({ nowMs, after, forgetMs: FORGET_MS })
   const watches: Readonly<Record<Durability, CommitWatch>> = { 'power cut': newWatch(), crash: newWatch() }
   let running = false
   let scheduled = false

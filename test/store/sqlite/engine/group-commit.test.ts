@@ -24,7 +24,12 @@ function play() {
     },
     async stop() {},
   }
-  const group = createGroupCommit(backend, { nowMs: () => clock.nowMs, paceMs: PACE_MS })
+  const deadlines = new Set<() => void>()
+  const after = (_: number, expired: () => void) => {
+    deadlines.add(expired)
+    return { cancel: () => void deadlines.delete(expired) }
+  }
+  const group = createGroupCommit(backend, { nowMs: () => clock.nowMs, paceMs: PACE_MS, after })
   const push = (name: string, durability: Durability) =>
     group.push({
       job: [name, undefined],
@@ -42,6 +47,10 @@ function play() {
     group,
     answered,
     clock,
+    /** The deadlines of the commits that run are over. */
+    expire() {
+      for (const expired of deadlines) expired()
+    },
     batch,
     event: (name: string) => push(name, 'power cut'),
     outcome: (name: string) => push(name, 'crash'),
@@ -149,7 +158,7 @@ test('draining waits for all that was written', async () => {
 })
 
 test('commits fail while the store cannot be written, and a refused write of a client is no failure', async () => {
-  const { group, event, outcome, batch, commit, clock } = play()
+  const { group, event, outcome, batch, commit, clock, expire } = play()
   const faultOf = (code: FaultCode): Reply => ({ fault: { code, message: 'refused', errors: [], headers: {} } })
   event('e1')
   ;(await batch(0)).commit([faultOf('conflict')])
@@ -167,6 +176,8 @@ test('commits fail while the store cannot be written, and a refused write of a c
   event('e3')
   const stuck = await batch(4)
   clock.nowMs += 4_000
+  expect(group.isFailing()).toBe(false)
+  expire()
   expect(group.isFailing()).toBe(true)
   stuck.commit()
   expect(group.isFailing()).toBe(false)
