@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallEvent } from '../src/calls/event.ts'
 import { asteriskEvents } from './help/asterisk-recording.ts'
+import { brokenRules } from './help/call-rules/rules.ts'
 import { CONTINUES } from './help/continues.ts'
 import { differences } from './help/expected-compare.ts'
 import { draft } from './help/expected-draft.ts'
@@ -53,6 +54,8 @@ type Cell = { exact: number; all: number }
 type Truth = {
   /** The recordings that do not give exactly their events, and how they differ. */
   readonly wrong: ReadonlyMap<string, readonly string[]>
+  /** The rules for every list of events that recordings break, with how. */
+  readonly broken: ReadonlyMap<string, readonly string[]>
   readonly exact: number
   /** Rows of cells, the first with the names of the columns. */
   readonly rows: readonly (readonly string[])[]
@@ -62,6 +65,7 @@ type Truth = {
 export function judgeRecordings(): Truth {
   const cells = new Map<string, Cell>()
   const wrong = new Map<string, readonly string[]>()
+  const broken = new Map<string, readonly string[]>()
   const versions = new Set<string>()
   const families = new Set<string>()
   let exact = 0
@@ -70,7 +74,10 @@ export function judgeRecordings(): Truth {
       const name = file.replace('.expected', '')
       const [family, version] = [familyOf(name), versionOf(pbx, name)]
       const cell = cells.get(`${family} ${version}`) ?? { exact: 0, all: 0 }
-      const differ = differences(bodiesOf(pbx, name), readExpectedFile(`${pbx}/${name}`), { all: true })
+      const bodies = bodiesOf(pbx, name)
+      const differ = differences(bodies, readExpectedFile(`${pbx}/${name}`), { all: true })
+      const breaks = brokenRules(bodies)
+      if (breaks.length > 0) broken.set(`${pbx}/${name}`, breaks)
       const isRight = differ.length === 0
       cells.set(`${family} ${version}`, { exact: cell.exact + (isRight ? 1 : 0), all: cell.all + 1 })
       if (isRight) exact += 1
@@ -83,7 +90,7 @@ export function judgeRecordings(): Truth {
   const rows = FAMILIES.map(([family]) => family)
     .filter((family) => families.has(family))
     .map((family) => [family, ...columns.map((version) => textOf(cells.get(`${family} ${version}`)))])
-  return { wrong, exact, rows: [['Calls reported exactly, of all recorded', ...columns], ...rows] }
+  return { wrong, broken, exact, rows: [['Calls reported exactly, of all recorded', ...columns], ...rows] }
 }
 
 const textOf = (cell: Cell | undefined): string => (cell === undefined ? '' : `${cell.exact} of ${cell.all}`)
@@ -111,7 +118,7 @@ function printDraft(recording: string): void {
 }
 
 function printTruth(): void {
-  const { wrong, exact, rows } = judgeRecordings()
+  const { wrong, broken, exact, rows } = judgeRecordings()
   console.log(markdownTable(rows))
   if (process.argv.includes('--write'))
     writeFileSync(
@@ -123,7 +130,8 @@ function printTruth(): void {
     console.log(
       `\nnot exact: ${name}${KNOWN[name] === undefined ? '' : ` (known: ${KNOWN[name].cause})`}\n${differ.join('\n')}`,
     )
-  process.exitCode = wrong.size > 0 ? 1 : 0
+  for (const [name, breaks] of broken) console.log(`\nbreaks rules: ${name}\n${breaks.join('\n')}`)
+  process.exitCode = wrong.size + broken.size > 0 ? 1 : 0
 }
 
 if (import.meta.main) {

@@ -20,10 +20,13 @@ export function freeswitchEvents(
     const decoder = new EslDecoder()
     const signals = createEslTranslator({ trunks: [], extensions: [], variables: [] })
     const lastUs = fromUs
-    played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])
+    const chunks = readRecording(`freeswitch/${name}`, folder)
+    const text = Buffer.concat(chunks.map(({ bytes }) => bytes)).toString('latin1')
+    const boot = /Core-UUID"?: ?"?([0-9a-f-]{36})/.exec(text)?.[1] ?? null
+    played.play([{ kind: 'connected', first: index === 0, boot, atUs: lastUs, arrivedUs: lastUs }])
     const lists: EslFrame[] = []
     let listedUs = 0
-    for (const { bytes, atMs } of readRecording(`freeswitch/${name}`, folder)) {
+    for (const { bytes, atMs } of chunks) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       // Two lists 2 s apart close what both lack.
       if (listedUs > 0 && arrivedUs - listedUs > 2_000_000) {

@@ -2,6 +2,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { BODIES, type Call, type CallEvent, type Stage } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import { type EventKind, isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
+import { brokenRules } from './call-rules/rules.ts'
 
 /** Checks the promises about every call, whatever the PBX. Throws a sentence at the first broken promise. */
 type Ledger = {
@@ -54,7 +55,9 @@ export function misfit(name: EventKind, body: unknown): string | undefined {
   return `${error?.path}: ${error?.message} (${JSON.stringify(error?.value)})`
 }
 
-export function createLedger(): Ledger {
+/** Creates a ledger; `exceptions` names rules that do not hold for what is played. */
+export function createLedger(exceptions: readonly string[] = []): Ledger {
+  const bodies: CallEvent['body'][] = []
   const calls = new Map<string, CallAccount>()
   const stages = new Map<string, StageAccount>()
 
@@ -187,6 +190,7 @@ export function createLedger(): Ledger {
       for (const event of events) {
         const wrong = misfit(event.name, event.body) ?? callEvent(event)
         if (wrong !== undefined) throw new Error(`${event.name} of call ${event.callId}: ${wrong}`)
+        bodies.push(event.body)
       }
     },
     finish() {
@@ -197,6 +201,8 @@ export function createLedger(): Ledger {
       for (const [id, { saved, transferred }] of calls)
         if (!saved && !transferred) throw new Error(`call ${id} never came to its end`)
       for (const [id, stage] of stages) if (!stage.ended) throw new Error(`stage ${id} (${stage.kind}) never ended`)
+      const broken = brokenRules(bodies, exceptions)
+      if (broken.length > 0) throw new Error(broken.join('\n'))
     },
   }
 }

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
+import { OTHER_ORDERS } from './call-rules/exceptions.ts'
 import { lineOf } from './expected.ts'
 import { createLedger } from './ledger.ts'
 
@@ -48,7 +49,7 @@ function disorderOf(call: readonly Line[], original: readonly Line[]): string[] 
 
 /** Compares the events of another order with the original ones. */
 export function expectSameCalls(events: readonly CallEvent[], original: readonly Line[][]): void {
-  const ledger = createLedger()
+  const ledger = createLedger(OTHER_ORDERS)
   ledger.take(events)
   ledger.finish()
   const calls = callsOf(events)

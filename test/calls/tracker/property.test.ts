@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/calls/event.ts'
 import type { Signal } from '../../../src/calls/signal.ts'
+import { AT_RANDOM } from '../../help/call-rules/exceptions.ts'
 import { contradiction, createLedger, leftover } from '../../help/ledger.ts'
 import { mutatedRecordings } from '../../help/mutate.ts'
 import { type LiveCalls, player, saveChanges } from '../../help/play.ts'
@@ -15,7 +16,7 @@ const SECOND = 1_000_000
 
 /** Feeds a stream to a tracker that is stored and read back from time to time, and holds every event against the promises. */
 function run(signals: readonly Signal[], random: Random): void {
-  const ledger = createLedger()
+  const ledger = createLedger(AT_RANDOM)
   const store: LiveCalls = new Map()
   const played = player({
     onTracked({ events }, signal, state) {

@@ -4,6 +4,7 @@ import type { Endpoint, Signal } from '../../../src/calls/signal.ts'
 import { liveCallText, readLiveCall, takeOverLiveCalls } from '../../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../../src/calls/tracker/state/state.ts'
 import { newTracker, takeChanges, track } from '../../../src/calls/tracker/tracker.ts'
+import { AT_RANDOM } from '../../help/call-rules/exceptions.ts'
 import { contradiction, createLedger, leftover } from '../../help/ledger.ts'
 import { countingIds } from '../../help/play.ts'
 import { createRandom, type Random } from '../../help/random.ts'
@@ -52,7 +53,7 @@ function createAccounts() {
 
 /** Plays signals to a tracker that ticks when it asks for it. */
 function run(signals: readonly Signal[], random: Random): number {
-  const ledger = createLedger()
+  const ledger = createLedger(AT_RANDOM)
   const accounts = createAccounts()
   const store = new Map<string, string>()
   const isOnEveryChannel = random.chance(0.3)
