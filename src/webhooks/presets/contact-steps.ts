@@ -18,5 +18,6 @@ export const createContact = (atEnd: StepEvent) => ({
   name: 'new_contact',
   on: [atEnd],
   if: when(['number', 'kept.contact == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
+  again: 'contact',
   inTurn: { value: 'contact' },
 })

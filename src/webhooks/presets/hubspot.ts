@@ -66,7 +66,11 @@ export const HUBSPOT: Preset = {
       url: '/crm/v3/objects/contacts/search',
       headers: HEADERS,
       body: `${NUMBER}${SEARCH}`,
-      keep: { contact: '/results/0/id' },
+      keep: {
+        contact: '/results/0/id',
+        first_name: '/results/0/properties/firstname',
+        last_name: '/results/0/properties/lastname',
+      },
       when: [...LIMITS, FINAL],
       source: `${DOCS}/guides/api/crm/search`,
       answer: FOUND,
@@ -97,9 +101,10 @@ export const HUBSPOT: Preset = {
       answer: { status: 201, body: { name: 'hookswitch_call_id', hasUniqueValue: true } },
     },
     ...ownedStep({
+      // Not again when its delivery is sent once more: a person may have written in it.
       name: 'call',
       on: ['call_ended'],
-      if: when(['number', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      if: when(['number', 'kept.call == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/crm/v3/objects/calls/batch/upsert',
       headers: HEADERS,
       body: (

@@ -10,13 +10,15 @@ const MAX_NAME = 60
 
 /**
  * `number`: the number outside the PBX, `nil` for an anonymous caller; `outside`: its party; `caller`: its name,
- * shortened, or its number.
+ * shortened, or its number. The name is the one of the contact that was found, else the one that the PBX shows.
  */
 export const NUMBER = [
   assign('outside', 'data.call.from'),
   `{%- if data.call.direction == "outbound" -%}${assign('outside', 'data.call.to')}{%- endif -%}`,
   assign('number', 'outside.e164 | default: outside.number'),
-  assign('caller', `outside.name | default: number | truncate: ${MAX_NAME}`),
+  '{%- capture known_as -%}{{ kept.contact_name }}{{ kept.first_name }} {{ kept.last_name }}{%- endcapture -%}',
+  assign('known_as', 'known_as | strip | default: outside.contact.name | default: outside.name'),
+  assign('caller', `known_as | default: number | truncate: ${MAX_NAME}`),
 ].join('')
 
 /**

@@ -1,4 +1,4 @@
-import type { Keep, Rule } from '../flows/model.ts'
+import type { Keep, Rule, StepEvent } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, RESPONSIBLE, TITLE, when } from './liquid.ts'
@@ -6,8 +6,10 @@ import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.t
 
 /**
  * Odoo: the contact by number, then a note with the call on the contact, written by its owner, and an activity for a
- * missed call. Records are written with `load`, Odoo's import: a record with a known external id is updated, not
- * created twice. Odoo 19 and later have `/json/2`, earlier versions `/jsonrpc`; both take the same named arguments.
+ * missed call. A contact is created by `create`, which cannot change one that is there. Records of the call are written
+ * with `load`, Odoo's import, which takes the names of types in place of their numbers; a step before looks for the
+ * record by the id of the call, since `load` would write a record again that a person may have changed. Odoo 19 and later
+ * have `/json/2`, earlier versions `/jsonrpc`; both take the same named arguments.
  */
 const API = 'https://www.odoo.com/documentation/19.0/developer/reference/external_api.html'
 const RPC = 'https://www.odoo.com/documentation/17.0/developer/reference/external_api.html'
@@ -30,9 +32,14 @@ const FAULTS: readonly Rule[] = [
   { pointer: '/error', then: 'retry' },
   { status: [401], then: 'renew' },
   { status: [400, 403, 404, 422], then: 'fail' },
-  // `load` names the values it could not read, and has written nothing.
-  { pointer: '/messages/0', then: 'fail' },
-  { pointer: '/result/messages/0', then: 'fail' },
+  // `load` has written nothing, and names the reason: also a conflict with a transaction at the same time.
+  { pointer: '/messages/0', then: 'retry' },
+  { pointer: '/result/messages/0', then: 'retry' },
+]
+/** Whatever Odoo refuses for good does not matter. */
+const MAY_BE_REFUSED: readonly Rule[] = [
+  { pointer: '/error/data/name', values: PERMANENT, then: 'done' },
+  { status: [400, 403, 404, 422], then: 'done' },
 ]
 
 /** The request that calls a method of a model, with its named arguments as JSON with Liquid. */
@@ -41,11 +48,42 @@ const call = (model: string, method: string, args: string, before = '') => ({
   headers: { authorization: 'bearer {{ parameters.key }}', 'x-odoo-database': '{{ parameters.database }}' },
   body: `${before}{% if ${IS_RPC} %}{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"object","method":"execute_kw","args":[{{ parameters.database }},{{ parameters.uid | plus: 0 }},{{ parameters.key }},"${model}","${method}",[],${args}]}}{% else %}${args}{% endif %}`,
 })
-/** Keeps a value of the result, which `/jsonrpc` has in an envelope. */
-const keeping = (name: string, pointer: string): { keep: Keep; when: Rule[] } => ({
-  keep: { [name]: pointer },
-  when: [...FAULTS, { pointer: `/result${pointer}`, then: 'done', keep: { [name]: `/result${pointer}` } }],
+/** The request that creates a record, which `/jsonrpc` takes as a positional argument. */
+const create = (model: string, values: string, before: string) => ({
+  ...call(model, 'create', '', ''),
+  body: `${before}{% if ${IS_RPC} %}{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"object","method":"execute_kw","args":[{{ parameters.database }},{{ parameters.uid | plus: 0 }},{{ parameters.key }},"${model}","create",[[${values}]],{}]}}{% else %}{"vals_list":[${values}]}{% endif %}`,
 })
+/** Keeps values of the result, which `/jsonrpc` has in an envelope. */
+const keeping = (keep: Keep): { keep: Keep; when: Rule[] } => ({
+  keep,
+  when: [
+    ...FAULTS,
+    {
+      pointer: '/result',
+      then: 'done',
+      keep: Object.fromEntries(Object.entries(keep).map(([name, pointer]) => [name, `/result${pointer}`])),
+    },
+  ],
+})
+/** The step that looks for the record of this call that an earlier request may have made: `name` is kept. */
+const findOwn = (
+  name: string,
+  { model, domain, ...step }: { model: string; domain: string; on: [StepEvent]; if: string; needs: string[] },
+) => ({
+  ...step,
+  ...call(model, 'search_read', `{"context":{"active_test":false},"domain":[${domain}],"fields":["id"],"limit":1}`),
+  name: `find_${name}`,
+  ...keeping({ [name]: '/0/id' }),
+  source: API,
+  answer: { status: 200, body: [] },
+})
+/** The `if` of a step that creates a record of this call, or looks for it, unless it is known. */
+const unlessKept = (name: string, conditions: readonly string[]): string => when([`kept.${name} == nil`, ...conditions])
+/** The fields by which the contact of a number is found: a model has them, or not, by version and installed modules. */
+const NUMBER_FIELDS = ['phone_sanitized', 'phone_mobile_search', 'mobile'] as const
+/** A search for less than three characters is refused. */
+const IS_NUMBER = 'number.size > 2'
+const CONTACT_DOMAIN = `[${NUMBER_FIELDS.map((field) => `{% if kept.${field} %}"|",{% endif %}`).join('')}["phone","=",{{ number }}]${NUMBER_FIELDS.map((field) => `{% if kept.${field} %},["${field}","=",{{ number }}]{% endif %}`).join('')}]`
 
 /** Looks for an active user, whose partner is the author of the note. */
 const findUser = (assignUser: string) => ({
@@ -66,6 +104,11 @@ const findUser = (assignUser: string) => ({
   ],
 })
 
+/** Of several recordings of a call, the one of this event. */
+const IS_FOUND = 'kept.found_of contains data.recording.id'
+const ATTACHMENT = `{%- assign attachment = kept.recording -%}{%- if ${IS_FOUND} -%}{%- assign attachment = kept.found -%}{%- endif -%}`
+const HAS_RECORDING = '{% if data.recording.url %}yes{% endif %}'
+const ZONE = '{%- assign zone = parameters.timezone | default: "UTC" -%}'
 const CALL_KEY = '{%- assign key = data.call.id | replace: "-", "_" -%}'
 
 export const ODOO: Preset = {
@@ -110,31 +153,47 @@ export const ODOO: Preset = {
       'Create a contact when a caller is not found; its calls are then noted there',
       true,
     ),
+    {
+      name: 'timezone',
+      title: 'Time zone',
+      help: 'The name of the zone, such as Europe/Berlin, whose day is the deadline of the activity for a missed call',
+      type: 'text',
+      required: false,
+      default: 'UTC',
+    },
   ],
   steps: [
     {
       ...findContact('call_ended'),
+      name: 'fields',
+      ...call(
+        'res.partner',
+        'fields_get',
+        `{"allfields":[${NUMBER_FIELDS.map((field) => `"${field}"`).join(',')}],"attributes":["type"]}`,
+      ),
+      ...keeping(Object.fromEntries(NUMBER_FIELDS.map((field) => [field, `/${field}/type`]))),
+      source: API,
+      answer: { status: 200, body: { phone_sanitized: { type: 'char' }, phone_mobile_search: { type: 'char' } } },
+    },
+    {
+      ...findContact('call_ended'),
+      if: when(['number', IS_NUMBER, 'kept.contact == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
       ...call(
         'res.partner',
         'search_read',
-        '{"domain":[["phone_mobile_search","=",{{ number }}]],"fields":["id"],"limit":1}',
+        `{"domain":${CONTACT_DOMAIN},"fields":["name"],"limit":1,"order":"id"}`,
         NUMBER,
       ),
-      ...keeping('contact', '/0/id'),
+      ...keeping({ contact: '/0/id', contact_name: '/0/name' }),
       source: API,
       answer: { status: 200, body: [{ id: 25, name: 'Maria Bern' }] },
     },
     {
       ...createContact('call_ended'),
-      ...call(
-        'res.partner',
-        'load',
-        '{"fields":["id","name","phone"],"data":[["hookswitch.caller_{{ number | digits }}",{{ caller }},{{ number }}]]}',
-        NUMBER,
-      ),
-      ...keeping('contact', '/ids/0'),
-      source: IMPORT,
-      answer: { status: 200, body: { ids: [25], messages: [], nextrow: 0 } },
+      ...create('res.partner', '{"name":{{ caller }},"phone":{{ number }}}', NUMBER),
+      ...keeping({ contact: '/0' }),
+      source: API,
+      answer: { status: 200, body: [25] },
     },
     {
       name: 'owner',
@@ -155,49 +214,94 @@ export const ODOO: Preset = {
       source: API,
       answer: { status: 200, body: [{ id: 7, partner_id: [12, 'Anna Smith'] }] },
     },
+    findOwn('note', {
+      model: 'mail.message',
+      on: ['call_ended'],
+      if: unlessKept('note', [IS_OUTSIDE, IS_WHOLE]),
+      needs: ['contact'],
+      domain:
+        '["model","=","res.partner"],["res_id","=",{{ kept.contact }}],["body","ilike","Call: {{ data.call.id }}"]',
+    }),
     {
       name: 'note',
       on: ['call_ended'],
-      if: when([IS_OUTSIDE, IS_WHOLE]),
+      if: unlessKept('note', [IS_OUTSIDE, IS_WHOLE]),
       needs: ['contact'],
+      again: 'find_note',
       ...call(
         'mail.message',
         'load',
         '{"context":{"tz":"UTC"},"fields":["id","model","res_id","message_type","subtype_id/id","date","subject","body"{% if kept.owner %},"author_id/.id"{% endif %}],"data":[["hookswitch.call_{{ key }}","res.partner","{{ kept.contact }}","comment","mail.mt_note",{{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }},{{ title }},{{ facts | escape | newline_to_br }}{% if kept.owner %},"{{ kept.owner }}"{% endif %}]]}',
         NUMBER + TITLE + FACTS + CALL_KEY,
       ),
-      ...keeping('note', '/ids/0'),
+      ...keeping({ note: '/ids/0' }),
       source: IMPORT,
       answer: { status: 200, body: { ids: [341], messages: [], nextrow: 0 } },
     },
+    findOwn('missed', {
+      model: 'mail.activity',
+      on: ['call_ended'],
+      if: unlessKept('missed', ['data.call.missed', IS_OUTSIDE, IS_WHOLE]),
+      needs: ['contact', 'user'],
+      domain:
+        '["res_model","=","res.partner"],["res_id","=",{{ kept.contact }}],["note","ilike","Call: {{ data.call.id }}"]',
+    }),
     {
       name: 'missed',
       on: ['call_ended'],
-      if: when(['data.call.missed', IS_OUTSIDE, IS_WHOLE]),
+      if: unlessKept('missed', ['data.call.missed', IS_OUTSIDE, IS_WHOLE]),
       needs: ['contact', 'user'],
+      again: 'find_missed',
       ...call(
         'mail.activity',
         'load',
-        '{"fields":["id","res_model_id/id","res_id","activity_type_id/id","user_id/.id","date_deadline","summary"],"data":[["hookswitch.missed_{{ key }}","base.model_res_partner","{{ kept.contact }}","mail.mail_activity_data_call","{{ kept.user }}",{{ data.call.ended_at | local_time: "UTC", "%Y-%m-%d" }},{{ title }}]]}',
-        NUMBER + TITLE + CALL_KEY,
+        '{"fields":["id","res_model_id/id","res_id","activity_type_id/id","user_id/.id","date_deadline","summary","note"],"data":[["hookswitch.missed_{{ key }}","base.model_res_partner","{{ kept.contact }}","mail.mail_activity_data_call","{{ kept.user }}",{{ data.call.ended_at | local_time: zone, "%Y-%m-%d" }},{{ title }},{{ facts | escape | newline_to_br }}]]}',
+        NUMBER + TITLE + FACTS + CALL_KEY + ZONE,
       ),
-      ...keeping('missed', '/ids/0'),
+      ...keeping({ missed: '/ids/0' }),
       source: IMPORT,
       answer: { status: 200, body: { ids: [58], messages: [], nextrow: 0 } },
     },
     {
-      name: 'recording',
+      name: 'find_recording',
       on: ['recording_saved'],
-      if: '{% if data.recording.url %}yes{% endif %}',
+      if: HAS_RECORDING,
       needs: ['contact', 'note'],
       ...call(
         'ir.attachment',
-        'load',
-        '{"fields":["id","name","description","type","url","res_model","res_id"],"data":[["hookswitch.recording_{{ data.recording.id | replace: "-", "_" }}","Recording of {{ data.call.started_at | slice: 0, 16 | replace: "T", " " }} UTC","Call: {{ data.call.id }}","url",{{ data.recording.url }},"res.partner","{{ kept.contact }}"]]}',
+        'search_read',
+        '{"domain":[["res_model","=","res.partner"],["res_id","=",{{ kept.contact }}],["description","ilike","{{ data.recording.id }}"]],"fields":["description"],"limit":1}',
       ),
-      ...keeping('recording', '/ids/0'),
+      ...keeping({ found: '/0/id', found_of: '/0/description' }),
+      source: API,
+      answer: { status: 200, body: [] },
+    },
+    {
+      name: 'recording',
+      on: ['recording_saved'],
+      if: `{% unless ${IS_FOUND} %}${HAS_RECORDING}{% endunless %}`,
+      needs: ['contact', 'note'],
+      again: 'find_recording',
+      ...call(
+        'ir.attachment',
+        'load',
+        '{"fields":["id","name","description","type","url","res_model","res_id"],"data":[["hookswitch.recording_{{ data.recording.id | replace: "-", "_" }}","Recording of {{ data.call.started_at | slice: 0, 16 | replace: "T", " " }} UTC","Call: {{ data.call.id }}, recording: {{ data.recording.id }}","url",{{ data.recording.url }},"res.partner","{{ kept.contact }}"]]}',
+      ),
+      ...keeping({ recording: '/ids/0' }),
       source: IMPORT,
       answer: { status: 200, body: { ids: [77], messages: [], nextrow: 0 } },
+    },
+    {
+      name: 'recording_of_note',
+      on: ['recording_saved'],
+      if: HAS_RECORDING,
+      needs: ['note'],
+      ...call('mail.message', 'write', ''),
+      body: `${ATTACHMENT}{% if ${IS_RPC} %}{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"object","method":"execute_kw","args":[{{ parameters.database }},{{ parameters.uid | plus: 0 }},{{ parameters.key }},"mail.message","write",[[{{ kept.note }}],{"attachment_ids":[[4,{{ attachment }}]]}],{}]}}{% else %}{"ids":[{{ kept.note }}],"vals":{"attachment_ids":[[4,{{ attachment }}]]}}{% endif %}`,
+      // The recording is with the contact already: without its link in the note the call is complete.
+      when: [...MAY_BE_REFUSED, ...FAULTS],
+      source: API,
+      answer: { status: 200, body: true },
     },
   ],
   origins: [],
@@ -210,7 +314,7 @@ export const ODOO: Preset = {
     ...call(
       'res.partner',
       'search_read',
-      '{"domain":[["phone_mobile_search","=",{{ number }}]],"fields":["name","parent_name","user_id"],"limit":1}',
+      `{"domain":[{% if ${IS_RPC} %}"|","|",["phone_sanitized","=",{{ number }}],["mobile","=",{{ number }}],["phone","=",{{ number }}]{% else %}"|",["phone_sanitized","=",{{ number }}],["phone_mobile_search","=",{{ number }}]{% endif %}],"fields":["name","parent_name","user_id"],"limit":1,"order":"id"}`,
     ),
     item: ({ version }) => (version === 'rpc' ? '/result/0' : '/0'),
     fault: '/error',

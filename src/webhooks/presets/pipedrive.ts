@@ -53,7 +53,7 @@ export const PIPEDRIVE: Preset = {
       method: 'GET',
       url: `${NUMBER}/api/v2/persons/search?fields=phone&exact_match=true&limit=1&term={{ number }}`,
       headers: HEADERS,
-      keep: { person: '/data/items/0/item/id' },
+      keep: { person: '/data/items/0/item/id', contact_name: '/data/items/0/item/name' },
       when: [...LIMITS, FINAL],
       source: `${DOCS}/Persons#searchPersons`,
       answer: FOUND,
@@ -61,6 +61,7 @@ export const PIPEDRIVE: Preset = {
     ...ownedStep({
       name: 'new_person',
       inTurn: { value: 'person' },
+      again: 'person',
       on: ['call_ended'],
       if: when(['number', 'kept.person == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
       url: '/api/v2/persons',

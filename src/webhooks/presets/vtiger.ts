@@ -5,11 +5,12 @@ import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
 import { createsContacts, responsible, secretKey, users } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
+import { eachTwin, FIRST_TWIN, keptTwins } from './twins.ts'
 
 /**
- * Vtiger: the contact by number, then an event of the type Call, found again by Hookswitch's id of the call in its
- * description: a second one, left by a kill between request and answer, is deleted. The API takes forms that contain
- * JSON.
+ * Vtiger: the contact by number, then an event of the type Call. A step looks for it by Hookswitch's id of the call in
+ * its description before it is created. If it finds several, which requests without an answer have left, all but the
+ * first are deleted. The API takes forms that contain JSON.
  */
 const DOCS = 'https://help.vtiger.com/article/147111249-Rest-API-Manual'
 
@@ -62,7 +63,7 @@ export const VTIGER: Preset = {
       method: 'GET',
       url: NUMBER + LOOKUP_URL,
       headers: HEADERS,
-      keep: { contact: '/result/0/id' },
+      keep: { contact: '/result/0/id', first_name: '/result/0/firstname', last_name: '/result/0/lastname' },
       when: [...LIMITS, REFUSED, FINAL],
       source: DOCS,
       answer: FOUND,
@@ -81,10 +82,23 @@ export const VTIGER: Preset = {
       source: DOCS,
       answer: { status: 200, body: { success: true, result: { id: '12x3', lastname: '+4930123456' } } },
     }),
+    {
+      name: 'find_call',
+      on: ['call_saved'],
+      if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
+      method: 'GET',
+      url: "query?query={% capture query %}select id from Events where description like '%{{ data.call.id }}%' order by id limit 5;{% endcapture %}{{ query }}",
+      headers: HEADERS,
+      keep: keptTwins('call', '/result', '/id'),
+      when: [...LIMITS, REFUSED, FINAL],
+      source: DOCS,
+      answer: { status: 200, body: { success: true, result: [] } },
+    },
     ...ownedStep({
       // Not again when its delivery is sent once more.
       name: 'call',
       on: ['call_saved'],
+      again: 'find_call',
       if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
       url: 'create',
       headers: HEADERS,
@@ -102,26 +116,14 @@ export const VTIGER: Preset = {
       },
     }),
     {
-      name: 'twins',
+      name: 'delete_twins',
       on: ['call_saved'],
-      if: when(CALL),
-      needs: ['call'],
-      method: 'GET',
-      url: "query?query={% capture query %}select id from Events where description like '%{{ data.call.id }}%' order by id limit 2;{% endcapture %}{{ query }}",
-      headers: HEADERS,
-      keep: { twin: '/result/1/id' },
-      when: [...LIMITS, REFUSED, FINAL],
-      source: DOCS,
-      answer: { status: 200, body: { success: true, result: [{ id: '18x44' }] } },
-    },
-    {
-      name: 'delete_twin',
-      on: ['call_saved'],
-      needs: ['twin'],
+      each: eachTwin,
+      needs: [FIRST_TWIN],
       url: 'delete',
       headers: HEADERS,
       content_type: FORM,
-      body: 'id={{ kept.twin }}',
+      body: 'id={{ item }}',
       when: [...LIMITS, { pointer: '/error/code', values: ['RECORD_NOT_FOUND'], then: 'done' }, REFUSED, FINAL],
       source: DOCS,
       answer: { status: 200, body: { success: true, result: { status: 'successful' } } },

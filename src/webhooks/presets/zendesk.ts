@@ -4,12 +4,13 @@ import { FACTS, IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, PHONE_USER, TITLE, when 
 import { ownedStep } from './owned-steps.ts'
 import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
+import { eachTwin, FIRST_TWIN, keptTwins } from './twins.ts'
 
 /**
  * Zendesk: the caller's profile opens on the agent's screen while the phone rings; after the call a ticket with a voice
- * comment, which has the recording. A repeated ticket is recognized by its idempotency key, Hookswitch's id of the
- * call. Zendesk documents the key for tickets, but not for voice tickets: a second one with the same external id, left
- * by a kill between request and answer, is deleted.
+ * comment, which has the recording. Users and tickets have Hookswitch's id of the call as their external id, by which a
+ * step looks for them before they are created: Zendesk documents an idempotency key for tickets, but not for voice
+ * tickets, and finds a new user by the number only after a while.
  */
 const DOCS = 'https://developer.zendesk.com/api-reference'
 const VOICE = `${DOCS}/voice/talk-partner-edition-api/reference/`
@@ -28,7 +29,14 @@ const HEADERS = {
   authorization: 'Basic {{ parameters.email | append: "/token:" | append: parameters.token | base64_encode }}',
 }
 
+/** The external id of the user that a call has created. */
+const EXTERNAL_ID = 'hookswitch:{{ data.call.id }}'
+
 const IS_TICKET = `${NUMBER}{%- if number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if parameters.tickets == "missed" -%}{%- if data.call.missed -%}yes{%- endif -%}{%- elsif parameters.tickets == "inbound" -%}{%- if data.call.direction == "inbound" -%}yes{%- endif -%}{%- else -%}yes{%- endif -%}{%- endif -%}`
+const IS_PLAIN = 'data.call.missed and data.recordings.size == 0'
+const BEGAN = `{%- capture began %}
+Began: {{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }} UTC{% endcapture -%}`
+const IS_NEW_TICKET = `{%- if kept.ticket == nil -%}${IS_TICKET}{%- endif -%}`
 
 export const ZENDESK: Preset = {
   name: 'zendesk',
@@ -73,23 +81,36 @@ export const ZENDESK: Preset = {
       method: 'GET',
       url: `${NUMBER}/api/v2/users/search.json?per_page=1&query=phone%3A%22{{ number }}%22`,
       headers: HEADERS,
-      keep: { caller: '/users/0/id' },
+      keep: { caller: '/users/0/id', contact_name: '/users/0/name' },
       when: [...LIMITS, FINAL],
       source: `${USERS_API}#search-users`,
       answer: { status: 200, body: { users: [{ id: 35_436, name: 'Maria Bern', phone: '+4930123456' }], count: 1 } },
     },
     {
-      name: 'new_caller',
-      inTurn: { value: 'caller' },
+      name: 'own_caller',
       on: ['call_started', 'call_ended'],
       if: when(['number', 'kept.caller == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
-      url: '/api/v2/users/create_or_update.json',
+      method: 'GET',
+      url: `/api/v2/users/show_many.json?external_ids=${EXTERNAL_ID}`,
       headers: HEADERS,
-      // The external id prevents duplicate users when the request is repeated.
-      body: `${NUMBER}{"user":{"name":{{ caller }},"phone":{{ number }},"role":"end-user","external_id":"hookswitch:{{ number | digits }}"}}`,
+      keep: { caller: '/users/0/id' },
+      when: [...LIMITS, CARD_FAILED],
+      source: `${USERS_API}#show-many-users`,
+      answer: { status: 200, body: { users: [], count: 0 } },
+    },
+    {
+      name: 'new_caller',
+      inTurn: { value: 'caller' },
+      again: 'own_caller',
+      on: ['call_started', 'call_ended'],
+      if: when(['number', 'kept.caller == nil', 'parameters.create', IS_OUTSIDE, IS_WHOLE], NUMBER),
+      // Not `create_or_update`, which would write over the user that a person has changed.
+      url: '/api/v2/users.json',
+      headers: HEADERS,
+      body: `${NUMBER}{"user":{"name":{{ caller }},"phone":{{ number }},"role":"end-user","external_id":"${EXTERNAL_ID}"}}`,
       keep: { caller: '/user/id' },
       when: [...LIMITS, CONTACT_REFUSED, CONTACT_FORBIDDEN],
-      source: `${USERS_API}#create-or-update-user`,
+      source: `${USERS_API}#create-user`,
       answer: { status: 201, body: { user: { id: 35_436, name: '+4930123456' } } },
     },
     {
@@ -103,17 +124,31 @@ export const ZENDESK: Preset = {
       source: VOICE,
       answer: { status: 200, body: null },
     },
+    {
+      name: 'find_ticket',
+      on: ['call_saved'],
+      if: IS_NEW_TICKET,
+      method: 'GET',
+      url: '/api/v2/tickets.json?per_page=5&external_id={{ data.call.id }}',
+      headers: HEADERS,
+      keep: keptTwins('ticket', '/tickets', '/id'),
+      when: [...LIMITS, CARD_FAILED],
+      source: `${TICKETS}#list-tickets`,
+      answer: { status: 200, body: { tickets: [], count: 0 } },
+    },
     ...ownedStep({
       name: 'ticket',
       on: ['call_saved'],
-      if: IS_TICKET,
+      again: 'find_ticket',
+      if: IS_NEW_TICKET,
       // The second ticket names no agent but the responsible user: `owner` is not assigned there.
-      url: '/api/v2/channels/voice/tickets.json',
+      // A voice comment says "Recording not available" where there is none: a missed call is a plain ticket.
+      url: `{% if ${IS_PLAIN} %}/api/v2/tickets.json{% else %}/api/v2/channels/voice/tickets.json{% endif %}`,
       headers: { ...HEADERS, 'idempotency-key': '{{ data.call.id }}' },
       body: (
         user,
-      ) => `${NUMBER}${user}${TITLE}${FACTS}{%- assign link = data.recordings[0].url -%}{%- if owner -%}{%- assign answerer = data.call.answered_by.extension | map: parameters.users -%}{%- endif -%}
-{"ticket":{"via_id":{% if data.call.result == "voicemail" %}44{% elsif data.call.direction == "outbound" %}46{% else %}45{% endif %},"subject":{{ title }},"description":{{ facts }},"external_id":{{ data.call.id }},{% if kept.caller %}"requester_id":{{ kept.caller }},{% endif %}{% if user %}"assignee_id":{{ user | plus: 0 }},{% endif %}"voice_comment":{"from":"{{ data.call.from.e164 | default: data.call.from.number }}","to":"{{ data.call.to.e164 | default: data.call.to.number }}","started_at":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%SZ" }},"call_duration":{{ data.call.talk_duration | default: 0 }},{% if link %}"recording_url":{{ link }},{% endif %}{% if answerer %}"answered_by_id":{{ answerer | plus: 0 }},{% endif %}"transcription_text":{{ facts }}}}}`,
+      ) => `${NUMBER}${user}${TITLE}${FACTS}{%- assign link = data.recordings[0].url -%}${BEGAN}{%- if owner -%}{%- assign answerer = data.call.answered_by.extension | map: parameters.users -%}{%- endif -%}
+{"ticket":{ {% unless ${IS_PLAIN} %}"via_id":{% if data.call.result == "voicemail" %}44{% elsif data.call.direction == "outbound" %}46{% else %}45{% endif %},"description":{{ facts }},{% endunless %}"subject":{{ title }},"external_id":{{ data.call.id }},{% if kept.caller %}"requester_id":{{ kept.caller }},{% endif %}{% if user %}"assignee_id":{{ user | plus: 0 }},{% endif %}{% if ${IS_PLAIN} %}"comment":{"public":false,"body":{{ facts | append: began }}}{% else %}"voice_comment":{"from":"{{ data.call.from.e164 | default: data.call.from.number }}","to":"{{ data.call.to.e164 | default: data.call.to.number }}","started_at":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%SZ" }},"call_duration":{{ data.call.talk_duration | default: 0 }},{% if link %}"recording_url":{{ link }},{% endif %}{% if answerer %}"answered_by_id":{{ answerer | plus: 0 }},{% endif %}"transcription_text":{{ facts }}}{% endif %}}}`,
       keep: { ticket: '/ticket/id' },
       result: 'ticket',
       refused: [USER_REFUSED],
@@ -126,27 +161,12 @@ export const ZENDESK: Preset = {
       },
     }),
     {
-      name: 'twins',
+      name: 'delete_twins',
       on: ['call_saved'],
-      if: IS_TICKET,
-      needs: ['ticket'],
-      method: 'GET',
-      url: '/api/v2/tickets.json?per_page=2&external_id={{ data.call.id }}',
-      headers: HEADERS,
-      keep: { twin: '/tickets/1/id' },
-      // The ticket exists: if it cannot be searched, it stays as it is.
-      when: [...LIMITS, CARD_FAILED],
-      source: `${TICKETS}#list-tickets`,
-      answer: { status: 200, body: { tickets: [{ id: 35_437, external_id: '018f0000-0000-7000-8000-000000000000' }] } },
-    },
-    {
-      // Deletes only the ticket that was just created.
-      name: 'delete_twin',
-      on: ['call_saved'],
-      if: '{% if kept.twin == kept.ticket %}yes{% endif %}',
-      needs: ['twin', 'ticket'],
+      each: eachTwin,
+      needs: [FIRST_TWIN],
       method: 'DELETE',
-      url: '/api/v2/tickets/{{ kept.twin }}.json',
+      url: '/api/v2/tickets/{{ item }}.json',
       headers: HEADERS,
       when: [...LIMITS, CARD_FAILED],
       source: `${TICKETS}#delete-ticket`,

@@ -8,7 +8,8 @@ import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
  * Zoho CRM: the contact by number, then a record of the module Calls with the URLs of its recordings. Tokens last an
- * hour, and come from a refresh token that does not change. Calls have no field for Hookswitch's id.
+ * hour, and come from a refresh token that does not change. Calls have no field for Hookswitch's id: the
+ * description has it, by which steps look for the record before it is created.
  */
 const DOCS = 'https://www.zoho.com/crm/developer/docs/api/v8'
 const CALLS = 'https://help.zoho.com/portal/en/community/topic/kaizen-38-calls-api'
@@ -19,9 +20,9 @@ const LIMITS: readonly Rule[] = [
   { pointer: '/code', values: ['TOO_MANY_REQUESTS', 'INTERNAL_ERROR'], then: 'retry' },
   { status: [429], then: 'retry' },
 ]
-/** A missing scope is a 401 as well: a new token would not have it. */
+/** A missing scope is a 401 as well: a new token would not have it. The call waits until there is one that has. */
 const LIMITS_OF_QUERY: readonly Rule[] = [
-  { pointer: '/code', values: ['OAUTH_SCOPE_MISMATCH'], then: 'done' },
+  { pointer: '/code', values: ['OAUTH_SCOPE_MISMATCH'], then: 'retry' },
   ...LIMITS,
 ]
 /** The owner is no active user. */
@@ -30,9 +31,9 @@ const FINAL: Rule = { status: [400, 403, 404, 405], then: 'fail' }
 /** The answer has the error of each record, whatever its status. */
 const REFUSED: Rule = { pointer: '/data/0/status', values: ['error'], then: 'fail' }
 const CALL = [IS_OUTSIDE, IS_WHOLE]
-/** The names of kept ids: the first records of the contact with this start, with the new one among them. */
+/** The names of kept ids: the first records of the contact with this start, as another call may have one too. */
 const SIMULTANEOUS = ['same_start_1', 'same_start_2', 'same_start_3', 'same_start_4', 'same_start_5']
-const IS_TWIN = 'kept.description contains data.call.id'
+const IS_FOUND = 'kept.description contains data.call.id'
 const FOUND = {
   status: 200,
   body: { data: [{ id: '554023000000527002', Full_Name: 'Maria Bern', Account_Name: { name: 'Bern & Co' } }] },
@@ -45,6 +46,8 @@ const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one
 Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
 /** `Call_Duration` is `mm:ss`: https://www.zoho.com/bigin/developer/docs/apis/calls-response.html. */
 const DURATION = `{%- assign talk = data.call.talk_duration | default: 0 -%}{%- assign seconds = talk | modulo: 60 -%}{%- assign minutes = talk | divided_by: 60 | floor -%}{%- capture duration -%}{% if minutes < 10 %}0{% endif %}{{ minutes }}:{% if seconds < 10 %}0{% endif %}{{ seconds }}{%- endcapture -%}`
+
+const IS_NEW = when(['number', 'kept.call == nil', ...CALL], NUMBER)
 
 export const ZOHO: Preset = {
   name: 'zoho',
@@ -71,7 +74,7 @@ export const ZOHO: Preset = {
     secretKey(
       'refresh_token',
       'Refresh token',
-      'Obtained with a code that has the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ and ZohoCRM.coql.READ: the guide has the command',
+      'Obtained with a code that has the scopes ZohoCRM.modules.ALL, ZohoCRM.users.READ, ZohoCRM.coql.READ, ZohoCRM.settings.fields.READ and ZohoSearch.securesearch.READ: the guide has the command',
     ),
     responsible('The id', { form: NUMERIC_ID }),
     users({ form: NUMERIC_ID }),
@@ -82,7 +85,7 @@ export const ZOHO: Preset = {
       ...findContact('call_saved'),
       method: 'GET',
       url: `${NUMBER}/crm/v8/Contacts/search?fields=Full_Name,Account_Name&phone={{ number }}`,
-      keep: { contact: '/data/0/id' },
+      keep: { contact: '/data/0/id', contact_name: '/data/0/Full_Name' },
       when: [...LIMITS, FINAL],
       source: `${DOCS}/search-records.html`,
       answer: FOUND,
@@ -107,11 +110,38 @@ export const ZOHO: Preset = {
         body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527002' } }] },
       },
     }),
+    {
+      name: 'same_start',
+      on: ['call_saved'],
+      if: IS_NEW,
+      needs: ['contact'],
+      url: '/crm/v8/coql',
+      body: `{"select_query":"select id from Calls where (Who_Id = '{{ kept.contact }}' and Call_Start_Time = '{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }}') order by id asc limit ${SIMULTANEOUS.length}"}`,
+      keep: Object.fromEntries(SIMULTANEOUS.map((name, at) => [name, `/data/${at}/id`])),
+      when: [...LIMITS_OF_QUERY, FINAL],
+      source: `${DOCS}/Get-Records-through-COQL-Query.html`,
+      answer: { status: 204, body: null },
+    },
+    {
+      // The description has the id of the call, and COQL has no condition for it: read until a record of this call.
+      name: 'find_call',
+      on: ['call_saved'],
+      if: `{%- unless ${IS_FOUND} -%}${IS_NEW}{%- endunless -%}`,
+      each: `{{ ""${SIMULTANEOUS.map((name) => ` | append: kept.${name} | append: ","`).join('')} | split: "," | json }}`,
+      needs: ['same_start_1'],
+      method: 'GET',
+      url: '/crm/v8/Calls/{{ item }}?fields=Description',
+      keep: { description: '/data/0/Description' },
+      when: [...LIMITS_OF_QUERY, { status: '4xx', then: 'done' }],
+      source: `${DOCS}/get-records.html`,
+      answer: { status: 200, body: { data: [{ id: '554023000000527110', Description: 'Number: +4930123456' }] } },
+    },
     ...ownedStep({
       // Skipped when the delivery is sent again.
       name: 'call',
       on: ['call_saved'],
-      if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
+      again: 'same_start',
+      if: `{%- unless ${IS_FOUND} -%}${IS_NEW}{%- endunless -%}`,
       url: '/crm/v8/Calls',
       body: (user) => `${NUMBER}${user}${TITLE}${FACTS}${LINKS}${DURATION}
 {"data":[{"Subject":{{ title }},"Call_Type":{% if data.call.missed %}"Missed"{% else %}{{ data.call.direction | capitalize }}{% endif %},"Call_Start_Time":{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }},{% unless data.call.missed %}"Call_Duration":{{ duration }},{% endunless %}{% if data.call.direction == "outbound" %}"Outgoing_Call_Status":"Completed",{% endif %}{% if kept.contact %}"Who_Id":{"id":"{{ kept.contact }}"},{% endif %}{% if user %}"Owner":{"id":{{ user }}},{% endif %}"Description":{{ facts | append: links }}}]}`,
@@ -125,49 +155,6 @@ export const ZOHO: Preset = {
         body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527111' } }] },
       },
     }),
-    {
-      // A kill between request and answer leaves a record of the same contact and start, as another call may have too.
-      name: 'twins',
-      on: ['call_saved'],
-      if: when(CALL),
-      needs: ['call', 'contact'],
-      url: '/crm/v8/coql',
-      body: `{"select_query":"select id from Calls where (Who_Id = '{{ kept.contact }}' and Call_Start_Time = '{{ data.call.started_at | local_time: "UTC", "%Y-%m-%dT%H:%M:%S%:z" }}') order by id asc limit ${SIMULTANEOUS.length}"}`,
-      keep: Object.fromEntries(SIMULTANEOUS.map((name, at) => [name, `/data/${at}/id`])),
-      // The record exists: without permission to search it stays as it is.
-      when: [...LIMITS_OF_QUERY, { status: '4xx', then: 'done' }],
-      source: `${DOCS}/Get-Records-through-COQL-Query.html`,
-      answer: { status: 200, body: { data: [{ id: '554023000000527111' }], info: { count: 1, more_records: false } } },
-    },
-    {
-      // The description has the id of the call, and COQL has no condition for it: read until a record of this call.
-      name: 'twin',
-      on: ['call_saved'],
-      if: `{%- unless ${IS_TWIN} -%}yes{%- endunless -%}`,
-      each: `{%- assign own = kept.call | append: "," -%}{{ ""${SIMULTANEOUS.map((name) => ` | append: kept.${name} | append: ","`).join('')} | remove: own | split: "," | json }}`,
-      needs: ['call'],
-      method: 'GET',
-      url: '/crm/v8/Calls/{{ item }}?fields=Description',
-      keep: { description: '/data/0/Description' },
-      when: [...LIMITS_OF_QUERY, { status: '4xx', then: 'done' }],
-      source: `${DOCS}/get-records.html`,
-      answer: { status: 200, body: { data: [{ id: '554023000000527110', Description: 'Number: +4930123456' }] } },
-    },
-    {
-      // Deletes only the record that was just created, and only if another one has the id of this call.
-      name: 'delete_twin',
-      on: ['call_saved'],
-      if: when([IS_TWIN]),
-      needs: ['description', 'call'],
-      method: 'DELETE',
-      url: '/crm/v8/Calls/{{ kept.call }}',
-      when: [...LIMITS, { status: [404], then: 'done' }, FINAL],
-      source: `${DOCS}/delete-records.html`,
-      answer: {
-        status: 200,
-        body: { data: [{ code: 'SUCCESS', status: 'success', details: { id: '554023000000527111' } }] },
-      },
-    },
   ],
   origins: REGIONS.map(accountsOf),
   authorization: ({ region, client_id, client_secret, refresh_token }) => ({

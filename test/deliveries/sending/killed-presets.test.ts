@@ -154,7 +154,9 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     if (and === 'alone') return
     for (const [at, request] of undisturbed.entries()) {
       const requests = await played({ withAnswer: at })
-      expect(requests.slice(0, at + 2)).toEqual([...undisturbed.slice(0, at + 1), request])
+      expect(requests.slice(0, at + 1)).toEqual(undisturbed.slice(0, at + 1))
+      // It is made again, unless the flow looks first.
+      expect(undisturbed.slice(0, at + 1)).toContain(requests[at + 1] ?? request)
     }
   })
 })

@@ -4,7 +4,9 @@ import { at, type CrmAnswer, type CrmStub, refused, startCrmServer } from './ser
 
 /** The pattern `noBadCharacters` of EspoCRM, and the length of its texts. */
 const isName = (text: string): boolean => /^[^<>=]+$/.test(text) && text.length <= 100
-const USERS = ['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u99']
+const USERS = ['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u55', 'u99']
+/** Users who are there, and may not log in any more: EspoCRM assigns calls to them all the same. */
+const inactive = new Set(['u55'])
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
 
 export function startEspocrm(): CrmStub {
@@ -26,12 +28,17 @@ export function startEspocrm(): CrmStub {
     if (headers.get('x-api-key') !== 'espo-key') return refused(401, '')
     const route = `${method} ${path}`
     if (route === 'GET /api/v1/App/user') return { status: 200, body: { user: { id: 'u1', type: 'api' } } }
-    if (route === 'GET /api/v1/User') return list([{ id: 'u1', name: 'Anna Smith' }])
+    if (route === 'GET /api/v1/User') {
+      const id = query.get('where[1][value]')
+      if (id === null) return list([{ id: 'u1', name: 'Anna Smith' }])
+      return list(USERS.includes(id) && !inactive.has(id) ? [{ id }] : [])
+    }
     const where = [query.get('where[0][type]'), query.get('where[0][attribute]'), query.get('where[0][value]')]
     if (route === 'GET /api/v1/Contact') {
-      if (where[0] !== 'equals' || where[1] !== 'phoneNumber') return refused(400, 'where')
-      const found = contacts.indexOf(where[2] ?? '')
-      return list(found < 0 ? [] : [{ id: `c${found + 1}`, name: 'Maria Bern' }])
+      const wanted = numbersOf(query)
+      if (wanted === undefined) return refused(400, 'where')
+      const found = contacts.findIndex((phone) => wanted.includes(phone))
+      return list(found < 0 ? [] : [{ id: `c${found + 1}`, name: names[found] }])
     }
     if (route === 'POST /api/v1/Contact') {
       const phone = at(json, 'phoneNumber')
@@ -88,7 +95,7 @@ export function startEspocrm(): CrmStub {
     ...server,
     parameters: { key: 'espo-key', responsible: 'u99', create: true },
     leftUser: 'u77',
-    userAt: (index) => USERS[index % (USERS.length - 1)] ?? '',
+    userAt: (index) => USERS[index % (USERS.length - 2)] ?? '',
     calls: () =>
       calls.map(({ direction, status, user, description, contact, start }) => ({
         id: /Call: ([\w+-]+)/.exec(description)?.[1] ?? '',
@@ -108,6 +115,15 @@ export function startEspocrm(): CrmStub {
       { status: 503, body: '' },
     ],
   }
+}
+
+/** The numbers of a condition, or of the conditions of which one has to hold. */
+function numbersOf(query: URLSearchParams): readonly string[] | undefined {
+  const isOr = query.get('where[0][type]') === 'or'
+  const places = isOr ? [0, 1].map((at) => `where[0][value][${at}]`) : ['where[0]']
+  const isNumber = (place: string) =>
+    query.get(`${place}[type]`) === 'equals' && query.get(`${place}[attribute]`) === 'phoneNumber'
+  return places.every(isNumber) ? places.map((place) => query.get(`${place}[value]`) ?? '') : undefined
 }
 
 const list = (found: readonly unknown[]): CrmAnswer => ({ status: 200, body: { total: found.length, list: found } })

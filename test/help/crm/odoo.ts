@@ -2,6 +2,9 @@ import { at, type CrmAnswer, type CrmRequest, type CrmStub, refused, startCrmSer
 
 // https://www.odoo.com/documentation/19.0/developer/reference/external_api.html, and the same methods over /jsonrpc.
 
+const NUMBER_FIELDS_OF_19 = ['phone_sanitized', 'phone_mobile_search']
+/** Without the module `phone_validation` the first one is missing, too. */
+const NUMBER_FIELDS_OF_14 = ['phone_sanitized', 'mobile']
 const USERS = [7, 8, 9, 10, 11, 12, 13, 99]
 type Row = Readonly<Record<string, unknown>>
 
@@ -15,6 +18,9 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
   const records = new Map<string, { model: string; id: number; row: Row }>()
   const server = startCrmServer((request) => (version === 'json2' ? json2(request) : rpc(request)))
   let lastId = 100
+  /** The ids of the attachments that hang on a note. */
+  const ofNotes = new Set<number>()
+  const numberFields = version === 'json2' ? NUMBER_FIELDS_OF_19 : NUMBER_FIELDS_OF_14
 
   function json2({ method, path, headers, json }: CrmRequest): CrmAnswer {
     const [, model, name] = /^\/json\/2\/([\w.]+)\/(\w+)$/.exec(path) ?? []
@@ -44,8 +50,16 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
     })
     if (database !== 'acme' || uid !== 2 || key !== 'key-1')
       return fault('odoo.exceptions.AccessDenied', 'Access Denied')
-    if (!Array.isArray(positional) || positional.length > 0) return fault('builtins.TypeError', 'positional arguments')
-    const made = made_(String(model), String(name), named)
+    if (!Array.isArray(positional)) return fault('builtins.TypeError', 'positional arguments')
+    // Over /jsonrpc these two take their arguments by position alone.
+    const [first, second] = positional as unknown[]
+    const byPosition: Record<string, unknown> = {
+      create: { vals_list: first },
+      write: { ids: first, vals: second },
+    }
+    const arguments_ = byPosition[String(name)]
+    if (positional.length > 0 !== (arguments_ !== undefined)) return fault('builtins.TypeError', 'positional arguments')
+    const made = made_(String(model), String(name), arguments_ ?? named)
     return 'fault' in made
       ? fault('builtins.ValueError', made.fault)
       : { status: 200, body: { jsonrpc: '2.0', id: 1, result: made.result } }
@@ -56,18 +70,18 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
     if (method === 'context_get') return { result: { lang: 'en_US', uid: 2 } }
     if (method === 'search_read') return searchRead(model, named)
     if (method === 'load') return load(model, named)
+    if (method === 'fields_get' && model === 'res.partner')
+      return { result: Object.fromEntries(numberFields.map((field) => [field, { type: 'char' }])) }
+    if (method === 'create' && model === 'res.partner') return create(at(named, 'vals_list'))
+    if (method === 'write' && model === 'mail.message') return write(at(named, 'ids', 0), at(named, 'vals'))
     return { fault: `no method ${method}` }
   }
   function searchRead(model: string, named: unknown): Made {
-    const condition = at(named, 'domain', 0)
-    const [field, value] = [at(condition, 0), at(condition, 2)]
-    if (model === 'res.partner' && field === 'phone_mobile_search') {
-      if (typeof value !== 'string' || value.length < 3)
-        return { fault: 'Please enter at least 3 characters when searching a Phone/Mobile number.' }
-      if (value === '+4930123456') return { result: [{ id: 25, name: 'Maria Bern', parent_name: 'Bern & Co' }] }
-      const known = [...records.values()].find((one) => one.model === model && one.row.phone === value)
-      return { result: known === undefined ? [] : [{ id: known.id }] }
-    }
+    const domain = at(named, 'domain')
+    if (!Array.isArray(domain)) return { fault: 'domain' }
+    const leaves = domain.filter(Array.isArray)
+    if (model === 'res.partner') return searchPartner(leaves)
+    const [[field = '', , value] = []] = leaves
     if (model === 'res.users' && field === 'share') return { result: [{ id: 7, name: 'Anna Smith' }] }
     if (model === 'res.users' && field === 'id')
       return {
@@ -75,7 +89,44 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
           ? [{ id: value, partner_id: [Number(value) + 1_000, 'Name'] }]
           : [],
       }
-    return { fault: `Invalid field ${String(field)} on model ${model}` }
+    const found = [...records.values()].find(
+      (one) =>
+        one.model === model &&
+        leaves.every(([field, operator, value]) => {
+          const has = String(one.row[field] ?? '')
+          // What is loaded names the model of an activity by its external id.
+          if (field === 'res_model') return value === 'res.partner'
+          return operator === 'ilike' ? has.includes(String(value)) : has === String(value)
+        }),
+    )
+    return { result: found === undefined ? [] : [{ id: found.id, description: found.row.description }] }
+  }
+  function searchPartner(leaves: readonly unknown[][]): Made {
+    const unknown = leaves.find(([field]) => field !== 'phone' && !numberFields.includes(String(field)))
+    if (unknown !== undefined) return { fault: `Invalid field ${String(unknown[0])} on model res.partner` }
+    const [[, , value] = []] = leaves
+    if (typeof value !== 'string' || value.length < 3)
+      return { fault: 'Please enter at least 3 characters when searching a Phone/Mobile number.' }
+    if (value === '+4930123456') return { result: [{ id: 25, name: 'Maria Bern', parent_name: 'Bern & Co' }] }
+    const known = [...records.values()].find((one) => one.model === 'res.partner' && one.row.phone === value)
+    return { result: known === undefined ? [] : [{ id: known.id, name: known.row.name }] }
+  }
+  function create(list: unknown): Made {
+    if (!Array.isArray(list)) return { fault: 'vals_list' }
+    const ids = list.map((row: Row) => {
+      lastId += 1
+      records.set(`created ${lastId}`, { model: 'res.partner', id: lastId, row })
+      return lastId
+    })
+    return { result: ids }
+  }
+  function write(id: unknown, values: unknown): Made {
+    const attachment = at(values, 'attachment_ids', 0, 1)
+    const of = (model: string, wanted: unknown) =>
+      [...records.values()].some((one) => one.model === model && one.id === wanted)
+    if (!of('mail.message', id) || !of('ir.attachment', attachment)) return { fault: 'no such record' }
+    ofNotes.add(Number(attachment))
+    return { result: true }
   }
   function load(model: string, named: unknown): Made {
     const [fields, rows] = [at(named, 'fields'), at(named, 'data')]
@@ -102,6 +153,8 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
       if (row['user_id/.id'] !== undefined && !USERS.includes(Number(row['user_id/.id'])))
         return { fault: 'No matching record' }
       const known = records.get(externalId)
+      if (known !== undefined && model === 'mail.message')
+        return { fault: "Only administrators can modify 'model' and 'res_id' fields." }
       lastId += known === undefined ? 1 : 0
       const record = { model, id: known?.id ?? lastId, row }
       records.set(externalId, record)
@@ -131,7 +184,10 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
         const id = externalId.slice('hookswitch.call_'.length).replaceAll('_', '-')
         const recordings = [...records.values()].filter(
           (one) =>
-            one.model === 'ir.attachment' && one.row.res_id === row.res_id && one.row.description === `Call: ${id}`,
+            one.model === 'ir.attachment' &&
+            ofNotes.has(one.id) &&
+            one.row.res_id === row.res_id &&
+            String(one.row.description).startsWith(`Call: ${id}, recording: `),
         )
         return [
           {
@@ -176,8 +232,15 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
 }
 
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
-  'res.partner': ['name', 'phone'],
   'mail.message': ['model', 'res_id', 'body', 'message_type', 'subtype_id/id'],
-  'mail.activity': ['res_model_id/id', 'res_id', 'activity_type_id/id', 'user_id/.id', 'date_deadline', 'summary'],
+  'mail.activity': [
+    'res_model_id/id',
+    'res_id',
+    'activity_type_id/id',
+    'user_id/.id',
+    'date_deadline',
+    'summary',
+    'note',
+  ],
   'ir.attachment': ['name', 'type', 'url', 'res_model', 'res_id'],
 }

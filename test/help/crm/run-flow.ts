@@ -1,5 +1,11 @@
 import type { CallEvent } from '../../../src/calls/event.ts'
-import { judge, nextMove, type Progress, progressAfter } from '../../../src/webhooks/flows/flow-machine.ts'
+import {
+  judge,
+  nextMove,
+  type Progress,
+  progressAfter,
+  progressAgain,
+} from '../../../src/webhooks/flows/flow-machine.ts'
 import { type Kept, type Step, stepOf } from '../../../src/webhooks/flows/model.ts'
 import { outsideEvent } from '../../../src/webhooks/flows/outside-call.ts'
 import type { Preset } from '../../../src/webhooks/flows/preset.ts'
@@ -77,8 +83,15 @@ export async function runPreset({
       }
       const isKilled = killedAfter.has(attempts)
       attempts += 1
-      // The answer came, and was never stored: the step is made again.
-      if (isKilled) continue
+      // The answer came, and was never stored: the step is made again, or its flow looks first.
+      if (isKilled) {
+        if (step.again === null) continue
+        const again = progressAgain(steps, data.name, progress, step)
+        progress = again.progress
+        const rest = Object.entries(kept).filter(([name]) => !again.forgotten.includes(name))
+        keptOf.set(id, Object.fromEntries(rest))
+        continue
+      }
       const { verdict, kept: found } = judge(step, made.answer, !hasRenewed)
       switch (verdict) {
         case 'done':

@@ -35,7 +35,7 @@ export function startVtiger(): CrmStub {
       if (/^select id,first_name,last_name from Users;$/.test(asked))
         return result([{ id: '19x1', first_name: 'Anna', last_name: 'Smith' }])
       const [, wanted] =
-        /^select id from Events where description like '%([\w+-]+)%' order by id limit 2;$/.exec(asked) ?? []
+        /^select id from Events where description like '%([\w+-]+)%' order by id limit 5;$/.exec(asked) ?? []
       if (wanted === undefined) return fault('QUERY_SYNTAX_ERROR', asked)
       return result(
         events

@@ -37,7 +37,14 @@ export function startZendesk(): CrmStub {
       const found = [...users.values()].filter((user) => user.phone === phone)
       return { status: 200, body: { users: found, count: found.length } }
     }
-    if (route === 'POST /api/v2/users/create_or_update.json') return createUser(at(json, 'user'))
+    if (route === 'GET /api/v2/users/show_many.json') {
+      const found = users.get(query.get('external_ids') ?? '')
+      return { status: 200, body: { users: found === undefined ? [] : [found], count: found === undefined ? 0 : 1 } }
+    }
+    if (route === 'POST /api/v2/users.json') return createUser(at(json, 'user'))
+    // A ticket without a voice comment says nothing of a recording.
+    if (route === 'POST /api/v2/tickets.json')
+      return createTicket(voiceOf(at(json, 'ticket')), headers.get('idempotency-key'))
     if (route === 'POST /api/v2/channels/voice/tickets.json')
       return createTicket(at(json, 'ticket'), headers.get('idempotency-key'))
     if (route === 'GET /api/v2/tickets.json') {
@@ -60,15 +67,25 @@ export function startZendesk(): CrmStub {
     shown.set(caller.phone, (shown.get(caller.phone) ?? new Set()).add(agent))
     return { status: 200 }
   })
+  /** Returns a plain ticket of a missed call as the voice ticket that it replaces. */
+  function voiceOf(ticket: unknown): unknown {
+    const body = String(at(ticket, 'comment', 'body'))
+    const [, number = ''] = /^Number: (.*)$/m.exec(body) ?? []
+    const [, day = '', time = ''] = /^Began: (\S+) (\S+) UTC$/m.exec(body) ?? []
+    if (typeof ticket !== 'object' || at(ticket, 'voice_comment') !== undefined) return undefined
+    const comment = { from: number, call_duration: 0, started_at: `${day}T${time}Z` }
+    return { ...ticket, via_id: 45, voice_comment: comment }
+  }
   const invalid = (description: string): CrmAnswer => refused(422, { error: 'RecordInvalid', description })
 
   function createUser(user: unknown): CrmAnswer {
     const [externalId, phone] = [at(user, 'external_id'), at(user, 'phone')]
     if (typeof externalId !== 'string' || typeof phone !== 'string' || typeof at(user, 'name') !== 'string')
       return invalid('user')
-    const known = users.get(externalId) ?? { id: 1_000 + users.size, phone, name: String(at(user, 'name')) }
-    users.set(externalId, known)
-    return { status: 201, body: { user: known } }
+    if (users.has(externalId)) return invalid('External has already been taken')
+    const created = { id: 1_000 + users.size, phone, name: String(at(user, 'name')) }
+    users.set(externalId, created)
+    return { status: 201, body: { user: created } }
   }
   function createTicket(ticket: unknown, key: string | null): CrmAnswer {
     const comment = at(ticket, 'voice_comment')

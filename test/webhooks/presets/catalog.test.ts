@@ -68,6 +68,14 @@ describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the
     expect([...preset.events].sort()).toEqual([...used].sort())
   })
 
+  test('creates contacts by a request that cannot change one, and looks first when it is repeated', () => {
+    for (const step of preset.steps.filter(({ inTurn }) => typeof inTurn?.value === 'string')) {
+      expect(step.method ?? 'POST').toBe('POST')
+      expect(`${step.url} ${step.body}`).not.toMatch(/create_or_update|upsert|"load"|\/load|"write"/)
+      expect(preset.steps.map(({ name }) => name)).toContain(step.again ?? '')
+    }
+  })
+
   test('names the source of each request, and has parameters for people', () => {
     const requests = [...preset.steps, preset.lookup, preset.directory, preset.check].filter((one) => one !== null)
     for (const { source } of requests) expect(source).toMatch(/^https:\/\//)
