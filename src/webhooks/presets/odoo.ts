@@ -8,8 +8,8 @@ import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.t
  * Odoo: the contact by number, then a note with the call on the contact, written by its owner, and an activity for a
  * missed call. A contact is created by `create`, which cannot change one that is there. Records of the call are written
  * with `load`, Odoo's import, which takes the names of types in place of their numbers; a step before looks for the
- * record by the id of the call, since `load` would write a record again that a person may have changed. Odoo 19 and later
- * have `/json/2`, earlier versions `/jsonrpc`; both take the same named arguments.
+ * record by the id of the call, since `load` would write a record again that a person may have changed. Odoo 19 and
+ * later have `/json/2`, earlier versions `/jsonrpc`; both take the same named arguments.
  */
 const API = 'https://www.odoo.com/documentation/19.0/developer/reference/external_api.html'
 const RPC = 'https://www.odoo.com/documentation/17.0/developer/reference/external_api.html'

@@ -1,8 +1,8 @@
 import type { Keep } from '../flows/model.ts'
 
 /**
- * Twins: records of one call, made by requests whose answer was lost. The step that looks for the record of a call keeps
- * the first; a step after it deletes the others, which are as young as the first and hold the same.
+ * Twins: records of one call, made by requests whose answer was lost. The step that looks for the record of a call
+ * keeps the first; a step after it deletes the others, which are as young as the first and hold the same.
  */
 const TWINS = ['twin_1', 'twin_2', 'twin_3', 'twin_4'] as const
 /** The kept value without which there are no twins. */
