@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto'
+import { createNameWords } from './name-words.ts'
 
 /**
  * Replaces numbers and names of people in a recording, so that it can be shown to others. Equal ones get equal
  * replacements, of the same length in bytes (so that offsets and Content-Length stay right). Numbers with the same end
  * keep a common end, since PBXs add and strip prefixes. Extensions of up to 5 digits and names of other things stay.
+ *
+ * A name goes in every spelling that a PBX makes of it, and each of its words alone (see name-words.ts).
  *
  * Numbers and names are learned from the headers that hold them, and then hidden wherever they stand (channel names,
  * dial strings, file names). Texts are one character a byte (latin1).
@@ -40,6 +43,7 @@ const isTime = (digits: string): boolean => /^1[6-9]\d{8}(\d{3}|\d{6})?$/.test(d
 
 /** Returns an anonymizer; the same key always gives the same numbers and names. */
 export function createAnonymizer(key: string): Anonymizer {
+  const words = createNameWords((word) => maskName(key, word))
   const learned = new Map<string, { readonly masked: string; readonly pattern: RegExp }>()
   const learn = (raw: string, masked: string, pattern: string): void => {
     if (raw === masked || learned.has(raw)) return
@@ -64,6 +68,7 @@ export function createAnonymizer(key: string): Anonymizer {
   }
   /** Learns a name in plain form, and in URL form if it has one. */
   const learnName = (value: string): void => {
+    words.learn(value)
     const masked = maskName(key, value)
     learn(value, masked, RegExp.escape(value))
     const [other, maskedOther] = value.includes('%')
@@ -73,6 +78,7 @@ export function createAnonymizer(key: string): Anonymizer {
   }
   return (frame) => {
     for (const [, name = '', value = ''] of frame.matchAll(FIELD)) {
+      words.keep(name)
       if (NUMBER_KEY.test(name) || NAME_KEY.test(name)) learnWrittenNumbers(value)
       if (!NO_EMAIL_KEY.test(name) && !/\bsips?:/i.test(value))
         for (const [email] of value.matchAll(EMAIL)) learn(email, maskName(key, email), RegExp.escape(email))
@@ -83,13 +89,14 @@ export function createAnonymizer(key: string): Anonymizer {
       }
     }
     // The longest first: a number may be a part of a name.
-    return [...learned.keys()]
+    const whole = [...learned.keys()]
       .filter((raw) => frame.includes(raw))
       .sort((a, b) => b.length - a.length)
       .reduce((text, raw) => {
         const { masked = raw, pattern = raw } = learned.get(raw) ?? {}
         return text.replaceAll(pattern, () => masked)
       }, frame)
+    return words.mask(whole)
   }
 }
 

@@ -101,3 +101,47 @@ test.each([
   'ContactUri: sip:alice@pbx.example',
   'Value: 0f8fad5b-1234-4321-9876-12345678901a',
 ])('%s stays', (line) => expect(createAnonymizer('key')(`${line}\n`)).toBe(`${line}\n`))
+
+const name = (text: string): string => Buffer.from(text).toString('latin1')
+
+test.each([
+  ['underscores', 'Zacharias_Quux'],
+  ['dots, in small letters', 'zacharias.quux'],
+  ['capitals', 'ZACHARIAS-QUUX'],
+  ['quotes', String.raw`\"Zacharias\" \'Quux\'`],
+  ['percent', 'Zacharias%20Quux'],
+  ['a percent-encoded underscore', 'Zacharias%5FQuux'],
+  ['an encoded word in base64', '=?UTF-8?B?WmFjaGFyaWFzIFF1dXg=?='],
+  ['an encoded word in Q', '=?utf-8?Q?Zacharias_Quux?='],
+  ['nothing in between', 'ZachariasQuux'],
+  ['the family name alone', 'x=Quux'],
+  ['the first name alone', '/var/spool/zacharias-15.wav'],
+  ['the other order', 'Quux, Zacharias'],
+])('a name that a PBX writes with %s is masked', (_, spelled) => {
+  const mask = createAnonymizer('key')
+  mask('CallerIDName: Zacharias Quux\n')
+  const frame = `Event: VarSet\nVariable: X\nValue: ${spelled}\n`
+  const after = mask(frame)
+  expect(after).toHaveLength(frame.length)
+  expect(after).toStartWith('Event: VarSet\nVariable: X\nValue: ')
+  expect(after).not.toMatch(/zacharias|quux|WmFjaGFyaWFz/i)
+})
+
+test('a name beyond ASCII is masked in each of its encodings, and alike', () => {
+  const mask = createAnonymizer('key')
+  mask(`Caller-Caller-ID-Name: ${name('Jürgen Größe')}\n`)
+  const spellings = [name('Jürgen_Größe'), 'J%C3%BCrgen_Gr%C3%B6%C3%9Fe', '=?UTF-8?Q?J=C3=BCrgen_Gr=C3=B6=C3=9Fe?=']
+  const after = spellings.map((text) => mask(`Value: ${text}\n`).slice(7, -1))
+  expect(after.map((text) => text.length)).toEqual(spellings.map((text) => text.length))
+  const [raw = '', percent = '', word = ''] = after
+  expect(raw).not.toMatch(/rgen|Gr/)
+  expect(decodeURIComponent(percent)).toBe(Buffer.from(raw, 'latin1').toString())
+  expect(word.slice(10, -2).replaceAll('=', '%')).toBe(percent)
+})
+
+test('words of the protocol stay, where a name has them too', () => {
+  const mask = createAnonymizer('key')
+  mask('CallerIDName: Ringing Phone\nChannelStateDesc: Ringing\n')
+  const line = 'ChannelStateDesc: Ringing\nCallerIDNum: 101\n'
+  expect(mask(line)).toBe(line)
+})
