@@ -5,7 +5,7 @@ import { type Ownership, pbxLease } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
 import { startPeriodic } from '../../lib/periodic.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
-import { LeaseLost } from '../../store/operations/cluster.ts'
+import { type Fence, LeaseLost } from '../../store/operations/cluster.ts'
 import type { PbxStateRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
 import { PBX_STATES } from './model.ts'
@@ -62,31 +62,65 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
     )
   }
 
-  async function share(name: string, state: PbxState): Promise<void> {
-    const key = JSON.stringify(state)
-    const before = stored.get(name)
+  /** Returns the states that changed, or that have to be confirmed. */
+  function due(): PbxStateRecord[] {
     const atSteadyUs = steadyUs()
-    if (before?.key === key && atSteadyUs - before.atSteadyUs < STORE_EVERY_US) return
-    const row = { pbx: name, state: key, atSteadyUs }
-    await store.pbxs.pbxStateSet(row, ownership.fenceOf(pbxLease(name)))
-    stored.set(name, { key, atSteadyUs })
+    return [...own()].flatMap(([pbx, of]) => {
+      const state = JSON.stringify(of)
+      const before = stored.get(pbx)
+      const isKnown = before?.key === state && atSteadyUs - before.atSteadyUs < STORE_EVERY_US
+      return isKnown ? [] : [{ pbx, state, atSteadyUs }]
+    })
+  }
+
+  /** Stores states with one statement, without PBXs whose lease this node has lost. */
+  async function share(rows: readonly PbxStateRecord[]): Promise<void> {
+    const owned = rows.flatMap((row) => {
+      const fence = fenceOf(row)
+      return fence === 'lost' ? [] : [{ row, fence }]
+    })
+    if (owned.length === 0) return
+    const fences = owned.flatMap(({ fence }) => fence ?? [])
+    const all: Fence | undefined =
+      fences.length === 0
+        ? undefined
+        : { leaseNames: fences.flatMap(({ leaseNames }) => leaseNames), terms: fences.flatMap(({ terms }) => terms) }
+    try {
+      await store.pbxs.pbxStateSetMany(
+        owned.map(({ row }) => row),
+        all,
+      )
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
+      // Another node took these over; nothing was written.
+      const left = owned.filter(({ row }) => !error.leases.includes(pbxLease(row.pbx))).map(({ row }) => row)
+      if (left.length < owned.length) await share(left)
+      return
+    }
+    for (const { row } of owned) stored.set(row.pbx, { key: row.state, atSteadyUs: row.atSteadyUs })
+  }
+
+  function fenceOf({ pbx }: PbxStateRecord): Fence | undefined | 'lost' {
+    try {
+      return ownership.fenceOf(pbxLease(pbx))
+    } catch (error) {
+      if (error instanceof LeaseLost) return 'lost'
+      throw error
+    }
   }
 
   async function shareAll(): Promise<void> {
-    let hasFailed = false
-    for (const [name, state] of own()) {
-      try {
-        await share(name, state)
-      } catch (error) {
-        stored.delete(name)
-        if (error instanceof LeaseLost) continue
-        hasFailed = true
-        if (isReported) continue
-        isReported = true
-        log.warn({ pbx: name, err: error }, 'cannot store the state of the PBX for the other nodes; will retry')
-      }
+    const rows = due()
+    if (rows.length === 0) return
+    try {
+      await share(rows)
+      isReported = false
+    } catch (error) {
+      for (const { pbx } of rows) stored.delete(pbx)
+      if (!isReported)
+        log.warn({ pbxs: rows.length, err: error }, 'cannot store the states of PBXs for the other nodes; will retry')
+      isReported = true
     }
-    isReported = hasFailed
   }
 
   const sharing = ownership.isShared ? startPeriodic(CHECK_MS, shareAll) : undefined

@@ -51,8 +51,8 @@ export type PbxStore = {
    * knows of none.
    */
   pbxListInSettings(): Promise<string[] | null>
-  /** Stores the state of a PBX, for the other nodes. */
-  pbxStateSet(state: PbxStateRecord, fence?: Fence): Promise<void>
+  /** Stores the states of PBXs, each once, for the other nodes: one statement, however many they are. */
+  pbxStateSetMany(states: readonly PbxStateRecord[], fence?: Fence): Promise<void>
   /** Returns the states of all PBXs, as they were stored last. */
   pbxStateList(): Promise<PbxStateRecord[]>
 }

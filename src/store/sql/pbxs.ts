@@ -3,7 +3,7 @@ import type { CallStore } from '../operations/calls.ts'
 import type { PbxChange, PbxStateRecord, PbxStore } from '../operations/pbxs.ts'
 import { type Declarations, fencedWrite, read, write } from './operation.ts'
 import { select } from './select.ts'
-import { all, either, exists, first, onPostgres, run, type Work } from './statement.ts'
+import { all, either, exists, first, integers, onPostgres, run, tableOf, texts, type Work } from './statement.ts'
 import { pbxStates, pbxs } from './tables.ts'
 
 /** The condition that a PBX was removed and nothing depends on it. */
@@ -58,10 +58,14 @@ export const PBXS: Declarations<PbxStore> = {
   pbxSetCallsEnded: fencedWrite(setCallsEnded),
   pbxDeleteRemoved: write(() => exists(sql`DELETE FROM pbxs WHERE ${UNNEEDED} RETURNING 1`)),
   pbxListInSettings: read(listPbxsInSettings),
-  pbxStateSet: fencedWrite(
-    ({ pbx, state, atSteadyUs }: PbxStateRecord) =>
+  pbxStateSetMany: fencedWrite(
+    (states: readonly PbxStateRecord[]) =>
       run(sql`
-        INSERT INTO pbx_states (pbx, state, at_us) VALUES (${pbx}, ${state}, ${atSteadyUs})
+        INSERT INTO pbx_states (pbx, state, at_us) SELECT s.pbx, s.state, s.at_us FROM ${tableOf('s', {
+          pbx: texts(states.map(({ pbx }) => pbx)),
+          state: texts(states.map(({ state }) => state)),
+          at_us: integers(states.map(({ atSteadyUs }) => atSteadyUs)),
+        })} WHERE true
         ON CONFLICT (pbx) DO UPDATE SET state = excluded.state, at_us = excluded.at_us`),
     { isQuiet: true },
   ),

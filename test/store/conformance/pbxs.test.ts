@@ -37,7 +37,7 @@ onEngines('pbxs', ({ open, engine }) => {
     const known = async () => [await calls.pbxMemoryGet('office'), (await pbxs.pbxStateList()).length]
     const note = async () => {
       await calls.pbxMemorySet('office', '{}')
-      await pbxs.pbxStateSet({ pbx: 'office', state: '{}', atSteadyUs: NOW })
+      await pbxs.pbxStateSetMany([{ pbx: 'office', state: '{}', atSteadyUs: NOW }])
     }
     await note()
     await pbxs.pbxSet({ ...office, endsCalls: true, seenVersion: null })
@@ -96,9 +96,11 @@ onEngines('pbxs', ({ open, engine }) => {
   test('have a state that their owner replaces', async () => {
     await using at = await open()
     const { pbxs } = at.store
-    await pbxs.pbxStateSet({ pbx: 'office', state: '{"state":"down"}', atSteadyUs: NOW })
-    await pbxs.pbxStateSet({ pbx: 'branch', state: '{}', atSteadyUs: NOW })
-    await pbxs.pbxStateSet({ pbx: 'office', state: '{"state":"up"}', atSteadyUs: NOW + 1 })
+    await pbxs.pbxStateSetMany([
+      { pbx: 'office', state: '{"state":"down"}', atSteadyUs: NOW },
+      { pbx: 'branch', state: '{}', atSteadyUs: NOW },
+    ])
+    await pbxs.pbxStateSetMany([{ pbx: 'office', state: '{"state":"up"}', atSteadyUs: NOW + 1 }])
     expect((await pbxs.pbxStateList()).toSorted((one, other) => one.pbx.localeCompare(other.pbx))).toEqual([
       { pbx: 'branch', state: '{}', atSteadyUs: NOW },
       { pbx: 'office', state: '{"state":"up"}', atSteadyUs: NOW + 1 },

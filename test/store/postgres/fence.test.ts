@@ -98,7 +98,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     ['what is known of a PBX', (store, fence) => store.calls.pbxMemorySet('office', '{}', fence)],
     [
       'the state of a PBX',
-      (store, fence) => store.pbxs.pbxStateSet({ pbx: 'office', state: '{}', atSteadyUs: NOW }, fence),
+      (store, fence) => store.pbxs.pbxStateSetMany([{ pbx: 'office', state: '{}', atSteadyUs: NOW }], fence),
     ],
     [
       'that calls of a PBX are ended',
