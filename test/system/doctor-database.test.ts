@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { diagnoseDatabaseClock, diagnoseServer } from '../../src/cli/doctor/database-server.ts'
+import { diagnoseNodes } from '../../src/cli/doctor/nodes.ts'
 import type { ServerFacts } from '../../src/store/postgres/engine/server-facts.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'
@@ -59,6 +60,35 @@ test.each([
   )
 })
 
+test('doctor goes by the heartbeats of nodes: which are up, silent, dead, gone on purpose, or replaced', () => {
+  const nowUs = 1_000_000_000_000
+  const node = (address: string, agoS: number, rest: { deadUs?: number; isLeaving?: boolean } = {}) => ({
+    address,
+    beatUs: nowUs - agoS * 1_000_000,
+    clockAheadUs: null,
+    deadUs: null,
+    isLeaving: false,
+    ...rest,
+  })
+  const lines = (...nodes: ReturnType<typeof node>[]) =>
+    diagnoseNodes(nodes, nowUs).map(({ level, text }) => `${level} ${text}`)
+  expect(
+    lines(
+      node('http://a:1', 0.5),
+      node('http://b:1', 30),
+      node('http://c:1', 600, { deadUs: 5 }),
+      node('http://d:1', 600, { deadUs: 5, isLeaving: true }),
+      node('http://a:1', 900, { deadUs: 5 }),
+    ),
+  ).toEqual([
+    expect.stringMatching(/^ok http:\/\/a:1 is up; its last heartbeat was .* ago$/),
+    'wrong http://b:1 is silent; its last heartbeat was 30 s ago',
+    'wrong http://c:1 is dead; its last heartbeat was 10 min ago',
+  ])
+  expect(lines()).toEqual(['advice no node runs on this database'])
+  expect(lines(node('http://d:1', 600, { deadUs: 5, isLeaving: true }))).toHaveLength(1)
+})
+
 describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {
   test('checks a database: its server, the store in it, and what keeps it from being used', async () => {
     using folder = emptyFolder()
@@ -76,13 +106,18 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {
     // The server of the tests need not outlive a power cut.
     expect(stdout).toMatch(/^wrong +database: fsync is off/m)
     expect(stdout).toMatch(/^ok +users: 1 can log in/m)
-    expect(stdout).toMatch(/^advice +service: no service is running here, where --listen/m)
-    expect(stdout).toMatch(/^ok +port: 127\.0\.0\.1:0 is free/m)
+    expect(stdout).toMatch(/^advice +node: no node runs on this database/m)
     const app = await startServe({ cwd: folder.path, args: ['--database-url', database.url] })
-    const listen = app.url.replace('http://', '')
-    const served = await run(['doctor', '--database-url', database.url, '--listen', listen], { cwd: folder.path })
+    const served = await doctor()
     await app.stop()
-    expect(served.stdout).toMatch(/^ok +service: it is running and healthy/m)
+    expect(served.stdout).toMatch(/^ok +node: http:\S+ is up; its last heartbeat was/m)
+    // What answers at the address may be anything: the database has no node any more.
+    const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => Response.json({ code: 200 }) })
+    const listen = `127.0.0.1:${other.port}`
+    const left = await run(['doctor', '--database-url', database.url, '--listen', listen], { cwd: folder.path })
+    await other.stop(true)
+    expect(left.stdout).toMatch(/^advice +node: no node runs on this database/m)
+    expect(left.stdout).not.toMatch(/^ok +(node|service):/m)
     const wrong = new URL(database.url)
     wrong.password = 'wrong-secret'
     const refused = await doctor(wrong.href)

@@ -11,8 +11,9 @@ import { counted, print, printJson } from '../print.ts'
 export function doctorCommand(program: Command): void {
   addSettingFlags(program.command('doctor').description('find the problems of this installation, and how to fix them'))
     .addOption(jsonOption())
-    .action(async ({ json = false, ...flags }: GivenSettings & { json?: boolean }) => {
-      const diagnoses = await diagnose(flags, process.env)
+    .option('--whole', 'read the file of the store to its end, also a large one, which takes minutes')
+    .action(async ({ json = false, whole = false, ...flags }: GivenSettings & { json?: boolean; whole?: boolean }) => {
+      const diagnoses = await diagnose(flags, process.env, { isWhole: whole })
       const paint = newPaint()
       if (json) printJson(diagnoses)
       else for (const diagnosis of diagnoses) print(linesOf(paint, diagnosis))

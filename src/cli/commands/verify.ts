@@ -13,7 +13,7 @@ const adviceFor = ({ database }: Pick<ReturnType<typeof storePlaceOf>, 'database
 
 /** Returns all faults of a store. A file that lacks something cannot be asked for more. */
 async function findFaults({ maintenance }: Pick<Store, 'maintenance'>): Promise<string[]> {
-  const faults = await maintenance.fileFaults()
+  const faults = await maintenance.fileFaults('whole')
   return faults.length > 0 ? faults : await maintenance.verify()
 }
 

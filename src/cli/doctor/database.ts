@@ -1,8 +1,9 @@
 import type { DatabaseSource } from '../../lib/database-url.ts'
 import { readServerFacts, type ServerFacts } from '../../store/postgres/engine/server-facts.ts'
 import { openClusterStore, openPostgresStore } from '../../store/postgres/store.ts'
-import { diagnoseDatabaseClock, diagnoseServer } from './database-server.ts'
+import { diagnoseServer } from './database-server.ts'
 import { type Diagnosis, wrong } from './diagnosis.ts'
+import { diagnoseNodes } from './nodes.ts'
 import { diagnoseContents, NO_STORE, type StoreFound } from './store.ts'
 
 /** Checks a Postgres database: its server, its settings for durability, and the data in it. */
@@ -15,10 +16,10 @@ export async function diagnoseDatabase(source: DatabaseSource, copies?: string):
     try {
       await store.maintenance.writeProbe()
       const found = await diagnoseContents(store, { dataPath: '', database: source }, copies)
-      const faults = (await store.maintenance.fileFaults()).map((text) =>
+      const faults = (await store.maintenance.fileFaults('brief')).map((text) =>
         wrong('database', text, 'restore a backup to another server, and check the disk of this one'),
       )
-      return { ...found, diagnoses: [...server, ...faults, ...(await diagnoseNodes(source)), ...found.diagnoses] }
+      return { ...found, diagnoses: [...server, ...faults, ...(await readNodes(source)), ...found.diagnoses] }
     } finally {
       await store.stop()
     }
@@ -38,14 +39,10 @@ const missing = ({ isStandby }: ServerFacts): Diagnosis =>
     ? wrong('database', 'it is a standby, which cannot be written', 'give the URL of the primary in --database-url')
     : wrong('database', 'it has no store yet', 'hookswitch serve --database-url …   creates it')
 
-/** Nodes whose clocks differ correct the times of their events, for as long as the database answers. */
-async function diagnoseNodes(source: DatabaseSource): Promise<Diagnosis[]> {
+async function readNodes(source: DatabaseSource): Promise<Diagnosis[]> {
   const cluster = openClusterStore(source)
   try {
-    const nodes = await cluster.nodeList()
-    return nodes.flatMap(({ address, deadUs, clockAheadUs }) =>
-      diagnoseDatabaseClock({ address, deadUs, clockAheadUs }),
-    )
+    return diagnoseNodes(await cluster.nodeList(), await cluster.clockGet())
   } finally {
     await cluster.stop()
   }

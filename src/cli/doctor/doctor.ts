@@ -18,11 +18,12 @@ import { type DiagnosedWebhook, diagnoseStore, type StoredPbx } from './store.ts
 
 /**
  * Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for
- * each finding.
+ * each finding. `isWhole`: the store's file is read to its end, however large.
  */
 export async function diagnose(
   flags: GivenSettings,
   env: Readonly<Record<string, string | undefined>>,
+  { isWhole }: { readonly isWhole: boolean },
 ): Promise<Diagnosis[]> {
   let given: Config
   try {
@@ -37,10 +38,13 @@ export async function diagnose(
   const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
   const store =
     database === undefined
-      ? await diagnoseStore(dataPath, config.recordingsCopy)
+      ? await diagnoseStore(dataPath, { copies: config.recordingsCopy, isWhole })
       : await diagnoseDatabase(database, config.recordingsCopy)
-  const service = await diagnoseService(config)
-  const isServed = service.some(({ level }) => level === 'ok')
+  // The nodes of a database are in its tables: what answers at an address of this machine may be another service.
+  const service = database === undefined ? await diagnoseService(config) : []
+  const isServed = [...service, ...store.diagnoses].some(
+    ({ level, about }) => level === 'ok' && /^(service|node)$/.test(about),
+  )
   const pbxsOfStore = store.pbxs.filter(({ name }) => !config.pbxs.some((one) => one.name === name))
   const [receivers, pbxs] = await Promise.all([
     diagnoseReceivers(config, store.webhooks),

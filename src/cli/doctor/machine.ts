@@ -47,16 +47,15 @@ const ANSWER_WITHIN_MS = 3_000
  * same, or whether the port is free.
  */
 export async function diagnoseService(config: Config): Promise<Diagnosis[]> {
-  const { listen, dataPath, database } = config
+  const { listen, dataPath } = config
   const url = `http://${reachableHost(listen.host)}:${listen.port}/health`
-  // Nodes that share a database leave no trace on this machine.
-  const isServed = database === undefined && holderOf(`${dataPath}/lock`) !== undefined
+  const isServed = holderOf(`${dataPath}/lock`) !== undefined
   const status = await healthStatus(url)
   if (status === undefined && isServed)
     return [advice('service', `it is running, but does not answer at ${url}`, 'give doctor the same --listen as serve')]
-  if (status === undefined || (database === undefined && !isServed))
+  if (!isServed)
     return [
-      advice('service', `no service is running ${placeName(config)}`, `hookswitch serve${dataFlag(config)}`),
+      advice('service', `no service is running on this folder`, `hookswitch serve${dataFlag(config)}`),
       ...diagnosePort(listen),
     ]
   if (status === 200) return [ok('service', `it is running and healthy (${url})`)]
@@ -64,9 +63,6 @@ export async function diagnoseService(config: Config): Promise<Diagnosis[]> {
     wrong('service', `it is running but unhealthy (${url}: ${status})`, 'see its log: it cannot write to the store'),
   ]
 }
-
-const placeName = ({ database }: Config): string =>
-  database === undefined ? 'on this folder' : 'here, where --listen has its address'
 
 /** Returns the address at which this machine reaches a service that listens on all addresses. */
 function reachableHost(host: string): string {

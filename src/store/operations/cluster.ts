@@ -80,6 +80,8 @@ export type NodeRecord = {
   readonly clockAheadUs: number | null
   /** JSON, as the node gave them; `null`: it is of an earlier version. */
   readonly settings: string | null
+  /** It said that it stops: once it is dead, it has left, and was not found dead. */
+  readonly isLeaving: boolean
   readonly leases: readonly string[]
 }
 

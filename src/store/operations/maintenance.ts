@@ -68,8 +68,11 @@ export type MaintenanceStore = {
   liveCallErase(number: string): Promise<number>
   /** Returns all inconsistencies in the store, a sentence each with some ids; empty if the store is consistent. */
   verify(): Promise<string[]>
-  /** Returns the damage in the store's files and schema; empty if every page is readable and nothing is missing. */
-  fileFaults(): Promise<string[]>
+  /**
+   * Returns the damage in the store's files and schema; empty if every page is readable and nothing is missing.
+   * `brief`: only the damage that is found without reading all pages.
+   */
+  fileFaults(extent: 'brief' | 'whole'): Promise<string[]>
   /** Returns how many deliveries there are in each state, with the number that failed since a time. */
   conditionGet(sinceUs: number): Promise<StoreCondition>
 }

@@ -65,7 +65,8 @@ export function createClusterStore({ query }: Pick<Client, 'query'>, hints?: Hin
     },
     async nodeEnd(id) {
       await query(
-        `WITH changed AS (UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND dead_us IS NULL RETURNING id), ${COUNTED}
+        `WITH changed AS (
+           UPDATE nodes SET dead_us = ${NOW_US}, leaving = TRUE WHERE id = $1 AND dead_us IS NULL RETURNING id), ${COUNTED}
          SELECT id FROM changed`,
         [id],
       )
@@ -181,7 +182,7 @@ type NodeRow = Omit<NodeRecord, 'leases'> & { leases: string }
 
 const LIST = `
   SELECT id, address, version, started_us AS "startedUs", beat_us AS "beatUs", dead_us AS "deadUs",
-    clock_ahead_us AS "clockAheadUs", settings,
+    clock_ahead_us AS "clockAheadUs", settings, leaving AS "isLeaving",
     coalesce((SELECT string_agg(name, E'\\n' ORDER BY name) FROM leases WHERE node = id AND dead_us IS NULL), '') AS leases
   FROM nodes WHERE dead_us IS NULL OR dead_us > ${NOW_US} - ${HOUR_US} ORDER BY started_us, id`
 

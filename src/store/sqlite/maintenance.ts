@@ -15,16 +15,16 @@ export function createMaintenanceStore({
   return {
     writeProbe: () => commit(probeWrite, null),
     deliveryPrune: (step) => commit(pruneDeliveries, step),
-    fileFaults: async () => fileFaults(read),
+    fileFaults: async (extent) => fileFaults(read, extent),
   }
 }
 
 /**
  * Returns the damage of the store's file, in SQLite's words, or else how its schema differs from the one that its
- * version makes; empty if the file is whole. Reads the whole file.
+ * version makes; empty if there is neither. `brief`: the schema only, whatever the size of the file.
  */
-function fileFaults(tx: Tx): string[] {
-  const rows = prepared<{ quick_check: string }, []>(tx, 'PRAGMA quick_check(5)').all()
+function fileFaults(tx: Tx, extent: 'brief' | 'whole'): string[] {
+  const rows = extent === 'brief' ? [] : prepared<{ quick_check: string }, []>(tx, 'PRAGMA quick_check(5)').all()
   const damage = rows.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok')
   if (damage.length > 0) return damage
   const difference = schemaDifference(tx, versionOf(tx))

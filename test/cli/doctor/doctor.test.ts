@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { backupName } from '../../../src/backups/schedule.ts'
 import { diagnoseClock } from '../../../src/cli/doctor/machine.ts'
 import { nowUs } from '../../../src/lib/time.ts'
@@ -88,6 +88,28 @@ describe('hookswitch doctor', () => {
     const { code, stdout, stderr } = await doctor(args, env)
     expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
     expect(stdout).toMatch(line)
+  })
+
+  test('reads a large store to its end only when it is told to', async () => {
+    using large = emptyFolder()
+    const path = join(large.path, 'data/hookswitch.db')
+    mkdirSync(dirname(path))
+    const store = openSqliteStore(path)
+    const body = JSON.stringify({ data: { name: 'call_started' }, padding: 'x'.repeat(1_000_000) })
+    const event = { callId: 'a', name: 'call_started' as const, sequence: 1, atUs: nowUs(), body }
+    await storeEvents(
+      store,
+      Array.from({ length: 10 }, (_, at) => ({ ...event, uuid: `${at}` })),
+    )
+    await store.stop()
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xa5, 4_096 * 1_000, 4_096 * 1_001))
+    const look = async (...args: string[]) => {
+      const { stdout } = await run(['doctor', '--listen', '127.0.0.1:1', ...args], { cwd: large.path })
+      return /^(ok|wrong) +store: .*$/m.exec(stdout)?.[0]
+    }
+    expect(await look()).toMatch(/^ok +store: .* its 10 MB were not read: hookswitch doctor --whole does that$/)
+    expect(await look('--whole')).toMatch(/^wrong +store: .* is damaged/)
   })
 
   test('says how old the newest backup is, and warns from twice the time on after which one is due', async () => {

@@ -112,7 +112,7 @@ onEngines('maintenance', ({ open }) => {
   test('a store that is whole is proven so, and its condition is reported', async () => {
     await using at = await open(ONE)
     const { maintenance, queue } = at.store
-    expect(await maintenance.fileFaults()).toEqual([])
+    for (const extent of ['brief', 'whole'] as const) expect(await maintenance.fileFaults(extent)).toEqual([])
     const [a = 0] = idsOf(await at.put(event('a'), event('b')))
     await queue.deliveryRecordOutcomes(outcomes([a], { state: 'failed' }))
     expect(await maintenance.conditionGet(NOW)).toEqual({

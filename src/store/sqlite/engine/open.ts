@@ -16,7 +16,7 @@ const AGAIN_MS = 20
  * A store up to this size is checked when it is opened; a larger one would delay the start (`doctor` and `verify` check
  * it).
  */
-const QUICK_CHECK_BYTES = 8 * 1024 * 1024
+export const QUICK_CHECK_BYTES = 8 * 1024 * 1024
 
 /**
  * More than the statements that a connection uses again and again: beyond this number, which is 20 by default, each is

@@ -1,0 +1,35 @@
+import { stateOfNode } from '../../cluster/leases.ts'
+import { formatDuration } from '../../lib/time.ts'
+import type { NodeRecord } from '../../store/operations/cluster.ts'
+import { diagnoseDatabaseClock } from './database-server.ts'
+import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+
+type Node = Pick<NodeRecord, 'address' | 'beatUs' | 'deadUs' | 'clockAheadUs' | 'isLeaving'>
+
+const START = 'hookswitch serve --database-url …   starts one'
+
+/**
+ * Judges the nodes of a database by their rows in it: an address may be on another machine, and whatever answers there
+ * may be another service. A node that has left, or whose address another node has since, is not missed.
+ */
+export function diagnoseNodes(nodes: readonly Node[], databaseUs: number): Diagnosis[] {
+  const living = nodes.filter((node) => stateOfNode(node, databaseUs) === 'up')
+  const addresses = new Set(living.map(({ address }) => address))
+  const missing = nodes.filter(
+    (node) => !living.includes(node) && !addresses.has(node.address) && !(node.isLeaving && node.deadUs !== null),
+  )
+  const heard = ({ beatUs }: Node): string =>
+    `its last heartbeat was ${formatDuration(Math.max(0, databaseUs - beatUs) / 1_000)} ago`
+  return [
+    ...living.map((node) => ok('node', `${node.address} is up; ${heard(node)}`)),
+    ...missing.map((node) =>
+      wrong(
+        'node',
+        `${node.address} is ${stateOfNode(node, databaseUs)}; ${heard(node)}`,
+        'start it again, and see its log; a node that is gone for good is forgotten after an hour',
+      ),
+    ),
+    ...(living.length === 0 && missing.length === 0 ? [advice('node', 'no node runs on this database', START)] : []),
+    ...nodes.flatMap(diagnoseDatabaseClock),
+  ]
+}
