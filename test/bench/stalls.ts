@@ -8,12 +8,14 @@ import { startReceiverProcess } from './receiver-process.ts'
 import { startBusyAsterisk } from './stalls-pbx.ts'
 import { type Stall, startProbe } from './stalls-probe.ts'
 import { type Filled, fillStore, OWN_NUMBER } from './stalls-store.ts'
+import { startStormyAsterisk } from './stormy-pbx.ts'
 import { atMost, type Row } from './table.ts'
 
 /**
  * How long one account, PBX, command or page keeps the service from answering: `/health` is asked every 10 ms in an open
- * loop beside each list with each filter, each first connection, reconnect, command, backup and open page, with
- * two stores of which one has ten times as many calls. Prints the longest stall with the larger one, and how it grew.
+ * loop beside each list with each filter, each first connection, reconnect, command, backup, open page and storm of
+ * states, with two stores of which one has ten times as many calls. Prints the longest stall with the larger one, and
+ * how it grew.
  */
 type StallOptions = {
   /** The calls in the stores; the PBX has a tenth of them open. */
@@ -27,6 +29,10 @@ type Engine = 'sqlite' | 'postgres'
 const BAR_MS = 50
 const OPEN_SHARE = 0.1
 const ARGS = ['--allow-net', 'loopback', '--log-level', 'error']
+/** The phones of another PBX, by the calls in the store: 5,000 with 20,000 calls. */
+const PHONES_SHARE = 0.25
+/** All phones change at once, and their changes are emitted 5 s later. */
+const STORM_MS = 7_000
 const IDLE_MS = 1_000
 const PAGE_OPEN_MS = 2_000
 const UP_WITHIN_MS = 60_000
@@ -79,11 +85,14 @@ async function stallsOf(engine: Engine, calls: number, only: string): Promise<Ma
   await open.stop()
   const pbx = startBusyAsterisk(Math.round(calls * OPEN_SHARE))
   cleaning.defer(() => pbx.stop())
+  const phones = Math.round(calls * PHONES_SHARE)
+  const stormy = { phones, ...startStormyAsterisk(phones) }
+  cleaning.defer(() => stormy.stop())
   const app = await start()
   cleaning.defer(async () => void (await app.stop('SIGKILL')))
   using probe = startProbe(app.url)
   const found = new Map<string, Stall>()
-  for (const { what, times = TIMES, act } of actionsOf({ app, token, store, filled, hook, pbx, engine })) {
+  for (const { what, times = TIMES, act } of actionsOf({ app, token, store, filled, hook, pbx, stormy, engine })) {
     if (!what.includes(only)) continue
     for (let time = 0; time < times; time += 1) {
       const stall = await probe.during(() => act().catch((error) => console.error(`  ${what}: ${error}`)))
@@ -104,6 +113,7 @@ type Beside = {
   readonly filled: Filled
   readonly hook: string
   readonly pbx: ReturnType<typeof startBusyAsterisk>
+  readonly stormy: ReturnType<typeof startStormyAsterisk> & { readonly phones: number }
   readonly engine: Engine
 }
 
@@ -119,6 +129,11 @@ function actionsOf(beside: Beside): Action[] {
     { what: 'GET /overview with open calls', act: () => get(beside, '/overview') },
     { what: 'GET /integration/delivery?number= with open calls', act: () => get(beside, OF_OWN_NUMBER) },
     { what: 'open page', act: () => openPage(beside) },
+    { what: 'states: first lists of the phones', times: 1, act: () => listPhones(beside) },
+    { what: 'states: all phones lose their network', times: 1, act: () => storm(beside, 'Unreachable') },
+    { what: 'states: all phones have it back', times: 1, act: () => storm(beside, 'Reachable') },
+    { what: 'states: GET /phone', act: () => get(beside, '/phone') },
+    { what: 'states: GET /agent', act: () => get(beside, '/agent') },
   ]
 }
 
@@ -202,6 +217,24 @@ async function connect({ app, token }: Beside, change: () => Promise<unknown>): 
     if (performance.now() > deadlineMs) throw new Error('the PBX is not up')
     await Bun.sleep(100)
   }
+}
+
+/** Adds the PBX of the phones, and waits until all of them are listed. */
+async function listPhones({ app, token, store, stormy }: Beside): Promise<void> {
+  const url = `ami://any:any@127.0.0.1:${stormy.port}?name=stormy`
+  await run(['pbx', 'add', ...store, url], { cwd: app.cwd })
+  const deadlineMs = performance.now() + UP_WITHIN_MS
+  for (let listed = 0; listed < stormy.phones; ) {
+    if (performance.now() > deadlineMs) throw new Error('the phones are not listed')
+    await Bun.sleep(500)
+    const { body } = await ask(app, 'GET', '/phone', { token })
+    listed = Array.isArray(body.result) ? body.result.length : 0
+  }
+}
+
+async function storm({ stormy }: Beside, status: 'Reachable' | 'Unreachable'): Promise<void> {
+  stormy.storm(status)
+  await Bun.sleep(STORM_MS)
 }
 
 /** Opens the page: what it reads first, and its stream for a while. */

@@ -6,7 +6,7 @@ import { createAmiStates } from '../../src/pbx/ami/states.ts'
 import { startStateIngest } from '../../src/states/ingest/state-ingest.ts'
 import type { EndpointEntry, StateSignal } from '../../src/states/signal.ts'
 import type { CallBatch } from '../../src/store/operations/calls.ts'
-import { memberFrame, phoneFrames, queueOf } from './state-storm-frames.ts'
+import { memberFrame, phoneFrames, queueOf } from './stormy-pbx.ts'
 
 /** The first row has no bar of its own: all others are compared with it. */
 export const SIZES = [100, 1_000, 10_000, 50_000] as const

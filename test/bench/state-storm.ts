@@ -1,10 +1,9 @@
 import { emptyFolder, startServe } from '../help/app.ts'
 import { startAsterisk } from '../help/asterisk-load.ts'
 import { addUser, ask, logIn, webhook } from '../help/client.ts'
-import { startListedAsterisk } from '../help/listed-asterisk.ts'
 import { startReceiver } from '../help/receiver.ts'
 import { quantile, startCalls } from './pbx-to-receiver.ts'
-import { contactOf, memberFrame, phoneFrames, queueOf, type Status } from './state-storm-frames.ts'
+import { type Status, startStormyAsterisk } from './stormy-pbx.ts'
 import { atMost, figure, type Row } from './table.ts'
 
 const PHONES = 5_000
@@ -24,7 +23,7 @@ const LISTED_WITHIN_MS = 60_000
 export async function benchStateStorm(): Promise<Row[]> {
   using folder = emptyFolder()
   const calm = startAsterisk()
-  const stormy = startStormyPbx()
+  const stormy = startStormyAsterisk(PHONES)
   const receiver = startReceiver()
   const states = startReceiver()
   const args = ['--allow-net', 'loopback', '--log-level', 'warn']
@@ -89,29 +88,6 @@ export async function benchStateStorm(): Promise<Row[]> {
 }
 
 const sorted = (values: readonly number[]): number[] => values.toSorted((one, other) => one - other)
-
-/** An Asterisk whose phones each serve a queue. */
-function startStormyPbx() {
-  const names = Array.from({ length: PHONES }, (_, at) => `${100_000 + at}`)
-  const queues = new Set(names.map((_, at) => queueOf(at, PHONES)))
-  const pbx = startListedAsterisk(
-    {
-      DeviceStateList: names.map((name) => `Event: DeviceStateChange\nDevice: PJSIP/${name}\nState: NOT_INUSE`),
-      QueueStatus: [
-        ...[...queues].map((queue) => `Event: QueueParams\nQueue: ${queue}\nCalls: 0`),
-        ...names.map(
-          (name, at) =>
-            `Event: QueueMember\nQueue: ${queueOf(at, PHONES)}\nName: Agent ${name}\nLocation: PJSIP/${name}\nStateInterface: PJSIP/${name}\nInCall: 0\nStatus: 1\nPaused: 0`,
-        ),
-      ],
-    },
-    Object.fromEntries(names.map((name) => [`PJSIP_AOR(${name},contact)`, contactOf(name)])),
-  )
-  const frames = (status: Status): string =>
-    names.map((name, at) => phoneFrames(name, status) + memberFrame(name, queueOf(at, PHONES), status)).join('')
-  const bytes: Readonly<Record<Status, string>> = { Reachable: frames('Reachable'), Unreachable: frames('Unreachable') }
-  return { port: pbx.port, stop: pbx.stop, storm: (status: Status) => pbx.sendBytes(bytes[status]) }
-}
 
 type App = Awaited<ReturnType<typeof startServe>>
 
