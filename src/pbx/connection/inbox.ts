@@ -4,7 +4,7 @@ import { nextPbxTurn } from '../../lib/slices.ts'
 export type Intake = { waiting: number }
 
 /**
- * The queue between the socket of a PBX and the tracker. The socket's callback only puts entries in; a session takes
+ * The queue between the socket of a PBX and the tracker. The reader of frames only puts entries in; a session takes
  * them out in slices, between which the sockets are read, since a PBX drops a client that does not read.
  *
  * Limited in bytes. When it is full, sheddable entries are dropped first (once until it has been empty again), then new

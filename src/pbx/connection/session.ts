@@ -152,7 +152,7 @@ function endByFault({ name: pbx, log }: Pick<SessionOptions<never>, 'name' | 'lo
 /**
  * Talks to the PBX until the connection is over: log in, identify the run, take a snapshot, then process events.
  *
- * - The socket is always read: its callback decodes and queues, and nothing else.
+ * - The socket is always read. Its bytes are decoded in slices, between which others have their turns.
  * - The inbox is paused during the first snapshot: events wait, and are processed after it.
  * - A session that was logged in feeds `connected` once, then `disconnected` once, and nothing after that.
  */
