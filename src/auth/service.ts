@@ -87,7 +87,7 @@ export function createAuthService({
       await note(token === undefined ? 'password_change_failed' : 'password_changed', { user, client })
       if (token === undefined)
         throw new Fault('invalid', 'The old password is wrong.', {
-          errors: [{ path: '/old_password', message: 'is wrong' }],
+          errors: [{ path: '/old_password', message: 'is not your present password' }],
         })
       forget()
       return token

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SETTINGS } from '../app/settings.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
@@ -49,11 +49,12 @@ export async function withStore<Result>(flags: StoreFlags, work: (store: Store) 
  * Checks that there is a store at a path.
  * @throws Fault if it is missing, or this user may not read its folder.
  */
-export function requireStore(path: string): void {
+export function requireStore(path: string, access = accessSync): void {
   try {
     // The commands that need a store would make one of it, and call that whole.
     if (statSync(path).size === 0)
       throw new Fault('not_found', `${path} is empty, so there is no store: put a backup in its place, or start serve`)
+    access(path, constants.R_OK)
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     const isForbidden = cause instanceof Error && 'code' in cause && cause.code === 'EACCES'

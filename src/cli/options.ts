@@ -79,7 +79,7 @@ export function addSettingFlags(command: Command): Command {
 export function nameVariables(command: Command, env: Record<string, string | undefined>): void {
   for (const option of command.options) {
     // The help would show `[]` as the default.
-    if (Array.isArray(option.defaultValue)) option.defaultValueDescription = 'none'
+    if (Array.isArray(option.defaultValue)) option.defaultValueDescription ??= 'none'
     const variable = `HOOKSWITCH_${(option.long ?? '').replace(/^--/, '').replaceAll('-', '_').toUpperCase()}`
     if (option.long === '--version' || option.envVar !== undefined) continue
     option.env(variable)

@@ -75,15 +75,17 @@ export const itemRule = (allow: AllowList) => {
 /** Returns why a URL cannot be a webhook; `undefined` if it can. Names are checked later, when they are resolved. */
 export function urlProblem(text: string, allow: AllowList): string | undefined {
   if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`
+  const hidden = textProblem(text)
+  if (hidden !== undefined) return hidden
+  if (/\s/.test(text)) return 'has a space or a line break: write %20 for a space that belongs to it, else remove it'
   if (isMqttUrl(text)) return mqttProblem(text, allow)
   // URL forgives white space, backslashes and a missing slash, but a receiver's configuration may not.
-  if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || hasBlanks(text) || !text.isWellFormed() || !URL.canParse(text))
+  if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || !URL.canParse(text))
     return `must be an absolute http:, https:, mqtt: or mqtts: URL${isWithoutScheme(text) ? `: add https:// in front` : ''}`
   return literalRefusal(new URL(text), allow)
 }
 
 function mqttProblem(text: string, allow: AllowList): string | undefined {
-  if (hasBlanks(text) || !text.isWellFormed()) return 'must have white space and control characters percent-encoded'
   const parsed = parseMqttUrl(text)
   return 'problem' in parsed ? parsed.problem : literalRefusal(parsed.host, allow)
 }
@@ -91,6 +93,3 @@ function mqttProblem(text: string, allow: AllowList): string | undefined {
 /** Returns whether a text would be a URL with `https://` in front: a host, as people type it. */
 const isWithoutScheme = (text: string): boolean =>
   /^[\w-]+(\.[\w-]+)*(:\d{1,5})?([/?#]|$)/.test(text) && URL.canParse(`https://${text}`)
-
-/** White space and control characters, which URL would silently strip or encode. */
-const hasBlanks = (text: string) => /\s/.test(text) || textProblem(text) !== undefined

@@ -45,3 +45,15 @@ describe('a store in a folder that this user may not read', () => {
     expect(diagnoses).toMatchObject([{ level: 'wrong', text: expect.stringContaining('permission') }])
   })
 })
+
+test('a store that this user may not read is named, with what to do', () => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'hookswitch.db')
+  writeFileSync(path, 'x')
+  const refused = () => {
+    throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
+  }
+  expect(() => requireStore(path, refused)).toThrow(
+    `no permission to read ${path}: run this as the user of the service`,
+  )
+})

@@ -146,7 +146,7 @@ function lines({ body, attempts, url, ...rest }: DeliveryDetail & { pending_beca
   const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response, step, url: to }) => [
     at,
     step === undefined ? (probe ? 'probe' : 'attempt') : `${step} ${to == null ? '' : shownUrl(to)}`.trimEnd(),
-    status === null ? error : step !== undefined && error !== null ? `${status} ${error}` : status,
+    status === null ? error : error !== null ? `${status} ${error}` : status,
     `${duration_ms} ms`,
     address,
     response,

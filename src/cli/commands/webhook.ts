@@ -37,7 +37,11 @@ export function webhookCommand(program: Command): void {
   command('list', 'list the webhooks of an account with their options').action(showWebhooks)
   command('add', 'add a URL to the list')
     .argument('<url>', 'an absolute http: or https: URL, or mqtt://host/topic (mqtts: over TLS)')
-    .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
+    .addOption(
+      new Option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)')
+        .argParser(list)
+        .default([], 'all'),
+    )
     .addOption(allowNetOption())
     .action(addWebhook)
   ofUrl('remove', 'remove a URL from the list; its pending deliveries are cancelled').action(removeWebhook)
@@ -183,7 +187,9 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   const problem = urlProblem(url, allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])))
   // Without the settings of the service this command needs the flag itself.
   const too = problem?.includes('--allow-net') && settings === undefined ? ', and so must this command' : ''
-  if (problem !== undefined) throw new Fault('invalid', `${shownUrl(url)}: ${problem}${too}`)
+  // Of an address the problem is a sentence of its own.
+  const about = /^(must|has|may|cannot) /.test(problem ?? '') ? `the URL ${shownUrl(url)}` : `${shownUrl(url)}:`
+  if (problem !== undefined) throw new Fault('invalid', `${about} ${problem}${too}`)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
   const added = await onAccount(flags, async (services, accountId) => {
     const { webhooks, options, note } = services

@@ -17,7 +17,9 @@ const status = t.Union([Type.Integer({ form: { minimum: 100, maximum: 599 } }), 
   description: 'The status of the response; `null` if there was none, and by MQTT, which has none',
 })
 const duration = Type.Integer({ description: 'Milliseconds until the status', form: count })
-const error = text('Why there was no response, or why an MQTT broker refused the event; `null` otherwise')
+const error = text(
+  'Why there was no response, where a redirect leads, or why an MQTT broker refused the event; `null` otherwise',
+)
 const response = text('The first 4 KiB of the body of the response; by MQTT, how the broker acknowledged the event')
 const moment = (description: string) => t.Optional(t.String({ format: 'date-time', description }))
 

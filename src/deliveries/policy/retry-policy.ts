@@ -12,7 +12,7 @@ import { MILLISECOND } from '../../lib/time.ts'
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number | null }
-  | { readonly kind: 'refused'; readonly status: number; readonly retryAfterMs?: number }
+  | { readonly kind: 'refused'; readonly status: number; readonly retryAfterMs?: number; readonly reason?: string }
   | { readonly kind: 'rejected'; readonly reason: string }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'unsent'; readonly reason: string }
@@ -31,8 +31,8 @@ export type Outcome =
 
 /** Returns the status of the answer; `null` if there was no answer. */
 export const statusOf = (outcome: Outcome): number | null => ('status' in outcome ? outcome.status : null)
-/** Returns why there was no answer, or no request; `null` if there was an answer. */
-export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? outcome.reason : null)
+/** Returns why there was no answer, or no request, or what an answer means; `null` if its status says all. */
+export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? (outcome.reason ?? null) : null)
 
 /** Returns how many requests an attempt outside of flows made. An aborted request may have been sent. */
 export const requestsOf = ({ kind }: Outcome): number =>

@@ -22,6 +22,9 @@ export const wasNeverSent = (error: unknown): boolean => wasNotConnected(error) 
 /** Returns whether a connection broke before an answer. */
 export const wasClosed = (error: unknown): boolean => /^(ConnectionClosed|ECONNRESET|EPIPE)$/.test(codeOf(error))
 
+/** Returns whether a server refused the TLS handshake. */
+export const isHandshake = (error: unknown): boolean => codeOf(error) === 'EPROTO'
+
 const OUT_OF_FILES = /^(EMFILE|ENFILE)$/
 
 /**

@@ -1,4 +1,6 @@
 import type { AllowList } from '../../lib/address-guard.ts'
+import { shownUrl } from '../../lib/shown-url.ts'
+import { oneLine } from '../../lib/terminal-text.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../policy/retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
@@ -95,8 +97,21 @@ function outcomeOf(response: Response, nowUs: NowUs): Outcome {
   if (status >= 200 && status < 300) return { kind: 'delivered', status }
   const retryAfterMs =
     status === 429 || status === 503 ? parseRetryAfter(response.headers.get('retry-after'), nowUs()) : undefined
-  return { kind: 'refused', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  const location = status >= 300 && status < 400 ? response.headers.get('location') : null
+  return {
+    kind: 'refused',
+    status,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(location === null ? {} : { reason: redirectReason(location) }),
+  }
 }
+
+/** The most characters of the other address that are logged. */
+const LOCATION_CHARACTERS = 300
+
+/** Returns why a redirect is a failure: the body would go to an address that nobody has checked. */
+const redirectReason = (location: string): string =>
+  `it redirects to ${oneLine(shownUrl(location)).slice(0, LOCATION_CHARACTERS)}, which is not followed: give that URL if it is right`
 
 /** The log has the first bytes of an answer's body. */
 const LOGGED_BYTES = 4_096

@@ -1,11 +1,12 @@
 import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
 import type { AbortGroup } from './abort-group.ts'
-import { isOutOfFiles, reasonOf, wasClosed, wasNeverSent, wasNotConnected } from './attempt-failure.ts'
+import { isHandshake, isOutOfFiles, reasonOf, wasClosed, wasNeverSent, wasNotConnected } from './attempt-failure.ts'
 import { createDeadlines } from './deadlines.ts'
 import { newRelayedOrigins, openRelay, type Relay } from './relay.ts'
 import { newResolver, type Resolve } from './resolver.ts'
 import { watchConnecting } from './silent-address.ts'
 import { type Destination, portOf, type Target } from './target.ts'
+import { createHandshakeReasons } from './tls-handshake.ts'
 
 /** A request to an address that is checked before. */
 type GuardedRequest = {
@@ -87,6 +88,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   const relayed = newRelayedOrigins()
   const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)
+  const handshakeReason = createHandshakeReasons()
   /** Where requests to a target with one address went last: an address that is allowed is so for ever. */
   const single = new WeakMap<Target, readonly Destination[]>()
 
@@ -148,7 +150,13 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
     } catch (error) {
       if (group?.isAborted) return failed(reading, { kind: 'aborted' }, facts())
       if (isOutOfFiles(error)) return failed(reading, { kind: 'unsent', reason: OUT_OF_FILES }, facts())
-      return failed(reading, { kind: 'unreachable', reason: reasonOf(error, withinMs) }, facts())
+      const { literal, name, url } = target
+      const serverName = literal === undefined ? name : undefined
+      const refused =
+        isHandshake(error) && proxy === undefined && address !== null
+          ? await handshakeReason({ address, port: portOf(url), serverName })
+          : undefined
+      return failed(reading, { kind: 'unreachable', reason: refused ?? reasonOf(error, withinMs) }, facts())
     } finally {
       deadline.end()
     }

@@ -28,3 +28,8 @@ test('help of nothing there is names the guides', async () => {
   expect(code).toBe(2)
   expect(stderr).toContain("there is no guide or command 'conect': the guides are connect, ")
 })
+
+test('help of webhook add has the default of its events', async () => {
+  const { stdout } = await run(['webhook', 'add', '--help'], HERE)
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(repeatable) (default: all, env: HOOKSWITCH_EVENTS)')
+})

@@ -119,8 +119,13 @@ test('a secret is printed, and rotated', async () => {
 })
 
 test.each([
-  [['add', 'ftp://x.example/'], 1, /ftp:\/\/x\.example\/: must be an absolute http:, https:, mqtt: or mqtts: URL/],
-  [['add', 'x.example/calls'], 1, /x\.example\/calls: must be an absolute .*: add https:\/\/ in front/],
+  [
+    ['add', 'ftp://x.example/'],
+    1,
+    /the URL ftp:\/\/x\.example\/ must be an absolute http:, https:, mqtt: or mqtts: URL/,
+  ],
+  [['add', 'x.example/calls'], 1, /the URL x\.example\/calls must be an absolute .*: add https:\/\/ in front/],
+  [['add', 'https://x.example/a b'], 1, /the URL https:\/\/x\.example\/a b has a space or a line break: write %20/],
   [['add', 'http://127.0.0.1/'], 1, /--allow-net loopback/],
   [['add', 'https://x.example/', '--events', 'call'], 2, /--events has "call": give all, or some of call_started, /],
   [['set', 'https://nowhere.example/', '--paused'], 1, /is not in the list of account default/],

@@ -98,7 +98,13 @@ const HOSTILE: readonly Hostile[] = [
   [
     'a redirect is not followed',
     (socket) => socket.write('HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n'),
-    { outcome: { kind: 'refused', status: 302 } },
+    {
+      outcome: {
+        kind: 'refused',
+        status: 302,
+        reason: 'it redirects to http://127.0.0.1:1/, which is not followed: give that URL if it is right',
+      },
+    },
   ],
   [
     'Retry-After',

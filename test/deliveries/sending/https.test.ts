@@ -68,11 +68,25 @@ describe('refused, before anything is sent, with a plain reason:', () => {
 
   test.each([
     ['a port that does not speak TLS', 'HTTP/1.1 400 Bad Request\r\n\r\n', /^the TLS handshake failed/, undefined],
+    [
+      'a server that wants a client certificate',
+      '\x15\x03\x03\x00\x02\x02\x74',
+      /^the server wants a client certificate/,
+      undefined,
+    ],
+    ['a server that speaks HTTP/2 only', '\x15\x03\x03\x00\x02\x02\x78', /^the server speaks HTTP\/2 only/, undefined],
+    ['a server with an old version of TLS', '\x15\x03\x01\x00\x02\x02\x46', /TLS version older than 1\.2/, undefined],
+    [
+      'a server that refuses the handshake',
+      '\x15\x03\x03\x00\x02\x02\x28',
+      /^the server refuses the TLS handshake/,
+      undefined,
+    ],
     ['a handshake that hangs', '', 'no answer within 2 s', 2_000],
   ])('%s', async (_, greeting, reason, timeoutMs) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
-      socket.on('data', () => socket.write(greeting))
+      socket.on('data', () => socket.write(Buffer.from(greeting, 'latin1')))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()

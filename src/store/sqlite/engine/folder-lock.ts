@@ -12,6 +12,7 @@ import { asStoreFault, storeFaultKind } from './store-fault.ts'
  * @throws Fault `unavailable` with the holder, or why the lock cannot be taken.
  */
 export function lockFolder(path: string): { release(): void } {
+  requireFile(path)
   makeFile(path)
   const connection = open(path, { create: true })
   try {
@@ -38,6 +39,7 @@ export function lockFolder(path: string): { release(): void } {
 export function holderOf(path: string): string | undefined {
   // A missing lock file is not created: it would belong to the operator's user instead of the service's.
   if (!existsSync(path)) return undefined
+  requireFile(path)
   const connection = open(path, { create: false })
   try {
     connection.run('BEGIN IMMEDIATE')
@@ -48,6 +50,12 @@ export function holderOf(path: string): string | undefined {
   } finally {
     connection.close()
   }
+}
+
+/** @throws Fault if something else than a file has the name of the lock. */
+function requireFile(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) return
+  throw new Fault('unavailable', `${path} is no file, but the lock of the store has this name: move it away`)
 }
 
 function open(path: string, { create }: { create: boolean }): Sqlite {

@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { holderOf, lockFolder } from '../../../../src/store/sqlite/engine/folder-lock.ts'
@@ -68,4 +68,12 @@ test.skipIf(!canMount)('a full disk without a lock on it is reported to be full'
   using _disk = mountSmallDisk(folder.path, '16k')
   Bun.spawnSync(['dd', 'if=/dev/zero', `of=${folder.path}/filler`, 'bs=4096'])
   expect(() => lockFolder(join(folder.path, 'lock'))).toThrow(/the disk is full/)
+})
+
+test('a folder with the name of the lock is named', () => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'lock')
+  mkdirSync(path)
+  for (const use of [lockFolder, holderOf])
+    expect(() => use(path)).toThrow(`${path} is no file, but the lock of the store has this name: move it away`)
 })
