@@ -52,7 +52,7 @@ describe('refused with the fault:', () => {
     ['mqtt:broker.example/calls', /^must be mqtt:\/\/host\/topic/],
     ['mqtt://broker.example:99999/calls', /^must be mqtt:\/\/host\/topic/],
     ['mqtt://broker.example\\calls', /^must be mqtt:\/\/host\/topic/],
-    ['mqtt://exa mple/calls', /white space/],
+    ['mqtt://exa mple/calls', /has a space or a line break/],
     ['mqtt://broker.example/calls/#', /^has # in its topic/],
     ['mqtt://broker.example/calls%23', /^has # in its topic/],
     ['mqtt://broker.example/calls/+/x', /^has \+ in its topic/],
