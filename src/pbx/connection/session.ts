@@ -79,6 +79,9 @@ type Connection<Frame> = ConnectionParts<Frame> & {
   isTranslating: boolean
 }
 
+/** The objects of a frame: its headers, and what was read of it. */
+const ENTRY_BYTES = 2_048
+
 /** How often the translator releases delayed events if no other event arrives. */
 const RELEASE_MS = 50
 
@@ -91,6 +94,7 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
   const inbox = createInbox<InboxEntry<Frame>>({
     isSheddable: (entry) => 'frame' in entry && protocol.isSheddable(entry.frame),
     intake,
+    entryBytes: ENTRY_BYTES,
   })
   const snapshot = () =>
     protocol.requestSnapshot(inbox).catch((error) => {

@@ -90,3 +90,13 @@ describe('the inbox', () => {
     expect(inbox.drain()).toEqual(upTo(5))
   })
 })
+
+test('what an entry takes beside its bytes counts too: many small ones do not fill the memory', () => {
+  const inbox = createInbox<number>({ isSheddable: () => false, maxBytes: 100, entryBytes: 9, defer: () => {} })
+  for (let at = 0; at < 50; at += 1) inbox.push(at, 1)
+  expect(inbox.waiting()).toHaveLength(10)
+  expect(inbox.dropped()).toBe(40)
+  inbox.drain()
+  inbox.push(50, 1)
+  expect(inbox.waiting()).toEqual([50])
+})
