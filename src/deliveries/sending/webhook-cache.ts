@@ -119,17 +119,17 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
       ({ accountId }) => owns(accountId) && (only === undefined || only === accountId),
     )
     for (const accountId of versions.keys()) if (!owns(accountId)) versions.delete(accountId)
-    const changed = now.filter(({ accountId, version }) => version === null || versions.get(accountId) !== version)
+    const changed = now.filter(({ accountId, version }) => versions.get(accountId) !== version)
     if (changed.length === 0) return false
     const accounts = new Set(changed.map(({ accountId }) => accountId))
-    const isKnown = changed.some(({ accountId, version }) => version === null || versions.has(accountId))
+    const isKnown = changed.some(({ accountId }) => versions.has(accountId))
     const records = await webhooks.webhookListOfAccounts([...accounts])
     const read = new Set(records.map(({ id }) => id))
     for (const record of records) put(record, atUs)
     // These have left their list, and may have deliveries in memory.
     const left = [...entries].filter(([id, { record }]) => accounts.has(record.accountId) && !read.has(id))
     if (left.length > 0) await load(left.map(([id]) => id))
-    for (const { accountId, version } of changed) if (version !== null) versions.set(accountId, version)
+    for (const { accountId, version } of changed) versions.set(accountId, version)
     return isKnown
   }
 

@@ -102,7 +102,7 @@ export type WebhookRecord = {
   readonly options: WebhookOptionsRecord | null
 }
 
-export type AccountVersion = { readonly accountId: number; readonly version: number | null }
+export type AccountVersion = { readonly accountId: number; readonly version: number }
 
 /** A webhook of a list with how many deliveries are pending for it, counted up to 10,000 of each kind. */
 export type ListedWebhook = {
@@ -152,7 +152,7 @@ export type WebhookStore = {
   webhookListActive(): Promise<number[]>
   /**
    * Returns the version of each account's webhooks: it changes with every change of the list, of a secret or of
-   * options. `null`: it is not known whether they have changed.
+   * options.
    */
   webhookListVersions(): Promise<AccountVersion[]>
   /** Returns the active webhooks of some accounts, as `webhookListActive` has them. */

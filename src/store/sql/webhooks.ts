@@ -20,20 +20,7 @@ import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import { PENDING, PER_EVENT } from './deliveries.ts'
 import { type Declarations, read, write } from './operation.ts'
 import { select } from './select.ts'
-import {
-  all,
-  among,
-  either,
-  first,
-  flags,
-  forUpdateOf,
-  integers,
-  onPostgres,
-  run,
-  tableOf,
-  texts,
-  type Work,
-} from './statement.ts'
+import { all, among, either, first, flags, forUpdateOf, integers, run, tableOf, texts, type Work } from './statement.ts'
 import { webhooks } from './tables.ts'
 
 /** Returns a list as clients see it, in its order. */
@@ -47,7 +34,7 @@ function* readList(accountId: number): Work<WebhookEntry[]> {
  * is locked, as storing events locks it: until the transaction ends, no event is stored for the account.
  */
 const changeSubscriptions = (accountId: number): Work<void> =>
-  run(onPostgres(sql`UPDATE accounts SET list_version = list_version + 1 WHERE id = ${accountId}`))
+  run(sql`UPDATE accounts SET list_version = list_version + 1 WHERE id = ${accountId}`)
 
 /** The highest id that a delivery of an account can have, once its row is locked. */
 const NEWEST_DELIVERY = either({
@@ -248,10 +235,8 @@ export const WEBHOOKS: Declarations<WebhookStore> = {
     const rows = yield* all<{ id: number }>(sql`SELECT w.id FROM webhooks w WHERE ${IS_ACTIVE}`)
     return rows.map(({ id }) => id)
   }),
-  // One node reads its file quicker than it would count changes.
   webhookListVersions: read(() =>
-    all<AccountVersion>(sql`
-      SELECT id AS "accountId", ${either({ sqlite: sql`NULL`, postgres: sql`list_version` })} AS version FROM accounts`),
+    all<AccountVersion>(sql`SELECT id AS "accountId", list_version AS version FROM accounts`),
   ),
   webhookListOfAccounts: read(function* (accountIds) {
     const rows = yield* all<StoredWebhook>(sql`

@@ -109,7 +109,6 @@ test.each(declared)('$name has the columns, types and keys in SQLite that are de
 
 /** Columns that Postgres alone has, for several nodes. */
 const OF_NODES: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['list_version'],
   clock: ['probed'],
   deliveries: ['account_id'],
   minutes: ['node'],

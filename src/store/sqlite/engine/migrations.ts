@@ -27,6 +27,7 @@ import contactErasures from '../migrations/026.sql' with { type: 'text' }
 import authorizationDrafts from '../migrations/027.sql' with { type: 'text' }
 import callsByE164 from '../migrations/028.sql' with { type: 'text' }
 import callEnds from '../migrations/029.sql' with { type: 'text' }
+import listVersions from '../migrations/030.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -59,4 +60,5 @@ export const MIGRATIONS = [
   authorizationDrafts,
   callsByE164,
   callEnds,
+  listVersions,
 ]
