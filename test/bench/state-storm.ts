@@ -102,7 +102,7 @@ async function setWebhook(app: App, account: string, one: ReturnType<typeof webh
 async function untilListed(app: App, token: string): Promise<void> {
   const deadlineMs = performance.now() + LISTED_WITHIN_MS
   const listed = async (): Promise<number> => {
-    const { body } = await ask(app, 'GET', '/agent', { token })
+    const { body } = await ask(app, 'GET', '/phone', { token })
     return Array.isArray(body.result) ? body.result.length : 0
   }
   while ((await listed()) < PHONES) {

@@ -58,6 +58,7 @@ export function startStormyAsterisk(phones: number) {
   const queues = new Set(names.map((_, at) => queueOf(at, phones)))
   const pbx = startListedAsterisk(
     {
+      PJSIPShowRegistrationsOutbound: [],
       DeviceStateList: names.map((name) => `Event: DeviceStateChange\nDevice: PJSIP/${name}\nState: NOT_INUSE`),
       QueueStatus: [
         ...[...queues].map((queue) => `Event: QueueParams\nQueue: ${queue}\nCalls: 0`),
