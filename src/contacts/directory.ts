@@ -12,6 +12,10 @@ import { keyOf, type LookUpAnswer, type PhoneNumber } from './look-up.ts'
 
 /** A look-up in progress. `waitMs`: how long a call may wait for it. */
 type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }
+/** What is known of a number's contact. `failed`: it was not looked up, or the look-up failed; `late`: not yet known. */
+export const CONTACT_STATES = ['found', 'unknown', 'late', 'failed'] as const
+export type ContactState = (typeof CONTACT_STATES)[number]
+type Found = { readonly contact: Contact | null; readonly state: ContactState }
 
 /** Looks up the contacts of all accounts. */
 export type ContactDirectory = {
@@ -19,11 +23,11 @@ export type ContactDirectory = {
   looksUp(accountId: number): boolean
   /** Returns a known contact; `null` if the number has none or is not looked up now; else a look-up in progress. */
   begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact
-  /** Returns a contact within the account's budget; `null` if none was found by then. */
-  find(accountId: number, phone: PhoneNumber): Promise<Contact | null>
+  /** Returns a contact within the account's budget; `null` if none was found by then, and the state says why. */
+  find(accountId: number, phone: PhoneNumber): Promise<Found>
   /** Replaces the settings of all accounts. Contacts that were found with other settings are dropped. */
   configure(settings: ReadonlyMap<number, DirectorySettings>): void
-  /** Drops all contacts. */
+  /** Drops all contacts; what look-ups in progress will find is dropped, too. */
   forget(): void
   /** Returns how many numbers had each outcome: `cached`, `found`, `not_found`, `failed`, `late`. */
   outcomes(): ReadonlyMap<string, number>
@@ -53,7 +57,8 @@ type Account = {
   readonly accountId: number
   readonly settings: DirectorySettings
   readonly breaker: CircuitBreaker
-  readonly running: Map<string, Promise<Contact | null>>
+  /** Replaced when contacts are forgotten: nobody joins a look-up that began before. */
+  running: Map<string, Promise<Found>>
   isProbing: boolean
 }
 
@@ -68,33 +73,37 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
   const outcomes = new Map<string, number>()
   const ended = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
 
-  function begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact {
+  /** How often all contacts were forgotten. */
+  let forgotten = 0
+
+  function begin(accountId: number, phone: PhoneNumber): Found | { found: Promise<Found>; waitMs: number } {
     const account = accounts.get(accountId)
-    if (account === undefined) return null
+    if (account === undefined) return UNKNOWN
     const key = keyOf(phone)
     const known = cache.get(accountId, key, steadyUs())
     if (known !== undefined) {
       ended('cached')
-      return known
+      return foundOf(known)
     }
     const { breaker, running, settings } = account
     const waitMs = breaker.open === undefined ? settings.budgetMs : 0
     const present = running.get(key)
-    if (present !== undefined) return { contact: present, waitMs }
+    if (present !== undefined) return { found: present, waitMs }
     const isProbe = breaker.open !== undefined
-    if (isProbe && (account.isProbing || steadyUs() < (breaker.open?.probeAtUs ?? 0))) return null
-    if (running.size >= MAX_IN_FLIGHT) return null
+    if (isProbe && (account.isProbing || steadyUs() < (breaker.open?.probeAtUs ?? 0))) return FAILED
+    if (running.size >= MAX_IN_FLIGHT) return FAILED
     account.isProbing ||= isProbe
-    const contact = run(account, phone, isProbe).finally(() => {
+    const found = run(account, phone, isProbe).finally(() => {
       running.delete(key)
       if (isProbe) account.isProbing = false
     })
-    running.set(key, contact)
-    return { contact, waitMs }
+    running.set(key, found)
+    return { found, waitMs }
   }
 
-  async function run(account: Account, phone: PhoneNumber, isProbe: boolean): Promise<Contact | null> {
+  async function run(account: Account, phone: PhoneNumber, isProbe: boolean): Promise<Found> {
     const { accountId, settings } = account
+    const begunAt = forgotten
     const { budgetMs, cacheMs } = settings
     let isCounted = false
     let isLate = false
@@ -118,13 +127,15 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
     clearTimeout(late)
     count(answer.kind === 'failed' ? answer.reason : undefined)
     ended(isLate ? 'late' : answer.kind.replace(' ', '_'))
-    if (answer.kind === 'failed') return null
+    if (answer.kind === 'failed') return FAILED
+    // Its number may have been erased meanwhile.
+    if (forgotten !== begunAt) return UNKNOWN
     const contact = answer.kind === 'found' ? answer.contact : null
     const untilUs =
       steadyUs() + (contact === null ? Math.min(NOT_FOUND_US, cacheMs * MILLISECOND) : cacheMs * MILLISECOND)
     // The account's settings may have been replaced during the look-up.
     if (accounts.get(accountId) === account) cache.set(accountId, keyOf(phone), { contact, untilUs })
-    return contact
+    return foundOf(contact)
   }
 
   function note({ accountId }: Account, change: BreakerChange | undefined, problem: string | undefined): void {
@@ -142,10 +153,14 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
 
   return {
     looksUp: (accountId) => accounts.has(accountId),
-    begin,
+    begin(accountId, phone) {
+      const begun = begin(accountId, phone)
+      if (!('found' in begun)) return begun.contact
+      return { contact: begun.found.then(({ contact }) => contact), waitMs: begun.waitMs }
+    },
     async find(accountId, phone) {
       const begun = begin(accountId, phone)
-      return begun !== null && 'contact' in begun ? await within(begun) : begun
+      return 'found' in begun ? await within(begun) : begun
     },
     configure(settings) {
       const before = accounts
@@ -160,7 +175,11 @@ export function createContactDirectory({ log, steadyUs, maxNumbers }: DirectoryO
       )
       for (const accountId of before.keys()) if (!accounts.has(accountId)) cache.forget(accountId)
     },
-    forget: cache.clear,
+    forget() {
+      forgotten += 1
+      cache.clear()
+      for (const account of accounts.values()) account.running = new Map()
+    },
     outcomes: () => outcomes,
     openBreakers: () => [...accounts.values()].filter(({ breaker }) => breaker.open !== undefined).length,
   }
@@ -174,9 +193,14 @@ const newAccount = (accountId: number, settings: DirectorySettings): Account => 
   isProbing: false,
 })
 
-/** Resolves with the contact, or with `null` after `waitMs`. */
-function within({ contact, waitMs }: PendingContact): Promise<Contact | null> {
-  const { promise, resolve } = Promise.withResolvers<null>()
-  const timer = setTimeout(() => resolve(null), waitMs)
-  return Promise.race([contact, promise]).finally(() => clearTimeout(timer))
+const UNKNOWN: Found = { contact: null, state: 'unknown' }
+const FAILED: Found = { contact: null, state: 'failed' }
+const LATE: Found = { contact: null, state: 'late' }
+const foundOf = (contact: Contact | null): Found => (contact === null ? UNKNOWN : { contact, state: 'found' })
+
+/** Resolves with what was found, or with `late` after `waitMs`. */
+function within({ found, waitMs }: { found: Promise<Found>; waitMs: number }): Promise<Found> {
+  const { promise, resolve } = Promise.withResolvers<Found>()
+  const timer = setTimeout(() => resolve(LATE), waitMs)
+  return Promise.race([found, promise]).finally(() => clearTimeout(timer))
 }

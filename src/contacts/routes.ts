@@ -9,6 +9,7 @@ import { responses, success } from '../http/envelope.ts'
 import { asks } from '../http/query.ts'
 import { createQuota } from '../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
+import { CONTACT_STATES, type ContactState } from './directory.ts'
 import { ContactSettings } from './model.ts'
 import type { ContactService } from './service.ts'
 import { settingsErrors } from './settings.ts'
@@ -20,9 +21,26 @@ const REPLACED_A_MINUTE = 60
 
 const Query = t.Object({
   number: t.String({ minLength: 1, maxLength: 256, description: 'The number, as E.164 or as it is' }),
+  detail: t.Optional(
+    t.UnionEnum(['true', 'false'], {
+      default: undefined,
+      description: '`true`: the result also says if the number is unknown, or the look-up late',
+    }),
+  ),
 })
+const OrNull = t.Union([Contact, t.Null()], { description: 'The contact, or `null`' })
+const ContactDetail = t.Object(
+  {
+    contact: OrNull,
+    state: t.UnionEnum(CONTACT_STATES, {
+      default: undefined,
+      description: '`late`: no answer within the time budget; `failed`: the system did not answer, or with an error',
+    }),
+  },
+  { description: 'With `detail=true`: the contact and the state of its look-up' },
+)
 /** The result of `GET /contact`. */
-const FoundContact = t.Union([Contact, t.Null()], { description: 'The contact, or `null`' })
+const FoundContact = t.Union([OrNull, ContactDetail])
 
 type Options = {
   readonly auth: AuthService
@@ -76,19 +94,27 @@ export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options
     .get(
       '/contact',
       async ({ accountId, query }) => {
-        const contact = await contacts.find(accountId, query.number)
-        return success(contact, contact === null ? 'No contact was found.' : 'This is the contact.')
+        const found = await contacts.find(accountId, query.number)
+        return success(query.detail === 'true' ? found : found.contact, FOUND[found.state])
       },
       {
         ...asks(Query),
         response: responses(FoundContact, 'unauthenticated', 'invalid'),
         detail: {
           summary: 'The contact of a number, for a dialplan that routes a caller to the `owner`',
-          description: 'From the cache, or looked up within the time budget; `null` also if the look-up fails.',
+          description:
+            'From the cache, or looked up within the time budget; `null` also if the look-up fails. With `detail=true` the result is `{ "contact", "state" }`.',
           ...about,
         },
       },
     )
+}
+
+const FOUND: Readonly<Record<ContactState, string>> = {
+  found: 'This is the contact.',
+  unknown: 'No contact was found.',
+  late: 'No contact was found within the time budget.',
+  failed: 'No contact was found: the look-up failed.',
 }
 
 const hostOf = (url: string | undefined): string => /^https?:\/\/(?:[^/@]*@)?([^/?#]+)/i.exec(url ?? '')?.[1] ?? ''

@@ -1,4 +1,3 @@
-import type { Contact } from '../calls/event.ts'
 import { INVALID } from '../http/validation.ts'
 import type { AllowList } from '../lib/address-guard.ts'
 import { Fault, type FieldError } from '../lib/fault.ts'
@@ -150,8 +149,8 @@ export function createContactService(options: ContactServiceOptions) {
       }
       throw new Fault('conflict', 'Others changed the settings at the same time: try again.')
     },
-    /** Returns the contact of a number, within the budget; `null` if none was found. */
-    find(accountId: number, number: string): Promise<Contact | null> {
+    /** Returns the contact of a number, within the budget; `null` if none was found, and the state says why. */
+    find(accountId: number, number: string): ReturnType<ContactDirectory['find']> {
       // The space is a plus that was not percent-encoded in the query.
       const plain = number.replace(/^ (?=\d)/, '+').trim()
       return directory.find(accountId, { number: plain, e164: e164Of(accountId, plain) })

@@ -6,6 +6,7 @@ import { until } from '../help/receiver.ts'
 
 const contact = { id: '1', name: 'Maria', company: null, url: null, owner: '101' }
 const FOUND: LookUpAnswer = { kind: 'found', contact }
+const FOUND_ONE = { contact, state: 'found' } as const
 const NOT_FOUND: LookUpAnswer = { kind: 'not found' }
 const FAILED: LookUpAnswer = { kind: 'failed', reason: 'status 500' }
 const phone = (number: string): PhoneNumber => ({ number, e164: null })
@@ -51,7 +52,7 @@ test('a number is looked up once for all who need it, and not again while it is 
   const { directory, asked, clock } = rig()
   const both = [directory.find(1, phone('12345')), directory.find(1, { number: '0 12345', e164: '12345' })]
   asked[0]?.answer(FOUND)
-  expect(await Promise.all(both)).toEqual([contact, contact])
+  expect(await Promise.all(both)).toEqual([FOUND_ONE, FOUND_ONE])
   clock.us = 600 * SECOND - 1
   expect(directory.begin(1, phone('12345'))).toEqual(contact)
   expect(asked).toHaveLength(1)
@@ -87,7 +88,7 @@ test('each outcome is counted once, and so are open circuit breakers', async () 
 
   const late = rig({ budgetMs: 1 })
   const begun = late.directory.find(1, phone('1'))
-  expect(await begun).toBeNull()
+  expect((await begun).contact).toBeNull()
   late.asked[0]?.answer(FOUND)
   await until('it is counted', () => late.directory.outcomes().get('late') === 1)
 })
@@ -126,9 +127,10 @@ describe('the circuit breaker', () => {
 
   test('opens after five look-ups that are late; what comes late is known from then on', async () => {
     const { directory, asked, said } = rig({ budgetMs: 1 })
-    for (let number = 1; number <= 5; number++) expect(await directory.find(1, phone(`1000${number}`))).toBeNull()
+    for (let number = 1; number <= 5; number++)
+      expect((await directory.find(1, phone(`1000${number}`))).state).toBe('late')
     await until('it is open', () => said.some((one) => one.startsWith('contacts are not looked up for now')))
-    expect(await directory.find(1, phone('20000'))).toBeNull()
+    expect((await directory.find(1, phone('20000'))).state).toBe('failed')
     expect(asked).toHaveLength(5)
     asked[0]?.answer(FOUND)
     await until('it is known', () => {
@@ -153,10 +155,43 @@ test('a change of settings drops contacts of the earlier settings, and look-ups 
   const late = directory.find(1, phone('67890'))
   directory.configure(new Map([[1, own('two')]]))
   asked[1]?.answer(FOUND)
-  expect(await late).toEqual(contact)
+  expect(await late).toEqual(FOUND_ONE)
   for (const number of ['12345', '67890']) expect(directory.begin(1, phone(number))).toHaveProperty('waitMs')
   directory.configure(new Map())
   expect(directory.looksUp(1)).toBe(false)
+})
+
+test('an erasure drops contacts, and what a look-up that began before finds; nobody joins it', async () => {
+  const { directory, asked, lookUp } = rig()
+  await lookUp('12345', FOUND)
+  const before = directory.find(1, phone('67890'))
+  directory.forget()
+  const after = directory.find(1, phone('67890'))
+  expect(asked.map(({ number }) => number)).toEqual(['12345', '67890', '67890'])
+  asked[1]?.answer(FOUND)
+  expect(await before).toEqual({ contact: null, state: 'unknown' })
+  // It is neither cached, nor the end of the later look-up.
+  const joined = directory.find(1, phone('67890'))
+  expect(asked).toHaveLength(3)
+  asked[2]?.answer(FOUND)
+  expect([await after, await joined]).toEqual([FOUND_ONE, FOUND_ONE])
+  expect(directory.begin(1, phone('12345'))).toHaveProperty('waitMs')
+})
+
+test('a look-up is found, unknown, late or failed', async () => {
+  const { directory, asked } = rig()
+  const stateOf = async (number: string, answer: LookUpAnswer) => {
+    const found = directory.find(1, phone(number))
+    asked.at(-1)?.answer(answer)
+    return (await found).state
+  }
+  expect(await stateOf('10000', FOUND)).toBe('found')
+  expect(await stateOf('10000', FAILED)).toBe('found')
+  expect(await stateOf('20000', NOT_FOUND)).toBe('unknown')
+  expect(await stateOf('30000', FAILED)).toBe('failed')
+  expect((await directory.find(7, phone('10000'))).state).toBe('unknown')
+  const impatient = rig({ budgetMs: 1 })
+  expect((await impatient.directory.find(1, phone('40000'))).state).toBe('late')
 })
 
 test('at most 64 numbers of an account are looked up at a time', () => {

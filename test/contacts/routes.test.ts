@@ -158,6 +158,11 @@ describe('GET /contact', () => {
     expect(crm.tokens).toBe(1)
     expect(await find('+4930404')).toBeNull()
     expect(await find('+4930404')).toBeNull()
+    const detail = async (number: string, value = 'true') =>
+      (await ask(api, 'GET', `/contact?number=${encodeURIComponent(number)}&detail=${value}`, { token })).body.result
+    expect(await detail('+4930123456')).toEqual({ contact: contact('N +4930123456'), state: 'found' })
+    expect(await detail('+4930404')).toEqual({ contact: null, state: 'unknown' })
+    expect(await detail('+4930404', 'false')).toBeNull()
     expect(crm.asked).toEqual(['+4930123456', '+4930404', '4930404'])
     expect((await ask(api, 'GET', '/contact', { token })).status).toBe(422)
   })

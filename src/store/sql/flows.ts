@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm'
 import { stateNumber } from '../operations/delivery-state.ts'
 import type { FlowProgress, FlowState, FlowStore, FlowTurn, KeptValues } from '../operations/flows.ts'
 import type { AttemptRow } from '../operations/log.ts'
-import { OF_EVENT, PENDING } from './deliveries.ts'
+import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
+import { IS_ERASED, OF_EVENT, PENDING } from './deliveries.ts'
 import { type Declarations, fencedWrite, read, write } from './operation.ts'
 import { all, among, count, either, exists, first, forUpdate, onPostgres, run, texts, type Work } from './statement.ts'
 
@@ -39,15 +40,24 @@ function* recordTurn(turn: FlowTurn): Work<boolean> {
   const { deliveryId, progress, state } = turn
   // It may have been cancelled, and pruned.
   if (!isCurrent && !(yield* exists(sql`SELECT 1 FROM deliveries WHERE id = ${deliveryId}`))) return false
-  for (const attempt of turn.attempts) yield* addAttempt(deliveryId, attempt)
+  // Nothing that began before an erasure is kept after it: the delivery was no longer pending then.
+  const isErased = yield* exists(sql`
+    SELECT 1 FROM events e WHERE e.id = ${Math.floor(deliveryId / DELIVERIES_PER_EVENT)} AND ${IS_ERASED}`)
+  for (const attempt of turn.attempts) yield* addAttempt(deliveryId, isErased ? withoutContent(attempt) : attempt)
   if (turn.attempts.some(({ probe }) => probe)) yield* forgetProbes(deliveryId)
-  yield* keep(turn)
+  if (!isErased) yield* keep(turn)
   if (state === DELIVERED) yield* run(sql`DELETE FROM flow_progress WHERE delivery_id = ${deliveryId}`)
   else if (Object.keys(progress).length > 0)
     yield* run(sql`
       INSERT INTO flow_progress (delivery_id, steps) VALUES (${deliveryId}, ${JSON.stringify(progress)})
       ON CONFLICT (delivery_id) DO UPDATE SET steps = excluded.steps`)
   return isCurrent
+}
+
+/** Returns an attempt without what may name a person. */
+function withoutContent(attempt: AttemptRow): AttemptRow {
+  const { step } = attempt
+  return { ...attempt, response: null, ...(step === undefined ? {} : { step: { ...step, url: null } }) }
 }
 
 /** A success decides the state of a delivery in any case, a failure for its own schedule alone. */

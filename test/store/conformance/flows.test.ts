@@ -214,6 +214,21 @@ onEngines('flows', ({ open }) => {
     expect((await begin.state(['other'])).kept).toEqual({ other: { id: 7 } })
   })
 
+  test('what comes of a delivery that had ended when its call was erased keeps nothing of it', async () => {
+    await using begin = await begun()
+    const webhookIds = [begin.webhookId, await begin.at.webhookId(TWO)]
+    await begin.at.setList([])
+    for (const webhookId of webhookIds)
+      await begin.at.store.queue.deliveryCancelUnlisted({ webhookId, nowUs: NOW, limit: 10 })
+    expect(await begin.shown()).toMatchObject({ state: 'cancelled' })
+    await begin.at.store.maintenance.callErase(['call'])
+    const turn = begin.turn({ state: stateNumber('delivered'), endedUs: NOW + SECOND })
+    await begin.flows.flowRecord(turn)
+    expect((await begin.state()).kept).toEqual({})
+    const { attempts = [] } = (await begin.shown()) ?? {}
+    expect(attempts.map(({ response, step }) => [response, step?.name, step?.url])).toEqual([[null, 'find', null]])
+  })
+
   test('progress goes with its delivery', async () => {
     await using begin = await begun()
     await begin.flows.flowRecord(begin.turn({ state: stateNumber('failed'), endedUs: NOW + SECOND }))
