@@ -1,4 +1,5 @@
 import { CALL_RESULTS, DIRECTIONS } from './call-enums.ts'
+import { type EventKind, isOfState } from './event-kinds.ts'
 import { comparedText } from './text.ts'
 
 const RESULTS = CALL_RESULTS.map((result) => `\`${result}\``).join(', ')
@@ -41,6 +42,17 @@ export function findValueError(key: string, value: string): string | undefined {
   const known = KNOWN_VALUES[key]
   const isKnown = (one: string) => one === value || (value.endsWith('*') && one.startsWith(value.slice(0, -1)))
   return known === undefined || known.some(isKnown) ? undefined : `${value} matches no event: use ${known.join(', ')}`
+}
+
+/** The facts that changes of phones, trunks, agents and queues have. */
+const FACTS_OF_STATES: readonly FilterKey[] = ['pbx', 'extension', 'queue']
+const WITH_RESULT: readonly string[] = ['call_ended', 'call_saved', 'call_missed']
+
+/** Returns the key of a filter that no event of a kind has, so that none is sent; `undefined` if there is none. */
+export function findLackingKey(filter: EventFilter, event: EventKind): string | undefined {
+  return FILTER_NAMES.filter((key) => filter[key] !== undefined).find((key) =>
+    isOfState(event) ? !FACTS_OF_STATES.includes(key) : key === 'result' && !WITH_RESULT.includes(event),
+  )
 }
 
 type Matches = (facts: EventFacts) => boolean

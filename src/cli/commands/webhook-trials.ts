@@ -40,11 +40,16 @@ export async function showPreview(url: string, flags: PreviewFlags): Promise<voi
     const known = (await options.list(accountId)).find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
     if (known.flow !== null) {
+      const not_sent = await options.notSent(accountId, url, event)
       const body = exampleTexts().get(event) ?? ''
-      return await setup.previewEvents(accountId, { url, events: [{ name: event, callId: 'sample', body }] })
+      return {
+        ...(await setup.previewEvents(accountId, { url, events: [{ name: event, callId: 'sample', body }] })),
+        not_sent,
+      }
     }
-    return options.preview(accountId, { event, body: known.body })
+    return options.preview(accountId, { event, body: known.body, url })
   })
+  if (shown.not_sent !== null && !flags.json) print(shown.not_sent)
   if ('steps' in shown) {
     printSteps(shown, flags)
     return

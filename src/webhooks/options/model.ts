@@ -162,6 +162,11 @@ export const PreviewRequest = t.Object(
   {
     event: t.Optional(words(EVENT_NAMES, 'The kind of event; default: `call_started`')),
     body: t.Optional(t.Union([WebhookBody, t.Null()], { description: 'As in the options; `null`: the default body' })),
+    url: t.Optional(
+      t.String({
+        description: 'A URL of the list: `not_sent` then says if its switches or filter keep the event away',
+      }),
+    ),
   },
   closed,
 )
@@ -170,5 +175,8 @@ export type PreviewRequest = Static<typeof PreviewRequest>
 export const Preview = t.Object({
   content_type: t.String({ description: 'The Content-Type of the request' }),
   body: t.String({ description: 'The body of the request; empty: this event would not be sent' }),
+  not_sent: t.Union([t.String(), t.Null()], {
+    description: 'Why the webhook of `url` does not get this event; `null`: it does, or there is no `url`',
+  }),
 })
 export type Preview = Static<typeof Preview>

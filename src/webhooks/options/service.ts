@@ -1,6 +1,7 @@
 import { INVALID } from '../../http/validation.ts'
 import type { AllowList } from '../../lib/address-guard.ts'
-import { type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import { findLackingKey } from '../../lib/event-filter.ts'
+import { EVENT_KINDS, type EventKind, type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
 import type { BodyOption, WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
@@ -75,7 +76,22 @@ export function createOptionsService({
     return [...SWITCH_NAMES.filter((name) => entry?.[name] === true), ...(options?.events ?? [])]
   }
 
+  /** Returns why the webhook of a URL does not get events of a kind; `null` if it does. @throws Fault 422. */
+  async function notSent(accountId: number, url: string, event: EventKind): Promise<string | null> {
+    const found = (await webhooks.optionsList(accountId)).find((one) => one.url === url)
+    if (found === undefined) throw invalid([UNLISTED])
+    const { obeys } = EVENT_KINDS[event]
+    const asked = await eventsOf(accountId, url)
+    const start = 'this event is not sent to this webhook, because'
+    if (!asked.includes(obeys ?? event))
+      return `${start} ${obeys === null ? `its \`events\` do not name ${event}` : `its switch ${obeys} is off`}`
+    const key = found.options?.filter == null ? undefined : findLackingKey(found.options.filter, event)
+    return key === undefined ? null : `${start} its filter has \`${key}\`, which ${event} does not have`
+  }
+
   return {
+    /** Returns why the webhook of a URL does not get events of a kind; `null` if it does. @throws Fault 422. */
+    notSent,
     /** Returns the options of each URL, in the order of the list. */
     async list(accountId: number): Promise<WebhookOptions[]> {
       const listed = await webhooks.optionsList(accountId)
@@ -126,13 +142,14 @@ export function createOptionsService({
     },
 
     /** Returns the body that a receiver would get for an event. @throws Fault 422 when the template does not work. */
-    async preview(accountId: number, { event = DEFAULT_EVENT, body = null }: PreviewRequest): Promise<Preview> {
+    async preview(accountId: number, { event = DEFAULT_EVENT, body = null, url }: PreviewRequest): Promise<Preview> {
+      const not_sent = url === undefined ? null : await notSent(accountId, url, event)
       const sample = samples.get(event)
       if (sample === undefined) throw invalid([{ path: '/event', message: 'has no sample' }])
       const option = bodyOf(body)
-      if (option === null) return { content_type: JSON_TYPE, body: sample }
+      if (option === null) return { content_type: JSON_TYPE, body: sample, not_sent }
       const { contentType = JSON_TYPE, text = '' } = (await tried(accountId, option)).get(event) ?? {}
-      return { content_type: contentType, body: text }
+      return { content_type: contentType, body: text, not_sent }
     },
   }
 }

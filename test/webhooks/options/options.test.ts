@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { findLackingKey } from '../../../src/lib/event-filter.ts'
 import { FURTHER_NAMES } from '../../../src/lib/event-kinds.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import { optionsRoutes } from '../../../src/webhooks/options/routes.ts'
@@ -257,6 +258,7 @@ describe('a preview', () => {
     expect((await preview({})).body.result).toEqual({
       content_type: 'application/json',
       body: SAMPLES.get('call_started') ?? '',
+      not_sent: null,
     })
     const form = await preview({ event: 'dial_answered', body: { preset: 'form' } })
     expect(form.body.result).toMatchObject({ content_type: 'application/x-www-form-urlencoded' })
@@ -264,7 +266,30 @@ describe('a preview', () => {
     expect((await preview({ event: 'call_saved', body: template })).body.result).toEqual({
       content_type: 'text/plain; charset=utf-8',
       body: 'call_saved',
+      not_sent: null,
     })
+  })
+
+  test('says that a switch, the events or the filter of a webhook keep the event away', async () => {
+    nowUs += 60_000_000
+    const reason = async (event: string, url = ONE) => {
+      const { status, body } = await preview({ event, url })
+      return status === 200 ? (body.result as { not_sent: string | null }).not_sent : status
+    }
+    await put({ events: ['call_held', 'phone_changed'], filter: { direction: ['inbound'], result: ['answered'] } })
+    const start = 'this event is not sent to this webhook, because'
+    expect(await reason('call_ended')).toBeNull()
+    expect(await reason('call_missed')).toBe(`${start} its \`events\` do not name call_missed`)
+    expect(await reason('call_held')).toBe(`${start} its filter has \`result\`, which call_held does not have`)
+    // Changes of phones, trunks, agents and queues have few facts.
+    expect(findLackingKey({ direction: ['inbound'] }, 'phone_changed')).toBe('direction')
+    expect(findLackingKey({ pbx: ['one'], queue: ['sales'], extension: ['1*'] }, 'agent_changed')).toBeUndefined()
+    const list = [{ ...webhook(ONE), dial_answered: false, call_transferred: false }]
+    await store.webhooks.listReplace({ accountId: 1, list, ifMatch: null, secrets: ['whsec_1'], nowUs: 1 })
+    expect(await reason('dial_answered')).toBe(`${start} its switch dial_answered is off`)
+    expect(await reason('call_blind_transferred')).toBe(`${start} its switch call_transferred is off`)
+    expect(await reason('call_ended', 'https://unlisted.example/')).toBe(422)
+    await setList([ONE, TWO, ONE, SIGNED_IN])
   })
 
   test('refuses what options would refuse', async () => {

@@ -26,13 +26,14 @@ const PRESETS = {
 const PREVIEW_AFTER_MS = 600
 
 type BodyOptionsProps = {
+  url: string
   form: OptionsForm
   errors: readonly FieldError[]
   onChange: (form: OptionsForm) => void
 }
 
 /** Shows the choice of the request's body, and what the receiver would get. */
-export function BodyOptions({ form, errors, onChange }: BodyOptionsProps) {
+export function BodyOptions({ url, form, errors, onChange }: BodyOptionsProps) {
   const id = useId()
   return (
     <fieldset class="body-options">
@@ -87,18 +88,18 @@ export function BodyOptions({ form, errors, onChange }: BodyOptionsProps) {
             message: `The template${message.startsWith('line ') ? ':' : ''} ${message}`,
           }))}
       />
-      <Preview form={form} />
+      <Preview url={url} form={form} />
     </fieldset>
   )
 }
 
-function Preview({ form }: { form: OptionsForm }) {
+function Preview({ url, form }: { url: string; form: OptionsForm }) {
   const id = useId()
   const [event, setEvent] = useState<string>('dial_started')
   const [preview, setPreview] = useState<WebhookPreview | null>(null)
   const [error, setError] = useState<string | null>(null)
   const body = bodyOf(form)
-  const previewed = JSON.stringify({ event, body })
+  const previewed = JSON.stringify({ url, event, body })
   const isEmpty = body?.template?.trim() === ''
   useEffect(() => {
     let isCurrent = true
@@ -127,6 +128,7 @@ function Preview({ form }: { form: OptionsForm }) {
         ))}
       </select>
       {error === null ? null : <p class="field-error">{error}</p>}
+      {preview === null || preview.not_sent === null ? null : <p class="muted">As saved, {preview.not_sent}.</p>}
       {preview === null ? null : preview.body === '' ? (
         <p class="muted">Nothing: the template gives an empty result, so this event is not sent.</p>
       ) : (

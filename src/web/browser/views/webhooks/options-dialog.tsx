@@ -67,7 +67,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
               This webhook sends the requests of its {form.others.flow.preset === undefined ? 'steps' : 'CRM'}.
             </p>
           ) : (
-            <BodyOptions form={form} errors={errors} onChange={setForm} />
+            <BodyOptions url={url} form={form} errors={errors} onChange={setForm} />
           )}
         </DialogForm>
       )}
