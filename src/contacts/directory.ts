@@ -12,7 +12,7 @@ import { keyOf, type LookUpAnswer, type PhoneNumber } from './look-up.ts'
 
 /** A look-up in progress. `waitMs`: how long a call may wait for it. */
 type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }
-/** What is known of a number's contact. `failed`: it was not looked up, or the look-up failed; `late`: not yet known. */
+/** The state of a look-up. `failed`: it failed, or was not made; `late`: it has no answer yet. */
 export const CONTACT_STATES = ['found', 'unknown', 'late', 'failed'] as const
 export type ContactState = (typeof CONTACT_STATES)[number]
 type Found = { readonly contact: Contact | null; readonly state: ContactState }
