@@ -1,14 +1,11 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
+import { destination, noteMove } from './facts/places.ts'
+import { noteDialledFrom, noteGroup, noteInTurn, noteRungAll } from './facts/ringing.ts'
 import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
-import { beginGroup, endRinging, nameStage, noteDialledFrom, ringInTurn } from './rules/dial-stages.ts'
+import { nameStage } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
-import {
-  decideDirectionByCaller,
-  decideDirectionByListening,
-  destination,
-  noteCalledExtension,
-} from './rules/direction.ts'
+import { decideDirectionByCaller, decideDirectionByListening, noteCalledExtension } from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
 import {
   enterConference,
@@ -38,6 +35,7 @@ import {
   leaveBridge,
   leaveConference,
   markChanged,
+  markIfLate,
   noteHeard,
   stageOf,
 } from './state/registry.ts'
@@ -160,13 +158,13 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       moveTo(state, channel, signal.extension)
       break
     case 'group':
-      beginGroup(state, channel, signal.place)
+      noteGroup(state, channel, signal.place)
       break
     case 'rings_in_turn':
-      ringInTurn(state, channel, signal.parties)
+      noteInTurn(state, channel, signal.parties)
       break
     case 'rung_all':
-      endRinging(state, channel)
+      noteRungAll(state, channel)
       break
     case 'dialled_from':
       noteDialledFrom(state, channel, signal.place)
@@ -268,7 +266,8 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const place = destination(dialled)
   if (place === null) return
   const isFirst = destination(channel.dialledNumber) === null
-  channel.dialledNumber = place
+  noteMove(channel, place, { us: state.atUs, seq: state.seq })
+  markIfLate(state, callOf(state, channel), state.atUs)
   const call = callOf(state, channel)
   if (call === undefined) return
   noteGoesOn(call, channel.id)

@@ -56,6 +56,7 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
     onHold: new Set(),
     parked: new Set(),
     consultations: new Map(),
+    unplaced: new Set(),
     dirty: new Set(),
     heardOf: new Map(),
     timers: newTimers(),
@@ -73,6 +74,7 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
     heardUs: null,
     lostUs: null,
     closeAtOnce: false,
+    seq: 0,
     nowUs: 0,
     wakeUs: Number.POSITIVE_INFINITY,
     atUs: 0,
@@ -132,6 +134,7 @@ function trackAtOnce(steps: Generator<readonly CallEvent[], Tracked>): Tracked {
 
 function begin(state: TrackerState, signal: Signal): void {
   state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
+  state.seq += 1
   state.atUs = signal.atUs
   for (const id of state.timers.due(state.nowUs)) state.dirty.add(id)
 }

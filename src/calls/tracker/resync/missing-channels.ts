@@ -106,6 +106,7 @@ export function loseChannel(
   { at, cause }: { at: At; cause: Lost },
 ): void {
   channel.goneUs = at.atUs
+  channel.goneSeq = state.seq
   channel.goneArrivedUs = at.arrivedUs
   channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
   call.partial = true

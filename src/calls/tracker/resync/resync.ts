@@ -1,11 +1,13 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
-import { endRinging, noteGroup } from '../rules/dial-stages.ts'
+import { noteMove } from '../facts/places.ts'
+import { noteListedGroup, noteRungAll } from '../facts/ringing.ts'
+import { arrange } from '../rules/arrange.ts'
 import { compareHold } from '../rules/holds.ts'
 import { expectLink } from '../rules/linked-calls.ts'
 import { isOver } from '../rules/merges.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
 import { noteAnswer } from '../rules/stages.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, markChanged, noteHeard } from '../state/registry.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, noteTenant } from '../state/tenants.ts'
 import { type Listing, listingOf } from './listing.ts'
@@ -48,10 +50,10 @@ function resyncKnown(state: TrackerState, at: At, channel: Channel, row: Snapsho
     resyncRecordings(state, channel, row.bridge !== null)
     if (row.bridge !== null) enterListed(state, at, channel, row)
   }
-  if (row.rungAll === true) endRinging(state, channel)
+  if (row.rungAll === true) noteRungAll(state, channel)
   if (row.group !== undefined && isUp(channel)) {
-    channel.dialledNumber = row.group
-    noteGroup(state, channel, row.group)
+    noteMove(channel, row.group, { us: at.atUs, seq: state.seq })
+    noteListedGroup(state, channel, row.group)
   }
   if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
   else catchUp(state, channel, row)
@@ -126,6 +128,8 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
     stage.rang = true
     stage.answered = true
     dial.answeredUs = state.atUs
+    markUnplaced(state, call)
+    arrange(state, call)
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
     call.partial = true
     markChanged(state, call)

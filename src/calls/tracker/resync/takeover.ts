@@ -1,3 +1,4 @@
+import { OF_EARLIER_VERSION } from '../rules/arrange.ts'
 import { newCall, newChannel, newDial, newStage } from '../state/initial-state.ts'
 import { addConsultation, addToConference, enterBridge } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
@@ -39,7 +40,7 @@ const NEW_CHANNEL: Keyed = newChannel('', { kind: 'virtual', number: null, name:
 const NEW_DIAL: Keyed = newDial(null, null, 0)
 
 /** Fields that are stored whatever their values are: they are read before missing ones get theirs. */
-const ALWAYS_STORED = namesOf('id account boot pbxId startedUs recordings queues endpoint bridge kind')
+const ALWAYS_STORED = namesOf('id model account boot pbxId startedUs recordings queues endpoint bridge kind')
 
 /** Fields that rarely change once they are known. */
 const FACTS =
@@ -107,7 +108,12 @@ function joined(text: Text | (Fields & { readonly facts: Fields })): Text {
 /** Reads a live call back from the store. Throws if the text is not JSON. */
 export function readLiveCall(json: string): StoredCall {
   const { call, channels } = joined(JSON.parse(json))
-  const stages = call.stages.map((one) => ({ ...anyStage(), ...renamed(one, EARLIER_NAMES.stage) }))
+  const isEarlier = !('model' in call)
+  const stages = call.stages.map((one) => ({
+    ...anyStage(),
+    ...(isEarlier ? decidedBefore(one) : {}),
+    ...renamed(one, EARLIER_NAMES.stage),
+  }))
   const queues = call.queues.map((one) => ({ entry: null, ...renamed(one, EARLIER_NAMES.queue) }))
   const recordings = call.recordings.map((one) => ({
     whileBridged: false,
@@ -120,11 +126,22 @@ export function readLiveCall(json: string): StoredCall {
   return {
     call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues, recordings },
     channels: channels.map((one) => {
-      const { dial, ...channel } = renamed(one, EARLIER_NAMES.channel)
+      const { dial, group, inTurn, ...channel } = renamed(one, EARLIER_NAMES.channel)
       const ownDial = isKeyed(dial) ? { ...NEW_DIAL, ...renamed(dial, EARLIER_NAMES.dial) } : null
-      return { callId: call.id, ...channel, dial: ownDial }
+      return { callId: call.id, ringing: ringingOf({ ...channel, group, inTurn }), ...channel, dial: ownDial }
     }),
   } as unknown as StoredCall
+}
+
+/** What a version before 0.3.0 decided about groups stays, as far as it did not store the facts. */
+const decidedBefore = ({ kind, answered }: Keyed): Keyed =>
+  kind === 'group' ? { key: OF_EARLIER_VERSION } : { placed: answered === true }
+
+/** Versions before 0.3.0 stored only what a channel rang at that moment, and not since when. */
+function ringingOf({ group, inTurn, dialledNumber }: Keyed): readonly Keyed[] {
+  const at = { from: { us: 0, seq: 0 }, until: null, isNewAttempt: false }
+  if (typeof group === 'string') return [{ ...at, place: group, parties: null }]
+  return Array.isArray(inTurn) ? [{ ...at, place: dialledNumber ?? '', parties: inTurn }] : []
 }
 
 const isKeyed = (value: unknown): value is Keyed => typeof value === 'object' && value !== null
@@ -151,6 +168,7 @@ export function takeOverLiveCalls(state: TrackerState, stored: readonly StoredCa
       if (channel.slot !== null && channel.goneUs === null) state.parked.add(channel.id)
       if (channel.conference !== null) addToConference(state, channel, channel.conference)
     }
+    state.unplaced.add(call.id)
     state.dirty.add(call.id)
   }
 }

@@ -1,13 +1,10 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
+import { destination } from '../facts/places.ts'
+import { noteListedGroup } from '../facts/ringing.ts'
+import { arrange, place } from '../rules/arrange.ts'
 import { partyFor } from '../rules/dial-origin.ts'
-import { addStage, findParent, openQueue } from '../rules/dial-stages.ts'
-import {
-  beginClickToCall,
-  decideDirectionByCaller,
-  decideDirectionByDial,
-  destination,
-  setDirection,
-} from '../rules/direction.ts'
+import { addStage, openQueue } from '../rules/dial-stages.ts'
+import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue } from '../rules/queues.ts'
 import { noteAnswer } from '../rules/stages.ts'
@@ -21,11 +18,12 @@ import {
   heardBy,
   isBeyondLimit,
   markChanged,
+  markUnplaced,
   openCall,
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
-import { type Call, type Channel, isVirtual, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
+import { type Call, type Channel, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import type { Listing } from './listing.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
@@ -43,7 +41,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   if (state.tenants !== null) channel.tenant = row.tenant || null
   state.channels.set(channel.id, channel)
   channel.spoke = row.bridge !== null
-  channel.group = row.group ?? null
+  if (row.group !== undefined) noteListedGroup(state, channel, row.group)
   const call = known ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
   call.partial = true
@@ -176,34 +174,27 @@ export function addUnseenStage(
   // A channel that took the call over counts as a caller.
   stage.rang = row.callee || own
   channel.dial = newDial(sourceId, null, state.nowUs)
+  channel.dial.beganSeq = state.seq
   channel.dial.stageId = stage.id
+  markUnplaced(state, call)
   const party = channelOf(state, sourceId) ?? null
-  if (row.callee && party !== null) {
-    if (row.up) stage.parentId = (openQueue(call, party) ?? answeredGroup(state, call, party, row))?.id ?? null
-    else findParent(state, call, stage, party)
+  if (row.callee && row.up && party !== null) {
+    const queue = openQueue(call, party)
+    if (queue !== undefined || row.answeredGroup === undefined) place(stage, queue?.id ?? null)
+    else {
+      channel.dial.place = row.answeredGroup
+      noteListedGroup(state, party, row.answeredGroup)
+    }
   }
   if (call.root === null && party === null) beginUnseen(call, channel)
   decideDirectionByDial(state, call, channel, party)
   if (row.up && (row.bridge !== null || !row.callee)) {
     channel.dial.answeredUs = state.atUs
     stage.answered = true
+    arrange(state, call)
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
   }
   markChanged(state, call)
-}
-
-/** Returns the group that a channel answered unseen. */
-function answeredGroup(
-  state: TrackerState,
-  call: Call,
-  { id: source }: Channel,
-  { answeredGroup: target }: SnapshotChannel,
-): Stage | undefined {
-  if (target === undefined) return undefined
-  const known = call.stages.find(
-    (one) => one.kind === 'group' && !one.ended && one.target === target && one.source === source,
-  )
-  return known ?? addStage(state, call, { kind: 'group', target, source, name: null, startedUs: null })
 }
 
 /** Begins a call that has only the called party left; nothing else is known. */

@@ -1,7 +1,8 @@
+import { destination } from '../facts/places.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { areOfOneAccount } from '../state/tenants.ts'
-import { decideDirectionByCaller, destination, isFeatureCode, isInternalNumber } from './direction.ts'
+import { decideDirectionByCaller, isFeatureCode, isInternalNumber } from './direction.ts'
 import { isParkedAt } from './parking.ts'
 
 /** The start of a call by its first channel: how long it waits, and which other call it is made for. */

@@ -11,6 +11,8 @@ import {
   leaveBridge,
   leaveConference,
   markChanged,
+  markIfLate,
+  markUnplaced,
   openCall,
   placeInCall,
 } from '../state/registry.ts'
@@ -132,6 +134,7 @@ export function pairHalves(state: TrackerState, oneId: string, twoId: string): v
   two.pair = one.id
   two.half = 2
   const call = callOf(state, one)
+  markUnplaced(state, call)
   if (call !== undefined && two.callId === null) placeInCall(state, two, call)
   markChanged(state, callOf(state, one))
   markChanged(state, callOf(state, two))
@@ -152,6 +155,8 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   }
   if (!isUp(channel)) return
   channel.goneUs = at.atUs
+  channel.goneSeq = state.seq
+  markIfLate(state, callOf(state, channel), at.atUs)
   channel.goneArrivedUs = at.arrivedUs
   channel.end = end
   leaveBridge(state, channel)

@@ -1,5 +1,6 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
+import { destination } from '../facts/places.ts'
 import { newDial } from '../state/initial-state.ts'
 import {
   callByLinkedId,
@@ -7,6 +8,8 @@ import {
   channelOf,
   heardBy,
   markChanged,
+  markIfLate,
+  markUnplaced,
   placeInCall,
   wakeConsultations,
 } from '../state/registry.ts'
@@ -14,14 +17,8 @@ import { type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '
 import { isStill } from '../state/waits.ts'
 import { consultation } from './consultations.ts'
 import { isRungThroughSame, originatedHalf, originOf, partyFor } from './dial-origin.ts'
-import { addStage, assignStage, groupOf, openQueue } from './dial-stages.ts'
-import {
-  beginCallOfNobody,
-  beginClickToCall,
-  decideDirectionByDial,
-  destination,
-  isInternalNumber,
-} from './direction.ts'
+import { addStage, assignStage } from './dial-stages.ts'
+import { beginCallOfNobody, beginClickToCall, decideDirectionByDial, isInternalNumber } from './direction.ts'
 import { noteGoesOn } from './queues.ts'
 import { placeRecall } from './transfer-recall.ts'
 
@@ -50,6 +47,7 @@ export function beginDial(
   dest.dial = newDial(source, at.atUs, at.arrivedUs)
   // A phone may ring before Asterisk reports its dial.
   if (dest.rangUs !== null) dest.dial.rangUs = at.atUs
+  dest.dial.beganSeq = state.seq
   dest.dial.place = destination(signal.place ?? null)
   dest.dial.placeFollows = signal.placeFollows === true
   dest.dial.forwarded = signal.forwarded === true
@@ -171,15 +169,20 @@ export function endDial(
   const dial = dest.dial
   if (dial === null) return
   const { result, forwardedTo, provisional = false } = end
+  markIfLate(state, callOf(state, dest), at.atUs)
   if (result === 'answered' && isGivenUp(channelOf(state, dial.source))) {
     endDial(state, at, dest, { result: 'cancelled', forwardedTo: null })
     return
   }
   if (result === 'answered') {
-    if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = at.atUs
+    if (dial.answeredUs === null && dial.endedUs === null) {
+      dial.answeredUs = at.atUs
+      dial.answeredSeq = state.seq
+    }
   } else if (dial.endedUs === null && dial.answeredUs === null) {
     // app_queue ends each dial twice: the first end has the reason.
     dial.endedUs = at.atUs
+    dial.endedSeq = state.seq
     dial.result = result
     dial.forwardedTo = forwardedTo
     dial.provisional = provisional
@@ -212,9 +215,8 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
   stage.endedUs = at.atUs
   stage.result = result === 'answered' ? 'other' : result
   if (party !== undefined) {
-    const [shown] = groupOf(state, call, source, at.atUs)
-    const group = shown ?? call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
-    stage.parentId = openQueue(call, party)?.id ?? group?.id ?? null
+    stage.dialler = source.id
+    markUnplaced(state, call)
     const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }
     decideDirectionByDial(state, call, dest, party)
   }

@@ -1,5 +1,6 @@
 import type { Direction } from '../../../lib/call-enums.ts'
 import type { Endpoint } from '../../signal.ts'
+import { destination } from '../facts/places.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import {
   ANONYMOUS,
@@ -23,13 +24,6 @@ const OWN_NUMBER = /^(\d{1,6}|[a-z][^\d]*\d{0,6}[^\d]*)$/i
 
 /** Returns whether a number may be a feature code: a pick-up, a retrieval or another service of the PBX. */
 export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
-
-/** Places in a dialplan, not destinations (Asterisk's s, i, t, h, failed). */
-const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
-
-/** Returns the dialled number; `null` if it is a place in a dialplan. */
-export const destination = (dialled: string | null): string | null =>
-  dialled === null || isPlace(dialled) ? null : dialled
 
 /** Sets the direction of a call. After it was emitted, only an originated call changes it, when it dials. */
 export function setDirection(call: Call, direction: Direction): void {

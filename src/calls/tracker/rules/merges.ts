@@ -9,11 +9,13 @@ import {
   endConsultation,
   heardBy,
   markChanged,
+  markUnplaced,
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
 import { type Call, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
+import { place } from './arrange.ts'
 import { closeGroup } from './parent-stages.ts'
 
 /** Calls that become one. The older call survives with its id; open stages of the other go on in it. */
@@ -55,7 +57,7 @@ function closeGroups(state: TrackerState, from: Call): Stage[] {
   for (const group of over) {
     const members = from.stages.filter((stage) => stage.parentId === group.id)
     closeGroup(state, group, members, state.atUs)
-    for (const member of members) if (!member.ended) member.parentId = null
+    for (const member of members) if (!member.ended) place(member, null)
   }
   return over
 }
@@ -97,6 +99,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
     placeInCall(state, channel, into)
   }
   into.stages.push(...openStages)
+  markUnplaced(state, into)
   into.queues = [...into.queues, ...openQueues]
   into.recordings = [...into.recordings, ...from.recordings]
   into.transferred = [...into.transferred, ...from.transferred]

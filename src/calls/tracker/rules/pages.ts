@@ -1,9 +1,11 @@
 import type { At } from '../../signal.ts'
+import { destination } from '../facts/places.ts'
+import { notePage } from '../facts/ringing.ts'
 import { callOf, channelOf, channelsOf, markChanged } from '../state/registry.ts'
-import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { isOfSameAccount } from '../state/tenants.ts'
-import { addStage } from './dial-stages.ts'
-import { decideDirectionByDial, destination, isByFeatureCode } from './direction.ts'
+import { arrange } from './arrange.ts'
+import { decideDirectionByDial, isByFeatureCode } from './direction.ts'
 import { isOver, mayBecomeOne, merge } from './merges.ts'
 import { noteAnswer } from './stages.ts'
 
@@ -79,29 +81,12 @@ function join(
       if (stage.answered && leg !== undefined) noteAnswer(state, page, stage, { leg, enteredUs: at.atUs })
     return
   }
-  const group = groupOf(state, page, pager, stages)
+  const number = destination(pager.dialledNumber) ?? page.to.number
+  if (number !== null) notePage(state, pager, number)
+  for (const stage of stages) stage.source = pager.id
+  arrange(state, page)
   for (const stage of stages) {
-    stage.source = pager.id
-    stage.parentId = group.id
     const leg = channelOf(state, stage.legs[0] ?? null)
     if (stage.answered && leg !== undefined) noteAnswer(state, page, stage, { leg, enteredUs: at.atUs })
   }
 }
-
-function groupOf(state: TrackerState, page: Call, pager: Channel, stages: readonly Stage[]): Stage {
-  const known = openGroup(page, pager)
-  if (known !== undefined) return known
-  const group = addStage(state, page, {
-    kind: 'group',
-    target: destination(pager.dialledNumber) ?? page.to.number,
-    source: pager.id,
-    name: null,
-    startedUs: stages[0]?.startedUs ?? null,
-  })
-  // A phone may refuse before the next one is rung: while the pager waits, the group goes on.
-  group.shownBy = pager.id
-  return group
-}
-
-const openGroup = (page: Call, pager: Channel): Stage | undefined =>
-  page.stages.find((stage) => stage.kind === 'group' && stage.source === pager.id && !stage.ended)

@@ -44,25 +44,10 @@ function isGoingOn(state: TrackerState, group: Stage, members: readonly Stage[])
 
 const isElsewhere = (dialled: string | null, place: string | null): boolean => dialled !== null && dialled !== place
 
-function updateShownGroup(state: TrackerState, group: Stage, members: readonly Stage[]): void {
-  if (!members.every((member) => member.ended) || isGoingOn(state, group, members)) return
-  const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
-  closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
-}
-
 function updateGroup(state: TrackerState, call: Call, group: Stage): void {
-  if (group.shownBy !== null) {
-    updateShownGroup(state, group, membersOf(call, group.id))
-    return
-  }
-  const all = membersOf(call, group.id)
-  const members = all.filter((member) => !partFrom(member, all))
-  if (members.length === 1 && all.length > 1) {
-    for (const member of members) member.parentId = null
-    call.stages = call.stages.filter((stage) => stage !== group)
-    return
-  }
-  if (members.length === 0 || !members.every((member) => member.ended) || awaitsName(state, group)) return
+  const members = membersOf(call, group.id)
+  if (members.length === 0 || !members.every((member) => member.ended)) return
+  if (group.shownBy === null ? awaitsName(state, group) : isGoingOn(state, group, members)) return
   const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
   closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
 }
@@ -73,18 +58,6 @@ function awaitsName(state: TrackerState, group: Stage): boolean {
   if (dialler === undefined || !isUp(dialler)) return false
   group.settlingSinceUs ??= state.nowUs
   return isStill(state, group.settlingSinceUs + EXPLANATION_US)
-}
-
-/**
- * Takes a member out that had ended before any other was dialled: it was not rung together with them, and its end was
- * reported late.
- */
-function partFrom(member: Stage, members: readonly Stage[]): boolean {
-  const { endedUs } = member
-  if (endedUs === null || !member.ended || member.answered || member.emitted.ended || members.length < 2) return false
-  if (!members.every((other) => other === member || (other.startedUs ?? 0) > endedUs)) return false
-  member.parentId = null
-  return true
 }
 
 /** Ends a group with the result that follows from its members' results. */

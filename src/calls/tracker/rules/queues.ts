@@ -1,10 +1,10 @@
 import type { At, ChannelSignal } from '../../signal.ts'
 import { newDial } from '../state/initial-state.ts'
-import { callOf, channelOf, markChanged, placeInCall, stageOf } from '../state/registry.ts'
+import { callOf, channelOf, markChanged, markIfLate, markUnplaced, placeInCall, stageOf } from '../state/registry.ts'
 import { type Call, type Channel, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import { consultation } from './consultations.ts'
 import { originOf } from './dial-origin.ts'
-import { addStage, groupAround, openQueue } from './dial-stages.ts'
+import { addStage } from './dial-stages.ts'
 
 /** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
 
@@ -43,9 +43,6 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     name: queuing.name ?? null,
     startedUs: queuing.atUs,
   })
-  // The member of a queue or group is a queue itself.
-  if (isVirtual(channel))
-    stage.parentId = (openQueue(call, caller.party) ?? groupAround(state, call, channel))?.id ?? null
   const queue = {
     stageId: stage.id,
     channel: channel.id,
@@ -62,6 +59,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     answeredUs: null,
   }
   call.queues = [...call.queues, queue]
+  markUnplaced(state, call)
   markChanged(state, call)
 }
 
@@ -119,6 +117,7 @@ export function leaveQueue(
   const queue = open.findLast((one) => one.channel === channel.id) ?? open.at(-1)
   if (queue === undefined) return
   queue.leftUs ??= signal.atUs
+  markIfLate(state, call, signal.atUs)
   queue.leftArrivedUs ??= signal.arrivedUs
   // A time-out is reported as "abandoned" at first; a later report is more precise.
   if (signal.result !== null) queue.result = signal.result

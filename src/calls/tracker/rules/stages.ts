@@ -11,6 +11,7 @@ import {
   type TrackerState,
 } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
+import { arrange } from './arrange.ts'
 import { closeStage } from './dial-stages.ts'
 import { placeDial } from './dials.ts'
 import { nameAgent } from './direction.ts'
@@ -46,6 +47,7 @@ export function updateStages(state: TrackerState, call: Call): void {
     if (channel.dial !== null && channel.dial.stageId === null) placeDial(state, channel)
     if (channel.queuing !== null) placeQueue(state, channel)
   }
+  arrange(state, call)
   for (const stage of call.stages) {
     if (!stage.ended && isPartyStage(stage)) updateLegs(state, call, stage)
   }

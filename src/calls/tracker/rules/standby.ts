@@ -1,6 +1,14 @@
 import type { At } from '../../signal.ts'
 import { newChannel } from '../state/initial-state.ts'
-import { callOf, leaveBridge, leaveConference, markChanged, openCall, placeInCall } from '../state/registry.ts'
+import {
+  callOf,
+  leaveBridge,
+  leaveConference,
+  markChanged,
+  markUnplaced,
+  openCall,
+  placeInCall,
+} from '../state/registry.ts'
 import { type Channel, isUp, type TrackerState } from '../state/state.ts'
 import { endRecordings } from './recordings.ts'
 
@@ -35,6 +43,7 @@ export function waitAgain(state: TrackerState, at: At, channel: Channel): void {
   waiting.dialledNumber = channel.dialledNumber
   waiting.upUs = channel.upUs
   state.channels.set(waiting.id, waiting)
+  markUnplaced(state, call)
   placeInCall(state, waiting, openCall(state, channel.id, at.atUs, at.atUs))
   markChanged(state, call)
 }

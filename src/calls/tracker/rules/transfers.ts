@@ -1,4 +1,5 @@
 import type { At, ChannelSignal } from '../../signal.ts'
+import { destination } from '../facts/places.ts'
 import { realPartyOf, talkedWith } from '../state/conversations.ts'
 import { newDial } from '../state/initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../state/registry.ts'
@@ -15,9 +16,10 @@ import {
   type TrackerState,
 } from '../state/state.ts'
 import { isExtensionOf, setAccount } from '../state/tenants.ts'
+import { place } from './arrange.ts'
 import { originOf } from './dial-origin.ts'
 import { addStage, openQueue } from './dial-stages.ts'
-import { decideDirectionByDial, destination } from './direction.ts'
+import { decideDirectionByDial } from './direction.ts'
 import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 import { membersOf } from './parent-stages.ts'
 import { noteAnswer, noteQueueAnswer } from './stages.ts'
@@ -208,8 +210,6 @@ function handOver(
     if (stage.ended || stage.answered || stage.source === null || !ids.has(stage.source)) continue
     stage.source = transferee.id
     stage.sinceUs = at.atUs
-    // The dialplan extension of the dials is not the transferee's.
-    stage.dialler = null
     for (const { dial } of stage.legs.flatMap((id) => channelOf(state, id) ?? []))
       if (dial !== null && dial.source !== null && ids.has(dial.source)) dial.handedOverBy = dial.source
   }
@@ -287,7 +287,8 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   stage.answered = true
   stage.answeredUs = at.atUs
   stage.emitted.started = true
-  if (!through) takeOverParent(call, stage, parentOfJoined(call, into, source))
+  if (through) place(stage, null)
+  else takeOverParent(call, stage, parentOfJoined(call, into, source))
   noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   markChanged(state, call)
 }
@@ -327,10 +328,10 @@ function bringTogether(
  * agent.
  */
 function takeOverParent(call: Call, taker: Stage, parent: Stage | undefined): void {
-  taker.parentId = null
+  place(taker, null)
   if (parent === undefined) return
   if (membersOf(call, parent.id).length === 0) {
-    taker.parentId = parent.id
+    place(taker, parent.id)
     return
   }
   parent.answered = true

@@ -46,6 +46,17 @@ export function markChanged(state: TrackerState, call: Call | undefined): void {
   state.changed.add(call.id)
 }
 
+/** Marks a call by a fact that may change the groups and queues of its stages. */
+export function markUnplaced(state: TrackerState, call: Call | undefined): void {
+  if (call !== undefined) state.unplaced.add(call.id)
+}
+
+/** Marks a call by the end of a ring: what began after it, but was reported before, did not ring at the same time. */
+export function markIfLate(state: TrackerState, call: Call | undefined, atUs: number): void {
+  if (call?.stages.some(({ startedUs }) => startedUs !== null && startedUs >= atUs) === true)
+    state.unplaced.add(call.id)
+}
+
 /** How long the start of a call waits for its account to show, on a PBX with several accounts. */
 const ACCOUNT_WAIT_US = 10_000_000
 

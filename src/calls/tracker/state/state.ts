@@ -4,6 +4,7 @@ import type { Timers } from '../../../lib/timers.ts'
 import type { ToE164 } from '../../e164.ts'
 import type { CallRecord, Party as PartyBody } from '../../event.ts'
 import type { End, Endpoint } from '../../signal.ts'
+import type { Stamp } from '../picture/groups.ts'
 import type { Tenants } from './account-decision.ts'
 
 /**
@@ -32,6 +33,10 @@ export type Dial = {
   /** It is rung for a page. */
   paged: boolean
   beganUs: number | null
+  /** The order of what happened at the same microsecond: of the begin, the answer and the end. */
+  beganSeq: number
+  answeredSeq: number
+  endedSeq: number
   beganArrivedUs: number
   rangUs: number | null
   answeredUs: number | null
@@ -46,6 +51,15 @@ export type Dial = {
   leftUs: number | null
 }
 
+/** The PBX shows that an extension rings a group (`parties` is `null`) or these parties in turn. */
+export type Ringing = {
+  place: string
+  parties: readonly string[] | null
+  from: Stamp
+  until: Stamp | null
+  isNewAttempt: boolean
+}
+
 export type Channel = {
   id: string
   callId: string | null
@@ -54,6 +68,8 @@ export type Channel = {
   /** The tenant value of the channel, if the PBX serves several customers. */
   tenant: string | null
   dialledNumber: string | null
+  /** Where it was in the dialplan before, and since when; empty if it never moved. */
+  moves: readonly ({ to: string | null } & Stamp)[]
   shown: string | null
   /** The extension that it calls, or is rung to call, if the PBX knows the number as one. */
   calls: Endpoint | null
@@ -75,10 +91,8 @@ export type Channel = {
   /** The parties that it talked with, the latest last, and when its last conversation with one of them ended. */
   talked: readonly string[]
   talkedUs: number | null
-  /** The extension that rings several phones for it, if the PBX shows it. */
-  group: string | null
-  /** The parties that it rings in turn, if the PBX shows it. */
-  inTurn?: readonly string[]
+  /** How its extension rings several phones, as often as the PBX showed it. */
+  ringing: readonly Ringing[]
   /** The slot in which it is parked. */
   slot: string | null
   /** Half of a virtual channel that was created for a consultation and joined the call by a transfer. */
@@ -90,6 +104,7 @@ export type Channel = {
   half: 1 | 2 | null
   dial: Dial | null
   goneUs: number | null
+  goneSeq: number
   goneArrivedUs: number | null
   end: End | null
   hungUpItself: boolean
@@ -100,6 +115,10 @@ export type Channel = {
 export type Stage = {
   id: string
   parentId: string | null
+  /** Its place (`parentId`) does not follow from its dials: a party that took the call over, or that goes on alone. */
+  placed: boolean
+  /** Identifies a group that follows from the dials of its members. */
+  key: string | null
   kind: StageKind
   target: string | null
   name: string | null
@@ -122,7 +141,10 @@ export type Stage = {
   shownBy: string | null
   /** The PBX rings it anew, as another attempt: this one is over. */
   rungOut: boolean
-  /** The channel, maybe a virtual half, whose dialplan extension will name the group; `null` once it has a name. */
+  /**
+   * The channel, maybe a virtual half, whose dialplan extension will name the group; `null` once it has a name. Of a
+   * party for which the PBX created no channel, the dialler.
+   */
   dialler: string | null
   rang: boolean
   answered: boolean
@@ -187,6 +209,8 @@ export type TransferState = {
 /** Its `readonly` lists and variables are replaced, never changed in place: most calls share the empty ones. */
 export type Call = {
   id: string
+  /** The version of these types with which it was stored. */
+  model: 2
   /** The account that gets its events; never changes. `null`: no account. */
   account: string | null
   /** The tenant value that decided the account, if the PBX serves several. */
@@ -281,6 +305,8 @@ export type TrackerState = {
   readonly onHold: Set<string>
   readonly parked: Set<string>
   readonly consultations: Map<string, Set<string>>
+  /** Calls with new facts that may change the groups and queues of their stages. */
+  readonly unplaced: Set<string>
   /** Calls that changed since their events were last emitted. */
   readonly dirty: Set<string>
   /** Arrival time of the last signal, or row of a list, of each call. */
@@ -315,6 +341,8 @@ export type TrackerState = {
    * boot.
    */
   closeAtOnce: boolean
+  /** The number of signals so far. */
+  seq: number
   /** Arrival time of the last signal, and when it happened. */
   nowUs: number
   /** The earliest end of a wait of the call that is being processed. */

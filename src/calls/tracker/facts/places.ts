@@ -1,0 +1,25 @@
+import type { Stamp } from '../picture/groups.ts'
+import type { Channel } from '../state/state.ts'
+
+/** Where a channel is in the dialplan, and was when it dialled. */
+
+/** Places in a dialplan, not destinations (Asterisk's s, i, t, h, failed). */
+const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
+
+/** Returns the dialled number; `null` if it is a place in a dialplan. */
+export const destination = (dialled: string | null): string | null =>
+  dialled === null || isPlace(dialled) ? null : dialled
+
+/** Notes that a channel is in another extension of the dialplan. */
+export function noteMove(channel: Channel, to: string, at: Stamp): void {
+  if (channel.moves.length === 0) channel.moves = [{ to: channel.dialledNumber, us: 0, seq: 0 }]
+  channel.moves = [...channel.moves, { to, ...at }]
+  channel.dialledNumber = to
+}
+
+/** Returns where a channel was, whenever that was reported. */
+export function placeAt({ moves, dialledNumber }: Channel, at: Stamp): string | null {
+  if (moves.length === 0) return dialledNumber
+  const isThen = ({ us, seq }: Stamp): boolean => us < at.us || (us === at.us && seq <= at.seq)
+  return (moves.findLast(isThen) ?? moves[0])?.to ?? null
+}

@@ -1,0 +1,61 @@
+import type { Stamp } from '../picture/groups.ts'
+import { callOf, channelsOf, markChanged, markUnplaced } from '../state/registry.ts'
+import type { Channel, Ringing, TrackerState } from '../state/state.ts'
+import { destination } from './places.ts'
+
+/** What a PBX shows about how an extension rings its phones. Only this file writes it. */
+
+const now = (state: TrackerState) => ({ us: state.atUs, seq: state.seq })
+
+function note(
+  state: TrackerState,
+  channel: Channel,
+  ringing: Omit<Ringing, 'from' | 'until'>,
+  from: Stamp = now(state),
+): void {
+  channel.ringing = [...channel.ringing, { ...ringing, from, until: null }]
+  markUnplaced(state, callOf(state, channel))
+  markChanged(state, callOf(state, channel))
+}
+
+/** Notes that the channel's extension begins to ring a group, maybe once more. */
+export function noteGroup(state: TrackerState, channel: Channel, place: string): void {
+  note(state, channel, { place, parties: null, isNewAttempt: true })
+}
+
+/** Notes that a snapshot shows that the channel's extension rings a group. */
+export function noteListedGroup(state: TrackerState, channel: Channel, place: string): void {
+  const last = channel.ringing.at(-1)
+  if (last?.place === place && last.parties === null && last.until === null) return
+  note(state, channel, { place, parties: null, isNewAttempt: false })
+}
+
+/** Notes that a pager rings the phones of a page, those included that refused before. */
+export function notePage(state: TrackerState, pager: Channel, place: string): void {
+  if (pager.ringing.some((one) => one.place === place)) return
+  note(state, pager, { place, parties: null, isNewAttempt: false }, { us: 0, seq: 0 })
+}
+
+/** Notes that the channel rings parties in turn. */
+export function noteInTurn(state: TrackerState, channel: Channel, parties: readonly string[]): void {
+  note(state, channel, { place: channel.dialledNumber ?? '', parties, isNewAttempt: false })
+}
+
+/** Notes that all that the channel rings is known. */
+export function noteRungAll(state: TrackerState, channel: Channel): void {
+  channel.ringing = channel.ringing.map((one) => (one.until === null ? { ...one, until: now(state) } : one))
+  markUnplaced(state, callOf(state, channel))
+  markChanged(state, callOf(state, channel))
+}
+
+/** Notes the extension from which a channel made its last dials. */
+export function noteDialledFrom(state: TrackerState, channel: Channel, shown: string): void {
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  for (const { dial } of channelsOf(state, call)) {
+    if (dial?.source !== channel.id || !dial.placeFollows) continue
+    dial.place = destination(shown)
+    dial.placeFollows = false
+    markUnplaced(state, call)
+  }
+}
