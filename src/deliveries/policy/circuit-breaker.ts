@@ -26,6 +26,7 @@ type State = { -readonly [name in keyof CircuitBreaker]: CircuitBreaker[name] }
 export type BreakerChange = 'opened' | 'closed'
 
 const OPENS_AFTER_TROUBLES = 5
+/** The largest window; see extra-window.ts for webhooks that get more. */
 export const MAX_WINDOW = 16
 /** A process starts with a small window: the receiver may have gone down meanwhile. */
 const FIRST_WINDOW = 4

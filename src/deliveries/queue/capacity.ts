@@ -24,6 +24,9 @@ const RESERVED_QUICK: Readonly<Record<Class, number>> = { good: 0, unsure: 8, ha
 /** A request is slow from this age on: it then counts only towards the total in flight. */
 const SLOW_AFTER_US = 50 * MILLISECOND
 
+/** Requests of a webhook beyond 16 begin only while fewer than these are in flight: half is left to the others. */
+const MAX_WITH_EXTRA = 512
+
 /** Trials of flows at a time, of one webhook and of all: they send nothing, but read the store and render templates. */
 const MAX_TRIALS_OF_WEBHOOK = 4
 const MAX_TRIALS = 64
@@ -74,6 +77,8 @@ export function createCapacity() {
     /** Returns whether a webhook of this class may begin one more request. */
     allows: (of: Class): boolean =>
       inFlight < MAX_IN_FLIGHT[of] && (quick < MAX_QUICK[of] || quickFrom[of] < RESERVED_QUICK[of]),
+    /** Returns whether a webhook may begin one more request beyond the window of its circuit breaker. */
+    allowsExtra: (): boolean => inFlight < MAX_WITH_EXTRA,
     /** Returns whether one more request may be in flight at all. */
     allowsAny: (): boolean => inFlight < MAX_IN_FLIGHT.good,
 

@@ -1,5 +1,6 @@
 import { newFifo } from '../../lib/fifo.ts'
 import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../policy/circuit-breaker.ts'
+import { noteEnded, noteFull, notePassed } from '../policy/extra-window.ts'
 import { type Outcome, requestsOf } from '../policy/retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
@@ -29,8 +30,8 @@ type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'r
  * Decides whose delivery is sent next. Pure: times are parameters, of the steady clock.
  *
  * Invariants: the webhooks of a class take turns, and so do the classes; a webhook has at most as many attempts in
- * flight as the window of its circuit breaker allows (1 to 16), and one probe while that is open. Deliveries of a flow
- * that must wait get a trial first, outside of these limits: an event that begins no step is delivered at once.
+ * flight as the window of its circuit breaker allows (1 to 16), in a healthy time up to 48 more, and one probe while
+ * the breaker is open. Deliveries of a flow that must wait get a trial first, outside of these limits: an event that begins no step is delivered at once.
  */
 export type Scheduler = {
   /** How many requests are in flight: attempts and test requests. */
@@ -62,7 +63,8 @@ export type Scheduler = {
   /** Opens the lane of a delivery whose attempt has ended. */
   release(delivery: LoadedDelivery, nowUs: number): void
   /**
-   * Begins a request that is not a delivery, within the 16 of its webhook and the limit of all, but not its window.
+   * Begins a request that is not a delivery, within the 16 or more of its webhook and the limit of all, but not the
+   * window of its circuit breaker.
    * Returns `undefined` if the limits do not allow one more now.
    */
   reserve(webhookId: number, nowUs: number): Slot | undefined
@@ -82,6 +84,7 @@ export function createScheduler(): Scheduler {
   const { queueOf } = queues
   const capacity = createCapacity()
   const turns = newTurns(capacity, queues.find)
+  const wide = new Set<WebhookQueue>()
 
   const judge = ({ webhookId, breaker }: WebhookQueue, outcome: Outcome, at: { probe: boolean; nowUs: number }) => {
     const change = recordOutcome(breaker, outcome, at)
@@ -104,12 +107,19 @@ export function createScheduler(): Scheduler {
       queue.prioritize(delivery)
       turns.add(queue, nowUs)
     },
-    take: (nowUs) => takeNext(turns, capacity, nowUs),
+    take(nowUs) {
+      // A request becomes slow in time, so that it gives way to others of a receiver that is slow but well.
+      capacity.tick(nowUs)
+      return takeNext(turns, capacity, nowUs)
+    },
     end(slot, outcome, nowUs, requests = requestsOf(outcome)) {
+      const { queue, startedUs } = slot
       capacity.end(slot)
       if (slot.from === 'trial') return
-      noteRequests(slot.queue.pace, nowUs, requests)
-      judge(slot.queue, outcome, { probe: slot.probe, nowUs })
+      noteEnded(queue.extraWindow, { outcome, startedUs, isAnyWaiting: queue.hasReady, nowUs })
+      if (queue.extraWindow.extra > 0) wide.add(queue)
+      noteRequests(queue.pace, nowUs, requests)
+      judge(queue, outcome, { probe: slot.probe, nowUs })
     },
     defer: (webhookId, forUs, nowUs) => defer(queueOf(webhookId).pace, nowUs, forUs),
     interrupt(slot, nowUs) {
@@ -123,7 +133,7 @@ export function createScheduler(): Scheduler {
     },
     reserve(webhookId, nowUs) {
       const queue = queueOf(webhookId)
-      const isAllowed = capacity.allowsAny() && capacity.inFlightOf(queue) < MAX_WINDOW
+      const isAllowed = capacity.allowsAny() && capacity.inFlightOf(queue) < MAX_WINDOW + queue.extraWindow.extra
       if (!isAllowed) return undefined
       return capacity.begin({ queue, from: capacity.classOf(queue), startedUs: nowUs, phase: 'quick' })
     },
@@ -140,6 +150,10 @@ export function createScheduler(): Scheduler {
     },
     tick(nowUs) {
       capacity.tick(nowUs)
+      for (const queue of wide) {
+        notePassed(queue.extraWindow, { isIdle: queue.size === 0 && capacity.inFlightOf(queue) === 0, nowUs })
+        if (queue.extraWindow.extra === 0) wide.delete(queue)
+      }
       for (const queue of queues.all()) turns.add(queue, nowUs)
     },
   }
@@ -153,6 +167,7 @@ function takeNext(turns: ReturnType<typeof newTurns>, capacity: Capacity, nowUs:
     noteBegun(queue.pace, nowUs)
     const probe = queue.breaker.open !== undefined
     const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, probe, phase: 'quick' })
+    if (capacity.inFlightOf(queue) >= queue.breaker.window + queue.extraWindow.extra) noteFull(queue.extraWindow, nowUs)
     turns.add(queue, nowUs)
     return slot
   }
@@ -229,7 +244,8 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
     if (queue.size === 0 || !mayBeginAt(pace, nowUs)) return false
     if (open !== undefined) return mayProbe(queue, open.probeAtUs, nowUs)
     const inFlight = capacity.inFlightOf(queue)
-    return inFlight < window && inFlight < pace.parallel
+    if (inFlight >= pace.parallel) return false
+    return inFlight < window || (inFlight < window + queue.extraWindow.extra && capacity.allowsExtra())
   }
   const shift = (): Turn | undefined => {
     for (let step = 0; step < CLASSES.length; step += 1) {

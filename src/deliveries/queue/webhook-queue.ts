@@ -1,5 +1,6 @@
 import { newFifo } from '../../lib/fifo.ts'
 import { type CircuitBreaker, newCircuitBreaker } from '../policy/circuit-breaker.ts'
+import { type ExtraWindow, newExtraWindow } from '../policy/extra-window.ts'
 import {
   hasFirstAttempt,
   headMayNeedNone,
@@ -26,6 +27,8 @@ import { newPace, type Pace } from './pace.ts'
 export type WebhookQueue = {
   readonly webhookId: number
   readonly breaker: CircuitBreaker
+  /** How many more may be in flight than the circuit breaker allows. */
+  readonly extraWindow: ExtraWindow
   /** Whether and how fast it may be sent to. */
   readonly pace: Pace
   /** How many deliveries are queued; those in flight are not counted. */
@@ -91,6 +94,7 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
   return {
     webhookId,
     breaker,
+    extraWindow: newExtraWindow(),
     pace,
     get size() {
       return size
