@@ -57,7 +57,7 @@ test('the events of one call come in their order, one at a time, while others do
   expect(new Set(idsOf(receiver.received))).toEqual(new Set(emitted))
 })
 
-test('at most 16 go to one webhook at a time', async () => {
+test('16 go to one webhook at a time, and 64 at most while all goes well', async () => {
   let under = 0
   let most = 0
   let answered = 0
@@ -78,7 +78,7 @@ test('at most 16 go to one webhook at a time', async () => {
   await rig.setUrls(receiver.url)
   await rig.emit(...Array.from({ length: 200 }, (_, index) => `call ${index}`))
   await until('all came', () => receiver.received.length === 200)
-  expect(most).toBe(16)
+  expect(most).toBeWithin(16, 65)
 })
 
 test('a failure is tried again on the schedule, with the same webhook-id, and the last one fails', async () => {

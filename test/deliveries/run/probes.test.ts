@@ -91,7 +91,7 @@ test('an account has two tests at a time; a third is 429, with the time to try a
   expect(await rig.sendTest()).toMatchObject({ status: 503 })
 })
 
-test('tests and deliveries together are 16 at a time at most', async () => {
+test('tests and deliveries together are 16 at a time, 64 at most while all goes well', async () => {
   let [under, most, answered] = [0, 0, 0]
   const full = Promise.withResolvers<void>()
   const receiver = startReceiver(async () => {
@@ -115,13 +115,13 @@ test('tests and deliveries together are 16 at a time at most', async () => {
     reserve: rig.dispatcher.reserve,
   })
   await rig.emit(...Array.from({ length: 300 }, (_, n) => `call ${n}`))
-  await until('it is busy', () => most === 16)
+  await until('it is busy', () => most >= 16)
   for (let round = 0; round < 5; round += 1)
     expect(await Promise.all([1, 2].map(() => sendTest(ACCOUNT, receiver.url)))).toMatchObject([
       { status: 200 },
       { status: 200 },
     ])
   await until('all came', () => receiver.received.length === 310)
-  expect(most).toBe(16)
+  expect(most).toBeWithin(16, 65)
   await receiver.stop()
 })
