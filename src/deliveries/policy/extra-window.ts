@@ -3,14 +3,14 @@ import { MAX_WINDOW } from './circuit-breaker.ts'
 import type { Outcome } from './retry-policy.ts'
 
 /**
- * How many attempts a healthy webhook gets beyond the window of its circuit breaker, while more wait. Pure, and the only
- * code that changes it. Times are of the steady clock.
+ * How many attempts a healthy webhook gets beyond the window of its circuit breaker, while more wait. Pure, and the
+ * only code that changes it. Times are of the steady clock.
  *
  * States: *narrow* (`extra` is 0, and the answers of a full window say what is usual) and *wide* (`extra` is 1 to 48).
  * Moves: a whole window of fine answers makes it wide; each further one, while the window is full and more wait, adds
- * one. It is narrow again at once, and for half a minute, when an answer is not fine, when the answers have become twice
- * as slow, or when none comes for twice the usual time; and without that pause when it is idle: nothing waits or is
- * in flight.
+ * one. It is narrow again at once, and for half a minute, when an answer is not fine, when the answers have become
+ * twice as slow, or when none comes for twice the usual time; and without that pause when nothing waits or is in
+ * flight.
  */
 export type ExtraWindow = {
   readonly extra: number
@@ -30,7 +30,7 @@ type State = { -readonly [name in keyof ExtraWindow]: ExtraWindow[name] }
 
 /** With the window of 16: 64 in flight. */
 const MAX_EXTRA = 48
-/** A receiver that answers sooner gets 800 deliveries a second with 16 at a time, and one delay is twice its time. */
+/** A receiver that answers sooner gets 800 deliveries a second with 16 at a time, and any delay would be too slow. */
 const LEAST_USUAL_US = 20 * MILLISECOND
 const TOO_SLOW = 2
 const REST_US = 30 * SECOND

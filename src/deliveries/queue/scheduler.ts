@@ -31,7 +31,8 @@ type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'r
  *
  * Invariants: the webhooks of a class take turns, and so do the classes; a webhook has at most as many attempts in
  * flight as the window of its circuit breaker allows (1 to 16), in a healthy time up to 48 more, and one probe while
- * the breaker is open. Deliveries of a flow that must wait get a trial first, outside of these limits: an event that begins no step is delivered at once.
+ * the breaker is open. Deliveries of a flow that must wait get a trial first, outside of these limits: an event that
+ * begins no step is delivered at once.
  */
 export type Scheduler = {
   /** How many requests are in flight: attempts and test requests. */
