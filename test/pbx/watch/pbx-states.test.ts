@@ -25,7 +25,15 @@ test('the states of all PBXs are stored with one statement; a lease that was los
     fenceOf: (lease: string): Fence => ({ leaseNames: [lease], terms: ['1'] }),
   }
   const watch = {
-    status: () => NAMES.map((name) => ({ name, state: 'up', sinceUs: 1, lastError: null, eventsPerSecond: 0 })),
+    status: () =>
+      NAMES.map((name) => ({
+        name,
+        state: 'up',
+        sinceUs: 1,
+        lastError: null,
+        eventsPerSecond: 0,
+        callsNotFollowed: { now: 0 },
+      })),
     callCounts: () => new Map(),
   }
   const states = startPbxStates({
