@@ -9,6 +9,7 @@ import { createPasswords, type Passwords } from './password.ts'
 import { createRevocations } from './revocations.ts'
 import { createSessions, type Session } from './sessions.ts'
 import { hashOf, newToken } from './token.ts'
+import { typedEmail, userWithEmail } from './user-email.ts'
 
 export type AuthService = ReturnType<typeof createAuthService>
 
@@ -57,7 +58,7 @@ export function createAuthService({
       ]
       let user: Actor['user']
       const checked = limits.attempt(keys, async () => {
-        const found = await accounts.userGetPassword(wanted)
+        const found = await passwordOf(accounts, email)
         user = found
         const right = await passwords.verify(password, found?.passwordHash, { network: client.network, user: wanted })
         if (found === undefined || !right) return undefined
@@ -100,6 +101,17 @@ export function createAuthService({
       void note('logged_out', { user, client })
     },
   }
+}
+
+const ASCII = /^[ -~]*$/
+
+/** Returns the user whom an address means, with the hash of the password. */
+async function passwordOf(accounts: Store['accounts'], email: string) {
+  const exact = await accounts.userGetPassword(typedEmail(email))
+  // All users are read only for an address that has several spellings.
+  if (exact !== undefined || ASCII.test(typedEmail(email))) return exact
+  const found = userWithEmail(await accounts.userList(), email)
+  return typeof found === 'object' ? await accounts.userGetPassword(found.user.email) : undefined
 }
 
 /**

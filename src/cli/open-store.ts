@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SETTINGS } from '../app/settings.ts'
+import { accountKey } from '../lib/account-key.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import { Fault } from '../lib/fault.ts'
 import { openPostgresStore } from '../store/postgres/store.ts'
@@ -84,7 +85,7 @@ export async function accountsIn(flags: StoreFlags): Promise<((name: string) => 
     (await accounts.accountList()).map(({ name }) => name),
   )
   if (names === undefined) return undefined
-  return (wanted) => names.find((name) => name.toLowerCase() === wanted.toLowerCase())
+  return (wanted) => names.find((name) => accountKey(name) === accountKey(wanted))
 }
 
 /** Opens a store for one piece of work; returns `undefined` if the folder has none, and creates nothing in it. */

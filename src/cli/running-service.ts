@@ -39,11 +39,12 @@ export async function readRunningState(place: StorePlace, webhookIds: readonly n
   return { isRunning: true, settings: note.settings, down: new Map(down) }
 }
 
-function isHeld(folder: string): boolean {
+/** Returns whether a service holds a data folder; false where the lock cannot be read. */
+export function isHeld(folder: string): boolean {
   try {
     return holderOf(join(folder, 'lock')) !== undefined
   } catch {
-    // This user may not open the lock: the store itself reports the reason.
+    // This user may not open the lock, or it is none: the store itself reports the reason.
     return false
   }
 }

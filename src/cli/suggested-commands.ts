@@ -51,6 +51,31 @@ export function afterUser({ email, account, isAdmin, place, isServed }: AddedUse
   ]
 }
 
+/** What a PBX that was set up still needs before its calls reach a receiver. */
+type AfterPbx = {
+  readonly place: StorePlace
+  /** The number of users; `undefined`: the store did not say. */
+  readonly users: number | undefined
+  /** Whether a service is running on the store. */
+  readonly isServed: boolean
+  /** Whether systemd starts the service of a package. */
+  readonly isPackaged: boolean
+}
+
+/** Returns the instructions that follow after a PBX was set up and its check found no fault. */
+export function afterPbxSetup({ place, users, isServed, isPackaged }: AfterPbx): string[] {
+  const start = isPackaged ? 'systemctl enable --now hookswitch' : `hookswitch serve${dataFlag(place)}`
+  const steps = [
+    ...(users === 0 ? [addUserLine(place)] : []),
+    ...(isServed ? [] : [start]),
+    `call one phone from another, then hookswitch call list${dataFlag(place)} shows the call`,
+  ]
+  const [first = '', ...others] = steps
+  return [`Next: ${first}`, ...others.map((step) => `Then: ${step}`), WEBHOOK_LINE]
+}
+const WEBHOOK_LINE =
+  'Its events go to the webhooks of its account: add one in the page, or see hookswitch webhook add --help.'
+
 /** A machine: its name, and the environment of its process. */
 type Machine = { readonly name: string; readonly env: Readonly<Record<string, string | undefined>> }
 

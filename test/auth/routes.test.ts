@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
@@ -41,6 +42,14 @@ describe('a token', () => {
   test('comes with a message that the user was authenticated', async () => {
     const { body } = await ask(app, 'POST', '/auth/login', { body: { email: 'me@example.com', password: PASSWORD } })
     expect(body).toMatchObject({ code: 200, message: expect.stringMatching(/user was authenticated/) })
+  })
+
+  test('is given to a user of an earlier version, whose address was stored with its accent apart', async () => {
+    await newToken(app, 'jos\u00e9@example.com')
+    using db = new Database(`${folder.path}/data/hookswitch.db`)
+    db.run('UPDATE users SET email = ? WHERE email = ?', ['jose\u0301@example.com', 'jos\u00e9@example.com'])
+    for (const email of ['jos\u00e9@example.com', 'jose\u0301@example.com'])
+      expect((await me(await logIn(app, email))).body.result).toMatchObject({ email: 'jose\u0301@example.com' })
   })
 
   test('is read from the header alone, whose scheme has no case', async () => {

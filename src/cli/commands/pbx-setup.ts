@@ -4,19 +4,22 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
+import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { ownCommand } from '../../lib/own-command.ts'
 import { gatewaysText, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
 import { maskPbxUrl } from '../../pbx/watch/pbx-secrets.ts'
-import { accountsIn } from '../open-store.ts'
+import { accountsIn, storePlaceOf } from '../open-store.ts'
 import { databaseOption, dataOption } from '../options.ts'
 import { print } from '../print.ts'
+import { isHeld } from '../running-service.ts'
 import { checkUnchanged, deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
 import { customersCsv, type FusionPbx, findFusionPbx, readDomains, readGateways } from '../setup/fusionpbx.ts'
 import { isWritable, type Machine, thisMachine } from '../setup/machine.ts'
 import { type FoundPbx, findPbxs, planFor, SERVICE_USER, type SetupPlan } from '../setup/plan.ts'
+import { afterPbxSetup } from '../suggested-commands.ts'
 
 type Flags = {
   data: string
@@ -132,6 +135,17 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
   for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
   if (failed.length > 0 || findings.some(({ level }) => level === 'missing'))
     throw new Fault('unavailable', 'not everything works yet: correct the problems above, then run this command again')
+  const place = storePlaceOf(flags)
+  const isServed = place.database === undefined && isHeld(flags.data)
+  const isPackaged = flags.data === PACKAGE_DATA && existsSync('/run/systemd/system')
+  print(`\n${afterPbxSetup({ place, users: await usersIn(flags), isServed, isPackaged }).join('\n')}`)
+}
+
+/** Returns the number of users, read as the user who owns the store; `undefined` if it cannot be read. */
+async function usersIn(flags: Flags): Promise<number | undefined> {
+  const child = Bun.spawn(storeCommand(['user', 'list', '--json'], flags), { stdout: 'pipe', stderr: 'ignore' })
+  const listed = foreignJsonOf(await new Response(child.stdout).text())
+  return Array.isArray(listed) ? listed.length : undefined
 }
 
 /** Returns the names of the gateways, for the URL; a note if they cannot be read, since everything works without. */
@@ -200,15 +214,19 @@ async function runOne([program = '', ...args]: readonly string[], input?: string
   return (await child.exited) === 0 && !isRefused ? undefined : (err || out).trim().split('\n').at(-1)
 }
 
-/** Changes the PBXs of the store as the user who owns it: files that root made would stop the service. */
-async function changeStore(args: readonly string[], { data, databaseUrl }: Flags, input = ''): Promise<void> {
+/** Returns the command on the store as the user who owns it: files that root made would stop the service. */
+function storeCommand(args: readonly string[], { data, databaseUrl }: Flags): string[] {
   const place = databaseUrl === undefined ? ['--data', data] : ['--database-url', databaseUrl]
-  const command = [...ownCommand(process.argv, process.execPath), 'pbx', ...args, ...place]
   const isOthers = process.getuid?.() === 0 && databaseUrl === undefined && existsSync(data) && statSync(data).uid !== 0
   const as = isOthers
     ? ['setpriv', `--reuid=${statSync(data).uid}`, `--regid=${statSync(data).gid}`, '--clear-groups', '--']
     : []
-  const problem = await runOne([...as, ...command], input)
+  return [...as, ...ownCommand(process.argv, process.execPath), ...args, ...place]
+}
+
+/** Changes the PBXs of the store. @throws Fault with the reason if it cannot. */
+async function changeStore(args: readonly string[], flags: Flags, input = ''): Promise<void> {
+  const problem = await runOne(storeCommand(['pbx', ...args], flags), input)
   if (problem !== undefined) throw new Fault('unavailable', problem.replace(/^hookswitch: /, ''))
 }
 

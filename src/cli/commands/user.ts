@@ -1,15 +1,14 @@
 import { randomInt } from 'node:crypto'
-import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { normalEmail, USER_TYPES, userTypeName } from '../../auth/model.ts'
 import { createPasswords, passwordProblem } from '../../auth/password.ts'
+import { userWithEmail } from '../../auth/user-email.ts'
 import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { comparedText } from '../../lib/text.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
-import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from '../new-user.ts'
 import { noteAct } from '../note-act.ts'
@@ -17,6 +16,7 @@ import { type StoreFlags, storePlaceOf, whereItExists, withExistingStore, withSt
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { counted, print, printError, printJson } from '../print.ts'
+import { isHeld } from '../running-service.ts'
 import { afterUser } from '../suggested-commands.ts'
 import { printTable } from '../table.ts'
 
@@ -103,7 +103,7 @@ async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise
   if (problem !== undefined) throw wrongUsage(`--${problem}`)
   // Before a person types a password twice for nothing.
   const before = await whereItExists({ data, databaseUrl }, ({ accounts }) => accounts.userList())
-  if (before?.some((one) => one.email === user.email)) throw takenFault(user.email)
+  if (before?.some((one) => normalEmail(one.email) === user.email)) throw takenFault(user.email)
   const passwordHash = await hashed(await readPassword())
   const made = await withStore({ data, databaseUrl }, (store) => createUser(store, user, passwordHash))
   if (made === undefined) throw takenFault(user.email)
@@ -118,7 +118,7 @@ async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise
   }
   if (process.stderr.isTTY !== true) return
   const storePlace = storePlaceOf({ data, databaseUrl })
-  const isServed = storePlace.database === undefined && holderOf(join(data, 'lock')) !== undefined
+  const isServed = storePlace.database === undefined && isHeld(data)
   const added = { email: user.email, account: made.account, isAdmin: admin, place: storePlace, isServed }
   for (const line of afterUser(added)) printError(line)
 }
@@ -150,7 +150,7 @@ async function addUsers(path: string, { data, databaseUrl, json }: AddFlags): Pr
   const users = await readUserFile(path)
   const added: { account: string; name: string; email: string; kind: string; password: string }[] = []
   const existing = await withStore({ data, databaseUrl }, async (store) => {
-    const known = new Map((await store.accounts.userList()).map((one) => [one.email, one]))
+    const known = new Map((await store.accounts.userList()).map((one) => [normalEmail(one.email), one]))
     const elsewhere = users.filter(({ email, account }) => {
       const there = known.get(email)?.account
       return there !== undefined && accountKey(there) !== accountKey(account)
@@ -232,7 +232,7 @@ async function changeType(given: string, { data, databaseUrl, email, json }: Fla
 }
 
 async function changePassword({ data, databaseUrl, email, json }: Flags): Promise<void> {
-  await withExistingStore({ data, databaseUrl }, (store) => userOf(store, normalEmail(email)))
+  await withExistingStore({ data, databaseUrl }, (store) => userOf(store, email))
   // Typing takes a while: the store is not kept open meanwhile.
   const passwordHash = await hashed(await readPassword())
   await toUser({ data, databaseUrl }, email, 'user_password_set', async ({ accounts }, known) =>
@@ -265,11 +265,10 @@ function toUser<Result>(
   event: OperatorAct['event'],
   act: (store: Store, email: string) => Promise<Result | undefined>,
 ): Promise<Result> {
-  const known = normalEmail(email)
   return withExistingStore(flags, async (store) => {
-    const user = await userOf(store, known)
+    const user = await userOf(store, email)
     const done = await act(store, user.email)
-    if (done === undefined) throw noSuchUser(known)
+    if (done === undefined) throw noSuchUser(user.email)
     await noteAct(store, { event, email: user.email, account: user.account, facts: null })
     return done
   })
@@ -277,13 +276,17 @@ function toUser<Result>(
 
 /**
  * Returns the user with an e-mail address.
- * @throws Fault `not_found` if no user has it.
+ * @throws Fault `not_found` if no user has it; `conflict` if several have it in spellings that look the same.
  */
 async function userOf({ accounts }: Store, email: string) {
-  // An earlier version stored addresses as they were typed: one whose accents stood apart is found, too.
-  const user = (await accounts.userList()).find((one) => normalEmail(one.email) === email)
-  if (user === undefined) throw noSuchUser(email)
-  return user
+  const found = userWithEmail(await accounts.userList(), email)
+  if (found === undefined) throw noSuchUser(normalEmail(email))
+  if (found === 'several')
+    throw new Fault(
+      'conflict',
+      `several users have ${normalEmail(email)} in spellings that look the same: copy the address from hookswitch user list`,
+    )
+  return found.user
 }
 
 const noSuchUser = (email: string) =>

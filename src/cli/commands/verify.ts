@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
+import { lockProblem } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
@@ -26,14 +28,15 @@ export function verifyCommand(program: Command): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(async ({ data, databaseUrl, json }: StoreFlags & { json?: boolean }) => {
+      const place = storePlaceOf({ data, databaseUrl })
       const wrong = await withExistingStore({ data, databaseUrl }, findFaults)
+      // The store is whole, but no service can start on it.
+      const lock = place.database === undefined ? lockProblem(join(data, 'lock')) : undefined
       if (json) printJson({ whole: wrong.length === 0, wrong })
       else if (wrong.length === 0) print('The store is complete and consistent.')
       else for (const text of wrong) print(text)
       if (wrong.length > 0)
-        throw new Fault(
-          'unavailable',
-          `the store is not consistent, see above: ${adviceFor(storePlaceOf({ data, databaseUrl }))}`,
-        )
+        throw new Fault('unavailable', `the store is not consistent, see above: ${adviceFor(place)}`)
+      if (lock !== undefined) throw new Fault('unavailable', lock)
     })
 }

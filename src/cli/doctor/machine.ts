@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Config } from '../../app/config.ts'
 import { portProblem } from '../../http/server.ts'
 import { formatDuration } from '../../lib/time.ts'
-import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
+import { holderOf, lockProblem } from '../../store/sqlite/engine/folder-lock.ts'
 import { fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
-import { dataFlag } from '../suggested-commands.ts'
+import { dataFlag, quoted } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
 const MIB = 1024 * 1024
@@ -49,7 +49,14 @@ const ANSWER_WITHIN_MS = 3_000
 export async function diagnoseService(config: Config): Promise<Diagnosis[]> {
   const { listen, dataPath } = config
   const url = `http://${reachableHost(listen.host)}:${listen.port}/health`
-  const isServed = holderOf(`${dataPath}/lock`) !== undefined
+  const lock = join(dataPath, 'lock')
+  const problem = lockProblem(lock)
+  if (problem !== undefined)
+    return [
+      wrong('service', `it cannot start: ${problem}`, `mv ${quoted(lock)} ${quoted(`${lock}.moved`)}`),
+      ...diagnosePort(listen),
+    ]
+  const isServed = holderOf(lock) !== undefined
   const status = await healthStatus(url)
   if (status === undefined && isServed)
     return [advice('service', `it is running, but does not answer at ${url}`, 'give doctor the same --listen as serve')]

@@ -2,6 +2,7 @@ import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nameProblem } from '../../lib/name.ts'
 import { type PbxSource, parsePbxUrl, pbxKindOf } from '../../lib/pbx-url.ts'
+import { comparedText } from '../../lib/text.ts'
 import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
 import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
@@ -46,8 +47,11 @@ const RESERVED = 'check'
 /** Creates the changes to the PBXs of a store, for the API and the command line. */
 export function createPbxChanges({ store, canRead, allowed }: Dependencies): PbxChanges {
   const { pbxs, accounts } = store
-  const find = async (name: string): Promise<PbxRecord | undefined> =>
-    (await pbxs.pbxList()).find((one) => one.name === name)
+  /** An earlier version stored names as they were typed: an accent may stand apart from its letter. */
+  const find = async (name: string): Promise<PbxRecord | undefined> => {
+    const all = await pbxs.pbxList()
+    return all.find((one) => one.name === name) ?? all.find((one) => comparedText(one.name) === comparedText(name))
+  }
 
   /** Returns the complete URL, parsed. @throws Fault `invalid`. */
   async function complete(
@@ -98,7 +102,7 @@ export function createPbxChanges({ store, canRead, allowed }: Dependencies): Pbx
             `There is a PBX ${source.name} already: change it with --replace, or give another name with ?name=…`,
           )
         const change = {
-          name: source.name,
+          name: before?.name ?? source.name,
           url: whole,
           origin,
           version: crypto.randomUUID(),

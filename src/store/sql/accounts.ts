@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { comparedText } from '../../lib/text.ts'
 import { spellingOf } from '../account-spelling.ts'
 import type {
   AccountRecord,
@@ -17,6 +18,15 @@ import { all, count, exists, first, forShare, forUpdate, run, type Work } from '
 const USER = sql`u.id, u.account_id AS "accountId", u.type, u.name, u.email, u.created_at AS "createdUs"`
 const ALL_ACCOUNTS = sql`SELECT id, name FROM accounts ORDER BY id`
 
+const ASCII = /^[ -~]*$/
+
+/** An earlier version stored addresses as they were typed: an accent may stand apart from its letter. */
+function* isTaken(email: string): Work<boolean> {
+  if (ASCII.test(email)) return yield* exists(sql`SELECT 1 FROM users WHERE email = ${email}`)
+  const users = yield* all<{ email: string }>(sql`SELECT email FROM users`)
+  return users.some((one) => comparedText(one.email) === comparedText(email))
+}
+
 function* createUser({
   account: wanted,
   type,
@@ -27,7 +37,7 @@ function* createUser({
 }: NewUser): Work<{ id: number; account: string } | undefined> {
   // One at a time: of two spellings of a new account the second has to find the first.
   yield* run(sql`SELECT 1 FROM public_ids ${forUpdate}`)
-  if (yield* exists(sql`SELECT 1 FROM users WHERE email = ${email}`)) return undefined
+  if (yield* isTaken(email)) return undefined
   const account = spellingOf(wanted, yield* all<AccountRecord>(ALL_ACCOUNTS))
   yield* run(sql`
     INSERT INTO accounts (name) SELECT ${account} WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = ${account})`)

@@ -74,4 +74,6 @@ export type Preset = {
   readonly directory: PresetDirectoryRequest | null
   /** A request that changes nothing and shows whether the key and URL are right. */
   readonly check: PresetRequest | null
+  /** What to do about an answer, by its status, where the usual advice names the wrong cause. */
+  readonly advice?: Readonly<Record<number, string>>
 }

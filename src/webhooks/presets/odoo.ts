@@ -342,4 +342,9 @@ export const ODOO: Preset = {
     source: API,
     answer: { status: 200, body: { lang: 'en_US', tz: 'Europe/Berlin', uid: 2 } },
   },
+  // Earlier versions lack `/json/2`, an unknown database has no page at all, and `/jsonrpc` answers 200 to everything.
+  advice: {
+    200: 'compare the database, the id of the user, the key and the URL with the guide',
+    404: 'the version, the database or the URL is wrong: Odoo 17 and 18 need the version rpc, the database is named in lower and upper case as in Odoo, and the URL has no path',
+  },
 }

@@ -92,7 +92,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
   }
 
   /** Sends one request of a preset. */
-  async function ask({ accountId, url, flow, secrets }: Trial, request: PresetRequest): Promise<Asked> {
+  async function ask({ accountId, url, preset, flow, secrets }: Trial, request: PresetRequest): Promise<Asked> {
     const hidden = [...secrets]
     const masked = (text: string) => secretMask(hidden)(text)
     const failed = (error: string): Asked => ({
@@ -149,7 +149,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     return {
       status: exchanged.status,
       duration_ms: Math.round(exchanged.durationMs),
-      error: isDone ? null : reasonOf(exchanged, json, masked),
+      error: isDone ? null : reasonOf(exchanged, json, { masked, own: preset.advice ?? {} }),
       json,
       response: exchanged.text === null ? null : masked(exchanged.text.slice(0, MAX_RESPONSE_CHARACTERS)),
     }
@@ -315,8 +315,11 @@ const WORDS = [
   '/code',
 ]
 
+/** `own`: the preset's advice, by the answer's status. */
+type Explaining = { readonly masked: (text: string) => string; readonly own: Readonly<Record<number, string>> }
+
 /** Returns the CRM's own explanation of an error, and what to do about it. */
-function reasonOf({ status, failure, text }: Exchanged, json: unknown, masked: (text: string) => string): string {
+function reasonOf({ status, failure, text }: Exchanged, json: unknown, { masked, own }: Explaining): string {
   if (status === null) return `${failure ?? 'no answer'}: is the URL right, and reachable from here?`
   const isSuccess = status >= 200 && status < 300
   const isPage = json === undefined && /^\s*</.test(text ?? '')
@@ -327,11 +330,11 @@ function reasonOf({ status, failure, text }: Exchanged, json: unknown, masked: (
   const advice = isSuccess
     ? json === undefined
       ? ADVICE_WRONG_URL
-      : ADVICE_REFUSED
+      : (own[status] ?? ADVICE_REFUSED)
     : status < 400
       ? ADVICE_REDIRECT
-      : ADVICE[status]
-  const refusal = isSuccess && json !== undefined ? `${answer}, but refuses the key` : answer
+      : (own[status] ?? ADVICE[status])
+  const refusal = isSuccess && json !== undefined ? `${answer}, but with an error` : answer
   return [`${refusal}${said === '' ? '' : `: ${said}`}`, ...(advice === undefined ? [] : [advice])].join('. ')
 }
 

@@ -72,6 +72,16 @@ describe('pbx setup', () => {
     expect(readFileSync(custom, 'utf8')).toBe(text)
   })
 
+  test('ends with the next step where the check finds no fault', async () => {
+    const bin = join(folder.path, 'bin')
+    mkdirSync(bin)
+    writeFileSync(join(bin, 'asterisk'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
+    const env = { PATH: `${bin}:${process.env.PATH}` }
+    const done = await run(['pbx', 'setup', '--config', etc, '--yes', '--name', 'main'], { cwd: folder.path, env })
+    expect({ code: done.code, stderr: done.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(done.stdout).toMatch(/\nNext: hookswitch user add --admin .*\nThen: hookswitch serve\nThen: call one phone/)
+  })
+
   test('takes everything back', async () => {
     const undone = await setup('--undo', '--yes')
     expect(undone.stdout).toContain('hookswitch pbx remove main')

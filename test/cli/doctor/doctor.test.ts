@@ -90,6 +90,27 @@ describe('hookswitch doctor', () => {
     expect(stdout).toMatch(line)
   })
 
+  test('lists a folder that has the name of the lock beside all other findings, and so does verify', async () => {
+    using other = emptyFolder()
+    const lock = join(other.path, 'data/lock')
+    mkdirSync(dirname(lock))
+    await openSqliteStore(join(other.path, 'data/hookswitch.db')).stop()
+    mkdirSync(lock)
+    const problem = 'lock is no file, but the lock of the store has this name: move it away'
+    const found = await run(['doctor', '--listen', '127.0.0.1:1'], { cwd: other.path })
+    expect(found.code).toBe(1)
+    expect(found.stdout).toMatch(new RegExp(`^wrong +service: it cannot start: .*${problem}\\n +→ mv `, 'm'))
+    for (const about of ['settings', 'store', 'users', 'disk', 'clock', 'PBX'])
+      expect(found.stdout).toMatch(new RegExp(`^\\w+ +${about}: `, 'm'))
+    const verified = await run(['verify'], { cwd: other.path })
+    expect(verified).toMatchObject({ code: 1, stderr: expect.stringContaining(problem) })
+    const added = await run(['user', 'add', '--email', 'a@a.example', '--name', 'A'], {
+      cwd: other.path,
+      stdin: 'passw0rd',
+    })
+    expect(added).toMatchObject({ code: 0, stdout: '1\n' })
+  })
+
   test('reads a large store to its end only when it is told to', async () => {
     using large = emptyFolder()
     const path = join(large.path, 'data/hookswitch.db')

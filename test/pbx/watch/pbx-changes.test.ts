@@ -67,3 +67,19 @@ describe('the place of the recordings of a PBX', () => {
       expect(await refusal(api(`${OFFICE}&recordings=/srv/monitor`))).toEqual(REFUSED)
     }))
 })
+
+test('a PBX of an earlier version, whose name was stored with its accent apart, is changed and removed by either spelling', async () => {
+  using folder = emptyFolder()
+  const store = openSqliteStore(`${folder.path}/hookswitch.db`)
+  const { set, remove } = createPbxChanges({ store, canRead: () => true })
+  const [composed, decomposed] = ['Zu\u0308rich'.normalize('NFC'), 'Zu\u0308rich']
+  const stored = { name: decomposed, url: 'ami://u:s@pbx', origin: 'store' as const, version: 'a', seenVersion: null }
+  await store.pbxs.pbxSet({ ...stored, endsCalls: false, recordings: null })
+  await set({ name: composed, url: 'ami://u:***@pbx?trunks=x', origin: 'store', mayReplace: true })
+  expect((await store.pbxs.pbxList()).map(({ name, url }) => [name, url])).toEqual([
+    [decomposed, 'ami://u:s@pbx?trunks=x'],
+  ])
+  await remove(composed)
+  expect((await store.pbxs.pbxList()).filter(({ url }) => url !== null)).toEqual([])
+  await store.stop()
+})

@@ -26,6 +26,18 @@ onEngines('accounts', ({ open }) => {
     ])
   })
 
+  test('an address in another spelling that looks the same is taken, too', async () => {
+    await using at = await open()
+    const { accounts } = at.store
+    expect(await accounts.userCreate(user('jose\u0301@example.com'))).toMatchObject({ account: 'default' })
+    expect(await accounts.userCreate(user('jos\u00e9@example.com'))).toBeUndefined()
+    expect(await accounts.userCreate(user('jose@example.com'))).toMatchObject({ account: 'default' })
+    expect((await accounts.userList()).map(({ email }) => email)).toEqual([
+      'jose\u0301@example.com',
+      'jose@example.com',
+    ])
+  })
+
   test('two users who name a new account at the same moment, in two spellings, are in one account', async () => {
     await using at = await open()
     const { accounts } = at.store

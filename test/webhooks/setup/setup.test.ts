@@ -11,6 +11,7 @@ import { createSetupService } from '../../../src/webhooks/setup/service.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { newAuthorizer } from '../../help/authorizer.ts'
 import { startBitrix24 } from '../../help/crm/bitrix24.ts'
+import { startOdoo } from '../../help/crm/odoo.ts'
 import type { CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
@@ -43,6 +44,47 @@ const secretsOf = (preset: string, parameters: Readonly<Record<string, unknown>>
   (presetByName(preset)?.parameters ?? []).flatMap(({ name, type }) =>
     type === 'secret' && typeof parameters[name] === 'string' ? [String(parameters[name])] : [],
   )
+
+describe('of Odoo a refusal is not blamed on', () => {
+  const error = (answer: object) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    error: { code: 200, message: 'Odoo Server Error', ...answer },
+  })
+  test.each<[string, string, number, unknown, RegExp, RegExp]>([
+    [
+      'the URL where the version is older',
+      'json2',
+      404,
+      '<html>404</html>',
+      /the version, the database or the URL is wrong/,
+      /\. the URL is wrong/,
+    ],
+    [
+      'the URL where there is no such database',
+      'json2',
+      404,
+      { message: 'no database' },
+      /the database or the URL/,
+      /\. the URL is wrong/,
+    ],
+    [
+      'the key where there is no such database',
+      'rpc',
+      200,
+      error({ data: { message: 'database "x" does not exist' } }),
+      /"x" does not exist\. compare the database/,
+      /refuses the key/,
+    ],
+  ])('%s', async (_, version, status, body, named, misleading) => {
+    const stub = startStub(() => startOdoo('json2'))
+    stub.failWith(() => ({ status, body }))
+    const parameters = { ...stub.parameters, version, uid: '2' }
+    const { error } = await service().check(1, { url: stub.url, preset: 'odoo', parameters })
+    expect(error).toMatch(named)
+    expect(error).not.toMatch(misleading)
+  })
+})
 
 describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as const))('%s', (_, preset, start) => {
   const { check, directory } = presetByName(preset) ?? {}

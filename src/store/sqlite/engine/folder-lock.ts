@@ -52,10 +52,16 @@ export function holderOf(path: string): string | undefined {
   }
 }
 
+/** Returns why there can be no lock at a path, and what to do; `undefined`: there can be one. */
+export function lockProblem(path: string): string | undefined {
+  if (!existsSync(path) || statSync(path).isFile()) return undefined
+  return `${path} is no file, but the lock of the store has this name: move it away`
+}
+
 /** @throws Fault if something else than a file has the name of the lock. */
 function requireFile(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) return
-  throw new Fault('unavailable', `${path} is no file, but the lock of the store has this name: move it away`)
+  const problem = lockProblem(path)
+  if (problem !== undefined) throw new Fault('unavailable', problem)
 }
 
 function open(path: string, { create }: { create: boolean }): Sqlite {
