@@ -165,6 +165,7 @@ export const PreviewRequest = t.Object(
     url: t.Optional(
       t.String({
         description: 'A URL of the list: `not_sent` then says if its switches or filter keep the event away',
+        form: WEBHOOK_URL,
       }),
     ),
   },
