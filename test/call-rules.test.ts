@@ -143,6 +143,7 @@ const CASES: readonly [rule: string, recorded: Recorded, change: (data: Data, bo
   ['the queue of a call', 'queue', ({ call }) => Object.assign(call, { queue: null })],
   ['what is known stays', 'talk', (data) => ended(data, ({ call }) => Object.assign(call, { pbx_id: 'other' }))],
   ['a stage stays what it is', 'talk', (data) => stage(data, (one) => Object.assign(one, { target: 'other' }))],
+  ['a stage stays in its group', 'queue', (data) => stage(data, (one) => Object.assign(one, { parent_id: null }))],
   ['a number from outside', 'talk', ({ call }) => Object.assign(call, { direction: 'internal' })],
   ['no extension calls from outside', 'talk', ({ call }) => Object.assign(call.from, { extension: '101' })],
   [

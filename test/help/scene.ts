@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
+import { GROUP_SHOWN_LATE } from './call-rules/exceptions.ts'
 import { differences } from './expected-compare.ts'
 import { createLedger, leftover } from './ledger.ts'
 
@@ -23,7 +24,7 @@ type Played = { readonly bodies: readonly CallEvent['body'][]; readonly state: T
  */
 export function checkScene({ bodies, state }: Played, expectedText: string, exceptions: readonly string[] = []): void {
   expect(differences(bodies, expectedText).join('\n')).toBe('')
-  const ledger = createLedger(exceptions)
+  const ledger = createLedger(exceptions.concat(GROUP_SHOWN_LATE))
   ledger.take(
     bodies.map((body) => {
       const { id, name, call, sequence } = body.data

@@ -155,6 +155,18 @@ export const STAGES: readonly Rule[] = [
       }),
   },
   {
+    name: 'a stage stays in its group',
+    sentence: 'a group exists from its first dial: each event of a member has its `parent_id`',
+    check: ({ stages, isMerged }) =>
+      stages.flatMap(({ told, last }) =>
+        !isMerged && told.some(({ parent_id: parent }) => parent !== last.parent_id)
+          ? [
+              `${stageText(last)} was in ${[...new Set(told.map(({ parent_id: parent }) => parent ?? 'none'))].join(', ')}`,
+            ]
+          : [],
+      ),
+  },
+  {
     name: 'a number from outside',
     sentence: '`did`: the outside number that was called (inbound), else null',
     check: ({ bodies }) =>
