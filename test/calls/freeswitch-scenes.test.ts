@@ -263,6 +263,49 @@ call_started internal 1001 1002
 dial_started user 1002`,
   ],
   [
+    'an attended transfer by REFER by the caller of an outbound call: the target owns it from the transfer on, though the legs stay up',
+    (pbx) => {
+      pbx.call('A', '1001', '979035556677')
+      pbx.dialOutside('A', 'B', '79035556677')
+      pbx.later(1_000)
+      pbx.answer('B')
+      pbx.answer('A')
+      pbx.bridge('A', 'B')
+      pbx.later(2_000)
+      pbx.emit('CHANNEL_HOLD', 'A')
+      pbx.call('C', '1001', '1002')
+      pbx.dial('C', 'D', '1002')
+      pbx.later(2_000)
+      pbx.answer('D')
+      pbx.answer('C')
+      pbx.bridge('C', 'D')
+      pbx.later(2_000)
+      pbx.unbridge('C', 'D')
+      pbx.set('A', { transfer_to: 'att:D', refer_uuid: 'C' })
+      pbx.emit('CALL_UPDATE', 'A')
+      pbx.later(3_000)
+      pbx.unbridge('B', 'A')
+      pbx.bridge('B', 'D')
+      pbx.later(3_000)
+      pbx.hangup('C')
+      pbx.hangup('A')
+      pbx.later(2_000)
+      pbx.end('D', 'B')
+    },
+    `call_started outbound 1001 79035556677
+dial_started external 79035556677
+dial_answered external 79035556677 | owner 1001
+call_attended_transferred by 1001 79035556677 to 1002 | owner 1002
+dial_ended user 1002 answered | owner 1002
+dial_ended external 79035556677 answered
+call_ended answered owner 1002 | handled 1001,1002
+call_saved recordings 0
+
+call_started internal 1001 1002
+dial_started user 1002
+dial_answered user 1002`,
+  ],
+  [
     'two talks that the API makes one',
     (pbx) => {
       talk(pbx)

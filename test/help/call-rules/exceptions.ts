@@ -3,20 +3,20 @@
 /** What the tracker is known to get wrong: a member that is emitted before the next is dialled is in no group yet. */
 export const GROUP_SHOWN_LATE = 'a stage stays in its group'
 
-/** Where the same events come in another order, clocks are estimated from later arrivals; who owns is known to be wrong. */
+/** Where the same events come in another order, clocks are estimated from later arrivals. */
 export const OTHER_ORDERS: readonly string[] = [
   'stages are within their call',
   'members are within their group or queue',
   'started, answered, ended',
   'durations of a stage',
   'durations of a call',
-  'who handled a call stays',
   GROUP_SHOWN_LATE,
 ]
 
 /** Streams at random have clocks that jump, channels that end before they begin, and facts that contradict each other. */
 export const AT_RANDOM: readonly string[] = [
   ...OTHER_ORDERS,
+  'who handled a call stays',
   'forwarded',
   'saved after its end',
   'the saved call is the ended call',

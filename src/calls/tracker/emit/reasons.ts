@@ -84,7 +84,7 @@ function reportedResult({ dial, end }: Channel): string | undefined {
 }
 
 function explainLeaving(legs: readonly Channel[]): string {
-  if (legs.some((leg) => (leg.dial?.leftUs ?? null) !== null)) return 'it transferred the call away'
+  if (legs.some((leg) => leg.leftUs !== null)) return 'it transferred the call away'
   if (legs.some((leg) => leg.hungUpItself)) return 'it hung up'
   return 'the other party, or the PBX, ended the conversation'
 }

@@ -128,7 +128,8 @@ export function readLiveCall(json: string): StoredCall {
     channels: channels.map((one) => {
       const { dial, group, inTurn, ...channel } = renamed(one, EARLIER_NAMES.channel)
       const ownDial = isKeyed(dial) ? { ...NEW_DIAL, ...renamed(dial, EARLIER_NAMES.dial) } : null
-      return { callId: call.id, ringing: ringingOf({ ...channel, group, inTurn }), ...channel, dial: ownDial }
+      const leftUs = isKeyed(dial) && typeof dial.leftUs === 'number' ? dial.leftUs : null
+      return { callId: call.id, ringing: ringingOf({ ...channel, group, inTurn }), leftUs, ...channel, dial: ownDial }
     }),
   } as unknown as StoredCall
 }

@@ -78,7 +78,7 @@ const isResuming = (state: TrackerState, hold: Call['holds'][number]): boolean =
   !hold.onHold && isStill(state, hold.arrivedUs + RESUME_SETTLING_US)
 
 function hasLeft(call: Call, channel: Channel, sinceUs: number): boolean {
-  if ((channel.dial?.leftUs ?? null) !== null) return true
+  if (channel.leftUs !== null) return true
   if (channel.goneUs !== null && channel.goneUs - sinceUs < HANGING_UP_US) return true
   return call.transferred.some((one) => one.by === channel.id && one.atUs >= sinceUs)
 }

@@ -1,5 +1,5 @@
 import type { At, ChannelSignal } from '../../signal.ts'
-import { realPartyOf } from '../state/conversations.ts'
+import { markLeft, realPartyOf } from '../state/conversations.ts'
 import { callOf, channelOf, markChanged } from '../state/registry.ts'
 import { type Call, type Channel, isUp, partyOf, partyOfNumber, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, isExtensionOf } from '../state/tenants.ts'
@@ -22,7 +22,7 @@ export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind
   const by = channelOf(state, parked.talked.at(-1) ?? null)
   // A dialplan may park a caller too: then it was no party of the conversation.
   const isNamed = at.parker.kind === 'virtual' || by?.endpoint.number === at.parker.number
-  if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || (by.dial?.leftUs ?? null) !== null) return
+  if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || by.leftUs !== null) return
   // The PBX reported the transfer first.
   if (call.transferred.some((one) => one.by === by.id && at.atUs - one.atUs < SAME_PARKING_US)) return
   const dueUs = state.nowUs + PARKING_SETTLING_US
@@ -61,5 +61,5 @@ export function transferByParking(state: TrackerState, call: Call): void {
     atUs: parking.atUs,
   }
   call.transfers = [...call.transfers, transfer]
-  if (by.dial !== null && by.dial.answeredUs !== null) by.dial.leftUs ??= parking.atUs
+  markLeft(by, parking.atUs)
 }

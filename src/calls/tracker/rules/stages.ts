@@ -148,7 +148,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     const last = talking.reduce((a, b) => ((leftUs(a) ?? 0) > (leftUs(b) ?? 0) ? a : b))
     stage.overUs = leftUs(last)
     if (call.parking !== null && legs.some((leg) => leg.id === call.parking?.by)) return
-    if (last.end?.mayTransfer === true && last.dial?.leftUs === null && awaitsTransfer(state, call, stage, last)) return
+    if (last.end?.mayTransfer === true && last.leftUs === null && awaitsTransfer(state, call, stage, last)) return
     closeStage(stage, leftUs(last), 'answered')
     return
   }
@@ -169,4 +169,4 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
 }
 
 /** Returns the time at which a party left the call: by a transfer, or by hanging up. */
-const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs
+const leftUs = (leg: Channel): number | null => leg.leftUs ?? leg.goneUs

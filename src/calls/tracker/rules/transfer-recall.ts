@@ -35,7 +35,7 @@ function waitingTransferee(state: TrackerState, call: Call): Channel | undefined
   if (call.recall === null || isOver(call)) return undefined
   const transferee = channelOf(state, call.recall.transferee)
   if (transferee === undefined || !isUp(transferee) || callOf(state, transferee) !== call) return undefined
-  const isAlone = heardBy(state, transferee).every((other) => other.dial?.leftUs !== null && other.dial !== null)
+  const isAlone = heardBy(state, transferee).every((other) => other.leftUs !== null)
   return isAlone ? transferee : undefined
 }
 

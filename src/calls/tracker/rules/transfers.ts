@@ -1,6 +1,6 @@
 import type { At, ChannelSignal } from '../../signal.ts'
 import { destination } from '../facts/places.ts'
-import { realPartyOf, talkedWith } from '../state/conversations.ts'
+import { markLeft, realPartyOf, talkedWith } from '../state/conversations.ts'
 import { newDial } from '../state/initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../state/registry.ts'
 import {
@@ -52,22 +52,12 @@ export function blindTransfer(state: TrackerState, at: At, signal: Blind): void 
     call.transfers = [...call.transfers, transfer]
   call.parking = null
   for (const one of [transferer, by]) {
-    if (signal.stays === true) markStaying(one)
-    else markLeft(one, at)
+    if (one === undefined) continue
+    if (signal.stays === true) one.leftUs = null
+    else markLeft(one, at.atUs)
   }
   call.hungUpBy = null
   markChanged(state, call)
-}
-
-/** Notes that the transferer is out of the call, however long its channel stays up. */
-function markLeft(transferer: Channel | undefined, at: At): void {
-  if (transferer !== undefined && transferer.dial !== null && transferer.dial.answeredUs !== null)
-    transferer.dial.leftUs ??= at.atUs
-}
-
-/** Takes the mark back: the transferer stays, and only the other party was transferred. */
-function markStaying(transferer: Channel | undefined): void {
-  if (transferer !== undefined && transferer.dial !== null) transferer.dial.leftUs = null
 }
 
 /** Returns whether a transfer is new, and notes it: `false` if it was noted shortly before. */
@@ -124,7 +114,8 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
     }
     first.transfers = [...first.transfers, transfer]
   }
-  if (signal.stays !== true) for (const one of [...transferers, parties.by]) markLeft(one, at)
+  if (signal.stays !== true)
+    for (const one of [...transferers, parties.by]) if (one !== undefined) markLeft(one, at.atUs)
   for (const call of [first, ...rest]) handOver(state, call, parties, { transferers, at })
   for (const call of rest) {
     if (isTransfer && call === other && endsInside(call, first))

@@ -54,6 +54,11 @@ export function noteConversation(channel: Channel, others: readonly Channel[]): 
   }
 }
 
+/** Notes that a transferer is out of the call, however long its channel stays up. A phone that still rings is not. */
+export function markLeft(transferer: Channel, atUs: number): void {
+  if (transferer.dial === null || transferer.dial.answeredUs !== null) transferer.leftUs ??= atUs
+}
+
 /** Returns the parties that a channel talked with and that are still up, the earliest first. */
 export function talkedWith(state: TrackerState, channel: Channel): Channel[] {
   return channel.talked.flatMap((id) => channelOf(state, id) ?? []).filter(isUp)

@@ -49,8 +49,12 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
   return { party: stageParty(state, stage), enteredUs, untilUs: untilUs < 0 ? (stage.endedUs ?? STILL) : untilUs }
 }
 
-/** Returns the time until which a party was in a conversation; `null` if it was in no bridge. */
+/**
+ * Returns the time until which a party was in a conversation; `null` if it was in no bridge. A party that transferred
+ * left with the transfer, however long its channel stays up.
+ */
 function talksUntilUs(state: TrackerState, leg: Channel): number | null {
+  if (leg.leftUs !== null) return Math.min(leg.leftUs, leg.talkedUs ?? STILL)
   return isUp(leg) && talkersWith(state, leg).length > 0 ? STILL : leg.talkedUs
 }
 

@@ -101,6 +101,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     goneArrivedUs: null,
     end: null,
     hungUpItself: false,
+    leftUs: null,
     missingUs: null,
   }
 }
@@ -164,6 +165,5 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     provisional: false,
     forwardedTo: null,
     stageId: null,
-    leftUs: null,
   }
 }

@@ -47,8 +47,6 @@ export type Dial = {
   forwardedTo: string | null
   /** The stage that shows it; `null` while its origin is unknown, and always for virtual channels. */
   stageId: string | null
-  /** When its party left the call by a transfer; the channel may stay up for a while. */
-  leftUs: number | null
 }
 
 /** The PBX shows that an extension rings a group (`parties` is `null`) or these parties in turn. */
@@ -108,6 +106,8 @@ export type Channel = {
   goneArrivedUs: number | null
   end: End | null
   hungUpItself: boolean
+  /** When its party left the call by a transfer; the channel may stay up for a while. */
+  leftUs: number | null
   /** When a snapshot first lacked it, with no signal of it since. */
   missingUs: number | null
 }
