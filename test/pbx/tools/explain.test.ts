@@ -22,8 +22,8 @@ function pathsOf(name: string): string[] {
   return [name, ...(second === undefined ? [] : [`${folder}/${second}`])].map(pathOf)
 }
 
-/** The state of a room's first party, and who owns after a transfer through halves, are known to depend on ticks. */
-const DEPENDS_ON_TICKS: readonly string[] = ['freeswitch/page-by-conference', 'freeswitch/att-behind-loopback']
+/** The state of a room's first party is known to depend on ticks. */
+const DEPENDS_ON_TICKS: readonly string[] = ['freeswitch/page-by-conference']
 
 describe('a recording is explained', () => {
   test.each(names)('%s', (name) => {

@@ -54,8 +54,10 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
  * left with the transfer, however long its channel stays up.
  */
 function talksUntilUs(state: TrackerState, leg: Channel): number | null {
-  if (leg.leftUs !== null) return Math.min(leg.leftUs, leg.talkedUs ?? STILL)
-  return isUp(leg) && talkersWith(state, leg).length > 0 ? STILL : leg.talkedUs
+  if (leg.leftUs !== null) return leg.leftUs
+  // A phone that rings for it, behind virtual halves, does not talk yet.
+  const others = isUp(leg) ? talkersWith(state, leg).filter(({ dial }) => dial?.answeredUs !== null) : []
+  return others.length === 0 ? leg.talkedUs : Math.max(...others.map(({ leftUs }) => leftUs ?? STILL))
 }
 
 /** The caller of an outbound call comes first; so does a party that the PBX rang and connected with another call. */
