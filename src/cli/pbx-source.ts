@@ -31,6 +31,10 @@ export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promis
   const found = name === undefined ? sources : sources.filter((one) => one.name === comparedText(name))
   const [source] = found
   const names = sources.map((one) => one.name).join(', ')
+  if (sources.length === 0 && name !== undefined)
+    throw wrongUsage(
+      `there is no PBX named ${name}: hookswitch pbx list has those of the store; give its folder with --data, or the URL of the PBX`,
+    )
   if (sources.length === 0)
     throw wrongUsage(
       `the PBX is missing: give its URL (${PBX_URL}), or ${FROM_INPUT} for a line of standard input, or set ${VARIABLE} or ${VARIABLE}_FILE`,

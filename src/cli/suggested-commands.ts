@@ -68,7 +68,7 @@ export function afterPbxSetup({ place, users, isServed, isPackaged }: AfterPbx):
   const steps = [
     ...(users === 0 ? [addUserLine(place)] : []),
     ...(isServed ? [] : [start]),
-    `call one phone from another, then hookswitch call list${dataFlag(place)} shows the call`,
+    'log in to the page, then call one phone from another: the page shows the call',
   ]
   const [first = '', ...others] = steps
   return [`Next: ${first}`, ...others.map((step) => `Then: ${step}`), WEBHOOK_LINE]

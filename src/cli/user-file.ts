@@ -4,6 +4,7 @@ import { normalEmail } from '../auth/model.ts'
 import { comparedText } from '../lib/text.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from './new-user.ts'
+import { unreadable } from './unreadable.ts'
 
 const COLUMNS = ['account', 'name', 'email', 'kind'] as const
 type Column = (typeof COLUMNS)[number]
@@ -55,8 +56,7 @@ async function textOf(path: string): Promise<string> {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw wrongUsage(`--from: cannot read ${path} (${reason}): give a file of lines account,name,email,kind`)
+    throw wrongUsage(`--from: cannot read ${path} (${unreadable(cause)}): give a file of lines account,name,email,kind`)
   }
 }
 

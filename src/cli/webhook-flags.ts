@@ -11,6 +11,7 @@ import {
 } from '../lib/event-kinds.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import type { WebhookOptions } from '../webhooks/options/model.ts'
+import { unreadable } from './unreadable.ts'
 
 /** The flags of `webhook set`, as they come. */
 export type OptionFlags = {
@@ -66,6 +67,12 @@ export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptio
 }
 
 function bodyOf({ preset, parameter = [], template, contentType, defaultBody }: OptionFlags): unknown {
+  if (contentType !== undefined && template === undefined)
+    throw wrongUsage('--content-type is the type of a template: give --template, too')
+  if (parameter.length > 0 && preset === undefined)
+    throw wrongUsage(
+      '--parameter is a parameter of a built-in body: give --preset, too; a flow has its own in its file',
+    )
   if (defaultBody) return null
   if (preset !== undefined) return { preset, parameters: Object.fromEntries(parameter.map(pairOf)) }
   if (template === undefined) return undefined
@@ -106,9 +113,10 @@ function headersOf(text: string): Record<string, string> {
 function jsonOf(flag: string, text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch {
-    const example = flag === '--filter' ? `: give an object like '{"direction":["inbound"]}'` : ''
-    throw wrongUsage(`${flag} is no JSON${example}`)
+  } catch (cause) {
+    if (flag === '--filter') throw wrongUsage(`--filter is no JSON: give an object like '{"direction":["inbound"]}'`)
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw wrongUsage(`${flag}: the file is no JSON (${reason}): hookswitch help flows shows one`)
   }
 }
 
@@ -116,7 +124,7 @@ function jsonOf(flag: string, text: string): unknown {
 function textOf(flag: string, path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8')
-  } catch {
-    throw wrongUsage(`${flag}: cannot read ${path}`)
+  } catch (cause) {
+    throw wrongUsage(`${flag}: cannot read ${path} (${unreadable(cause)}): give the path of a file`)
   }
 }

@@ -1,6 +1,6 @@
 import { allowListOf } from '../app/settings.ts'
 import type { AllowList } from '../lib/address-guard.ts'
-import { Fault, type FieldError } from '../lib/fault.ts'
+import { Fault } from '../lib/fault.ts'
 import { shownUrl } from '../lib/shown-url.ts'
 import { nowUs } from '../lib/time.ts'
 import { exampleTexts } from '../openapi/examples.ts'
@@ -68,8 +68,6 @@ export async function onAccount<Result>(
       return await work({ webhooks, options, setup, templates, note, authorizer }, accountId, store).finally(
         authorizer.stop,
       )
-    }).catch((error) => {
-      throw inWords(error)
     })
   })
 }
@@ -86,29 +84,6 @@ const NO_LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Most commands make no request. */
 const noExchange: Exchange = () => Promise.reject(new Error('this command makes no request'))
-
-/** On a command line there is no list of errors beside the message. */
-function inWords(error: unknown): unknown {
-  if (!(error instanceof Fault) || error.errors.length === 0) return error
-  return new Fault(error.code, error.errors.map(inOneLine).join('; '))
-}
-
-/** The flags that set the fields of options, by the pointer to the field. */
-const FLAGS: readonly (readonly [RegExp, string])[] = [
-  [/^\/body\/parameters\/(.+)$/, '--parameter $1=…'],
-  [/^\/body\/template$/, 'template:'],
-  [/^\/body\/content_type$/, '--content-type'],
-  [/^\/max_per_second$/, '--max-per-second'],
-  [/^\/(name|headers|filter)$/, '--$1'],
-  [/^\/filter\/([\w/]+)$/, '--filter: $1'],
-]
-
-/** Names an error by its flag, else by its field; one of the whole list has an empty path. */
-function inOneLine({ path, message }: FieldError): string {
-  const [pattern, flag] = FLAGS.find(([one]) => one.test(path)) ?? []
-  const subject = pattern === undefined || flag === undefined ? path.slice(1) : path.replace(pattern, flag)
-  return path === '' ? message : `${subject}${pattern === undefined ? ':' : ''} ${message}`
-}
 
 /** Makes the fault of a URL that is not in the list of an account. */
 export const notInList = (url: string, account: string) =>

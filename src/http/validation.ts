@@ -85,7 +85,7 @@ function messageOf({ type, schema, value }: Found): string {
     case ValueErrorType.ArrayUniqueItems:
       return 'must not contain an item twice'
     case ValueErrorType.ArrayMinItems:
-      return `must have ${schema.minItems} items at least`
+      return schema.minItems === 1 ? 'must not be empty' : `must have ${schema.minItems} items at least`
     case ValueErrorType.ObjectMaxProperties:
       return `may have ${schema.maxProperties} entries at most`
     case ValueErrorType.StringPattern:

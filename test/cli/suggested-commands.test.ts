@@ -40,7 +40,7 @@ describe('after a PBX was set up the next step is printed', () => {
   ])('%s', (_, given, lines) => {
     const printed = afterPbxSetup({ place, ...given })
     const last = [
-      /^(Next|Then): call one phone from another, then hookswitch call list shows the call$/,
+      /^(Next|Then): log in to the page, then call one phone from another: the page shows the call$/,
       /add one in the page/,
     ]
     expect(printed).toHaveLength(lines.length + last.length)

@@ -28,7 +28,10 @@ export function auditCommand(program: Command): void {
         printTable(
           ['time', 'who', 'account', 'what'],
           entries.map((entry) => [entry.time, whoOf(entry), entry.account, whatOf(entry)]),
-          { whenEmpty: 'Nothing was changed yet.' },
+          {
+            whenEmpty:
+              account === undefined ? 'Nothing was changed yet.' : `No change of an account ${account} is stored.`,
+          },
         )
     })
 }

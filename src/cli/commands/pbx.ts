@@ -61,7 +61,10 @@ function checkCommand(pbx: Command): void {
       if (json) printJson(findings)
       else for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
       if (findings.some(({ level }) => level === 'missing'))
-        throw new Fault('unavailable', 'some events of the PBX cannot be received: add the missing rights above')
+        throw new Fault(
+          'unavailable',
+          'events of the PBX would be wrong or missing: correct what is `missing` above, then check again',
+        )
     })
 }
 

@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander'
 import { prepareEnvironment } from '../../app/config.ts'
 import { Fault } from '../../lib/fault.ts'
 import type { EndProcess } from '../fatal-errors.ts'
+import { messageInFields } from '../field-sentence.ts'
 import { chooseStore, nameVariables, refuseHiddenCharacters } from '../options.ts'
 import { printError } from '../print.ts'
 import { unknownVariables } from '../unknown-variables.ts'
@@ -35,8 +36,9 @@ export async function runCommandLine(
     if (error instanceof CommanderError && error.exitCode === 0) return 0
     // Without a command the help is printed instead of an error.
     if (error instanceof CommanderError && error.code === 'commander.help') return 2
-    const message = error instanceof Error ? error.message : String(error)
-    const text = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+    const text = messageInFields(error)
+      .replace(/^error: /, '')
+      .replace(/\s*\n\s*/g, ' ')
     printError(`hookswitch: ${isParsers(error) ? `${text.replace(/\.$/, '')}: see ${helpOf(program, args)}` : text}`)
     if (error instanceof CommanderError) return 2
     if (!(error instanceof Fault) && error instanceof Error) printError(error.stack ?? '')

@@ -207,7 +207,12 @@ export async function sendTest(url: string, flags: SendFlags & { send?: boolean 
     print([status ?? 'PUBACK', `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
   // MQTT has no status.
   if (error !== null || (status !== null && (status < 200 || status >= 300)))
-    throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)
+    throw new Fault(
+      'unavailable',
+      status === null
+        ? `the request was not delivered: ${error}`
+        : `the receiver did not accept the request: ${error ?? `it answered ${status}`}`,
+    )
 }
 
 function printFlowTest(tested: TestedFlow, { json, isSent }: { json: boolean | undefined; isSent: boolean }): void {

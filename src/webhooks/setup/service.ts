@@ -320,6 +320,8 @@ type Explaining = { readonly masked: (text: string) => string; readonly own: Rea
 
 /** Returns the CRM's own explanation of an error, and what to do about it. */
 function reasonOf({ status, failure, text }: Exchanged, json: unknown, { masked, own }: Explaining): string {
+  // The refusal of an address says what to do.
+  if (status === null && failure?.includes('--allow-net')) return failure
   if (status === null) return `${failure ?? 'no answer'}: is the URL right, and reachable from here?`
   const isSuccess = status >= 200 && status < 300
   const isPage = json === undefined && /^\s*</.test(text ?? '')

@@ -79,7 +79,9 @@ describe('pbx setup', () => {
     const env = { PATH: `${bin}:${process.env.PATH}` }
     const done = await run(['pbx', 'setup', '--config', etc, '--yes', '--name', 'main'], { cwd: folder.path, env })
     expect({ code: done.code, stderr: done.stderr }).toEqual({ code: 0, stderr: '' })
-    expect(done.stdout).toMatch(/\nNext: hookswitch user add --admin .*\nThen: hookswitch serve\nThen: call one phone/)
+    expect(done.stdout).toMatch(
+      /\nNext: hookswitch user add --admin .*\nThen: hookswitch serve\nThen: log in to the page/,
+    )
   })
 
   test('takes everything back', async () => {

@@ -148,7 +148,7 @@ describe('options', () => {
     [{ filter: 'inbound' }, '/filter must be an object'],
     [{ filter: { colour: ['red'] } }, '/filter/colour is an unknown field'],
     [{ filter: { direction: 'inbound' } }, '/filter/direction must be an array'],
-    [{ filter: { direction: [] } }, '/filter/direction must have 1 items at least'],
+    [{ filter: { direction: [] } }, '/filter/direction must not be empty'],
     [{ filter: { number: many(101) } }, '/filter/number may have 100 items at most'],
     [{ filter: { number: ['1', 2] } }, '/filter/number/1 must be a string'],
     [{ filter: { number: [''] } }, '/filter/number/0 must not be empty'],

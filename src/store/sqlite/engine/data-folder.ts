@@ -9,6 +9,7 @@ export const FILE_MODE = 0o600
 /** Creates the data folder if it does not exist. @throws Fault `unavailable` */
 export function makeFolder(path: string): void {
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) throw new Error('it is a file')
     mkdirSync(path, { recursive: true, mode: FOLDER_MODE })
   } catch (cause) {
     throw unusable(`the data folder ${path}`, path, cause)
