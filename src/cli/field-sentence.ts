@@ -1,3 +1,4 @@
+import { INVALID } from '../http/validation.ts'
 import { Fault, type FieldError } from '../lib/fault.ts'
 
 // On a command line there is no list of errors beside the message: each error is a sentence that names its field.
@@ -41,10 +42,9 @@ export function fieldSentence({ path, message }: FieldError): string {
   return `${named}${GOES_ON.test(said) ? '' : ':'} ${said}`
 }
 
-/** Returns the message of an error for a terminal. */
-export const messageInFields = (error: unknown): string =>
-  error instanceof Fault && error.errors.length > 0
-    ? error.errors.map(fieldSentence).join('; ')
-    : error instanceof Error
-      ? error.message
-      : String(error)
+/** Returns the message of an error for a terminal. A message of its own stands; the general one names no field. */
+export function messageInFields(error: unknown): string {
+  if (error instanceof Fault && error.message === INVALID && error.errors.length > 0)
+    return error.errors.map(fieldSentence).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { messageInFields } from '../../src/cli/field-sentence.ts'
+import { INVALID } from '../../src/http/validation.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { optionsFrom } from '../../src/webhooks/options/rules.ts'
 
@@ -26,8 +27,7 @@ test.each<[object, string]>([
 })
 
 test('an error of the URL, of no field and without fields is a sentence', () => {
-  const fault = (path: string, message: string) =>
-    new Fault('invalid', 'See the errors.', { errors: [{ path, message }] })
+  const fault = (path: string, message: string) => new Fault('invalid', INVALID, { errors: [{ path, message }] })
   expect(messageInFields(fault('/url', 'must be an absolute http: or https: URL'))).toBe(
     'the URL must be an absolute http: or https: URL',
   )
@@ -35,6 +35,7 @@ test('an error of the URL, of no field and without fields is a sentence', () => 
     '--template: line 1: output not closed',
   )
   expect(messageInFields(fault('', 'must be an object'))).toBe('must be an object')
-  expect(messageInFields(new Fault('invalid', 'There is no such thing.'))).toBe('There is no such thing.')
+  const own = new Fault('invalid', 'The list is full.', { errors: [{ path: '/url', message: 'is one too many' }] })
+  expect(messageInFields(own)).toBe('The list is full.')
   expect(messageInFields('text')).toBe('text')
 })

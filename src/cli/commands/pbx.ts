@@ -63,7 +63,7 @@ function checkCommand(pbx: Command): void {
       if (findings.some(({ level }) => level === 'missing'))
         throw new Fault(
           'unavailable',
-          'events of the PBX would be wrong or missing: correct what is `missing` above, then check again',
+          'events of the PBX would be wrong or missing: correct what is marked missing above, then check again',
         )
     })
 }

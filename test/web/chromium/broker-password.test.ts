@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
+import { browserOfRun, CHROMIUM, type Visit, visit } from '../../help/browser.ts'
+import { ask, newToken, PASSWORD, webhook } from '../../help/client.ts'
+
+const URL = 'mqtts://node:broker-passw0rd@broker.example/calls/{event}'
+const SHOWN = 'mqtts://***@broker.example/calls/{event}'
+const SECRET = 'broker-passw0rd'
+
+describe.skipIf(CHROMIUM === undefined)("the password in a broker's URL (needs chromium)", () => {
+  let folder: ReturnType<typeof emptyFolder>
+  let app: RunningApp
+  let seen: Visit
+  beforeAll(async () => {
+    folder = emptyFolder()
+    app = await startServe({ cwd: folder.path })
+    const token = await newToken(app, 'ada@example.com')
+    const put = await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(URL)] })
+    expect(put.status).toBe(200)
+    seen = await visit(await browserOfRun())
+    const { page } = seen
+    await page.goto(`${app.url}/#/webhooks`)
+    await page.getByLabel('E-mail').fill('ada@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('button', { name: 'Log out' }).waitFor()
+  })
+  afterAll(async () => {
+    await seen?.page.context().close()
+    await app?.stop()
+    folder?.[Symbol.dispose]()
+  })
+
+  /** All that the page has: its elements with their attributes, and what stands in its fields. */
+  const content = async () => {
+    const { page } = seen
+    const fields = await page.locator('input, textarea').all()
+    return [await page.content(), ...(await Promise.all(fields.map((field) => field.inputValue())))].join('\n')
+  }
+  const field = () => seen.page.getByRole('textbox', { name: `URL of ${SHOWN}` })
+
+  test('stands in no element and no field of the list, only in the field that is edited', async () => {
+    await field().waitFor()
+    expect(await field().inputValue()).toBe(SHOWN)
+    expect(await content()).not.toContain(SECRET)
+    await field().focus()
+    expect(await field().inputValue()).toBe(URL)
+    await field().blur()
+    expect(await field().inputValue()).toBe(SHOWN)
+    expect(await content()).not.toContain(SECRET)
+  })
+})
