@@ -31,7 +31,7 @@ const inCommands = (message: string, path: string): string =>
     .replace('/docs describes it', `hookswitch help ${path.startsWith('/flow') ? 'flows' : 'webhooks'} describes it`)
 
 /** Returns an error as a sentence that names its field; an error of the whole has an empty path. */
-export function fieldSentence({ path, message }: FieldError): string {
+function fieldSentence({ path, message }: FieldError): string {
   const [pattern, subject] = SUBJECTS.find(([one]) => one.test(path)) ?? []
   const said = inCommands(message, path)
   if (pattern === undefined || subject === undefined) return said
