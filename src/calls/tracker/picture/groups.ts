@@ -45,6 +45,7 @@ export type Ring = {
 /** The PBX shows that an extension rings a group (`parties` absent), or rings these parties in turn. */
 export type Shown = {
   readonly channel: string
+  /** Empty if the dialplan has no number there. */
   readonly place: string
   readonly parties: readonly string[] | null
   readonly from: Stamp
@@ -142,7 +143,7 @@ function attempts(
     .filter((group) => group.rings.length > 0)
     .map(({ mark, rings, until }) => ({
       key: `${channel}@${mark.place} ${mark.from.us}`,
-      target: mark.place,
+      target: mark.place === '' ? null : mark.place,
       source: rings[0]?.source ?? null,
       shownBy: channel,
       isRungOut: until !== null,
@@ -152,7 +153,7 @@ function attempts(
 }
 
 const isDialledFrom = ({ chain }: Ring, mark: Shown): boolean =>
-  chain.some(({ channel, place }) => channel === mark.channel && place === mark.place)
+  chain.some(({ channel, place }) => channel === mark.channel && (place ?? '') === mark.place)
 
 /** Returns whether an extension rang this party, or still rang it when the PBX showed that it rings a group. */
 function isRungFrom(ring: Ring, mark: Shown): boolean {

@@ -140,7 +140,7 @@ function failedRing(state: TrackerState, call: Call, stage: Stage): Ring | undef
   if (dialler === undefined) return undefined
   const chain = [diallerOf(dialler, null, dialler.dialledNumber, false), ...behind(state, dialler)]
   // After all that began at the same microsecond.
-  const at = { us: stage.startedUs ?? 0, seq: Number.MAX_SAFE_INTEGER }
+  const at = { us: stage.startedUs ?? 0, seq: stage.failedSeq ?? Number.MAX_SAFE_INTEGER }
   const times = { from: at, until: at }
   return ringFrom(stage, chain, queueAt(call, stage, chain, times), times)
 }
@@ -230,5 +230,7 @@ const goneAt = (channel: Channel): Stamp | null =>
   isUp(channel) ? null : { us: channel.goneUs ?? 0, seq: channel.goneSeq }
 
 function shownIn(state: TrackerState, call: Call): Shown[] {
-  return channelsOf(state, call).flatMap(({ id, ringing }) => ringing.map((one) => ({ ...one, channel: id })))
+  return channelsOf(state, call).flatMap(({ id, ringing }) =>
+    ringing.map((one) => ({ ...one, place: destination(one.place) ?? '', channel: id })),
+  )
 }

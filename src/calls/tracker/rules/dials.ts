@@ -211,6 +211,7 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
     name: endpoint.name,
     startedUs: at.atUs,
   })
+  stage.failedSeq = state.seq
   stage.ended = true
   stage.endedUs = at.atUs
   stage.result = result === 'answered' ? 'other' : result

@@ -146,6 +146,8 @@ export type Stage = {
    * party for which the PBX created no channel, the dialler.
    */
   dialler: string | null
+  /** The order in which the PBX reported that it created no channel; absent if it did, or if it is not known. */
+  failedSeq?: number
   rang: boolean
   answered: boolean
   ended: boolean

@@ -28,6 +28,9 @@ export type KnownChannel = {
   nextTargets: string[]
   targets: string[]
   rung: Set<string>
+  /** The running Dial was reported as a group, and the extension of the group that FreePBX has shown. */
+  dialsGroup: boolean
+  shownGroup: string | null
   /** The channels of the running Dial that ended unanswered. */
   unanswered: string[]
   /** The channel whose Dial or Queue rings it now. */
@@ -79,6 +82,8 @@ export function addChannel(
     nextTargets: [],
     targets: [],
     rung: new Set(),
+    dialsGroup: false,
+    shownGroup: null,
     unanswered: [],
     rungBy: null,
     isAgent: false,

@@ -4,6 +4,7 @@ import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, extensionChanged, isHelper, type KnownChannel, placeOf } from './channels.ts'
+import { partiesOf, rungName } from './dial-parties.ts'
 import { resultOfStatus } from './hangup-causes.ts'
 
 // Dial and Queue: the rung parties, and the results.
@@ -18,11 +19,13 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   if (source !== '' && isPickup(known, frame, dest)) return []
   const { sent, uri } = readDialString(frame.get('DialString'), technology)
   const caller = context.channels.get(source)
-  if (!name.startsWith('Local/')) caller?.rung.add(endpoint)
+  caller?.rung.add(rungName(name, caller.targets))
   if (known !== undefined && source !== '') known.rungBy = source
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
+  const place = placeOf(caller, frame)
   return [
-    ...extensionChanged(caller, source, placeOf(caller, frame)),
+    ...extensionChanged(caller, source, place),
+    ...(caller === undefined ? [] : ringsGroup(context, caller, source, place)),
     {
       kind: 'dial_begin',
       source: source === '' ? null : source,
@@ -34,6 +37,23 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
       forwarded: caller?.forwards === true,
     },
   ]
+}
+
+/** Returns the signal of a Dial that rings several parties, unless FreePBX has shown this group. */
+function ringsGroup(context: AmiContext, known: KnownChannel, id: string, place: string): ChannelSignal[] {
+  const isShown = known.dialsGroup || known.shownGroup === place
+  if (isShown || known.targets.length < 2) return []
+  const parties = partiesOf(context, known.targets, place)
+  if (parties.length < 2 || isAnother(known, parties)) return []
+  known.dialsGroup = true
+  return [{ kind: 'group', id, place }]
+}
+
+/** Returns the signal of a Dial of several parties that is over. */
+export function groupRung(known: KnownChannel, id: string): ChannelSignal[] {
+  if (!known.dialsGroup) return []
+  known.dialsGroup = false
+  return [{ kind: 'rung_all', id }]
 }
 
 /** Asterisk 13 reports the picking-up party as dialled, just before it reports the pick-up. */
@@ -70,7 +90,10 @@ export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): C
   const isDeclined = frame.get('DialStatus') === 'ABORT' && known?.declined === true
   // Its status is NOANSWER for most refusals: the phone's own reason is more precise.
   const said = isDeclined ? 'rejected' : (refusal ?? resultOfStatus(frame.get('DialStatus')))
+  // Dial has tried all of its targets before one of them ends.
+  const others = caller === undefined ? [] : unreached(context, caller, source, 'unavailable')
   return [
+    ...others,
     {
       kind: 'dial_end',
       source: source === '' ? null : source,
@@ -105,23 +128,20 @@ const amended = (dest: string, result: StageResult): ChannelSignal => ({
   amends: true,
 })
 
-/** Returns the targets of a finished Dial that never got a channel: they were unreachable. */
-function unreachedTargets(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
-  const targets = known.targets
-    .filter((target) => !target.startsWith('Local/') && !isHelper(target))
-    .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
-  known.targets = []
-  // After a transfer a Newexten may still show the previous Dial: the endpoints rung then are not among its targets.
-  const isOther = [...known.rung].some((rung) => !targets.some((target) => target.endpoint === rung))
-  if (isOther || (known.rung.size === 0 && !FAILED.has(status))) return []
-  return targets
-    .filter((target) => !known.rung.has(target.endpoint))
-    .map(({ endpoint, sent, uri }) => ({
-      kind: 'dial_failed',
-      source: id,
-      endpoint: context.endpoints.named(endpoint, uri ? null : sent),
-      result: status === 'CONGESTION' ? 'congestion' : 'unavailable',
-    }))
+/** After a transfer a Newexten may still show the previous Dial: the channels rung now are not among its targets. */
+const isAnother = ({ rung }: KnownChannel, parties: ReturnType<typeof partiesOf>): boolean =>
+  [...rung].some((name) => !parties.flat().some((target) => target.rungName === name))
+
+/** Returns the signals of the parties of a Dial that were unreachable: none of their devices got a channel. */
+function unreached(context: AmiContext, known: KnownChannel, id: string, result: StageResult): ChannelSignal[] {
+  if (known.targets.length === 0) return []
+  const parties = partiesOf(context, known.targets, known.exten)
+  if (isAnother(known, parties)) return []
+  const isRung = (party: (typeof parties)[number]): boolean => party.some((target) => known.rung.has(target.rungName))
+  const group = ringsGroup(context, known, id, known.exten)
+  const failed = parties.filter((party) => !isRung(party)).flatMap(([target]) => target?.party ?? [])
+  known.targets = parties.filter(isRung).flatMap((party) => party.map(({ text }) => text))
+  return [...group, ...failed.map((endpoint) => ({ kind: 'dial_failed', source: id, endpoint, result }) as const)]
 }
 
 /** Reads the DIALSTATUS of a finished Dial. */
@@ -132,7 +152,10 @@ export function dialStatus(context: AmiContext, known: KnownChannel, id: string,
   // If it had rung until the timeout, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's
   // channel.
   const result = status === 'CHANUNAVAIL' ? 'other' : 'no_answer'
-  return [...unreachedTargets(context, known, id, status), ...unanswered.map((dest) => amended(dest, result))]
+  const failed = status === 'CONGESTION' ? 'congestion' : 'unavailable'
+  const others = known.rung.size > 0 || FAILED.has(status) ? unreached(context, known, id, failed) : []
+  known.targets = []
+  return [...others, ...groupRung(known, id), ...unanswered.map((dest) => amended(dest, result))]
 }
 
 /** Reads DEXTEN: the extension that FreePBX is about to dial, or with `#` the number to which it forwards. */

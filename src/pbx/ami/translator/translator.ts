@@ -26,6 +26,7 @@ import {
   dialState,
   dialStatus,
   extensionToDial,
+  groupRung,
   notDialled,
   ringing,
 } from './dials.ts'
@@ -230,10 +231,10 @@ function followMe(known: KnownChannel | undefined, id: string): ChannelSignal[] 
   return groupAt(known, id, known.entered)
 }
 
-const groupAt = (known: KnownChannel, id: string, place: string): ChannelSignal[] => [
-  ...extensionChanged(known, id, place),
-  { kind: 'group', id, place },
-]
+function groupAt(known: KnownChannel, id: string, place: string): ChannelSignal[] {
+  known.shownGroup = place
+  return [...extensionChanged(known, id, place), { kind: 'group', id, place }]
+}
 
 /** Reads QUEUESTATUS. A queue that refuses a caller (full, or without members) reports nothing else. */
 function queueStatus(known: KnownChannel | undefined, id: string, value: string): ChannelSignal[] {
@@ -275,7 +276,7 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       known.rung = new Set()
       known.unanswered = []
       known.dialAnswered = false
-      return []
+      return groupRung(known, id)
     // A channel that is moved into VoiceMail has no Newexten for it.
     case 'VMSTATUS':
       return value === '' ? [] : [{ kind: 'voicemail', id }]
