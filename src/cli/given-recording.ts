@@ -1,6 +1,5 @@
 import { Fault } from '../lib/fault.ts'
 import { type PbxRecording, readRecording } from '../pbx/recorded/recording.ts'
-import { unreadable } from './unreadable.ts'
 
 /** What to do about a file that is no recording of a PBX, for messages. */
 export const GIVE_A_RECORDING = 'give a recording (.ami or .esl, see pbx record)'
@@ -10,6 +9,6 @@ export function readGivenRecording(file: string): PbxRecording {
   try {
     return readRecording(file)
   } catch (cause) {
-    throw new Fault('invalid', `cannot read ${file} (${unreadable(cause)}): ${GIVE_A_RECORDING}`, { cause })
+    throw new Fault('invalid', `cannot read ${file}: ${GIVE_A_RECORDING}`, { cause })
   }
 }

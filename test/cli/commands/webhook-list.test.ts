@@ -58,7 +58,7 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
       'order=strict max_per_second=2.5 body=flat headers=X-Api-Key,X-Other',
   )
   const preview = await webhook('preview', URL, '--event', 'dial_answered')
-  expect(preview.stdout).toStartWith(
+  expect(preview.stdout).toContain(
     'Content-Type: application/json\n{"time":"2026-11-20T21:51:42.104118Z","event":"dial_answered",',
   )
 
@@ -103,7 +103,7 @@ test('a template comes from a file, and is tried when it is set', async () => {
   const refused = await webhook('set', url, '--template', 'bad.liquid')
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    expect.stringMatching(/^hookswitch: template: line 2, column \d+: /),
+    expect.stringMatching(/^hookswitch: --template: line 2, column \d+: /),
   ])
 })
 
