@@ -83,7 +83,35 @@ const unlessKept = (name: string, conditions: readonly string[]): string => when
 const NUMBER_FIELDS = ['phone_sanitized', 'phone_mobile_search', 'mobile'] as const
 /** A search for less than three characters is refused. */
 const IS_NUMBER = 'number.size > 2'
-const CONTACT_DOMAIN = `[${NUMBER_FIELDS.map((field) => `{% if kept.${field} %}"|",{% endif %}`).join('')}["phone","=",{{ number }}]${NUMBER_FIELDS.map((field) => `{% if kept.${field} %},["${field}","=",{{ number }}]{% endif %}`).join('')}]`
+/** `plain`, `home`: the number's digits, and its digits as dialled within its country; the number where they are few. */
+const SPELLINGS = ['plain = number | digits', 'home = number | national']
+  .map((assigned) => {
+    const [name] = assigned.split(' ')
+    return `{%- assign ${assigned} -%}{%- if ${name}.size < 3 -%}{%- assign ${name} = number -%}{%- endif -%}`
+  })
+  .join('')
+type NumberField = (typeof NUMBER_FIELDS)[number]
+/** Returns text for a model that has the field. */
+const where = (field: NumberField, text: string): string => `{% if kept.${field} %}${text}{% endif %}`
+/** Returns a domain that is true if the first condition is, or one of a field that the model has. */
+const oneOf = (first: string, others: readonly (readonly [NumberField, string])[]): string =>
+  `${others.map(([field]) => where(field, '"|",')).join('')}${first}${others.map(([field, leaf]) => where(field, `,${leaf}`)).join('')}`
+const IN_E164 = oneOf('["phone","in",[{{ number }},{{ plain }}]]', [
+  ['phone_sanitized', '["phone_sanitized","=",{{ number }}]'],
+  ['phone_mobile_search', '"|",["phone_mobile_search","=",{{ number }}],["phone_mobile_search","=",{{ plain }}]'],
+  ['mobile', '["mobile","in",[{{ number }},{{ plain }}]]'],
+])
+const AT_HOME = oneOf('["phone","=",{{ home }}]', [
+  ['phone_mobile_search', '["phone_mobile_search","=",{{ home }}]'],
+  ['mobile', '["mobile","=",{{ home }}]'],
+])
+/**
+ * Odoo writes no E.164 of a number whose country it does not know, or that it holds to be invalid. One that it could
+ * write with its country is not compared in national form, which another country may have too. (Of two numbers it
+ * writes that of the mobile phone.)
+ */
+const HAS_NO_COUNTRY = `{% if kept.phone_sanitized %}${where('mobile', '"|",["mobile","!=",false],')}["phone_sanitized","not like","+"]{% else %}["phone","!=",""]{% endif %}`
+const CONTACT_DOMAIN = `["|",${IN_E164},"&",${HAS_NO_COUNTRY},${AT_HOME}]`
 
 /** Looks for an active user, whose partner is the author of the note. */
 const findUser = (assignUser: string) => ({
@@ -182,7 +210,7 @@ export const ODOO: Preset = {
         'res.partner',
         'search_read',
         `{"domain":${CONTACT_DOMAIN},"fields":["name"],"limit":1,"order":"id"}`,
-        NUMBER,
+        NUMBER + SPELLINGS,
       ),
       ...keeping({ contact: '/0/id', contact_name: '/0/name' }),
       source: API,

@@ -1,3 +1,4 @@
+import { holds, type Partner, partner } from './odoo-contacts.ts'
 import { at, type CrmAnswer, type CrmRequest, type CrmStub, refused, startCrmServer } from './server.ts'
 
 // https://www.odoo.com/documentation/19.0/developer/reference/external_api.html, and the same methods over /jsonrpc.
@@ -13,7 +14,10 @@ const rpcFault = (name: string, message: string): CrmAnswer => ({
   body: { jsonrpc: '2.0', id: 1, error: { code: 200, message: 'Odoo Server Error', data: { name, message } } },
 })
 
-export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
+const MARIA = partner({ id: 25, name: 'Maria Bern', phone: '+4930123456' })
+
+/** Starts an Odoo that knows Maria Bern, and other contacts. */
+export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Partner[] = []): CrmStub {
   /** Records by their external id. */
   const records = new Map<string, { model: string; id: number; row: Row }>()
   const server = startCrmServer((request) => (version === 'json2' ? json2(request) : rpc(request)))
@@ -80,7 +84,7 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
     const domain = at(named, 'domain')
     if (!Array.isArray(domain)) return { fault: 'domain' }
     const leaves = domain.filter(Array.isArray)
-    if (model === 'res.partner') return searchPartner(leaves)
+    if (model === 'res.partner') return searchPartner(domain)
     const [[field = '', , value] = []] = leaves
     if (model === 'res.users' && field === 'share') return { result: [{ id: 7, name: 'Anna Smith' }] }
     if (model === 'res.users' && field === 'id')
@@ -101,16 +105,18 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2'): CrmStub {
     )
     return { result: found === undefined ? [] : [{ id: found.id, description: found.row.description }] }
   }
-  function searchPartner(leaves: readonly unknown[][]): Made {
-    const unknown = leaves.find(([field]) => field !== 'phone' && !numberFields.includes(String(field)))
-    if (unknown !== undefined) return { fault: `Invalid field ${String(unknown[0])} on model res.partner` }
-    const [[, , value] = []] = leaves
-    if (typeof value !== 'string' || value.length < 3)
-      return { fault: 'Please enter at least 3 characters when searching a Phone/Mobile number.' }
-    if (value === '+4930123456') return { result: [{ id: 25, name: 'Maria Bern', parent_name: 'Bern & Co' }] }
-    const known = [...records.values()].find((one) => one.model === 'res.partner' && one.row.phone === value)
-    return { result: known === undefined ? [] : [{ id: known.id, name: known.row.name }] }
+  function searchPartner(domain: readonly unknown[]): Made {
+    try {
+      const found = [MARIA, ...partners(), ...known].find((one) => holds(domain, one, numberFields))
+      return { result: found === undefined ? [] : [{ ...found, parent_name: 'Bern & Co' }] }
+    } catch (error) {
+      return { fault: error instanceof Error ? error.message : String(error) }
+    }
   }
+  const partners = (): Partner[] =>
+    [...records.values()]
+      .filter(({ model }) => model === 'res.partner')
+      .map(({ id, row }) => partner({ id, name: String(row.name), phone: String(row.phone) }))
   function create(list: unknown): Made {
     if (!Array.isArray(list)) return { fault: 'vals_list' }
     const ids = list.map((row: Row) => {
