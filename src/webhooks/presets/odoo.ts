@@ -106,9 +106,9 @@ const AT_HOME = oneOf('["phone","=",{{ home }}]', [
   ['mobile', '["mobile","=",{{ home }}]'],
 ])
 /**
- * Odoo writes no E.164 of a number whose country it does not know, or that it holds to be invalid. One that it could
- * write with its country is not compared in national form, which another country may have too. (Of two numbers it
- * writes that of the mobile phone.)
+ * Odoo writes no E.164 where it does not know the country, or holds the number to be invalid. A contact with an E.164
+ * is not compared in national form: another country may have that number, too. (Of two numbers Odoo writes the mobile
+ * phone's.)
  */
 const HAS_NO_COUNTRY = `{% if kept.phone_sanitized %}${where('mobile', '"|",["mobile","!=",false],')}["phone_sanitized","not like","+"]{% else %}["phone","!=",""]{% endif %}`
 const CONTACT_DOMAIN = `["|",${IN_E164},"&",${HAS_NO_COUNTRY},${AT_HOME}]`
