@@ -83,7 +83,7 @@ const unlessKept = (name: string, conditions: readonly string[]): string => when
 const NUMBER_FIELDS = ['phone_sanitized', 'phone_mobile_search', 'mobile'] as const
 /** A search for less than three characters is refused. */
 const IS_NUMBER = 'number.size > 2'
-/** `plain`, `home`: the number's digits, and its digits as dialled within its country; the number where they are few. */
+/** `plain`: the number's digits; `home`: those dialled within its country. Where they are few, the number itself. */
 const SPELLINGS = ['plain = number | digits', 'home = number | national']
   .map((assigned) => {
     const [name] = assigned.split(' ')
