@@ -70,8 +70,11 @@ export async function openPersistence(config: Config, { log, version }: Options)
       database,
       node: `${hostname()} ${process.pid}`,
       onWaiting: (message) => log.warn(message),
-      onMigrated: ({ from, to, seconds }) =>
-        log.info({ from, to, seconds }, from === 0 ? 'the store was created' : 'the store was migrated'),
+      onMigrated({ from, to, seconds }) {
+        // A start that fails with a new store prints one line: its reason.
+        if (from === 0) log.debug({ to, seconds }, 'the store was created')
+        else log.info({ from, to, seconds }, 'the store was migrated')
+      },
     },
     thread,
   )
