@@ -30,15 +30,14 @@ type ListFlags = Flags & {
 }
 
 const MAX_LISTED = 200
-/** Without a time limit: this process serves no other request meanwhile. */
+/** Without limits: this process serves no other request meanwhile. */
+const WITHOUT_LIMITS = { patienceMs: Number.POSITIVE_INFINITY, maxExamined: Number.POSITIVE_INFINITY }
 const withDeliveries = <Result>(
   { data, databaseUrl }: StoreFlags,
   work: (deliveries: DeliveryService, store: Store) => Promise<Result>,
 ): Promise<Result> =>
   withExistingStore({ data, databaseUrl }, (store) =>
-    withTemplates((templates) =>
-      work(createDeliveryService({ store, templates, patienceMs: Number.POSITIVE_INFINITY }), store),
-    ),
+    withTemplates((templates) => work(createDeliveryService({ store, templates, ...WITHOUT_LIMITS }), store)),
   )
 
 /** Adds `hookswitch delivery`: the deliveries of all accounts, for the operator. */

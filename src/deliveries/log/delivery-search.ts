@@ -14,31 +14,35 @@ type Dependencies = {
   readonly callsOfNumber: (accountId: number, number: string) => Promise<readonly string[]>
   /** The time limit of one search: a filter may exclude millions of rows. */
   readonly patienceMs: number
+  /** The rows that one search reads at most. */
+  readonly maxExamined: number
 }
 
 /** The end of a call's id, as the page shows it. */
 const SHORT_ID = new RegExp(`^[0-9a-f-]{${SHORT_ID_LENGTH},35}$`, 'i')
 
 /** Creates the search in the log of deliveries. It reads page by page, and lets other work run in between. */
-export function createDeliverySearch({ store, callsOfNumber, patienceMs }: Dependencies) {
+export function createDeliverySearch({ store, callsOfNumber, patienceMs, maxExamined }: Dependencies) {
   const callsOfId = async (accountId: AccountScope, callId: string): Promise<string[]> =>
     SHORT_ID.test(callId) ? await store.calls.callIdListEndingIn({ accountId, ending: callId }) : [callId]
 
   return {
     /**
      * Returns matching rows below an id, newest first, and the id at which the next search continues (`null`: the end).
-     * Finds `enough` rows unless the log ends or the time is up.
+     * Finds `enough` rows unless the log ends, the time is up, or it has read the most rows.
      */
     async find(filter: LogFilter, beforeId: number, enough: number) {
       const rows: DeliveryRow[] = []
       const endMs = performance.now() + patienceMs
       let nextId: number | null = beforeId
+      let examined = 0
       while (nextId !== null && rows.length < enough) {
         const limit = enough - rows.length
         const part: DeliveryPart = await store.log.deliveryList({ filter, fromId: nextId, limit, order: 'newest' })
         rows.push(...part.rows)
         nextId = part.nextId
-        if (performance.now() > endMs) break
+        examined += part.examined
+        if (examined >= maxExamined || performance.now() > endMs) break
         if (nextId !== null && rows.length < enough) await nextTurn()
       }
       return { rows, nextId }

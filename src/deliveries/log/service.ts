@@ -27,6 +27,8 @@ type Dependencies = {
   readonly callsOfNumber?: (accountId: number, number: string) => Promise<readonly string[]>
   /** The time limit of one search: a filter may exclude millions of rows. */
   readonly patienceMs?: number
+  /** The rows that one search reads at most. */
+  readonly maxExamined?: number
   readonly nowUs?: NowUs
   /** The steady clock of the dispatcher; without one it is computed from the wall clock and the stored steps. */
   readonly steadyUs?: NowUs
@@ -34,6 +36,8 @@ type Dependencies = {
 
 /** A client waits at most this long for a page, and gets the deliveries found so far. */
 const PATIENCE_MS = 2_000
+/** A filter that excludes nearly everything gives a shorter page: so no page takes others' time for long. */
+const MAX_EXAMINED = 20_000
 /** Rows per step of a bulk retry, few enough that no other write waits long. */
 const STEP = 500
 /** Above every id. */
@@ -41,8 +45,8 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 
 /** Creates the service for the log of deliveries and retries by hand. */
 export function createDeliveryService(deps: Dependencies) {
-  const { store, callsOfNumber = async () => [], patienceMs = PATIENCE_MS } = deps
-  const search = createDeliverySearch({ store, callsOfNumber, patienceMs })
+  const { store, callsOfNumber = async () => [], patienceMs = PATIENCE_MS, maxExamined = MAX_EXAMINED } = deps
+  const search = createDeliverySearch({ store, callsOfNumber, patienceMs, maxExamined })
   const retries = createRetries(deps)
   const openIds = openOpaqueIds(store.log)
 
@@ -63,8 +67,8 @@ export function createDeliveryService(deps: Dependencies) {
     show,
 
     /**
-     * Returns a page, newest first. It may be shorter than its limit though it is not the last: a search ends after 2
-     * s.
+     * Returns a page, newest first. It may be shorter than its limit though it is not the last: a search ends after
+     * 20,000 rows or 2 s.
      */
     async list(
       accountId: AccountScope,

@@ -56,8 +56,14 @@ export type AttemptStep = {
 
 export type DeliveryDetailRow = DeliveryRow & { readonly body: string; readonly attempts: readonly AttemptRow[] }
 
-/** The matches in a part of the log, and the id from which the next part is read; `null` if this was the last part. */
-export type DeliveryPart = { readonly rows: readonly DeliveryRow[]; readonly nextId: number | null }
+/** The matches in a part of the log. */
+export type DeliveryPart = {
+  readonly rows: readonly DeliveryRow[]
+  /** The id from which the next part is read; `null` if this was the last part. */
+  readonly nextId: number | null
+  /** The number of events, or of deliveries in an index, that were read for it. */
+  readonly examined: number
+}
 
 /** Which end of the log is read first: `newest` goes on below an id, `oldest` from an id on. */
 export type LogOrder = 'newest' | 'oldest'

@@ -79,7 +79,7 @@ type Source = { readonly unit: string; readonly isOfEvents: boolean }
  */
 export async function readLog(query: Query, { filter, fromId, limit, order }: LogQuery): Promise<DeliveryPart> {
   const range = await rangeOf(query, filter, fromId, order)
-  if (range.lowId >= range.highId) return { rows: [], nextId: null }
+  if (range.lowId >= range.highId) return { rows: [], nextId: null, examined: 0 }
   const { values, add } = newValues()
   const { unit, isOfEvents } = await sourceOf(query, filter, range, add)
   const sorted = SORTED[order]
@@ -101,9 +101,9 @@ export async function readLog(query: Query, { filter, fromId, limit, order }: Lo
   found.sort((one, other) => (order === 'newest' ? other.id - one.id : one.id - other.id))
   // A part that was cut off at the limit continues after its last row.
   const cutAt = found.length === limit ? found.at(-1)?.id : undefined
-  if (cutAt !== undefined) return { rows: found, nextId: order === 'newest' ? cutAt : cutAt + 1 }
-  if (units < SPAN) return { rows: found, nextId: null }
-  return { rows: found, nextId: (order === 'newest' ? last : last + 1) * (isOfEvents ? DELIVERIES_PER_EVENT : 1) }
+  if (cutAt !== undefined) return { rows: found, nextId: order === 'newest' ? cutAt : cutAt + 1, examined: limit }
+  const rest = (order === 'newest' ? last : last + 1) * (isOfEvents ? DELIVERIES_PER_EVENT : 1)
+  return { rows: found, nextId: units < SPAN ? null : rest, examined: units }
 }
 
 async function rangeOf(query: Query, { sinceUs, untilUs }: LogFilter, fromId: number, order: LogOrder): Promise<Range> {

@@ -13,8 +13,11 @@ import { IS_ERASED } from './deliveries.ts'
 import { type Declarations, read } from './operation.ts'
 import { all, among, first, indexedBy, integers, onSqlite, tableOf, texts, type Work } from './statement.ts'
 
-/** The number of events that one part reads: some milliseconds, also if the filter matches none of them. */
-const SPAN = 2_000
+/**
+ * The number of events that one part reads, whether or not the filter matches them. Each may lie in a page of its own
+ * that is still on the disk.
+ */
+const SPAN = 200
 
 /** The index of an account's events, in the order of their ids. */
 const BY_ACCOUNT = indexedBy('events_by_account')

@@ -1,4 +1,4 @@
-import { collectInSlices } from '../../lib/slices.ts'
+import { collectInSlices, SLICE_MS } from '../../lib/slices.ts'
 import { SECOND } from '../../lib/time.ts'
 import { DELIVERY_STATES, type DeliveryState, stateNumber } from '../operations/delivery-state.ts'
 import {
@@ -36,26 +36,25 @@ const rowOf = <Found extends Row>({ state, ...row }: Found) => ({ ...row, state:
 type Range = { readonly lowId: number; readonly highId: number; readonly order: LogOrder }
 const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
 
-/**
- * The number of events, or of deliveries in an index, that one part reads: a few milliseconds, regardless of the
- * filter.
- */
+/** The number of events, or of deliveries in an index, that one part reads at most, regardless of the filter. */
 const SPAN = 1_000
+/**
+ * The events or deliveries of a part that are read in one go. Each may lie in pages of its own that are still on the
+ * disk, so a part ends after the first of these steps that comes to an end too late.
+ */
+const STEP = 64
 /**
  * The index of retries is ordered by due time: with more than this many of a webhook, reading by events is faster than
  * sorting them.
  */
 const MANY_RETRIES = 5_000
 
-/**
- * Reads by events, whose ids have the order of the deliveries' ids. The plus signs keep the query planner from using
- * other bounds, with which it would read all deliveries after each event.
- */
-const fromEvents = (index = '') => `FROM events e ${index}
+/** Reads deliveries of given events. The plus signs keep the query planner from reading them in another way. */
+const FROM_EVENTS = `FROM json_each(?) AS unit CROSS JOIN events e ON e.id = unit.value
   CROSS JOIN deliveries d ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
   CROSS JOIN webhooks w ON w.id = d.webhook_id`
-/** Reads by one of the small indexes, for one webhook. */
-const fromIndex = (index: Index) => `FROM deliveries d INDEXED BY deliveries_${index}
+/** Reads given deliveries. */
+const FROM_DELIVERIES = `FROM json_each(?) AS unit CROSS JOIN deliveries d ON d.id = unit.value
   CROSS JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} CROSS JOIN webhooks w ON w.id = d.webhook_id`
 
 type Index = 'fresh' | 'retry' | 'lost'
@@ -79,23 +78,52 @@ type LogQuery = {
   readonly order: LogOrder
 }
 
+/** The events, or the deliveries of small indexes, that a part may read; the order is that of the reading. */
+type Units = {
+  readonly ids: readonly number[]
+  /** Whether nothing follows them. */
+  readonly isEnd: boolean
+  /** Reads the matching deliveries of some of them. */
+  readonly read: (ids: readonly number[], limit: number) => readonly DeliveryRow[]
+  /** Returns the id at which the log continues behind one of them. */
+  readonly behind: (id: number) => number
+}
+
 /**
  * Reads one part of the log: at most `limit` deliveries that match, below `fromId` with the newest first, or from
- * `fromId` on with the oldest first.
+ * `fromId` on with the oldest first. It ends early when its time is up, after at least one step.
  */
-export function readLog(tx: Tx, { filter, fromId, limit, order }: LogQuery): DeliveryPart {
+export function readLog(tx: Tx, query: LogQuery, nowMs: () => number = () => performance.now()): DeliveryPart {
+  const { filter, fromId, limit, order } = query
+  const untilMs = nowMs() + SLICE_MS
+  const { ids, isEnd, read, behind } = unitsOf(tx, filter, rangeOf(tx, filter, fromId, order))
+  const rows: DeliveryRow[] = []
+  let examined = 0
+  while (examined < ids.length && (examined === 0 || nowMs() < untilMs)) {
+    const some = ids.slice(examined, examined + STEP)
+    rows.push(...read(some, limit - rows.length))
+    examined += some.length
+    const cutAt = rows.length === limit ? rows.at(-1)?.id : undefined
+    // A part that was cut off at the limit continues after its last row.
+    if (cutAt !== undefined) return { rows, nextId: order === 'newest' ? cutAt : cutAt + 1, examined }
+  }
+  const last = ids[examined - 1]
+  return { rows, nextId: last === undefined || (isEnd && examined === ids.length) ? null : behind(last), examined }
+}
+
+function unitsOf(tx: Tx, filter: LogFilter, range: Range): Units {
   const { state, url, callIds } = filter
-  const range = rangeOf(tx, filter, fromId, order)
-  if (callIds !== undefined) return readByCalls(tx, { ...filter, callIds }, range, limit)
+  if (callIds !== undefined) return eventsOfCalls(tx, { ...filter, callIds }, range)
   const indexes = state === undefined ? [] : INDEXES[state]
   const webhooks = indexes.length === 0 && url === undefined ? undefined : webhooksOf(tx, filter)
-  if (webhooks?.length === 0) return { rows: [], nextId: null }
-  if (webhooks === undefined || indexes.length === 0) return readByEvents(tx, filter, range, limit)
-  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id)))
-    return readByEvents(tx, filter, range, limit)
+  if (webhooks?.length === 0) return NO_UNITS
+  if (webhooks === undefined || indexes.length === 0) return eventsOf(tx, filter, range)
+  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id))) return eventsOf(tx, filter, range)
   const places = webhooks.flatMap((webhookId) => indexes.map((index) => ({ webhookId, index })))
-  return readByIndexes(tx, filter, range, limit, places)
+  return deliveriesOf(tx, filter, range, places)
 }
+
+const NO_UNITS: Units = { ids: [], isEnd: true, read: () => [], behind: (id) => id }
 
 function rangeOf(tx: Tx, { sinceUs, untilUs }: LogFilter, fromId: number, order: LogOrder): Range {
   const sinceId = sinceUs === undefined ? 0 : firstFrom(tx, sinceUs - CLOCK_SLACK_US)
@@ -105,79 +133,68 @@ function rangeOf(tx: Tx, { sinceUs, untilUs }: LogFilter, fromId: number, order:
     : { lowId: Math.max(fromId, sinceId), highId: untilId, order }
 }
 
-const OF_CALLS = 'call_id IN (SELECT value FROM json_each(?))'
-
 type CallsFilter = LogFilter & { readonly callIds: readonly string[] }
 
 /** Reads by the index of calls. A single call has few events; the events of many calls are read in parts. */
-function readByCalls(tx: Tx, filter: CallsFilter, range: Range, limit: number): DeliveryPart {
+function eventsOfCalls(tx: Tx, filter: CallsFilter, range: Range): Units {
   const { lowId, highId, order } = range
-  const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]
-  const end = prepared<{ id: number }, [string, number, number, number]>(
+  const found = prepared<{ id: number }, [string, number, number]>(
     tx,
-    `SELECT id FROM events INDEXED BY events_by_call WHERE ${OF_CALLS} AND +id <= ? AND +id >= ?
-     ORDER BY +id ${SORTED[order]} LIMIT 1 OFFSET ?`,
-  ).get(JSON.stringify(filter.callIds), last, first, SPAN - 1)?.id
-  const bounds = order === 'newest' ? [end ?? first, last] : [first, end ?? last]
-  const part = { sql: '+e.id >= ? AND +e.id <= ?', values: bounds }
-  const conditions = [part, within(range), ...conditionsOf(filter)]
-  const rows = readRows(tx, fromEvents('INDEXED BY events_by_call'), conditions, eventOrder(range), limit)
-  return partOf(rows, limit, range, restAfter(end, order))
+    `SELECT id FROM events INDEXED BY events_by_call WHERE call_id IN (SELECT value FROM json_each(?))
+     AND +id <= ? AND +id >= ? ORDER BY +id ${SORTED[order]} LIMIT ${SPAN}`,
+  ).all(JSON.stringify(filter.callIds), eventIdOf(highId), eventIdOf(lowId))
+  return eventUnits(tx, filter, range, found)
 }
 
-/** Returns the id at which the next part begins; `null` after the last event. */
-function restAfter(end: number | undefined, order: LogOrder): number | null {
-  if (end === undefined) return null
-  return (order === 'newest' ? end : end + 1) * DELIVERIES_PER_EVENT
-}
-
-function readByEvents(tx: Tx, filter: LogFilter, range: Range, limit: number): DeliveryPart {
+function eventsOf(tx: Tx, filter: LogFilter, range: Range): Units {
   const { lowId, highId, order } = range
-  const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]
   const mine = filter.accountId === null ? '? IS NOT NULL' : 'account_id = ?'
-  const end = prepared<{ id: number }, number[]>(
+  const found = prepared<{ id: number }, number[]>(
     tx,
-    `SELECT id FROM events WHERE ${mine} AND id <= ? AND id >= ? ORDER BY id ${SORTED[order]} LIMIT 1 OFFSET ?`,
-  ).get(filter.accountId ?? 0, last, first, SPAN - 1)?.id
-  const bounds = order === 'newest' ? [end ?? first, last] : [first, end ?? last]
-  const part = { sql: 'e.id >= ? AND e.id <= ?', values: bounds }
-  const conditions = [part, within(range), ...conditionsOf(filter)]
-  const rows = readRows(tx, fromEvents(), conditions, eventOrder(range), limit)
-  return partOf(rows, limit, range, restAfter(end, order))
+    `SELECT id FROM events WHERE ${mine} AND id <= ? AND id >= ? ORDER BY id ${SORTED[order]} LIMIT ${SPAN}`,
+  ).all(filter.accountId ?? 0, eventIdOf(highId), eventIdOf(lowId))
+  return eventUnits(tx, filter, range, found)
+}
+
+function eventUnits(tx: Tx, filter: LogFilter, range: Range, found: readonly { readonly id: number }[]): Units {
+  return {
+    ids: found.map(({ id }) => id),
+    isEnd: found.length < SPAN,
+    read: (ids, limit) => readRows(tx, FROM_EVENTS, ids, { filter, range, limit }),
+    behind: (id) => (range.order === 'newest' ? id : id + 1) * DELIVERIES_PER_EVENT,
+  }
 }
 
 type Place = { readonly webhookId: number; readonly index: Index }
 
-function readByIndexes(tx: Tx, filter: LogFilter, range: Range, limit: number, places: readonly Place[]): DeliveryPart {
+function deliveriesOf(tx: Tx, filter: LogFilter, range: Range, places: readonly Place[]): Units {
   const { lowId, highId, order } = range
-  const sorted = SORTED[order]
-  const inside = ({ index }: Place) => `d.webhook_id = ? AND ${IN_INDEX[index]} AND d.id < ? AND d.id >= ?`
-  const ends = places.flatMap((place) => {
-    const sql = `SELECT d.id FROM deliveries d INDEXED BY deliveries_${place.index} WHERE ${inside(place)}`
-    const end = prepared<{ id: number }, number[]>(tx, `${sql} ORDER BY d.id ${sorted} LIMIT 1 OFFSET ?`)
-    return end.get(place.webhookId, highId, lowId, SPAN - 1)?.id ?? []
+  const isNewest = order === 'newest'
+  /** So many of each webhook, since an account may have a hundred. */
+  const span = Math.max(STEP, Math.ceil(SPAN / places.length))
+  const ends: number[] = []
+  const ids = places.flatMap(({ webhookId, index }) => {
+    const found = prepared<{ id: number }, number[]>(
+      tx,
+      `SELECT d.id FROM deliveries d INDEXED BY deliveries_${index}
+       WHERE d.webhook_id = ? AND ${IN_INDEX[index]} AND d.id < ? AND d.id >= ? ORDER BY d.id ${SORTED[order]} LIMIT ?`,
+    ).all(webhookId, highId, lowId, span)
+    const last = found.at(-1)
+    if (last !== undefined && found.length === span) ends.push(last.id)
+    return found.map(({ id }) => id)
   })
   // After the nearest of these ends, deliveries of other webhooks would be missing.
-  const low = order === 'newest' ? Math.max(lowId, ...ends) : lowId
-  const high = order === 'newest' ? highId : Math.min(highId, ...ends.map((id) => id + 1))
-  const rows = places
-    .flatMap((place) => {
-      const part = { sql: inside(place), values: [place.webhookId, high, low] }
-      return readRows(tx, fromIndex(place.index), [part, ...conditionsOf(filter)], `d.id ${sorted}`, limit)
-    })
-    .sort((one, other) => (order === 'newest' ? other.id - one.id : one.id - other.id))
-    .slice(0, limit)
-  return partOf(rows, limit, range, ends.length === 0 ? null : order === 'newest' ? low : high)
+  const end = ends.length === 0 ? undefined : isNewest ? Math.max(...ends) : Math.min(...ends)
+  const complete = ids.filter((id) => end === undefined || (isNewest ? id >= end : id <= end))
+  const sorted = complete.toSorted((one, other) => (isNewest ? other - one : one - other))
+  return {
+    ids: sorted.slice(0, SPAN),
+    isEnd: end === undefined && sorted.length <= SPAN,
+    read: (some, limit) => readRows(tx, FROM_DELIVERIES, some, { filter, range, limit }),
+    behind: (id) => (isNewest ? id : id + 1),
+  }
 }
 
-/** A part that was cut off at the limit continues after its last row. */
-function partOf(rows: readonly DeliveryRow[], limit: number, { order }: Range, nextId: number | null): DeliveryPart {
-  const last = rows.length === limit ? rows.at(-1)?.id : undefined
-  if (last === undefined) return { rows, nextId }
-  return { rows, nextId: order === 'newest' ? last : last + 1 }
-}
-
-const eventOrder = ({ order }: Range) => `e.id ${SORTED[order]}, d.id ${SORTED[order]}`
 const within = ({ lowId, highId }: Range): Condition => ({ sql: '+d.id < ? AND +d.id >= ?', values: [highId, lowId] })
 
 function webhooksOf(tx: Tx, { accountId, url }: LogFilter): number[] {
@@ -198,16 +215,21 @@ function hasManyRetries(tx: Tx, webhookId: number): boolean {
   return row?.count === MANY_RETRIES
 }
 
-function readRows(tx: Tx, from: string, conditions: readonly Condition[], order: string, limit: number): DeliveryRow[] {
+type Matches = { readonly filter: LogFilter; readonly range: Range; readonly limit: number }
+
+/** Reads the deliveries of some units that match, at most `limit`. */
+function readRows(tx: Tx, from: string, ids: readonly number[], matches: Matches): DeliveryRow[] {
+  const { filter, range, limit } = matches
+  const conditions = [within(range), ...conditionsOf(filter)]
   const where = conditions.map(({ sql }) => sql).join(' AND ')
-  const sql = `SELECT ${COLUMNS} ${from} WHERE ${where} ORDER BY ${order} LIMIT ?`
+  const sql = `SELECT ${COLUMNS} ${from} WHERE ${where} ORDER BY d.id ${SORTED[range.order]} LIMIT ?`
   return prepared<Row, Bindings>(tx, sql)
-    .all(...conditions.flatMap(({ values }) => values), limit)
+    .all(JSON.stringify(ids), ...conditions.flatMap(({ values }) => values), limit)
     .map(rowOf)
 }
 
 function conditionsOf(filter: LogFilter): Condition[] {
-  const { accountId, state, event, url, callIds, sinceUs, untilUs } = filter
+  const { accountId, state, event, url, sinceUs, untilUs } = filter
   const conditions: Condition[] = []
   const add = (sql: string, ...values: Bindings) => void conditions.push({ sql, values })
   if (accountId !== null) add('e.account_id = ?', accountId)
@@ -215,7 +237,6 @@ function conditionsOf(filter: LogFilter): Condition[] {
   if (state !== undefined) add('+d.state = ?', stateNumber(state))
   if (event !== undefined) add('e.name = ?', event)
   if (url !== undefined) add('w.url = ?', url)
-  if (callIds !== undefined) add(`e.${OF_CALLS}`, JSON.stringify(callIds))
   if (sinceUs !== undefined) add('d.created_at >= ?', sinceUs)
   if (untilUs !== undefined) add('d.created_at < ?', untilUs)
   return conditions

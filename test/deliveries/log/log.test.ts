@@ -5,12 +5,13 @@ import type { Delivery, DeliveryFilter } from '../../../src/deliveries/log/model
 import { createDeliveryService } from '../../../src/deliveries/log/service.ts'
 import { deliveryIdText, type OpaqueIds, openOpaqueIds } from '../../../src/http/opaque-ids.ts'
 import { EVENT_NAMES, type EventKind } from '../../../src/lib/event-kinds.ts'
-import { rfc3339, SECOND } from '../../../src/lib/time.ts'
+import { parseTime, rfc3339, SECOND } from '../../../src/lib/time.ts'
 import { DELIVERY_STATES } from '../../../src/store/operations/delivery-state.ts'
-import type { DeliveryPart } from '../../../src/store/operations/log.ts'
+import type { DeliveryPart, LogFilter } from '../../../src/store/operations/log.ts'
 import { DELIVERIES_PER_EVENT } from '../../../src/store/operations/queue.ts'
 import { mutation, type Tx } from '../../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../../src/store/sqlite/engine/prepared.ts'
+import { readLog } from '../../../src/store/sqlite/log.ts'
 import { createWebhookService } from '../../../src/webhooks/service.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { seededRandom } from '../../help/seed.ts'
@@ -101,6 +102,8 @@ const wanted = (filter: DeliveryFilter): string[] =>
     )
     .map(({ id }) => textOf(id))
 
+const LIMITS = { patienceMs: 1_000, maxExamined: 20_000 }
+
 /** All pages, one after the other. */
 async function all(filter: DeliveryFilter, limit: number, patienceMs?: number) {
   const service = createDeliveryService({
@@ -167,7 +170,7 @@ test.each([...FILTERS, ...NUMBERS])(
 test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the other way round', async (filter) => {
   const found: number[] = []
   const limit = random.pick([7, 200, 1_500])
-  const resolved = await createDeliverySearch({ store, callsOfNumber, patienceMs: 1_000 }).resolve(ACCOUNT, filter)
+  const resolved = await createDeliverySearch({ store, callsOfNumber, ...LIMITS }).resolve(ACCOUNT, filter)
   for (let from: number | null = 0; from !== null; ) {
     const query = { filter: resolved, fromId: from, limit, order: 'oldest' } as const
     const part: DeliveryPart = await store.log.deliveryList(query)
@@ -175,6 +178,49 @@ test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the ot
     from = part.nextId
   }
   expect(found.map(textOf)).toEqual(wanted(filter).toReversed())
+})
+
+test.each(FILTERS)('%j: with slow reads a part ends after one step, and together the parts are the same', (filter) => {
+  let nowMs = 0
+  const slow = () => {
+    nowMs += 10
+    return nowMs
+  }
+  const { state, event, url, call_id: callId, since, until } = filter
+  const times = { sinceUs: since && parseTime(since), untilUs: until && parseTime(until) }
+  const callIds = callId === undefined ? undefined : [callId]
+  const plain = { accountId: ACCOUNT, state, event, url, callIds, ...times } as LogFilter
+  const found: number[] = []
+  for (let fromId: number | null = Number.MAX_SAFE_INTEGER; fromId !== null; ) {
+    const part = readLog(store.db.read, { filter: plain, fromId, limit: 200, order: 'newest' }, slow)
+    expect(part.examined).toBeLessThanOrEqual(64)
+    found.push(...part.rows.map(({ id }) => id))
+    fromId = part.nextId
+  }
+  expect(found.map(textOf)).toEqual(wanted(filter))
+})
+
+test('a page of a filter that matches nothing ends after 20,000 rows, and its cursor goes on', async () => {
+  let examined = 0
+  const counting: Pick<typeof store, 'log' | 'calls'> = {
+    calls: store.calls,
+    log: {
+      ...store.log,
+      async deliveryList(query) {
+        const part = await store.log.deliveryList(query)
+        examined += part.examined
+        return { ...part, nextId: part.nextId ?? Number.MAX_SAFE_INTEGER }
+      },
+    },
+  }
+  const limits = { patienceMs: Number.POSITIVE_INFINITY, maxExamined: 20_000 }
+  const search = createDeliverySearch({ store: counting, callsOfNumber, ...limits })
+  const filter = { ...(await search.resolve(ACCOUNT, {})), event: 'nothing' }
+  const { rows, nextId } = await search.find(filter, Number.MAX_SAFE_INTEGER, 50)
+  expect(rows).toEqual([])
+  expect(nextId).not.toBeNull()
+  expect(examined).toBeGreaterThanOrEqual(20_000)
+  expect(examined).toBeLessThanOrEqual(21_000)
 })
 
 test('a number without calls retries nothing', async () =>

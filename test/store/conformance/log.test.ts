@@ -42,6 +42,20 @@ onEngines('log', ({ open }) => {
     expect(await log.deliveryGetMany([id, 999_999])).toMatchObject([{ id, accountId: ACCOUNT, state: 'pending' }])
   })
 
+  test('a part of events has been read after 200 of them, also if none of them matches', async () => {
+    await using at = await open(ONE)
+    const ids = (await at.put(...Array.from({ length: 450 }, (_, index) => event(`${index}`)))).map(({ id }) => id)
+    const query = { accountId: ACCOUNT, limit: 9, names: ['call_missed'] }
+    const lastIds: number[] = []
+    for (let [afterId, isEnd] = [0, false]; !isEnd; lastIds.push(afterId)) {
+      const part = await at.store.log.eventRead({ ...query, afterId })
+      expect(part.items).toEqual([])
+      afterId = part.lastId
+      isEnd = part.isEnd
+    }
+    expect(lastIds).toEqual([199, 399, 449].map((at) => ids[at] ?? 0))
+  })
+
   test('events are read back in the order in which they were stored, part by part, of one account', async () => {
     await using at = await open(ONE)
     const { log, accounts, webhooks, maintenance } = at.store
