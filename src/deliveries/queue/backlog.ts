@@ -1,4 +1,5 @@
 import type { LoadedDelivery } from './delivery.ts'
+import { createDueTimes, type DueTimes } from './due-times.ts'
 
 /**
  * The pending deliveries of one webhook that are only in the store. Pure, and the only code that changes this state.
@@ -25,7 +26,16 @@ export type Backlog = {
   readonly nextOf: Set<string>
   /** With a strict order: the calls whose next delivery waits for a merged call, by the id of that one. */
   readonly waitingFor: Map<string, Set<string>>
+  /** Where it is noted that the store may have deliveries to queue. */
+  readonly agenda: Agenda
 }
+
+/**
+ * The backlogs that need a load or will need one. All others cost nothing, however many there are.
+ *
+ * Invariant: a backlog that needs a load is in `now`, or in `later` with a time that has come.
+ */
+type Agenda = { readonly now: Set<Backlog>; readonly later: DueTimes<Backlog> }
 
 /** A load from the store, and the changes since it began, which its result may lack. */
 export type Load = {
@@ -41,7 +51,7 @@ type State = { -readonly [name in keyof Backlog]: Backlog[name] }
 type LoadState = { -readonly [name in keyof Load]: Load[name] }
 
 /** Returns the backlog of a webhook before the first read: the store may have deliveries of each kind. */
-const newBacklog = (webhookId: number): Backlog => ({
+const newBacklog = (webhookId: number, agenda: Agenda): Backlog => ({
   webhookId,
   cursor: 0,
   seenTo: 0,
@@ -51,7 +61,15 @@ const newBacklog = (webhookId: number): Backlog => ({
   isStrict: false,
   nextOf: new Set(),
   waitingFor: new Map(),
+  agenda,
 })
+
+/** Notes on the agenda what a change has made necessary. What has become needless is taken off when it is read. */
+function plan(backlog: Backlog): void {
+  const { hasMore, nextOf, retryUs, agenda } = backlog
+  if (hasMore || nextOf.size > 0) agenda.now.add(backlog)
+  if (retryUs !== undefined) agenda.later.plan(backlog, retryUs)
+}
 
 /** Returns whether a retry in the store may be due. */
 export const hasDue = ({ retryUs }: Backlog, nowUs: number): boolean => retryUs !== undefined && retryUs <= nowUs
@@ -74,6 +92,7 @@ export function noteTaken(backlog: Backlog, id: number, { isShared }: { isShared
 export function noteStored(backlog: Backlog): void {
   const state: State = backlog
   state.hasMore = true
+  plan(backlog)
   const load: LoadState | undefined = backlog.load
   if (load !== undefined) load.moreStored = true
 }
@@ -87,11 +106,12 @@ export function noteReleased({ load }: Backlog, id: number): void {
 export function noteEvicted(backlog: Backlog, { id, dueUs }: LoadedDelivery): void {
   const state: State = backlog
   if (dueUs !== undefined) {
-    state.retryUs = Math.min(state.retryUs ?? dueUs, dueUs)
+    noteRetry(backlog, dueUs)
     return
   }
   state.cursor = Math.min(state.cursor, id - 1)
   state.hasMore = true
+  plan(backlog)
   invalidateLoad(backlog)
 }
 
@@ -99,6 +119,7 @@ export function noteEvicted(backlog: Backlog, { id, dueUs }: LoadedDelivery): vo
 export function noteSuperseded(backlog: Backlog): void {
   const state: State = backlog
   state.retryUs = 0
+  plan(backlog)
   invalidateLoad(backlog)
 }
 
@@ -110,6 +131,7 @@ export function noteChanged(backlog: Backlog): void {
   if (backlog.isStrict) state.cursor = 0
   // Assumed to be due now: the next load finds their due times.
   state.retryUs = 0
+  plan(backlog)
   invalidateLoad(backlog)
 }
 
@@ -145,6 +167,13 @@ export function noteEndedOfCall(backlog: Backlog, callId: string): void {
   backlog.nextOf.add(callId)
   for (const waiting of backlog.waitingFor.get(callId) ?? []) backlog.nextOf.add(waiting)
   backlog.waitingFor.delete(callId)
+  plan(backlog)
+}
+
+/** Notes that the next deliveries of calls are still to be loaded. */
+export function noteUnread(backlog: Backlog, callIds: Iterable<string>): void {
+  for (const callId of callIds) backlog.nextOf.add(callId)
+  plan(backlog)
 }
 
 /** Notes that the next delivery of a call waits for deliveries of a merged call. */
@@ -187,18 +216,21 @@ export function noteUntriedRead(backlog: Backlog, { lastId, hasMore }: { lastId:
   state.cursor = Math.max(state.cursor, lastId)
   state.seenTo = Math.max(state.seenTo, lastId)
   state.hasMore = hasMore
+  plan(backlog)
 }
 
 /** Notes the earliest due time of the retries that are only in the store; `undefined`: no retry is. */
 export function noteRetriesRead(backlog: Backlog, retryUs: number | undefined): void {
   const state: State = backlog
   state.retryUs = retryUs
+  plan(backlog)
 }
 
 /** Notes that another retry in the store is due at `dueUs`. */
 export function noteRetry(backlog: Backlog, dueUs: number): void {
   const state: State = backlog
   state.retryUs = Math.min(state.retryUs ?? dueUs, dueUs)
+  plan(backlog)
 }
 
 /** Notes that the webhook was deleted: the store has nothing for it. */
@@ -215,6 +247,7 @@ export function createBacklogs() {
   const backlogs = new Map<number, Backlog>()
   /** Backlogs with deliveries in the store that may be loaded now. */
   const toLoad = new Set<Backlog>()
+  const agenda: Agenda = { now: new Set(), later: createDueTimes() }
   return {
     toLoad,
     all: () => backlogs.values(),
@@ -223,14 +256,28 @@ export function createBacklogs() {
     of(webhookId: number): Backlog {
       const known = backlogs.get(webhookId)
       if (known !== undefined) return known
-      const backlog = newBacklog(webhookId)
+      const backlog = newBacklog(webhookId, agenda)
       backlogs.set(webhookId, backlog)
       toLoad.add(backlog)
+      plan(backlog)
       return backlog
+    },
+    /** Returns the backlogs that need a load. */
+    due(nowUs: number): Backlog[] {
+      for (const backlog of agenda.later.take(nowUs)) agenda.now.add(backlog)
+      for (const backlog of agenda.now) {
+        const isKnown = backlogs.get(backlog.webhookId) === backlog
+        if (isKnown && needsLoad(backlog, nowUs)) continue
+        agenda.now.delete(backlog)
+        if (isKnown) plan(backlog)
+      }
+      return [...agenda.now]
     },
     remove(backlog: Backlog): void {
       backlogs.delete(backlog.webhookId)
       toLoad.delete(backlog)
+      agenda.now.delete(backlog)
+      agenda.later.remove(backlog)
     },
   }
 }

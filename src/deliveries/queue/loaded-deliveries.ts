@@ -9,6 +9,7 @@ import {
   planAfterRecording,
   requeue,
 } from './delivery.ts'
+import { createDueTimes } from './due-times.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** The queue of one webhook: a burst of a second, so that few deliveries are evicted and read again. */
@@ -97,7 +98,7 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
       const maySchedule = scheduled.length < MAX_SCHEDULED
       const phase = finishRecording(delivery, { superseded, webhookDown: isDown(webhookId), maySchedule })
       if (phase === 'queued') queue(delivery)
-      else if (phase === 'scheduled') scheduled.push(delivery)
+      else if (phase === 'scheduled') index.schedule(delivery)
       else if (phase === 'evicted' && !superseded) leaveToStore(delivery)
       else remove(delivery)
       if (superseded) {
@@ -198,6 +199,7 @@ type OfWebhook = { count: number; scheduled: LoadedDelivery[] }
 function createIndex() {
   const byId = new Map<number, LoadedDelivery>()
   const byWebhook = new Map<number, OfWebhook>()
+  const dueTimes = createDueTimes<OfWebhook>()
   let bytes = 0
 
   const of = (webhookId: number): OfWebhook => {
@@ -221,7 +223,10 @@ function createIndex() {
     /** Returns the deliveries of a webhook that are in flight or being recorded. */
     active: (webhookId: number): LoadedDelivery[] =>
       [...byId.values()].filter((one) => one.webhookId === webhookId && /^(in flight|recording)$/.test(one.phase)),
-    removeWebhook: (webhookId: number): void => void byWebhook.delete(webhookId),
+    removeWebhook(webhookId: number): void {
+      dueTimes.remove(of(webhookId))
+      byWebhook.delete(webhookId)
+    },
     add(delivery: LoadedDelivery): void {
       if (byId.has(delivery.id)) throw new Error(`delivery ${delivery.id} is in memory already`)
       byId.set(delivery.id, delivery)
@@ -239,14 +244,19 @@ function createIndex() {
       const ofWebhook = of(delivery.webhookId)
       ofWebhook.scheduled = ofWebhook.scheduled.filter((one) => one !== delivery)
     },
+    schedule(delivery: LoadedDelivery): void {
+      const ofWebhook = of(delivery.webhookId)
+      ofWebhook.scheduled.push(delivery)
+      dueTimes.plan(ofWebhook, delivery.dueUs ?? 0)
+    },
     /** Takes the due deliveries of all webhooks. */
     takeDue(nowUs: number): LoadedDelivery[] {
       const due: LoadedDelivery[] = []
-      for (const ofWebhook of byWebhook.values()) {
+      for (const ofWebhook of dueTimes.take(nowUs)) {
         const { scheduled } = ofWebhook
-        if (!scheduled.some(({ dueUs = 0 }) => dueUs <= nowUs)) continue
         due.push(...scheduled.filter(({ dueUs = 0 }) => dueUs <= nowUs))
         ofWebhook.scheduled = scheduled.filter(({ dueUs = 0 }) => dueUs > nowUs)
+        for (const { dueUs = 0 } of ofWebhook.scheduled) dueTimes.plan(ofWebhook, dueUs)
       }
       return due
     },

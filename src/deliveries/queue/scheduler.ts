@@ -155,7 +155,7 @@ export function createScheduler(): Scheduler {
         notePassed(queue.extraWindow, { isIdle: queue.size === 0 && capacity.inFlightOf(queue) === 0, nowUs })
         if (queue.extraWindow.extra === 0) wide.delete(queue)
       }
-      for (const queue of queues.all()) turns.add(queue, nowUs)
+      turns.addAll(nowUs)
     },
   }
 }
@@ -234,6 +234,8 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
   const turnsOf = { good: newFifo<WebhookQueue>(), unsure: newFifo<WebhookQueue>(), hanging: newFifo<WebhookQueue>() }
   const members = new Set<WebhookQueue>()
   const forTrial = new Set<WebhookQueue>()
+  /** The webhooks that have deliveries queued: no other can have a turn. */
+  const filled = new Set<WebhookQueue>()
   let turn = 0
 
   const mayProbe = (queue: WebhookQueue, probeAtUs: number, nowUs: number): boolean =>
@@ -261,6 +263,7 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
   }
 
   const add = (queue: WebhookQueue, nowUs: number): void => {
+    if (queue.size > 0) filled.add(queue)
     if (queue.hasTrial) forTrial.add(queue)
     if (members.has(queue) || !mayBegin(queue, nowUs)) return
     members.add(queue)
@@ -284,6 +287,13 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
   return {
     /** Adds a webhook at the end of its class, unless it may not begin an attempt or has its turn already. */
     add,
+    /** Adds all webhooks that may begin an attempt by now. */
+    addAll(nowUs: number): void {
+      for (const queue of filled) {
+        if (queue.size === 0) filled.delete(queue)
+        else add(queue, nowUs)
+      }
+    },
     /**
      * Returns the webhook whose turn it is to begin a trial, if any. Webhooks that may not begin one are added again
      * later.

@@ -12,6 +12,7 @@ import {
   noteNotWaiting,
   noteRetriesRead,
   noteRetry,
+  noteUnread,
   noteUntriedRead,
   noteWaiting,
   setStrict,
@@ -188,7 +189,7 @@ function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; lo
       if (callIds.length === 0) return
       for (const callId of callIds) nextOf.delete(callId)
       const putBack = () => {
-        for (const callId of callIds) nextOf.add(callId)
+        noteUnread(backlog, callIds)
       }
       const read = async () => {
         const first = await queue.deliveryGetFirstOfCalls({ webhookId, callIds })
@@ -206,7 +207,10 @@ function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; lo
       const again = first.filter(({ id }) => load.released.has(id))
       take(options, untried, load)
       for (const { dueSteadyUs } of first) if (dueSteadyUs !== undefined) noteRetry(backlog, dueSteadyUs)
-      for (const { callId } of again) nextOf.add(callId)
+      noteUnread(
+        backlog,
+        again.map(({ callId }) => callId),
+      )
     },
 
     async loadUntried(backlog, load) {

@@ -107,7 +107,7 @@ export function createLoader(options: LoaderOptions) {
     /** Notices retries that became due. Call it some 40 times a second. */
     tick(): void {
       loaded.tick()
-      for (const backlog of backlogs.all()) if (needsLoad(backlog, steadyUs())) backlogs.toLoad.add(backlog)
+      for (const backlog of backlogs.due(steadyUs())) backlogs.toLoad.add(backlog)
     },
   }
 }
