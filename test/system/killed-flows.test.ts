@@ -12,6 +12,7 @@ import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgre
 import { until } from '../help/receiver.ts'
 import { seededRandom } from '../help/seed.ts'
 import { openStore, storeEvents } from '../help/store.ts'
+import { wholeLog } from '../help/whole-log.ts'
 
 // The service is killed again and again while flows are made, and the CRM fails now and then: the step that was in
 // flight is made again, and no other; each call has its order and its values.
@@ -107,8 +108,7 @@ async function play({ nodes, place, open }: Played): Promise<void> {
   taken = Number.POSITIVE_INFINITY
   await until('all are delivered', async () => (await store.queue.pendingCount()) === 0)
   for (const app of apps) await app.stop()
-  const query = { filter: { accountId: 1 }, fromId: Number.MAX_SAFE_INTEGER, limit: 1_000, order: 'newest' } as const
-  const { rows } = await store.log.deliveryList(query)
+  const rows = await wholeLog(store.log, { accountId: 1 })
   expect(rows.map(({ state }) => state)).toEqual(rows.map(() => 'delivered'))
   expect(rows).toHaveLength(CALLS * EVENTS.length)
   expect((await store.maintenance.verify()).filter((one) => !one.includes('calls'))).toEqual([])

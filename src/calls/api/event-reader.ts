@@ -50,7 +50,7 @@ type Position = { readonly id: number; readonly history: number | undefined }
 const READ_AT_ONCE = 100
 /** Ends a page early when bodies are large: one may have 256 KB. */
 const MAX_PAGE_CHARS = 4 * 1024 * 1024
-/** The most reads for one page, some 20,000 events. If nothing matched by then, the response is empty and its cursor has advanced. */
+/** The most reads for one page, some 20,000 events. If none matched, the response is empty; its cursor has advanced. */
 const MAX_PARTS = 100
 /** The most clients that wait for events of one account. */
 const MAX_WAITING = 1_000

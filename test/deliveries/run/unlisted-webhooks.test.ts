@@ -11,6 +11,7 @@ import { emptyFolder } from '../../help/app.ts'
 import { type Answer, startReceiver, until } from '../../help/receiver.ts'
 import { openStore, storeEvents } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
+import { wholeLog } from '../../help/whole-log.ts'
 import { ACCOUNT, listed, newRig } from './rig.ts'
 
 /**
@@ -278,8 +279,7 @@ test('an old retry that is due after many new ones is cancelled all the same', a
   await db.commit(makeRetries, undefined)
   await cancelPending(store.queue, 1, { nowUs: () => 2, onCancelled: () => {} })
   const filter = { accountId: ACCOUNT, state: 'pending' } as const
-  const newest = { fromId: Number.MAX_SAFE_INTEGER, limit: 1_000, order: 'newest' } as const
-  const { rows: pending } = await store.log.deliveryList({ filter, ...newest })
+  const pending = await wholeLog(store.log, filter)
   expect(pending).toHaveLength(600)
   expect(pending.some(({ uuid, id }) => uuid === '0' && id === (old?.id ?? 0) * DELIVERIES_PER_EVENT)).toBe(false)
   expect((await store.webhooks.webhookGetMany([1]))[0]?.cancelledTo).toBe(0)

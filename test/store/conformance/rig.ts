@@ -7,6 +7,7 @@ import type { OutcomeBatch, PendingDelivery } from '../../../src/store/operation
 import type { WebhookEntry } from '../../../src/store/operations/webhooks.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { storeEvents } from '../../help/store.ts'
+import { wholeLog } from '../../help/whole-log.ts'
 import { ENGINES, type GroupName, type TestStore, watchOperations } from '../engines.ts'
 
 // Every operation of the interface, on every engine: its result, its changes, and the data that it leaves alone.
@@ -117,8 +118,7 @@ function rigOf(store: Store, { another, [Symbol.asyncDispose]: dispose }: TestSt
     untried: async (url = ONE, afterId = 0, limit = 100): Promise<PendingDelivery[]> =>
       store.queue.deliveryGetUntried({ webhookId: await webhookId(url), afterId, limit }),
     async states() {
-      const query = { filter: { accountId: ACCOUNT }, fromId: Number.MAX_SAFE_INTEGER, limit: 1_000 } as const
-      const { rows } = await store.log.deliveryList({ ...query, order: 'newest' })
+      const rows = await wholeLog(store.log, { accountId: ACCOUNT })
       return rows.toReversed().map(({ state }) => state)
     },
     [Symbol.asyncDispose]: dispose,
