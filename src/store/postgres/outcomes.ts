@@ -1,5 +1,6 @@
 import { type Fence, LeaseLost } from '../operations/cluster.ts'
-import type { OutcomeBatch } from '../operations/queue.ts'
+import { ERASED_START } from '../operations/log.ts'
+import { DELIVERIES_PER_EVENT, type OutcomeBatch } from '../operations/queue.ts'
 import { again, bigints, booleans, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import { fenceValues, LOST } from './engine/fence.ts'
@@ -144,7 +145,10 @@ async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise
   }
   await query(
     `INSERT INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
-     SELECT $1, $2, $3::boolean, $4::int, $5::int, $6, $7, $8
+     SELECT $1, $2, $3::boolean, $4::int, $5::int, $6, $7,
+       -- Nothing that began before an erasure is kept after it.
+       CASE WHEN NOT EXISTS (SELECT 1 FROM events
+         WHERE id = $1::bigint / ${DELIVERIES_PER_EVENT} AND body LIKE '${ERASED_START}%') THEN $8::text END
      WHERE NOT EXISTS (SELECT 1 FROM ended_deliveries WHERE id = $1 AND first_at = $2)
      ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
        duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response`,

@@ -1,4 +1,6 @@
 import { stateNumber } from '../operations/delivery-state.ts'
+import { ERASED_START } from '../operations/log.ts'
+import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { outcomesOf } from './outcome-bytes.ts'
@@ -7,6 +9,14 @@ import { outcomesOf } from './outcome-bytes.ts'
 const PROBES_KEPT = 20
 
 const DELIVERED = stateNumber('delivered')
+
+/**
+ * Returns an expression that is a response, or NULL if the event of its delivery was erased: nothing that began before
+ * an erasure is kept after it. Events of pending deliveries are not erased.
+ */
+const unlessErased = (id: string, response: string) =>
+  `CASE WHEN ${response} IS NOT NULL AND EXISTS (SELECT 1 FROM events
+     WHERE events.id = ${id} / ${DELIVERIES_PER_EVENT} AND body LIKE '${ERASED_START}%') THEN NULL ELSE ${response} END`
 
 type Nullable<Value> = Value | null
 
@@ -41,7 +51,8 @@ function writeOutcomes(tx: Tx, bytes: Uint8Array, { isRepeated = false } = {}): 
   const deliverAtOnce = prepared<never, [number, number, Nullable<number>, number, ...(string | number | null)[]]>(
     tx,
     `UPDATE deliveries SET state = 1, tries = ?2, attempts_made = 1, due_at = NULL, ended_at = ?3,
-       first_at = ?5, first_status = ?6, first_duration_ms = ?7, first_address = ?8, first_response = ?9
+       first_at = ?5, first_status = ?6, first_duration_ms = ?7, first_address = ?8,
+       first_response = CASE WHEN state = 0 THEN ?9 ELSE ${unlessErased('?1', '?9')} END
      WHERE id = ?1 AND (first_at IS NULL OR first_at = ?5) AND (?4 = 0 OR generation = ?4)`,
   )
   const isFirst = prepared<unknown, [number, number]>(tx, 'SELECT 1 FROM deliveries WHERE id = ? AND first_at = ?')
@@ -52,7 +63,7 @@ function writeOutcomes(tx: Tx, bytes: Uint8Array, { isRepeated = false } = {}): 
   const insert = prepared<never, (string | number | null)[]>(
     tx,
     `INSERT OR REPLACE INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ${unlessErased('?1', '?8')})`,
   )
   const superseded: number[] = []
   for (const one of outcomesOf(bytes)) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { SECOND } from '../../../src/lib/time.ts'
 import { NOTHING_TO_SEND } from '../../../src/store/operations/log.ts'
 import { until } from '../../help/receiver.ts'
 import { batch } from '../../help/store.ts'
@@ -189,6 +190,29 @@ onEngines('maintenance', ({ open }) => {
     expect((await log.eventListOfCall(ACCOUNT, 'ended'))[0]?.body).not.toContain('15551230001')
     expect((await log.deliveryGet(ACCOUNT, ended))?.attempts).toMatchObject([{ status: 200, response: null }])
     expect(await maintenance.callListWithNumber('15551230001')).toEqual(['pending'])
+  })
+
+  test('the outcome of a delivery that had ended when its call was erased keeps no response', async () => {
+    await using at = await open(ONE)
+    const { maintenance, queue, log } = at.store
+    const ids = idsOf(await at.put(event('a'), event('b'), event('c'), event('d'), event('kept')))
+    const webhookId = await at.webhookId()
+    await at.setList([])
+    expect(await queue.deliveryCancelUnlisted({ webhookId, nowUs: NOW, limit: 10 })).toHaveLength(5)
+    expect(await maintenance.callErase(['a', 'b', 'c', 'd'])).toMatchObject({ events: 4 })
+    const [a = 0, b = 0, c = 0, d = 0, kept = 0] = ids
+    const response = 'Maria Bern is known'
+    const outcomeOf = (id: number, outcome: Parameters<typeof outcomes>[1]) =>
+      queue.deliveryRecordOutcomes(outcomes([id], { response, ...outcome }))
+    await outcomeOf(a, { state: 'delivered' })
+    await outcomeOf(b, { state: 'failed' })
+    await outcomeOf(c, { state: 'pending', dueSteadyUs: NOW + SECOND })
+    await outcomeOf(d, { state: 'pending', dueSteadyUs: NOW + SECOND })
+    await outcomeOf(d, { state: 'delivered', attemptUs: NOW + 9 * SECOND })
+    await outcomeOf(kept, { state: 'delivered' })
+    const responsesOf = async (id: number) =>
+      (await log.deliveryGet(ACCOUNT, id))?.attempts.map((attempt) => attempt.response)
+    expect(await Promise.all(ids.map(responsesOf))).toEqual([[null], [null], [null], [null, null], [response]])
   })
 
   test('a number that is erased in its E.164 form is erased from a live call as its PBX spells it', async () => {
