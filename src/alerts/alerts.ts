@@ -14,6 +14,14 @@ type Alert =
       readonly reason?: string | undefined
     }
   | {
+      /** A webhook refuses what it gets, or accepts again. With a reason it is no longer watched. */
+      readonly what: 'webhook'
+      readonly state: 'refuses' | 'accepts'
+      /** The redacted URL of the webhook. */
+      readonly name: string
+      readonly reason?: string | undefined
+    }
+  | {
       /** Further calls of a PBX are not followed because too many are open, or are followed again. */
       readonly what: 'calls'
       readonly state: 'not_followed' | 'followed'
@@ -146,6 +154,9 @@ function sentence({ what, state, name, reason }: Alert): string {
     return reason === undefined ? `The trunk ${inert(name)} is up again.` : `The trunk ${inert(name)} is gone${why}.`
   }
   const subject = `The ${what === 'pbx' ? 'PBX' : 'webhook'} ${inert(name)}`
+  if (state === 'refuses')
+    return `${subject} refuses: at least five answers in a row were refusals${why}. It works, so look at its log.`
+  if (state === 'accepts' && reason === undefined) return `${subject} accepts deliveries again.`
   if (state === 'down') return `${subject} has been down for 5 minutes${why}.`
   return reason === undefined ? `${subject} is up again.` : `${subject} is no longer watched${why}.`
 }

@@ -30,6 +30,7 @@ import { createAttempts } from '../deliveries/mqtt/attempts.ts'
 import { startArrivals } from '../deliveries/run/arrivals.ts'
 import { startDispatcher } from '../deliveries/run/dispatcher.ts'
 import { type Emitter, newEmitter } from '../deliveries/run/emitter.ts'
+import { startRefusalWatch } from '../deliveries/run/refusal-watch.ts'
 import { newExchange } from '../deliveries/sending/exchange.ts'
 import { createFlowTurns } from '../deliveries/sending/flow-turn.ts'
 import { newGuardedRequests } from '../deliveries/sending/guarded-request.ts'
@@ -159,8 +160,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     // Nodes that share a database report to each other in it, and have no folder.
     const settings = settingsInForce(server.url, config)
     if (config.database === undefined) {
-      const { clock, counts, dispatcher } = sending
-      const own = { counts, health: dispatcher.health }
+      const { clock, counts, dispatcher, refusals } = sending
+      const own = { counts, health: dispatcher.health, refusals }
       started.unshift(
         await startServiceNote({
           folder: config.dataPath,
@@ -255,6 +256,13 @@ async function startSending({ config, log, store, emitter, templates, ownership,
         reason: reason ?? undefined,
       }),
   })
+  const refusals = startRefusalWatch({
+    store,
+    ownership,
+    nowUs: persistence.wallUs,
+    log,
+    onRefusal: (name, state, reason) => alerts.send({ what: 'webhook', state, name, reason }),
+  })
   const sendStep = newStepRequests(send)
   const makeTurn = createFlowTurns({
     events: store.log,
@@ -284,6 +292,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     observer: combinedObserver(
       counts.observer,
       metrics.observer,
+      refusals.observer,
       { ...silent, webhookRemoved: attempts.forget },
       ...attemptLog,
     ),
@@ -292,6 +301,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   const { isShared } = ownership
   started.push(
     dispatcher,
+    refusals,
     attempts,
     authorizer,
     templates,
@@ -311,6 +321,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     alerts,
     intake,
     dispatcher,
+    refusals,
   }
 }
 
@@ -445,7 +456,7 @@ async function createRoot(
   { version, draining }: { version: string; draining: () => boolean },
 ) {
   const { auth, audit, webhooks, options, eventReader } = access
-  const { metrics, dispatcher, clock, allow, attempt, counts, lastHour } = sending
+  const { metrics, dispatcher, refusals, clock, allow, attempt, counts, lastHour } = sending
   const { watch, states, disk } = watching
   const { liveCalls, refreshCalls } = watch
   const watched = {
@@ -453,7 +464,7 @@ async function createRoot(
     emitter,
     ownership,
     lastHour,
-    own: { counts, health: dispatcher.health },
+    own: { counts, health: dispatcher.health, refusals },
     log,
     nowUs: persistence.wallUs,
   }
@@ -462,6 +473,7 @@ async function createRoot(
   metrics.watch({
     store,
     dispatcher,
+    refusals,
     contacts: contacts.directory,
     disk,
     node: persistence.cluster?.keeper,

@@ -13,8 +13,8 @@ import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
 import type { OwnStatuses } from '../web/server/webhook-statuses.ts'
 import type { Config } from './config.ts'
 
-// The file `service.json` in the folder of a running service: its settings, and which webhooks are down, for commands
-// on the same machine. It has no secret, and nothing in it has to survive the process.
+// The file `service.json` in the folder of a running service: its settings, and which webhooks are down or refuse, for
+// commands on the same machine. It has no secret, and nothing in it has to survive the process.
 
 const textOrNull = t.Union([t.String(), t.Null()])
 
@@ -31,7 +31,7 @@ export const SettingsInForce = t.Object({
 })
 export type SettingsInForce = typeof SettingsInForce.static
 
-/** A webhook that is down: since when, and the error of its last attempt. */
+/** A webhook that is down or refuses: since when, and the error of its last attempt. */
 export const DownWebhook = t.Object({
   webhookId: Type.Integer(),
   since: t.String({ format: 'date-time', default: undefined }),
@@ -44,6 +44,8 @@ const Note = t.Object({
   host: t.String(),
   settings: SettingsInForce,
   down: t.Array(DownWebhook),
+  /** The webhooks whose receivers refuse all that they get. A service of an earlier version does not note them. */
+  refusing: t.Optional(t.Array(DownWebhook)),
 })
 
 /** Commands show a change within a second. */
@@ -103,8 +105,24 @@ export async function startServiceNote(options: Options): Promise<{ stop(): Prom
     }
     return down
   }
+  function refusingWebhooks(): DownWebhook[] {
+    return own.refusals
+      .refusing()
+      .slice(0, MAX_DOWN)
+      .map(({ webhookId }) => ({
+        webhookId,
+        since: rfc3339(own.refusals.sinceUs(webhookId) ?? nowUs()),
+        error: lastErrorOf(own.counts.last(webhookId)),
+      }))
+  }
   async function update(replace: (path: string, text: string) => Promise<void>): Promise<void> {
-    const text = JSON.stringify({ pid: process.pid, host: hostname(), settings, down: downWebhooks() })
+    const text = JSON.stringify({
+      pid: process.pid,
+      host: hostname(),
+      settings,
+      down: downWebhooks(),
+      refusing: refusingWebhooks(),
+    })
     if (text === written) return
     try {
       await replace(path, text)
@@ -166,7 +184,7 @@ export const lastErrorOf = (last: Last): string =>
 /** Returns the note of the service that runs on a folder; `undefined` without a service, or without its note. */
 export async function readServiceNote(
   folder: string,
-): Promise<Pick<typeof Note.static, 'settings' | 'down'> | undefined> {
+): Promise<Pick<typeof Note.static, 'settings' | 'down' | 'refusing'> | undefined> {
   try {
     const holder = holderOf(join(folder, 'lock'))
     if (holder === undefined) return undefined

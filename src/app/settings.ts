@@ -206,7 +206,7 @@ export const SETTINGS = {
   alertUrl: {
     flag: '--alert-url <url>',
     description:
-      'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, or a trunk for a minute, when it is up again, and when a backup fails',
+      'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, or a trunk for a minute, when it is up again, when a webhook refuses everything, and when a backup fails',
     read: optional((given) => httpUrl('--alert-url', given)),
   },
   alertTrunkMs: {

@@ -65,6 +65,12 @@ export function requireStore(path: string, access = accessSync): void {
   }
 }
 
+/** Returns whether a command has a store: a database that is named, or the file in its folder. */
+export function hasStore(flags: StoreFlags): boolean {
+  const { dataPath, database } = storePlaceOf(flags)
+  return database !== undefined || existsSync(join(dataPath, 'hookswitch.db'))
+}
+
 /** Opens a store that must exist for one piece of work. @throws Fault `not_found` if it does not. */
 export async function withExistingStore<Result>(
   flags: StoreFlags,

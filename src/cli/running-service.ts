@@ -23,10 +23,12 @@ export type RunningState = {
   readonly settings: SettingsInForce | undefined
   /** The ids of the given webhooks that are down. */
   readonly down: ReadonlyMap<number, DownWebhook>
+  /** The ids of the given webhooks whose receivers refuse all that they get. */
+  readonly refusing: ReadonlyMap<number, DownWebhook>
 }
 
 const STATEMENT_MS = 5_000
-const NOT_RUNNING: RunningState = { isRunning: false, settings: undefined, down: new Map() }
+const NOT_RUNNING: RunningState = { isRunning: false, settings: undefined, down: new Map(), refusing: new Map() }
 
 /** Reads the state of the service that runs on a store, and which of these webhooks are down. */
 export async function readRunningState(place: StorePlace, webhookIds: readonly number[]): Promise<RunningState> {
@@ -35,8 +37,9 @@ export async function readRunningState(place: StorePlace, webhookIds: readonly n
   const note = await readServiceNote(dataPath)
   if (note === undefined) return { ...NOT_RUNNING, isRunning: isHeld(dataPath) }
   const wanted = new Set(webhookIds)
-  const down = note.down.filter((one) => wanted.has(one.webhookId)).map((one) => [one.webhookId, one] as const)
-  return { isRunning: true, settings: note.settings, down: new Map(down) }
+  const byId = (listed: readonly DownWebhook[]) =>
+    new Map(listed.filter((one) => wanted.has(one.webhookId)).map((one) => [one.webhookId, one]))
+  return { isRunning: true, settings: note.settings, down: byId(note.down), refusing: byId(note.refusing ?? []) }
 }
 
 /** Returns whether a service holds a data folder; false where the lock cannot be read. */
@@ -68,13 +71,16 @@ async function readNodesState(source: DatabaseSource, webhookIds: readonly numbe
     const live = nodes.filter((node) => stateOfNode(node, databaseUs) !== 'dead')
     if (live.length === 0) return NOT_RUNNING
     const rows = await statuses.webhookStatusGetMany(webhookIds)
-    const down = rows.flatMap(({ webhookId, status, isPresent }) => {
-      const { downSinceUs, last } = reportedStatus(status, isPresent)
-      if (downSinceUs === null) return []
-      const since = rfc3339(Math.round(nowUs() - databaseUs + downSinceUs))
-      return [[webhookId, { webhookId, since, error: lastErrorOf(last) }] as const]
-    })
-    return { isRunning: true, settings: commonSettings(live), down: new Map(down) }
+    const down = new Map<number, DownWebhook>()
+    const refusing = new Map<number, DownWebhook>()
+    for (const { webhookId, status, isPresent } of rows) {
+      const { downSinceUs, refusingSinceUs, last } = reportedStatus(status, isPresent)
+      const error = lastErrorOf(last)
+      const downSince = rfc3339(Math.round(nowUs() - databaseUs + (downSinceUs ?? 0)))
+      if (downSinceUs !== null) down.set(webhookId, { webhookId, since: downSince, error })
+      if (refusingSinceUs !== null) refusing.set(webhookId, { webhookId, since: rfc3339(refusingSinceUs), error })
+    }
+    return { isRunning: true, settings: commonSettings(live), down, refusing }
   } finally {
     await client.stop()
     await cluster.stop()

@@ -6,6 +6,7 @@ import { nowUs } from '../lib/time.ts'
 import { exampleTexts } from '../openapi/examples.ts'
 import { spellingOf } from '../store/account-spelling.ts'
 import type { OperatorAct } from '../store/operations/accounts.ts'
+import type { NewDraft } from '../store/operations/authorizations.ts'
 import type { Store } from '../store/store.ts'
 import { createAuthorizer } from '../webhooks/authorization/authorizer.ts'
 import { createLoginRenderer } from '../webhooks/authorization/login-renderer.ts'
@@ -72,12 +73,54 @@ export async function onAccount<Result>(
   })
 }
 
+/** Runs something on a preset that is given whole, where there is no store. */
+export async function withoutStore<Result>(
+  exchange: Exchange,
+  work: (setup: SetupService) => Promise<Result>,
+): Promise<Result> {
+  return await withTemplates(async (templates) => {
+    const authorizer = createAuthorizer({
+      store: memoryAuthorizations(),
+      exchange,
+      login: createLoginRenderer(templates),
+      nowUs,
+      steadyUs: nowUs,
+      log: NO_LOG,
+      onProblem: () => {},
+    })
+    const setup = createSetupService({ webhooks: NO_WEBHOOKS, events: NO_EVENTS, templates, exchange, authorizer })
+    return await work(setup).finally(authorizer.stop)
+  }).catch((error) => {
+    throw inWords(error)
+  })
+}
+
 /** Returns the networks that requests may reach: as the flag says, else as the running service does. */
 async function allowListFor({ allowNet = [], ...flags }: AccountFlags): Promise<AllowList> {
   if (allowNet.length > 0) return allowListOf(allowNet)
   const { settings } = await readRunningState(storePlaceOf(flags), [])
   return allowListOf(settings?.allowNets ?? [])
 }
+
+/** Keeps the token of a trial in memory; a trial uses no token of a webhook. */
+function memoryAuthorizations(): Store['authorizations'] {
+  let kept: NewDraft['draft'] | undefined
+  const unused = () => Promise.reject(new Error('a trial has no stored token'))
+  return {
+    authorizationProblemList: unused,
+    renewalClaim: unused,
+    renewalStore: unused,
+    renewalFail: unused,
+    authorizationGet: async () => undefined,
+    authorizationDraftGet: async (_, settings) => (kept?.settings === settings ? kept : undefined),
+    async authorizationDraftStore({ draft }) {
+      kept = draft
+    },
+  }
+}
+
+const NO_WEBHOOKS = { optionsList: async () => [] }
+const NO_EVENTS = { eventListOfCall: async () => [] }
 
 /** A command prints what went wrong. */
 const NO_LOG = { debug() {}, info() {}, warn() {}, error() {} }

@@ -78,6 +78,11 @@ export const METRICS = {
     type: 'gauge',
     help: 'Webhooks that have been down for at least 5 minutes',
   },
+  webhooksRefusing: {
+    name: 'hookswitch_webhooks_refusing',
+    type: 'gauge',
+    help: 'Webhooks that refuse: their last five answers or more were a 4xx other than 408 and 429, or a refusal of an MQTT broker',
+  },
   unstored: { name: 'hookswitch_events_unstored', type: 'gauge', help: 'Events in memory that are not yet stored' },
   commits: { name: 'hookswitch_commits_total', type: 'counter', help: 'Group commits to the store' },
   commitWrites: { name: 'hookswitch_commit_writes_total', type: 'counter', help: 'Writes made in group commits' },

@@ -123,7 +123,11 @@ const ROWS: readonly Row[] = [
       {
         title: 'Webhooks that are down',
         unit: 'short',
-        targets: [sum(METRICS.webhooksDown, 'down'), sum(METRICS.webhooksDownLong, 'for at least 5 minutes')],
+        targets: [
+          sum(METRICS.webhooksDown, 'down'),
+          sum(METRICS.webhooksDownLong, 'for at least 5 minutes'),
+          sum(METRICS.webhooksRefusing, 'refuse'),
+        ],
       },
       {
         title: 'Look-ups of contacts per second',

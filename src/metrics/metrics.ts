@@ -3,6 +3,7 @@ import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
 import Registry from 'prom-client/lib/registry.js'
 import type { Dispatcher } from '../deliveries/run/dispatcher-run.ts'
+import type { RefusalWatch } from '../deliveries/run/refusal-watch.ts'
 import type { Observer } from '../deliveries/sending/observer.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
@@ -19,6 +20,7 @@ import { addTo, newLatency } from './counts.ts'
 type Watched = {
   readonly store: Store
   readonly dispatcher: Dispatcher
+  readonly refusals: Pick<RefusalWatch, 'refusing'>
   readonly contacts: { outcomes(): ReadonlyMap<string, number>; openBreakers(): number }
   readonly disk: DiskWatch
   /** The node, where several share a database. */
@@ -94,7 +96,7 @@ function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Reg
 
 function addGauges(
   registry: Registry,
-  { store, dispatcher, contacts, disk, node, pbxs, states, unstored, steadyUs }: Watched,
+  { store, dispatcher, refusals, contacts, disk, node, pbxs, states, unstored, steadyUs }: Watched,
 ): void {
   /** An unknown value has no sample: 0 would be a value. */
   const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number | undefined>) =>
@@ -120,6 +122,7 @@ function addGauges(
   gauge(METRICS.contactBreakers, contacts.openBreakers)
   gauge(METRICS.webhooksDown, () => dispatcher.down().now)
   gauge(METRICS.webhooksDownLong, () => dispatcher.down().long)
+  gauge(METRICS.webhooksRefusing, () => refusals.refusing().length)
   gauge(METRICS.unstored, unstored)
   total(METRICS.commits, () => store.commits.batches)
   total(METRICS.commitWrites, () => store.commits.writes)

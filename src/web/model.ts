@@ -76,6 +76,10 @@ export const WebhookHealth = t.Object({
   paused: t.Boolean({ description: 'Whether its options pause it' }),
   filtered: t.Boolean({ description: 'Whether its options select some events' }),
   down_since: timeOrNull('Since when only probes are sent to it; `null` if it is not down'),
+  refusing_since: timeOrNull(
+    'The first of at least five answers in a row that are a 4xx other than 408 and 429, or refusals of an MQTT broker; ' +
+      '`null` after a success',
+  ),
   pending: whole('How many deliveries are pending for it'),
   last: t.Union([LastAttempt, t.Null()], {
     description: 'Its last attempt; `null` if there was none since the start',

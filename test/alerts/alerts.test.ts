@@ -31,6 +31,31 @@ describe('alerts', () => {
     })
   })
 
+  test('say that a webhook refuses, and that it accepts again or is no longer watched', async () => {
+    receiver.received.length = 0
+    receiver.answerWith(() => new Response())
+    const alerts = createAlerts({ url: receiver.url, log, nowUs: () => 0 })
+    const about = { what: 'webhook', name: 'https://crm.example.com/' } as const
+    alerts.send({ ...about, state: 'refuses' })
+    alerts.send({ ...about, state: 'accepts' })
+    alerts.send({ ...about, state: 'accepts', reason: 'its URL has left the list' })
+    await until('all came', () => receiver.received.length === 3)
+    await alerts.stop()
+    expect(bodies().map(({ alert, url, text }) => [alert, url, text])).toEqual([
+      [
+        'webhook_refuses',
+        about.name,
+        'Hookswitch: The webhook https://crm.example.com/ refuses: at least five answers in a row were refusals. It works, so look at its log.',
+      ],
+      ['webhook_accepts', about.name, 'Hookswitch: The webhook https://crm.example.com/ accepts deliveries again.'],
+      [
+        'webhook_accepts',
+        about.name,
+        'Hookswitch: The webhook https://crm.example.com/ is no longer watched (its URL has left the list).',
+      ],
+    ])
+  })
+
   test('say that a token cannot be renewed, and that it can again', async () => {
     receiver.received.length = 0
     receiver.answerWith(() => new Response())

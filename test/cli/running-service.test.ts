@@ -95,6 +95,21 @@ describe('beside a running service', () => {
     expect(stderr).toMatch(/the service must be started with --allow-net private\n$/)
   })
 
+  test('webhook list states that a webhook refuses, since when and with which answer', async () => {
+    const refusing = startReceiver(() => new Response('no', { status: 422 }))
+    await hookswitch('webhook', 'add', refusing.url)
+    for (const name of ['p', 'q', 'r', 's', 't']) await storeEvent(name)
+    await until('it refuses', async () => (await listed())[0].state === 'refuses')
+    expect((await listed())[0]).toMatchObject({
+      down_since: null,
+      refusing_since: expect.any(String),
+      error: 'it answers 422',
+    })
+    expect((await hookswitch('webhook', 'list')).stdout).toMatch(/ refuses for \d+ s: it answers 422 +5 /)
+    await hookswitch('webhook', 'remove', refusing.url)
+    await refusing.stop()
+  })
+
   test('webhook list, delivery show and doctor state that a webhook is down, since when and why', async () => {
     const url = await downWebhook('a')
     const [shown] = await listed()

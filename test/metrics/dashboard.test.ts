@@ -17,6 +17,7 @@ async function scraped(): Promise<Map<string, string>> {
   metrics.watch({
     store,
     dispatcher,
+    refusals: { refusing: () => [] },
     contacts: { outcomes: () => new Map([['found', 2]]), openBreakers: () => 0 },
     disk,
     states: () => new Map(),

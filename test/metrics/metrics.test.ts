@@ -86,6 +86,7 @@ async function measured(options: Parameters<typeof newRig>[0] = {}, disk: DiskWa
   metrics.watch({
     store,
     dispatcher,
+    refusals: { refusing: () => [{ webhookId: 7, accountId: 1 }] },
     contacts: { outcomes: () => new Map([['found', 2]]), openBreakers: () => 0 },
     disk,
     pbxs: () => [PBX],
@@ -161,6 +162,7 @@ test('webhooks that are down are counted, their probes apart, and their pending 
   await all.rig.emit(...Array.from({ length: 8 }, (_, n) => `call ${n}`))
   const samples = await all.reaches('hookswitch_webhooks_down', 1)
   expect(sumOf(samples, 'hookswitch_webhooks_down_long')).toBe(0)
+  expect(sumOf(samples, 'hookswitch_webhooks_refusing')).toBe(1)
   expect(sumOf(samples, 'hookswitch_deliveries_pending')).toBe(8)
   expect(sumOf(samples, 'hookswitch_oldest_pending_seconds')).toBeGreaterThan(0)
   await until('it is probed', async () => {
@@ -210,6 +212,7 @@ test('while the store cannot be read, all that does not need it is measured', as
   const metrics = createMetrics()
   metrics.watch({
     dispatcher,
+    refusals: { refusing: () => [{ webhookId: 7, accountId: 1 }] },
     contacts: { outcomes: () => new Map([['found', 2]]), openBreakers: () => 0 },
     store: {
       ...store,

@@ -13,16 +13,17 @@ import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { exampleTexts, flowSample } from '../../openapi/examples.ts'
 import { explain } from '../../pbx/tools/explain.ts'
+import type { WebhookOptions } from '../../webhooks/options/model.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import type { CallPreview, PresetTrial } from '../../webhooks/setup/model.ts'
 import { type SetupService, shownPresets } from '../../webhooks/setup/service.ts'
 import { readGivenRecording } from '../given-recording.ts'
-import { storePlaceOf } from '../open-store.ts'
+import { hasStore, storePlaceOf } from '../open-store.ts'
 import { print, printError, printJson } from '../print.ts'
 import { readRunningState } from '../running-service.ts'
 import { printTable } from '../table.ts'
 import { changesOf } from '../webhook-flags.ts'
-import { type AccountFlags, notInList, onAccount } from '../webhook-services.ts'
+import { type AccountFlags, notInList, onAccount, withoutStore } from '../webhook-services.ts'
 
 // The commands that try a webhook: previews of its requests, checks of a CRM preset, and test requests.
 
@@ -100,6 +101,8 @@ function eventsOfRecording(file: string, account: string) {
   }))
 }
 
+const NO_ACCOUNT = 0
+
 /** Runs something on the preset of a URL, or on a given one, with requests as the running service makes them. */
 async function onPreset<Result>(
   url: string,
@@ -109,16 +112,22 @@ async function onPreset<Result>(
   const { allow, proxy } = await sendingOf(flags)
   const exchange = newExchange(newGuardedRequests({ allow, proxy }))
   const given = flags.flow === undefined ? undefined : optionsFrom({ url, ...changesOf({ flow: flags.flow }) })
+  const trialOf = ({ flow }: Partial<Pick<WebhookOptions, 'flow'>>): PresetTrial => {
+    const { preset, parameters = {} } = flow ?? {}
+    if (preset !== undefined) return { url, preset, parameters }
+    throw given === undefined
+      ? new Fault('invalid', `${shownUrl(url)} has no preset of a CRM: set one with webhook set --flow`)
+      : new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
+  }
+  // Before the first start of the service, a file has all that a trial needs.
+  if (given !== undefined && !hasStore(flags))
+    return await withoutStore(exchange, (setup) => work(setup, NO_ACCOUNT, trialOf(given)))
   return await onAccount(
     flags,
     async ({ options, setup }, accountId) => {
       const source = given ?? (await options.list(accountId)).find((one) => one.url === url)
       if (source === undefined) throw notInList(url, flags.account)
-      const { preset, parameters = {} } = source.flow ?? {}
-      if (preset !== undefined) return work(setup, accountId, { url, preset, parameters })
-      throw given === undefined
-        ? new Fault('invalid', `${shownUrl(url)} has no preset of a CRM: set one with webhook set --flow`)
-        : new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
+      return work(setup, accountId, trialOf(source))
     },
     exchange,
   )

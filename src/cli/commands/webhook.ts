@@ -133,7 +133,9 @@ async function showWebhooks(flags: AccountFlags): Promise<void> {
     return { shown, isRunning: running.isRunning }
   })
   if (flags.json) return printJson(shown)
-  const rows = shown.map(({ url, options, state, down_since: since, error, pending, ...switches }) => {
+  const rows = shown.map(({ url, options, state, down_since: down, refusing_since: refusing, ...rest }) => {
+    const { error, pending, ...switches } = rest
+    const since = down ?? refusing
     const chosen = SWITCH_NAMES.filter((name) => switches[name])
     const events = [...(chosen.length === SWITCH_NAMES.length ? ['all'] : chosen), ...(options?.events ?? [])]
     const text = since === null ? state : `${state} ${describeDown({ since, error: error ?? '' })}`
@@ -150,16 +152,20 @@ async function showWebhooks(flags: AccountFlags): Promise<void> {
 function stateOfWebhook(
   listed: ListedWebhook | undefined,
   options: ReadonlyMap<string, WebhookOptions>,
-  { down }: RunningState,
+  { down, refusing }: RunningState,
 ) {
-  const found = listed === undefined ? undefined : down.get(listed.id)
+  const id = listed?.id ?? 0
+  const found = down.get(id)
+  const refused = refusing.get(id)
   const isPaused = listed !== undefined && options.get(listed.url)?.paused === true
-  const state = isPaused ? 'paused' : found === undefined ? 'active' : 'down'
+  const state = isPaused ? 'paused' : found !== undefined ? 'down' : refused !== undefined ? 'refuses' : 'active'
   const outage = state === 'down' ? found : undefined
+  const refusal = state === 'refuses' ? refused : undefined
   return {
     state,
     down_since: outage?.since ?? null,
-    error: outage?.error ?? null,
+    refusing_since: refusal?.since ?? null,
+    error: outage?.error ?? refusal?.error ?? null,
     pending: listed?.pending ?? 0,
   } as const
 }

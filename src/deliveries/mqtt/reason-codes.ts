@@ -47,8 +47,16 @@ export const UNSUPPORTED_VERSION = 132
 /** Codes that are about one message: another may be accepted at once. */
 const ABOUT_THE_MESSAGE: ReadonlySet<number> = new Set([135, 144, 149, 153, 154, 155])
 
+/** Returns whether a code is of a failure. */
 export const isFailure = (code: number): boolean => code >= FIRST_FAILURE
+/** Returns whether a failure is about one message: another message may be accepted at once. */
 export const isAboutTheMessage = (code: number): boolean => ABOUT_THE_MESSAGE.has(code)
+
+/** Returns whether the error of an attempt in the log is a broker's refusal of the message. */
+export function isMessageRefused(error: string): boolean {
+  const code = /\(reason code (\d+)/.exec(error)?.[1]
+  return code !== undefined && isAboutTheMessage(Number(code))
+}
 
 /** Returns the reason code of MQTT 5 for the return code of a CONNACK of MQTT 3.1.1. */
 export const reasonCodeOf = (returnCode: number): number => (returnCode === 0 ? 0 : (RETURN_CODES[returnCode] ?? 128))

@@ -1,8 +1,12 @@
 /**
- * A webhook, PBX or trunk that was reported as down. `key`: the webhook's id, the PBX's name, or the names of the PBX
- * and its trunk; `name`: the reported name.
+ * A webhook, PBX or trunk that was reported as down, or the refusals of a webhook. `key`: the webhook's id, the PBX's
+ * name, or the names of the PBX and its trunk; `name`: the reported name.
  */
-export type Outage = { readonly what: 'webhook' | 'pbx' | 'trunk'; readonly key: string; readonly name: string }
+export type Outage = {
+  readonly what: 'webhook' | 'refusal' | 'pbx' | 'trunk'
+  readonly key: string
+  readonly name: string
+}
 
 export type OutageStore = {
   /** Returns the outages that were reported, in the order of their keys. */

@@ -23,7 +23,7 @@ type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs: NowU
 
 /** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
 export function createDeliveryCounts({ emitter, lastHour, nowUs }: DeliveryCountsOptions): DeliveryCounts {
-  const responses = new Map<number, { readonly key: WebhookKey; atUs: number; attempted: Attempted }>()
+  const responses = new Map<number, { readonly key: WebhookKey; atUs: number; attempted: Attempted | undefined }>()
   let changed = new Map<number, WebhookKey>()
 
   emitter.on('stored', (stored) => {
@@ -41,10 +41,12 @@ export function createDeliveryCounts({ emitter, lastHour, nowUs }: DeliveryCount
         if (kind === 'skipped' && !isEndOfFlow) return
         const known = responses.get(webhookId)
         const webhook = known?.key ?? { accountId, webhookId }
-        if (known === undefined) responses.set(webhookId, { key: webhook, atUs, attempted })
-        else {
+        // The last answer stays: a step that is skipped at the end of a flow asks for none.
+        const answered = kind === 'skipped' ? undefined : attempted
+        if (known === undefined) responses.set(webhookId, { key: webhook, atUs, attempted: answered })
+        else if (answered !== undefined) {
           known.atUs = atUs
-          known.attempted = attempted
+          known.attempted = answered
         }
         changed.set(webhookId, webhook)
         // A step that is done delivers nothing yet, and has not failed.
@@ -61,7 +63,7 @@ export function createDeliveryCounts({ emitter, lastHour, nowUs }: DeliveryCount
     },
     last(webhookId) {
       const response = responses.get(webhookId)
-      return response === undefined ? null : describeResponse(response.atUs, response.attempted)
+      return response?.attempted === undefined ? null : describeResponse(response.atUs, response.attempted)
     },
     known: () => Array.from(responses.values(), ({ key }) => key),
     takeChanged() {

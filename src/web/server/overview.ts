@@ -194,9 +194,20 @@ function healthReader({ store, statuses, steadyUs, nowUs }: OverviewSources) {
     return listed.map(({ id, url, occurrence, options, pending }) => {
       const { name = null, paused = false, filter = null } = options ?? {}
       const filtered = filter !== null
-      const { downSinceUs = null, last = null } = statusOf.get(id) ?? {}
+      const { downSinceUs = null, refusingSinceUs = null, last = null } = statusOf.get(id) ?? {}
       const downSince = downSinceUs === null ? null : rfc3339(Math.round(nowUs() - steadyUs() + downSinceUs))
-      return { id, health: { url, occurrence, name, paused, filtered, down_since: downSince, pending, last } }
+      const health = {
+        url,
+        occurrence,
+        name,
+        paused,
+        filtered,
+        down_since: downSince,
+        refusing_since: refusingSinceUs === null ? null : rfc3339(refusingSinceUs),
+        pending,
+        last,
+      }
+      return { id, health }
     })
   }
 }

@@ -1,12 +1,21 @@
 import type { Ownership } from '../../cluster/ownership.ts'
 import type { BreakerHealth } from '../../deliveries/policy/circuit-breaker.ts'
+import type { RefusalWatch } from '../../deliveries/run/refusal-watch.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { DeliveryCounts, LastResponse } from './delivery-counts.ts'
 import { createFreshReader } from './fresh-reader.ts'
+import type { WebhookKey } from './last-hour.ts'
 import type { WebhookReport } from './status-reporter.ts'
 
-/** How a webhook does. `downSinceUs`: since when its circuit breaker is open, in steady time. */
-type WebhookStatus = { readonly downSinceUs: number | null; readonly last: LastResponse | null }
+/**
+ * How a webhook does. `downSinceUs`: since when its circuit breaker is open, in steady time; `refusingSinceUs`: since
+ * when its receiver refuses all that it gets, in wall time.
+ */
+type WebhookStatus = {
+  readonly downSinceUs: number | null
+  readonly refusingSinceUs: number | null
+  readonly last: LastResponse | null
+}
 
 /** Returns a function that reads how these webhooks of an account do, whichever node sends for it. */
 export type ReadWebhookStatuses = (
@@ -17,6 +26,7 @@ export type ReadWebhookStatuses = (
 export type OwnStatuses = {
   readonly counts: Pick<DeliveryCounts, 'last' | 'takeChanged' | 'known'>
   readonly health: (webhookId: number) => BreakerHealth
+  readonly refusals: Pick<RefusalWatch, 'sinceUs' | 'refusing'>
 }
 
 /** Many pages may be open: the reports of other nodes are read once in this time. */
@@ -44,8 +54,9 @@ export function readAllStatuses(
     return new Map(
       webhookIds.map((id) => {
         const report = reports.get(id) ?? UNKNOWN
-        const { downSinceUs, last } = statusOf(own, id)
-        return [id, { downSinceUs: isOwn ? downSinceUs : report.downSinceUs, last: newest(last, report.last) }]
+        const known = statusOf(own, id)
+        const { downSinceUs, refusingSinceUs } = isOwn ? known : report
+        return [id, { downSinceUs, refusingSinceUs, last: newest(known.last, report.last) }]
       }),
     )
   }
@@ -55,26 +66,36 @@ export function readAllStatuses(
 export const webhookReports =
   (own: OwnStatuses) =>
   (which: 'changed' | 'all'): WebhookReport[] =>
-    (which === 'all' ? own.counts.known() : own.counts.takeChanged()).map(({ webhookId, accountId }) => ({
+    (which === 'all' ? knownTo(own) : own.counts.takeChanged()).map(({ webhookId, accountId }) => ({
       webhookId,
       accountId,
       status: JSON.stringify(statusOf(own, webhookId)),
     }))
 
-const UNKNOWN: WebhookStatus = { downSinceUs: null, last: null }
+/** Returns the webhooks that had an attempt since the start, and the ones that have refused since before it. */
+function knownTo({ counts, refusals }: OwnStatuses): readonly WebhookKey[] {
+  const known = new Map([...refusals.refusing(), ...counts.known()].map((one) => [one.webhookId, one]))
+  return [...known.values()]
+}
 
-const statusOf = ({ counts, health }: OwnStatuses, webhookId: number): WebhookStatus => ({
+const UNKNOWN: WebhookStatus = { downSinceUs: null, refusingSinceUs: null, last: null }
+
+const statusOf = ({ counts, health, refusals }: OwnStatuses, webhookId: number): WebhookStatus => ({
   downSinceUs: health(webhookId).downSinceUs,
+  refusingSinceUs: refusals.sinceUs(webhookId),
   last: counts.last(webhookId),
 })
 
+type Reported = Pick<WebhookStatus, 'downSinceUs' | 'last'>
+
 /**
- * Returns a status as its owner reported it. The next owner begins with a closed breaker: of an owner that is gone only
- * the last response is worth showing.
+ * Returns a status as its owner reported it. The next owner begins with a closed breaker, so that of an owner that is
+ * gone only the refusals and the last response are worth showing.
  */
 export function reportedStatus(status: string, isPresent: boolean): WebhookStatus {
-  const { downSinceUs, last }: WebhookStatus = JSON.parse(status)
-  return { downSinceUs: isPresent ? downSinceUs : null, last }
+  // A node of an earlier version does not report refusals.
+  const { downSinceUs, refusingSinceUs = null, last }: Partial<WebhookStatus> & Reported = JSON.parse(status)
+  return { downSinceUs: isPresent ? downSinceUs : null, refusingSinceUs, last }
 }
 
 const newest = (one: LastResponse | null, other: LastResponse | null): LastResponse | null =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FLOW_PRESETS } from '../../../src/webhooks/presets/catalog.ts'
 import { emptyFolder, run } from '../../help/app.ts'
@@ -47,6 +47,20 @@ test('a preset is checked and lists its users before it is saved', async () => {
   expect((await webhook('list')).stdout).not.toContain(crm.url)
   writeFileSync(flow, '{"steps":[{"name":"one","on":["call_ended"]}]}')
   expect((await webhook('check', crm.url, '--flow', flow, ...LOOPBACK)).stderr).toContain('has no preset')
+})
+
+test('a preset in a file is checked, and lists its users, without a store', async () => {
+  using empty = emptyFolder()
+  const flow = join(empty.path, 'crm.json')
+  const ask = (command: string) => run(['webhook', command, crm.url, '--flow', flow, ...LOOPBACK], { cwd: empty.path })
+  writeFileSync(flow, JSON.stringify({ preset: 'amocrm', parameters: { ...crm.parameters } }))
+  expect((await ask('check')).stdout).toStartWith('200\t')
+  expect((await ask('users')).stdout).toContain('504141  Anna Smith')
+  writeFileSync(flow, JSON.stringify({ preset: 'amocrm', parameters: { ...crm.parameters, token: null } }))
+  expect((await ask('check')).stderr).toContain('has no stored value that null could keep')
+  writeFileSync(flow, '{"steps":[{"name":"one","on":["call_ended"]}]}')
+  expect((await ask('check')).stderr).toContain('has no preset')
+  expect(readdirSync(empty.path)).toEqual(['crm.json'])
 })
 
 test('a preset is chosen, checked, filled in and previewed', async () => {

@@ -62,7 +62,7 @@ describe('GET /stream of the compiled file', () => {
     expect(own).toContain('"name":"office"')
     expect(JSON.parse(own).minutes.reduce((sum: number, one: { events: number }) => sum + one.events, 0)).toBe(6)
     expect(JSON.parse(own).webhooks).toMatchObject([
-      { url: receiver.url, down_since: null, pending: 0, last: { status: 200 } },
+      { url: receiver.url, down_since: null, refusing_since: null, pending: 0, last: { status: 200 } },
     ])
     const foreign = JSON.stringify((await ask(app, 'GET', '/overview', { token: stranger })).body.result)
     expect(JSON.parse(foreign)).toMatchObject({ account: 'other', calls: [], pbxs: [], webhooks: [] })

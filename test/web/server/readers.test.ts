@@ -66,7 +66,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     const sources = {
       store,
       figures: ownFigures(lastHour, nowUs),
-      statuses: readOwnStatuses({ counts, health }),
+      statuses: readOwnStatuses({ counts, health, refusals: { sinceUs: () => null, refusing: () => [] } }),
       steadyUs,
       nowUs,
       liveCalls: () => calls(count),

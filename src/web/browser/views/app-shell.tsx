@@ -118,15 +118,15 @@ function current(name: string, view: View): { 'aria-current'?: 'page' } {
   return name === view.name ? { 'aria-current': 'page' } : {}
 }
 
-/** Shows how many webhooks are down, if any. */
+/** Shows how many webhooks are down or refuse, if any. */
 function DownCount() {
   const now = useObservable(overview)
-  const down = (now?.webhooks ?? []).filter((webhook) => webhook.down_since !== null).length
+  const down = (now?.webhooks ?? []).filter((one) => one.down_since !== null || one.refusing_since !== null).length
   if (down === 0) return null
   return (
     <b class="nav-count">
       {down}
-      <span class="visually-hidden"> down</span>
+      <span class="visually-hidden"> down or refusing</span>
     </b>
   )
 }

@@ -35,7 +35,7 @@ export function LiveView() {
         <>
           <KeyFigures now={now} calls={[...calls.values()]} />
           <PbxErrors pbxs={now.pbxs} />
-          <DownWebhooks now={now} />
+          <TroubledWebhooks now={now} />
           {now.webhooks.length === 0 && now.pbxs.length > 0 ? <NoWebhookNotice /> : null}
         </>
       )}
@@ -165,8 +165,29 @@ function Figure({ label, value, detail = '', tone = '' }: FigureProps) {
   )
 }
 
-function DownWebhooks({ now }: { now: Overview }) {
+function TroubledWebhooks({ now }: { now: Overview }) {
   const down = now.webhooks.filter((webhook) => webhook.down_since !== null)
+  const refusing = now.webhooks.filter((webhook) => webhook.down_since === null && webhook.refusing_since !== null)
+  return (
+    <>
+      <DownWebhooks down={down} />
+      {refusing.length === 0 ? null : (
+        <p class="error-message" role="alert">
+          <Icon name="alert" />
+          <span>
+            <strong>{pluralize(refusing.length, 'webhook refuses', 'webhooks refuse')} everything.</strong> The answer
+            beside it says why.
+          </span>
+          <a class="button" href={routeHref('webhooks')}>
+            Show webhooks
+          </a>
+        </p>
+      )}
+    </>
+  )
+}
+
+function DownWebhooks({ down }: { down: Overview['webhooks'] }) {
   if (down.length === 0) return null
   const pending = down.reduce((total, webhook) => total + webhook.pending, 0)
   return (

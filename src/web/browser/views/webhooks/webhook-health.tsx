@@ -8,6 +8,7 @@ import { refreshOverview } from '../../lib/connection.ts'
 import { formatMilliseconds, formatPendingCount } from '../../lib/format.ts'
 import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
 import { serverNowMs } from '../../lib/server-clock.ts'
+import { describeWebhookState } from '../../lib/webhook-state.ts'
 
 /**
  * Shows whether a webhook is up, its pending deliveries and its last response, with a button that tries a down webhook.
@@ -19,7 +20,7 @@ export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) 
     <div class="health">
       <span class={`health-state ${toneOf(health)}`}>
         <i class="dot" aria-hidden="true" />
-        {describeState(health)}
+        {describeWebhookState(health, serverNowMs())}
       </span>
       {pending > 0 ? <span class="health-pending">{formatPendingCount(pending)} pending</span> : null}
       {filtered ? <span>only events that match its filter</span> : null}
@@ -29,15 +30,9 @@ export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) 
   )
 }
 
-function toneOf({ paused, down_since: downSince }: WebhookHealth): string {
+function toneOf({ paused, down_since: downSince, refusing_since: refusingSince }: WebhookHealth): string {
   if (paused) return 'paused'
-  return downSince === null ? 'good' : 'bad'
-}
-
-function describeState({ last, paused, down_since: downSince }: WebhookHealth): string {
-  if (paused) return 'paused: nothing is sent'
-  if (downSince !== null) return `down for ${formatDuration(serverNowMs() - Date.parse(downSince))}`
-  return last === null ? 'ready' : 'up'
+  return downSince === null && refusingSince === null ? 'good' : 'bad'
 }
 
 function describeLast({ status, error, duration_ms: durationMs, at }: NonNullable<WebhookHealth['last']>): string {
