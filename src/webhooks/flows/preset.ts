@@ -59,6 +59,8 @@ export type Preset = {
   readonly name: string
   readonly title: string
   readonly parameters: readonly PresetParameter[]
+  /** Sets of optional parameters, of which one must be given whole. */
+  readonly oneOf?: readonly (readonly string[])[]
   readonly steps: readonly PresetStep[]
   readonly origins: readonly string[]
   /** Returns the authorization of requests for a webhook's parameters; `null` if the steps and the URL have it. */

@@ -67,7 +67,10 @@ const MAX_MAP_ENTRIES = 1_000
 /** The most characters of a wrong text that its error repeats. */
 const MAX_SHOWN = 40
 
-function parameterErrors({ name, parameters }: Preset, given: Readonly<Record<string, unknown>>): FieldError[] {
+function parameterErrors(
+  { name, parameters, oneOf = [] }: Preset,
+  given: Readonly<Record<string, unknown>>,
+): FieldError[] {
   const known = new Map(parameters.map((one) => [one.name, one]))
   const surplus = Object.keys(given).filter((one) => !known.has(one))
   return [
@@ -77,8 +80,14 @@ function parameterErrors({ name, parameters }: Preset, given: Readonly<Record<st
       const message = parameterProblem(one, given[one.name])
       return message === undefined ? textErrors(one, given[one.name], path) : [{ path, message }]
     }),
+    ...(oneOf.length === 0 || oneOf.some((set) => set.every((one) => isGiven(given[one])))
+      ? []
+      : [{ path: `${FLOW}/parameters`, message: `must have ${oneOf.map((set) => set.join(' and ')).join(', or ')}` }]),
   ]
 }
+
+/** `null` keeps a stored secret. */
+const isGiven = (value: unknown): boolean => value !== undefined && (typeof value !== 'string' || value.trim() !== '')
 
 /** Returns the errors of the texts of a parameter, by its form and for everyone. An empty text counts as absent. */
 function textErrors({ form }: PresetParameter, value: unknown, path: string): FieldError[] {

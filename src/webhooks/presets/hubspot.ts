@@ -11,6 +11,8 @@ import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
  * repeated request creates no second call. HubSpot shows no card for an integration without a user interface.
  */
 const DOCS = 'https://developers.hubspot.com/docs'
+/** The dated version: the numbered ones (v1 to v4) end in 2027. */
+const OBJECTS = '/crm/objects/2026-03'
 const CALLS = `${DOCS}/guides/api/crm/engagements/calls`
 
 const LIMITS: readonly Rule[] = [
@@ -53,8 +55,8 @@ export const HUBSPOT: Preset = {
   parameters: [
     secretKey(
       'token',
-      'Access token',
-      'From a private app with the scopes crm.objects.contacts.read and .write, crm.objects.owners.read, crm.schemas.contacts.write',
+      'Service key',
+      'Or the token of a private app that you have, with the scopes crm.objects.contacts.read and .write, crm.objects.owners.read, crm.schemas.contacts.write',
     ),
     responsible('The owner id', { form: NUMERIC_ID }),
     users({ form: NUMERIC_ID }),
@@ -63,7 +65,7 @@ export const HUBSPOT: Preset = {
   steps: [
     {
       ...findContact('call_ended'),
-      url: '/crm/v3/objects/contacts/search',
+      url: `${OBJECTS}/contacts/search`,
       headers: HEADERS,
       body: `${NUMBER}${SEARCH}`,
       keep: {
@@ -77,7 +79,7 @@ export const HUBSPOT: Preset = {
     },
     ...ownedStep({
       ...createContact('call_ended'),
-      url: '/crm/v3/objects/contacts',
+      url: `${OBJECTS}/contacts`,
       headers: HEADERS,
       body: (user) =>
         `${NUMBER}${user}{"properties":{"phone":{{ number }},"lastname":{{ caller }}{% if user %},"hubspot_owner_id":{{ user }}{% endif %}}}`,
@@ -93,7 +95,7 @@ export const HUBSPOT: Preset = {
       name: 'property',
       on: ['call_ended'],
       if: when(['number', IS_OUTSIDE, IS_WHOLE], NUMBER),
-      url: '/crm/v3/properties/calls',
+      url: '/crm/properties/2026-03/calls',
       headers: HEADERS,
       body: '{"groupName":"call","name":"hookswitch_call_id","label":"Hookswitch call id","type":"string","fieldType":"text","hasUniqueValue":true}',
       when: [...LIMITS, { status: [403, 409], then: 'done' }, FINAL],
@@ -105,7 +107,7 @@ export const HUBSPOT: Preset = {
       name: 'call',
       on: ['call_ended'],
       if: when(['number', 'kept.call == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
-      url: '/crm/v3/objects/calls/batch/upsert',
+      url: `${OBJECTS}/calls/batch/upsert`,
       headers: HEADERS,
       body: (
         user,
@@ -115,7 +117,7 @@ export const HUBSPOT: Preset = {
       result: 'call',
       refused: [USER_REFUSED, USER_PARTLY_REFUSED],
       when: [...LIMITS, PARTLY, FINAL],
-      source: `${DOCS}/api-reference/crm-calls-v3/batch/post-crm-v3-objects-calls-batch-upsert`,
+      source: `${DOCS}/api-reference/latest/crm/objects/users/batch/upsert-users`,
       answer: {
         status: 200,
         body: { status: 'COMPLETE', results: [{ id: '17591596434', new: true, properties: {} }] },
@@ -126,10 +128,10 @@ export const HUBSPOT: Preset = {
       on: ['call_ended'],
       needs: ['call', 'contact'],
       method: 'PUT',
-      url: '/crm/v4/objects/call/{{ kept.call }}/associations/default/contact/{{ kept.contact }}',
+      url: `${OBJECTS}/call/{{ kept.call }}/associations/default/contact/{{ kept.contact }}`,
       headers: HEADERS,
       when: [...LIMITS, FINAL],
-      source: `${DOCS}/guides/api/crm/associations/associations-v4`,
+      source: `${DOCS}/api-reference/crm-associations-v202509/basic/put-crm-objects-2025-09-fromObjectType-fromObjectId-associations-default-toObjectType-toObjectId`,
       answer: { status: 200, body: { status: 'COMPLETE', results: [] } },
     },
     {
@@ -139,7 +141,7 @@ export const HUBSPOT: Preset = {
       if: `{%- assign scheme = data.recording.url | slice: 0, 8 -%}{% if scheme == "https://" %}yes{% endif %}`,
       needs: ['call'],
       method: 'PATCH',
-      url: '/crm/v3/objects/calls/{{ kept.call }}',
+      url: `${OBJECTS}/calls/{{ kept.call }}`,
       headers: HEADERS,
       body: '{"properties":{"hs_call_recording_url":{{ data.recording.url }}}}',
       when: [...LIMITS, FINAL],
@@ -154,13 +156,15 @@ export const HUBSPOT: Preset = {
   maxPerSecond: 5,
   events: ['call_started', 'call_ended', 'recording_saved'],
   sources: [
+    `${DOCS}/api-reference/2026-03/overview`,
+    `${DOCS}/apps/developer-platform/build-apps/authentication/account-service-keys`,
     CALLS,
     `${DOCS}/guides/api/crm/search`,
     `${DOCS}/guides/api/crm/properties`,
     `${DOCS}/guides/apps/api-usage/usage-details`,
   ],
   lookup: {
-    url: '/crm/v3/objects/contacts/search',
+    url: `${OBJECTS}/contacts/search`,
     headers: HEADERS,
     body: SEARCH,
     item: '/results/0',

@@ -42,6 +42,12 @@ export const secretKey = (name: string, title: string, help: string): PresetPara
   default: null,
 })
 
+/** Returns the parameter for a key that is not always needed. */
+export const optionalKey = (name: string, title: string, help: string): PresetParameter => ({
+  ...secretKey(name, title, help),
+  required: false,
+})
+
 /** Returns a yes-or-no parameter. */
 export const yesNo = (name: string, title: string, help: string, byDefault: boolean): PresetParameter => ({
   name,

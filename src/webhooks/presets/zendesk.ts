@@ -2,7 +2,7 @@ import type { Rule } from '../flows/model.ts'
 import type { Preset } from '../flows/preset.ts'
 import { FACTS, IS_OUTSIDE, IS_PHONE, IS_WHOLE, NUMBER, PHONE_USER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { NUMERIC_ID, responsible, secretKey, users, yesNo } from './parameters.ts'
+import { NUMERIC_ID, optionalKey, responsible, users, yesNo } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 import { eachTwin, FIRST_TWIN, keptTwins } from './twins.ts'
 
@@ -25,6 +25,7 @@ const LIMITS: readonly Rule[] = [
 const USER_REFUSED = { status: [422], pointer: '/error', values: ['RecordInvalid'], mark: '/error' }
 const FINAL: Rule = { status: [400, 403, 404, 422], then: 'fail' }
 const CARD_FAILED: Rule = { status: [400, 403, 404, 422], then: 'done' }
+/** With an OAuth client, its token replaces this header. */
 const HEADERS = {
   authorization: 'Basic {{ parameters.email | append: "/token:" | append: parameters.token | base64_encode }}',
 }
@@ -43,14 +44,23 @@ export const ZENDESK: Preset = {
   title: 'Zendesk',
   parameters: [
     {
-      name: 'email',
-      title: 'E-mail address',
-      help: 'The agent to whom the API token belongs',
+      name: 'client_id',
+      title: 'Identifier of the OAuth client',
+      help: 'Admin Center → Apps and integrations → APIs → OAuth clients: a confidential client with the scopes read and write',
       type: 'text',
-      required: true,
+      required: false,
       default: null,
     },
-    secretKey('token', 'API token', 'Admin Center → Apps and integrations → APIs → API tokens'),
+    optionalKey('client_secret', 'Secret of the OAuth client', 'Shown once, when the client is saved'),
+    {
+      name: 'email',
+      title: 'E-mail address',
+      help: 'For an API token in place of an OAuth client: the agent to whom it belongs',
+      type: 'text',
+      required: false,
+      default: null,
+    },
+    optionalKey('token', 'API token', 'All API tokens end on 30 April 2027: use an OAuth client if you have none'),
     responsible('The id', { form: NUMERIC_ID }),
     users({ form: NUMERIC_ID }),
     yesNo(
@@ -72,6 +82,10 @@ export const ZENDESK: Preset = {
         { value: 'missed', title: 'Missed calls' },
       ],
     },
+  ],
+  oneOf: [
+    ['client_id', 'client_secret'],
+    ['email', 'token'],
   ],
   steps: [
     {
@@ -174,7 +188,19 @@ export const ZENDESK: Preset = {
     },
   ],
   origins: [],
-  authorization: () => null,
+  authorization: ({ client_id, client_secret }) =>
+    typeof client_id !== 'string' || client_id === ''
+      ? null
+      : {
+          kind: 'login',
+          request: {
+            url: '/oauth/tokens',
+            body: `{"grant_type":"client_credentials","client_id":${jsonText(client_id)},"client_secret":${jsonText(client_secret)},"scope":"read write"}`,
+          },
+          token: '/access_token',
+          expires_in: '/expires_in',
+          header: 'Bearer {{ token }}',
+        },
   parallel: 4,
   // The smallest plan allows 200 requests per minute.
   maxPerSecond: 3,
@@ -184,6 +210,7 @@ export const ZENDESK: Preset = {
     TICKETS,
     USERS_API,
     `${DOCS}/ticketing/introduction/`,
+    `${DOCS}/ticketing/oauth/grant_type_tokens/`,
     `${DOCS}/ticketing/account-configuration/usage_limits/`,
   ],
   lookup: {
@@ -219,3 +246,7 @@ export const ZENDESK: Preset = {
     answer: { status: 200, body: { user: { id: 7, name: 'Anna Smith', role: 'agent' } } },
   },
 }
+
+/** The value stands in a template, since a token counts for the settings that it was obtained with: no brace is Liquid. */
+const jsonText = (value: unknown): string =>
+  JSON.stringify(typeof value === 'string' ? value : '').replaceAll('{', '\\u007b')

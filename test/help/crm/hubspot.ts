@@ -53,19 +53,19 @@ export function startHubspot(): CrmStub {
     if (route === 'GET /account-info/v3/details') return { status: 200, body: { portalId: 1 } }
     if (route === 'GET /crm/v3/owners')
       return { status: 200, body: { results: [{ id: OWNERS[0], firstName: 'Anna', lastName: 'Smith' }] } }
-    if (route === 'POST /crm/v3/objects/contacts/search') return search(json)
-    if (route === 'POST /crm/v3/objects/contacts') return newContact(at(json, 'properties'))
-    if (route === 'POST /crm/v3/properties/calls') return newProperty(json)
-    if (route === 'POST /crm/v3/objects/calls/batch/upsert') return upsert(at(json, 'inputs', 0))
+    if (route === 'POST /crm/objects/2026-03/contacts/search') return search(json)
+    if (route === 'POST /crm/objects/2026-03/contacts') return newContact(at(json, 'properties'))
+    if (route === 'POST /crm/properties/2026-03/calls') return newProperty(json)
+    if (route === 'POST /crm/objects/2026-03/calls/batch/upsert') return upsert(at(json, 'inputs', 0))
     const [, call = '', contact = ''] =
-      /^PUT \/crm\/v4\/objects\/call\/(\d+)\/associations\/default\/contact\/(\d+)$/.exec(route) ?? []
+      /^PUT \/crm\/objects\/2026-03\/call\/(\d+)\/associations\/default\/contact\/(\d+)$/.exec(route) ?? []
     const associated = [...calls.values()].find((_, index) => String(index + 1) === call)
     if (associated !== undefined) {
       if (!contacts.has(contact)) return invalid('contact')
       associated.contact = contact
       return { status: 200, body: { status: 'COMPLETE', results: [] } }
     }
-    const [, id = ''] = /^PATCH \/crm\/v3\/objects\/calls\/(\d+)$/.exec(route) ?? []
+    const [, id = ''] = /^PATCH \/crm\/objects\/2026-03\/calls\/(\d+)$/.exec(route) ?? []
     const patched = [...calls.values()].find((_, index) => String(index + 1) === id)
     const url = at(json, 'properties', 'hs_call_recording_url')
     if (patched === undefined) return refused(404, { status: 'error', category: 'OBJECT_NOT_FOUND' })

@@ -4,6 +4,15 @@ import { at, type CrmAnswer, type CrmStub, type LoggedCall, refused, startCrmSer
 
 const AGENTS = [7, 8, 9, 10, 11, 12, 13, 99]
 
+/** The token of the OAuth client `hookswitch`. */
+const TOKEN = 'zd-access'
+function grant(json: unknown): CrmAnswer {
+  const isKnown = at(json, 'client_id') === 'hookswitch' && at(json, 'client_secret') === 'zd-secret {{ brace }}'
+  if (at(json, 'grant_type') !== 'client_credentials' || at(json, 'scope') !== 'read write' || !isKnown)
+    return { status: 401, body: { error: 'invalid_client', error_description: 'Client authentication failed' } }
+  return { status: 200, body: { access_token: TOKEN, token_type: 'bearer', scope: 'read write', expires_in: null } }
+}
+
 /** A wrong token belongs to nobody. */
 const ANONYMOUS: CrmAnswer = { status: 200, body: { user: { id: null, name: 'Anonymous user' } } }
 
@@ -25,7 +34,8 @@ export function startZendesk(): CrmStub {
   const keys = new Map<string, unknown>()
   const basic = `Basic ${Buffer.from('anna@example.com/token:zd-token').toString('base64')}`
   const server = startCrmServer(({ method, path, json, headers, query }) => {
-    if (headers.get('authorization') !== basic)
+    if (method === 'POST' && path === '/oauth/tokens') return grant(json)
+    if (headers.get('authorization') !== basic && headers.get('authorization') !== `Bearer ${TOKEN}`)
       return path === '/api/v2/users/me.json' ? ANONYMOUS : refused(401, { error: "Couldn't authenticate you" })
     const route = `${method} ${path}`
     if (route === 'GET /api/v2/users/me.json') return { status: 200, body: { user: { id: 7, name: 'Anna Smith' } } }

@@ -16,7 +16,11 @@ const URL = 'https://crm.example.com/rest/1/secret/'
 describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the preset %s', (_, preset) => {
   const userId = preset.name === 'vtiger' ? '19x7' : '7'
   const required = preset.parameters.filter((one) => one.required).map((one) => [one.name, userId])
-  const parameters = { ...Object.fromEntries(required), users: { '101': userId, '102': userId } }
+  const [first = []] = preset.oneOf ?? []
+  const parameters = {
+    ...Object.fromEntries([...required, ...first.map((one) => [one, userId])]),
+    users: { '101': userId, '102': userId },
+  }
 
   test('is a valid flow', () => {
     const steps = preset.steps.map(({ source: _source, answer: _answer, ...step }) => step)
@@ -48,7 +52,9 @@ describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the
   })
 
   test('takes an optional text that is empty as absent', () => {
-    const optional = preset.parameters.filter(({ type, required }) => type === 'text' && !required)
+    const optional = preset.parameters.filter(
+      ({ name, type, required }) => type === 'text' && !required && !first.includes(name),
+    )
     const empty = Object.fromEntries(optional.map(({ name }) => [name, '']))
     const flow = { preset: preset.name, parameters: { ...parameters, ...empty } }
     expect(flowErrors(flow, { url: URL, body: null, withCredentials: false })).toEqual([])
@@ -74,6 +80,20 @@ describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the
       expect(`${step.url} ${step.body}`).not.toMatch(/create_or_update|upsert|"load"|\/load|"write"/)
       expect(preset.steps.map(({ name }) => name)).toContain(step.again ?? '')
     }
+  })
+
+  test('needs one of the ways in which it can log in, whole', () => {
+    const errorsOf = (given: object) =>
+      flowErrors({ preset: preset.name, parameters: given }, { url: URL, body: null, withCredentials: false }).map(
+        ({ path }) => path,
+      )
+    const rest = Object.fromEntries(Object.entries(parameters).filter(([name]) => !first.includes(name)))
+    for (const set of preset.oneOf ?? []) {
+      const whole = Object.fromEntries(set.map((name) => [name, 'x']))
+      expect(errorsOf({ ...rest, ...whole })).toEqual([])
+      for (const name of set) expect(errorsOf({ ...rest, ...whole, [name]: '' })).toEqual(['/flow/parameters'])
+    }
+    expect(errorsOf(rest)).toEqual(first.length === 0 ? [] : ['/flow/parameters'])
   })
 
   test('names the source of each request, and has parameters for people', () => {

@@ -15,6 +15,7 @@ import { startOdoo } from '../../help/crm/odoo.ts'
 import type { CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
 import { STUBS } from '../../help/crm/stubs.ts'
+import { startZendesk } from '../../help/crm/zendesk.ts'
 import { startZoho } from '../../help/crm/zoho.ts'
 import { openStore } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
@@ -321,3 +322,25 @@ describe('a preset that is tried', () => {
 function never(): never {
   throw new Error('there is no such stub')
 }
+
+test('Zendesk with an OAuth client asks for a token by its credentials, and sends that', async () => {
+  using folder = emptyFolder()
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const stub = startStub(startZendesk)
+  const { authorizer, setup } = servicesOf(store, exchange)
+  const { responsible } = stub.parameters
+  const trialOf = (client_secret: string) => ({
+    url: stub.url,
+    preset: 'zendesk',
+    parameters: { responsible, client_id: 'hookswitch', client_secret },
+  })
+  try {
+    expect(await setup.check(1, trialOf('zd-secret {{ brace }}'))).toMatchObject({ status: 200, error: null })
+    expect((await setup.directory(1, trialOf('zd-secret {{ brace }}'))).users[0]).toMatchObject({ name: 'Anna Smith' })
+    const refused = await setup.check(1, trialOf('wrong'))
+    expect(refused.error).toContain('Client authentication failed')
+  } finally {
+    await authorizer.stop()
+    await store.stop()
+  }
+})
