@@ -24,7 +24,10 @@ type Ingest = {
    * signals were dropped.
    */
   feed(signals: readonly Signal[]): boolean
-  /** Resolves when the signals so far are applied, which takes several turns behind a snapshot; else `undefined`. */
+  /**
+   * Resolves when the signals so far are applied, which takes several turns behind a snapshot, and when few of their
+   * events wait for a store that can be written; else `undefined`. Signals that are fed earlier are applied too.
+   */
   caughtUp(): Promise<void> | undefined
   /** Returns the number of events that were emitted and are not on disk yet. */
   readonly pendingEvents: () => number
@@ -126,8 +129,11 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     outbox.add(events)
   }
   let isStopping = false
+  let storedMs = 0
   const room = () =>
     outbox.size() < MAX_OF_SNAPSHOT ? undefined : waitForRoom(() => isStopping || outbox.size() < MAX_OF_SNAPSHOT)
+  const isAhead = () => outbox.size() >= MAX_AHEAD && !isStopping && performance.now() - storedMs < WRITES_WITHIN_MS
+  const storeCaughtUp = () => (isAhead() ? waitForRoom(() => !isAhead()) : undefined)
   const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents, room })
   const idleFlush = setInterval(() => {
     if (hasChanges(state)) outbox.flush()
@@ -138,6 +144,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   let unfollowedLoggedMs = Number.NEGATIVE_INFINITY
 
   function onStored(stored: readonly StoredEvent[]): void {
+    storedMs = performance.now()
     try {
       options.onStored(stored)
     } catch (error) {
@@ -202,7 +209,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       areSignalsMissed = true
       return false
     },
-    caughtUp: tracker.caughtUp,
+    caughtUp: () => tracker.caughtUp() ?? storeCaughtUp(),
     pendingEvents: outbox.size,
     liveCalls: contacts === undefined ? liveCallsOf : (accountId) => withContacts(liveCallsOf(accountId), contacts),
     liveCallCounts: countLiveCalls,
@@ -228,6 +235,13 @@ const SILENT_US = 3_600_000_000
 
 /** The events of a snapshot that wait for the store at a time, so that those of other PBXs come in between. */
 const MAX_OF_SNAPSHOT = 2_000
+/**
+ * The events that wait for the store when a PBX sends faster than it can be written, with some 6 KB each: what the PBX
+ * has sent waits as bytes, which are a tenth of that.
+ */
+const MAX_AHEAD = 4_000
+/** A store that has written nothing for this time may be away, and its PBX is followed on. */
+const WRITES_WITHIN_MS = 1_000
 const ROOM_CHECK_MS = 5
 /** While the store cannot be written, a snapshot goes on after this time: its events then wait as all others. */
 const ROOM_WITHIN_MS = 10_000

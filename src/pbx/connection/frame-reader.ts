@@ -4,7 +4,7 @@ import { createSlicedWork } from '../../lib/sliced-work.ts'
 import { nextPbxTurn } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Ending } from './ending.ts'
-import type { Inbox } from './inbox.ts'
+import { type Inbox, SLICE } from './inbox.ts'
 import type { InboxEntry } from './inbox-entry.ts'
 import type { InventoryRefresh } from './inventory-refresh.ts'
 import { MAX_LINE_BYTES } from './line-meter.ts'
@@ -44,8 +44,8 @@ export type FrameReader = {
   idle(): Promise<void>
 }
 
-/** The bytes that wait to be decoded at most: some 250,000 frames of Asterisk. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024
+/** The bytes that wait to be decoded at most: some 100,000 frames of Asterisk. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024
 /** The bytes that are decoded in one step, which takes less than 2 ms. */
 const PIECE_BYTES = 64 * 1024
 /** A chunk up to this size is processed when it arrives: this costs less than to wait for a turn. */
@@ -160,6 +160,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
         if (received.kind === 'state') return
         enqueue({ frame, arrivedUs })
         protocol.ask?.(frame, takeAnswer)
+        if (inbox.size() > SLICE) protocol.forget?.(frame)
     }
   }
 

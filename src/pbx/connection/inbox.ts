@@ -20,6 +20,8 @@ export type Inbox<Entry> = {
   /** Stops giving out entries until `resume`. */
   pause(): void
   resume(): void
+  /** Returns the number of waiting entries. */
+  size(): number
   /** Returns the waiting entries, in order. */
   waiting(): readonly Entry[]
   /**
@@ -41,12 +43,12 @@ type Options<Entry> = {
   readonly defer?: (run: () => void) => void
 }
 
-/** Some 100,000 frames, with what their objects take: five seconds at 20,000 events per second. */
-const MAX_BYTES = 256 * 1024 * 1024
+/** Some 90,000 frames of Asterisk, with what their objects take: four seconds at 20,000 events per second. */
+const MAX_BYTES = 128 * 1024 * 1024
 /** Some 2 ms of tracking. */
 export const SLICE = 256
 
-type BoundedQueue<Entry> = Pick<Inbox<Entry>, 'push' | 'dropped' | 'unshift' | 'waiting'> & {
+type BoundedQueue<Entry> = Pick<Inbox<Entry>, 'push' | 'dropped' | 'unshift' | 'size' | 'waiting'> & {
   isEmpty(): boolean
   /** Removes and returns the first `count` entries. */
   take(count: number): readonly Entry[]
@@ -101,6 +103,7 @@ function createBoundedQueue<Entry>(options: Required<Options<Entry>>): BoundedQu
       return true
     },
     unshift: (entry) => replace([entry, ...entries.slice(first)], [0, ...sizes.slice(first)]),
+    size: () => entries.length - first,
     waiting: () => entries.slice(first),
     take(count) {
       const slice = entries.slice(first, first + count)
@@ -160,6 +163,7 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
       isPaused = false
       schedule()
     },
+    size: queue.size,
     waiting: queue.waiting,
     next() {
       const { promise, resolve } = Promise.withResolvers<readonly Entry[]>()

@@ -60,6 +60,8 @@ export type Protocol<Frame> = {
   requestStates(feed: StateFeed): Promise<void>
   /** Requests facts that an event leaves open; each answer is a frame that is processed like an event. */
   ask?(frame: Frame, answered: (frame: Frame) => void): void
+  /** Drops what was read of a frame that waits among many: it is read again from its bytes. */
+  forget?(frame: Frame): void
   /** Returns whether a frame may be dropped first when frames arrive faster than they are processed. */
   isSheddable(frame: Frame): boolean
   /** After this silence `probe` is called. */

@@ -79,8 +79,8 @@ type Connection<Frame> = ConnectionParts<Frame> & {
   isTranslating: boolean
 }
 
-/** The objects of a frame: its headers, and what was read of it. */
-const ENTRY_BYTES = 2_048
+/** The objects of a frame that waits: the places of its headers, the view of its bytes, its entry. */
+const ENTRY_BYTES = 1_024
 
 /** How often the translator releases delayed events if no other event arrives. */
 const RELEASE_MS = 50

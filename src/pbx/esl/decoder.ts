@@ -24,6 +24,8 @@ export type EslFrame = {
    * read.
    */
   readonly event: EslEvent | undefined
+  /** Drops what was read of the event, which takes more memory than its bytes; it is read from them again. */
+  forget?(): void
 }
 
 /**
@@ -151,20 +153,23 @@ export class EslDecoder {
 class Frame implements EslFrame {
   readonly offset: number
   readonly contentType: string
-  readonly #headers: ReadonlyMap<string, string>
+  /** Of an event, none but its type and length: tens of thousands of them may wait at a time. */
+  readonly #headers: ReadonlyMap<string, string> | undefined
   readonly #bytes: Buffer
   #event: EslEvent | undefined
   #decoded = false
 
   constructor(offset: number, headers: ReadonlyMap<string, string>, bytes: Buffer) {
+    const type = headers.get('content-type') ?? ''
     this.offset = offset
-    this.contentType = headers.get('content-type') ?? ''
-    this.#headers = headers
+    this.contentType = type === JSON_EVENT ? JSON_EVENT : type
+    this.#headers = type === JSON_EVENT && headers.size <= 2 ? undefined : headers
     this.#bytes = bytes
   }
 
   get(key: string): string {
-    return this.#headers.get(key.toLowerCase()) ?? ''
+    if (this.#headers !== undefined) return this.#headers.get(key.toLowerCase()) ?? ''
+    return key.toLowerCase() === 'content-type' ? this.contentType : ''
   }
 
   get body(): string {
@@ -178,6 +183,11 @@ class Frame implements EslFrame {
       else if (this.contentType === PLAIN_EVENT) this.#event = eventFromPlain(this.#bytes)
     }
     return this.#event
+  }
+
+  forget(): void {
+    this.#event = undefined
+    this.#decoded = false
   }
 }
 

@@ -20,25 +20,66 @@ function listOf(value: string): readonly string[] {
   return value.startsWith(LIST) ? value.slice(LIST.length).split('|:') : [value]
 }
 
-/** Returns an event whose values `search` finds. Each is searched once, since several readers ask for the same ones. */
-function eventOf(search: (key: string) => readonly string[] | undefined, body: string): EslEvent {
-  const found = new Map<string, readonly string[] | null>()
-  const find = (key: string): readonly string[] | undefined => {
-    const known = found.get(key)
+/** How an event is printed: how to find the values of a key in its bytes. */
+type Format = { readonly name: keyof Prefix; readonly find: (bytes: Buffer, needle: Needle) => Values }
+type Values = readonly string[] | undefined
+
+/**
+ * An event over its bytes. Each key is searched once, since several readers ask for the same ones. It takes few
+ * objects, because tens of thousands of events may wait at a time.
+ */
+class FoundEvent implements EslEvent {
+  readonly name: string
+  readonly subclass: string
+  readonly #bytes: Buffer
+  readonly #format: Format
+  readonly #body: string | undefined
+  readonly #found = new Map<string, readonly string[] | null>()
+  /** Whether families of keys occur: each is searched once, when one of its keys is read. */
+  #families: Map<Prefix, boolean> | undefined
+
+  /** An event without a `body` of its own has it in `_body`. */
+  constructor(bytes: Buffer, format: Format, body?: string) {
+    this.#bytes = bytes
+    this.#format = format
+    this.#body = body
+    this.name = this.get('Event-Name')
+    this.subclass = this.name === 'CUSTOM' ? this.get('Event-Subclass') : ''
+  }
+
+  #find(key: string): Values {
+    const known = this.#found.get(key)
     if (known !== undefined) return known ?? undefined
-    const values = search(key)
-    found.set(key, values ?? null)
+    const needle = needleOf(key)
+    const values = this.#mayHave(needle) ? this.#format.find(this.#bytes, needle) : undefined
+    this.#found.set(key, values ?? null)
     return values
   }
-  const get = (key: string): string => find(key)?.[0] ?? ''
-  const name = get('Event-Name')
-  return {
-    name,
-    subclass: name === 'CUSTOM' ? get('Event-Subclass') : '',
-    get,
-    has: (key) => find(key) !== undefined,
-    all: (key) => find(key) ?? [],
-    body,
+
+  #mayHave({ family }: Needle): boolean {
+    if (family === undefined) return true
+    this.#families ??= new Map()
+    const known = this.#families.get(family)
+    if (known !== undefined) return known
+    const isThere = this.#bytes.includes(family[this.#format.name])
+    this.#families.set(family, isThere)
+    return isThere
+  }
+
+  get(key: string): string {
+    return this.#find(key)?.[0] ?? ''
+  }
+
+  has(key: string): boolean {
+    return this.#find(key) !== undefined
+  }
+
+  all(key: string): readonly string[] {
+    return this.#find(key) ?? []
+  }
+
+  get body(): string {
+    return this.#body ?? this.get('_body')
   }
 }
 
@@ -50,20 +91,20 @@ function eventOf(search: (key: string) => readonly string[] | undefined, body: s
  */
 export function eventFromJson(bytes: Buffer): EslEvent | undefined {
   if (bytes[0] !== BRACE || bytes.lastIndexOf('}') < 0) return undefined
-  const isPresent = createPresence()
-  const find = (key: string): readonly string[] | undefined => {
-    const needle = needleOf(key)
-    const { family } = needle
-    if (family !== undefined && !isPresent(family, (prefix) => bytes.includes(prefix.json))) return undefined
-    let at = endOf(bytes, needle.json, needle.isOnce)
-    while (at >= 0 && (bytes[at] ?? QUOTE) <= SPACE) at += 1
-    return at < 0 ? undefined : jsonValue(bytes, at)
-  }
-  const event = eventOf(find, find('_body')?.[0] ?? '')
+  const event = new FoundEvent(bytes, JSON_FORMAT)
   return event.name === '' ? undefined : event
 }
 
-function jsonValue(bytes: Buffer, start: number): readonly string[] | undefined {
+const JSON_FORMAT: Format = {
+  name: 'json',
+  find(bytes, { json, isOnce }) {
+    let at = endOf(bytes, json, isOnce)
+    while (at >= 0 && (bytes[at] ?? QUOTE) <= SPACE) at += 1
+    return at < 0 ? undefined : jsonValue(bytes, at)
+  },
+}
+
+function jsonValue(bytes: Buffer, start: number): Values {
   const end = bytes[start] === QUOTE ? endOfString(bytes, start) : endOfOther(bytes, start)
   const text = bytes.toString('utf8', start, end)
   if (bytes[start] === QUOTE && !text.includes('\\')) return listOf(text.slice(1, -1))
@@ -103,10 +144,13 @@ function endOfOther(bytes: Buffer, start: number): number {
 export function eventFromPlain(bytes: Buffer): EslEvent | undefined {
   const end = bytes.indexOf('\n\n')
   const header = end < 0 ? bytes : bytes.subarray(0, end + 1)
-  const isPresent = createPresence()
-  const find = (key: string): readonly string[] | undefined => {
-    const { plain, family, isOnce } = needleOf(key)
-    if (family !== undefined && !isPresent(family, (prefix) => header.includes(prefix.plain))) return undefined
+  const event = new FoundEvent(header, PLAIN_FORMAT, end < 0 ? '' : bytes.toString('utf8', end + 2))
+  return event.name === '' ? undefined : event
+}
+
+const PLAIN_FORMAT: Format = {
+  name: 'plain',
+  find(header, { plain, isOnce }) {
     const found = endOf(header, plain, isOnce)
     // The first header has no line break before it.
     const at = found < 0 && startsWith(header, plain) ? plain.length - 1 : found
@@ -114,9 +158,7 @@ export function eventFromPlain(bytes: Buffer): EslEvent | undefined {
     const stop = header.indexOf(LF, at)
     const raw = header.toString('utf8', at, stop < 0 ? header.length : stop)
     return listOf(unescapePercent(raw.endsWith('\r') ? raw.slice(0, -1) : raw))
-  }
-  const event = eventOf(find, end < 0 ? '' : bytes.toString('utf8', end + 2))
-  return event.name === '' ? undefined : event
+  },
 }
 
 const LF = 0x0a
@@ -157,18 +199,6 @@ const ONCE = /^(variable_|Caller-|Other-Leg-|Event-|Channel-|Unique-ID$)/
 const FAMILIES: ReadonlyMap<string, Prefix> = new Map(
   ['variable_transfer_', 'variable_sip_redirect', 'variable_fifo_'].map((text) => [text, prefixOf(text)]),
 )
-
-/** Returns a look-up of key families in one event: each family is searched once, when one of its keys is read. */
-function createPresence() {
-  const known = new Map<Prefix, boolean>()
-  return (family: Prefix, search: (prefix: Prefix) => boolean): boolean => {
-    const before = known.get(family)
-    if (before !== undefined) return before
-    const isThere = search(family)
-    known.set(family, isThere)
-    return isThere
-  }
-}
 
 const needles = new Map<string, Needle>()
 /** Keys come from Hookswitch's own code, so there are few; the limit is for a caller that passes on foreign ones. */

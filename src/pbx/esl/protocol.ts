@@ -71,7 +71,12 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
       void questions.learnNames(nameless, take)
     },
     ask: questions.ask,
-    isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
+    forget: (frame) => frame.forget?.(),
+    isSheddable(frame) {
+      const isFrequent = isSheddable(frame.event?.name ?? '')
+      frame.forget?.()
+      return isFrequent
+    },
     // FreeSWITCH sends a heartbeat every 20 seconds.
     idleMs: timeouts.heartbeatMs,
     probe: async () => false,

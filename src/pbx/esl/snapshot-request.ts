@@ -35,11 +35,16 @@ export function createSnapshotRequest(
     if (isComplete) {
       const shown = await requestTenants(commands, tenants, rows[0])
       entry.rows = [...rows, shown, clock].filter((row) => row !== undefined)
-      entry.created = createdIn(inbox.waiting(), ({ event }) =>
-        event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined,
-      )
+      entry.created = createdIn(inbox.waiting(), createdBy)
     }
     inbox.resume()
     return isComplete
   }
+}
+
+function createdBy(frame: EslFrame): string | undefined {
+  const { event } = frame
+  const id = event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined
+  frame.forget?.()
+  return id
 }

@@ -154,11 +154,11 @@ describe('the reader of frames, when a PBX sends very much', () => {
     expect(inbox.waiting().at(-1)).toMatchObject({ frame: 'b' })
   })
 
-  test('goes on reading up to 64 MB, beyond that lets the PBX wait, and then reads again', async () => {
+  test('goes on reading up to 32 MB, beyond that lets the PBX wait, and then reads again', async () => {
     const silent = { ...protocol, decoder: { push: () => [], fault: undefined, longLines: 0 } }
     const { read, idle, isPaused } = readerOf(0, silent)
     const megabyte = new Uint8Array(1024 * 1024)
-    for (let count = 0; count < 64; count += 1) read(megabyte)
+    for (let count = 0; count < 32; count += 1) read(megabyte)
     expect(isPaused()).toBe(false)
     read(megabyte)
     expect(isPaused()).toBe(true)

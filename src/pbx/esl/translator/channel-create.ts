@@ -131,7 +131,7 @@ function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
   // Parties of one originate see the same caller and have one time stamp; paged phones do not compete.
   const domain = variableOf(event, 'dialed_domain')
   const mayBeRival = atUs > 0 && /^\+?\d+$/.test(shown) && shown !== NO_CALLER && !isAutoAnswered(event)
-  return [...context.legs.values()].find(({ originate, answered, gone }) => {
+  return context.legs.values().find(({ originate, answered, gone }) => {
     if (originate === null || answered || gone) return false
     const isOneParty = originate.what === what && Math.abs(originate.atUs - atUs) < TWINS_US
     return (
@@ -157,16 +157,18 @@ export function pagerOf(context: EslContext, event: EslEvent): Leg | undefined {
   const shown = event.get('Caller-Caller-ID-Number')
   if (shown === event.get('Caller-Destination-Number')) return undefined
   const tenant = tenantIn(context, event)?.toLowerCase() ?? null
-  return [...context.legs.values()].find(
-    (leg) =>
-      leg.extension === shown &&
-      leg.source === null &&
-      !leg.originated &&
-      !leg.gone &&
-      leg.peers.length === 0 &&
-      leg.reached.size === 0 &&
-      (tenant === null || customerOf(context, leg) === tenant),
-  )
+  return context.legs
+    .values()
+    .find(
+      (leg) =>
+        leg.extension === shown &&
+        leg.source === null &&
+        !leg.originated &&
+        !leg.gone &&
+        leg.peers.length === 0 &&
+        leg.reached.size === 0 &&
+        (tenant === null || customerOf(context, leg) === tenant),
+    )
 }
 
 /** A leg that a module originates has the variables of the event that requested it. */
@@ -185,9 +187,11 @@ function waitingFor(context: EslContext, event: EslEvent): string | null {
 export function campingFor(context: EslContext, event: EslEvent): string | null {
   const number = event.get('Caller-Caller-ID-Number')
   const tenant = tenantIn(context, event)?.toLowerCase() ?? null
-  const legs = [...context.legs.values()].filter(
-    (leg) => leg.camps === number && !leg.gone && (tenant === null || customerOf(context, leg) === tenant),
-  )
+  const legs = [
+    ...context.legs
+      .values()
+      .filter((leg) => leg.camps === number && !leg.gone && (tenant === null || customerOf(context, leg) === tenant)),
+  ]
   return (legs.find(({ peer }) => peer === null) ?? legs[0])?.id ?? null
 }
 

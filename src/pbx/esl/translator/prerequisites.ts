@@ -141,7 +141,7 @@ function earlierAttemptIsOver(context: EslContext, event: EslEvent): Prerequisit
   if (source === null) return []
   const isEarlier = (leg: Leg): boolean =>
     leg.source === source && leg.dialled === number && !leg.gone && !leg.answered && leg.created.place < placeOf(event)
-  return [...context.legs.values()].filter(isEarlier).map(({ id }) => ({
+  return [...context.legs.values().filter(isEarlier)].map(({ id }) => ({
     name: `end of ${id} before ${event.get('Unique-ID')}`,
     isMet: () => context.legs.get(id)?.gone !== false,
     timeoutUs: HEARD_TIMEOUT_US,
@@ -157,7 +157,7 @@ function campingIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
   const shown = event.get('Caller-Caller-ID-Number')
   const isCaller = ({ number, heard, gone }: Leg): boolean => number === shown && heard === 0 && !gone
   const mayBeCaller = isShortNumber(shown) && shown !== event.get('Caller-Destination-Number')
-  if (sourceOf(event) !== null || !(mayBeCaller || [...context.legs.values()].some(isCaller))) return []
+  if (sourceOf(event) !== null || !(mayBeCaller || context.legs.values().some(isCaller))) return []
   const isMet = (): boolean => campingFor(context, event) !== null
   return [{ name: `camping ${event.get('Unique-ID')}`, isMet, timeoutUs: HEARD_TIMEOUT_US }]
 }
