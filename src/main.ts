@@ -35,8 +35,6 @@ const ENGINE = {
   BUN_JSC_minEdenToOldGenerationRatio: '0.45',
   /** The heap is not collected before the service is ready (bytes), which takes some 10 ms of a start. */
   BUN_JSC_largeHeapSize: '50331648',
-  /** A heap of more than a quarter of this (bytes) grows by half before it is collected, of more than half by a quarter. */
-  BUN_JSC_forceRAMSize: '1073741824',
 }
 
 /**

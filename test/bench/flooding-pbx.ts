@@ -48,14 +48,16 @@ function startFlood(next: () => Buffer, seconds: number) {
   }
 }
 
-const MY_CALL = { ChannelState: 4, CallerIDNum: NUMBER, Exten: '15550100101' }
-const channel = { ...MY_CALL, Channel: `PJSIP/trunk-${NUMBER}`, Linkedid: `1795213000.${NUMBER}` }
+const channel = {
+  Channel: `PJSIP/trunk-${NUMBER}`,
+  Linkedid: `1795213000.${NUMBER}`,
+  CallerIDNum: NUMBER,
+  Exten: '15550100101',
+}
 
-/** Starts an Asterisk that opens channels without end, or sends these events. */
-export function startFloodingAsterisk(
-  seconds: number,
-  event = amiEvent('Newchannel', snapshotOf(`1795213000.${NUMBER}`, channel)),
-): FloodingPbx {
+/** Starts an Asterisk that opens channels without end. */
+export function startFloodingAsterisk(seconds: number): FloodingPbx {
+  const event = amiEvent('Newchannel', snapshotOf(`1795213000.${NUMBER}`, channel))
   const flood = startFlood(createEvents(event), seconds)
   const pbx = startPbx((client) => {
     let isLoggedIn = false

@@ -6,6 +6,7 @@ import { benchBalance } from './cluster-balance.ts'
 import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
 import { benchContacts } from './contacts.ts'
 import { benchFilters } from './filters.ts'
+import { benchFloods } from './floods.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
@@ -85,6 +86,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   kills: benchKills,
   reading: benchReading,
   filters: async () => benchFilters(),
+  floods: benchFloods,
   recordings: benchRecordings,
   resync: benchResync,
   tracker: benchTracker,

@@ -75,6 +75,8 @@ type IngestOptions = CallOwners & {
   readonly log: Log
   /** The most events that wait for the store. */
   readonly maxPending?: number
+  /** A store that has written nothing for this time may be away. */
+  readonly writesWithinMs?: number
   readonly newId?: NewId
   readonly nowUs?: NowUs
   /** The steady clock of calls and deliveries: a change of the wall clock must not delay settling events. */
@@ -94,7 +96,14 @@ const IDLE_FLUSH_MS = 1_000
 
 /** Takes over a PBX's live calls from the store, and starts to track the PBX. */
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
-  const { pbx, log, newId = newUuid, nowUs = wallUs, maxPending = MAX_PENDING } = options
+  const {
+    pbx,
+    log,
+    newId = newUuid,
+    nowUs = wallUs,
+    maxPending = MAX_PENDING,
+    writesWithinMs = WRITES_WITHIN_MS,
+  } = options
   const { steadyUs } = options.clock
   const writer = createBatchWriter(options)
   const { state, accountIdOf, takenOver, liveCallsOf, countLiveCalls } = await openTracker({ ...options, newId })
@@ -129,10 +138,10 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     outbox.add(events)
   }
   let isStopping = false
-  let storedMs = 0
+  let storedMs = Number.NEGATIVE_INFINITY
   const room = () =>
     outbox.size() < MAX_OF_SNAPSHOT ? undefined : waitForRoom(() => isStopping || outbox.size() < MAX_OF_SNAPSHOT)
-  const isAhead = () => outbox.size() >= MAX_AHEAD && !isStopping && performance.now() - storedMs < WRITES_WITHIN_MS
+  const isAhead = () => outbox.size() >= MAX_AHEAD && !isStopping && performance.now() - storedMs < writesWithinMs
   const storeCaughtUp = () => (isAhead() ? waitForRoom(() => !isAhead()) : undefined)
   const tracker = createLiveTracker(state, { ...options, nowUs, steadyUs, onEvents, room })
   const idleFlush = setInterval(() => {
@@ -240,7 +249,7 @@ const MAX_OF_SNAPSHOT = 2_000
  * has sent waits as bytes, which are a tenth of that.
  */
 const MAX_AHEAD = 4_000
-/** A store that has written nothing for this time may be away, and its PBX is followed on. */
+/** While the store may be away, the PBX is followed on. */
 const WRITES_WITHIN_MS = 1_000
 const ROOM_CHECK_MS = 5
 /** While the store cannot be written, a snapshot goes on after this time: its events then wait as all others. */

@@ -16,13 +16,14 @@ export type EslEvent = {
 
 const LIST = 'ARRAY::'
 
-function listOf(value: string): readonly string[] {
-  return value.startsWith(LIST) ? value.slice(LIST.length).split('|:') : [value]
+function listOf(value: string): string | readonly string[] {
+  return value.startsWith(LIST) ? value.slice(LIST.length).split('|:') : value
 }
 
 /** How an event is printed: how to find the values of a key in its bytes. */
-type Format = { readonly name: keyof Prefix; readonly find: (bytes: Buffer, needle: Needle) => Values }
-type Values = readonly string[] | undefined
+type Format = { readonly name: keyof Prefix; readonly find: (bytes: Buffer, needle: Needle) => Found }
+/** The value of a key, or the values of a list; `null` if the event lacks the key. */
+type Found = string | readonly string[] | null
 
 /**
  * An event over its bytes. Each key is searched once, since several readers ask for the same ones. It takes few
@@ -34,7 +35,8 @@ class FoundEvent implements EslEvent {
   readonly #bytes: Buffer
   readonly #format: Format
   readonly #body: string | undefined
-  readonly #found = new Map<string, readonly string[] | null>()
+  /** What was found, at the places of the needles: a map would take several times as much. */
+  readonly #found: Found[] = []
   /** Whether families of keys occur: each is searched once, when one of its keys is read. */
   #families: Map<Prefix, boolean> | undefined
 
@@ -47,13 +49,13 @@ class FoundEvent implements EslEvent {
     this.subclass = this.name === 'CUSTOM' ? this.get('Event-Subclass') : ''
   }
 
-  #find(key: string): Values {
-    const known = this.#found.get(key)
-    if (known !== undefined) return known ?? undefined
+  #find(key: string): Found {
     const needle = needleOf(key)
-    const values = this.#mayHave(needle) ? this.#format.find(this.#bytes, needle) : undefined
-    this.#found.set(key, values ?? null)
-    return values
+    const known = this.#found[needle.place]
+    if (known !== undefined) return known
+    const found = this.#mayHave(needle) ? this.#format.find(this.#bytes, needle) : null
+    if (needle.place >= 0) this.#found[needle.place] = found
+    return found
   }
 
   #mayHave({ family }: Needle): boolean {
@@ -67,15 +69,17 @@ class FoundEvent implements EslEvent {
   }
 
   get(key: string): string {
-    return this.#find(key)?.[0] ?? ''
+    const found = this.#find(key)
+    return typeof found === 'string' ? found : (found?.[0] ?? '')
   }
 
   has(key: string): boolean {
-    return this.#find(key) !== undefined
+    return this.#find(key) !== null
   }
 
   all(key: string): readonly string[] {
-    return this.#find(key) ?? []
+    const found = this.#find(key)
+    return typeof found === 'string' ? [found] : (found ?? [])
   }
 
   get body(): string {
@@ -100,20 +104,23 @@ const JSON_FORMAT: Format = {
   find(bytes, { json, isOnce }) {
     let at = endOf(bytes, json, isOnce)
     while (at >= 0 && (bytes[at] ?? QUOTE) <= SPACE) at += 1
-    return at < 0 ? undefined : jsonValue(bytes, at)
+    return at < 0 ? null : jsonValue(bytes, at)
   },
 }
 
-function jsonValue(bytes: Buffer, start: number): Values {
+function jsonValue(bytes: Buffer, start: number): Found {
   const end = bytes[start] === QUOTE ? endOfString(bytes, start) : endOfOther(bytes, start)
-  const text = bytes.toString('utf8', start, end)
-  if (bytes[start] === QUOTE && !text.includes('\\')) return listOf(text.slice(1, -1))
+  if (bytes[start] === QUOTE) {
+    // A slice of the text with its quotes would keep that text alive.
+    const text = bytes.toString('utf8', start + 1, end - 1)
+    if (!text.includes('\\')) return listOf(text)
+  }
   try {
-    const value: unknown = parseForeignJson(text)
-    if (value === null) return undefined
+    const value: unknown = parseForeignJson(bytes.toString('utf8', start, end))
+    if (value === null) return null
     return Array.isArray(value) ? value.map(String) : listOf(String(value))
   } catch {
-    return undefined
+    return null
   }
 }
 
@@ -154,7 +161,7 @@ const PLAIN_FORMAT: Format = {
     const found = endOf(header, plain, isOnce)
     // The first header has no line break before it.
     const at = found < 0 && startsWith(header, plain) ? plain.length - 1 : found
-    if (at < 0) return undefined
+    if (at < 0) return null
     const stop = header.indexOf(LF, at)
     const raw = header.toString('utf8', at, stop < 0 ? header.length : stop)
     return listOf(unescapePercent(raw.endsWith('\r') ? raw.slice(0, -1) : raw))
@@ -187,6 +194,8 @@ function endOf(bytes: Buffer, needle: Buffer, isOnce: boolean): number {
 
 type Prefix = { readonly plain: Buffer; readonly json: Buffer }
 type Needle = Prefix & {
+  /** Its place among all needles; -1 if there are too many. */
+  readonly place: number
   /** FreeSWITCH has this key at most once in an event, so the search may stop at it. */
   readonly isOnce: boolean
   /** The common beginning of this key and others, if most events have none of them. */
@@ -209,6 +218,7 @@ function needleOf(key: string): Needle {
   if (known !== undefined) return known
   const [, family] = [...FAMILIES].find(([text]) => key.startsWith(text)) ?? []
   const needle: Needle = {
+    place: needles.size < MAX_NEEDLES ? needles.size : -1,
     plain: Buffer.from(`\n${key}: `),
     json: Buffer.from(`${JSON.stringify(key)}:`),
     isOnce: ONCE.test(key),

@@ -337,6 +337,36 @@ test('without space in memory signals are dropped, and the PBX is asked for its 
   expect(ingest.feed([])).toBe(true)
 })
 
+test('a PBX that is faster than the store is not read on, unless the store may be away', async () => {
+  const store = openStore()
+  const gate = Promise.withResolvers<void>()
+  let isOpen = true
+  const calls: Store['calls'] = {
+    ...store.calls,
+    async batchStore(given, fence) {
+      if (!isOpen) await gate.promise
+      return store.calls.batchStore(given, fence)
+    },
+  }
+  const ingest = await start({ ...store, calls }, { writesWithinMs: 600_000 })
+  undo.push(ingest.stop)
+  const begin = (from: number, count: number) => {
+    for (let call = from; call < from + count; call += 1) ingest.feed(ofCall(call, BEGIN))
+  }
+  begin(0, 3_000)
+  expect(ingest.pendingEvents()).toBeGreaterThan(4_000)
+  expect(ingest.caughtUp()).toBeUndefined()
+  await ingest.has(5_000)
+  begin(3_000, 2_000)
+  isOpen = false
+  const caughtUp = ingest.caughtUp()
+  expect(caughtUp).toBeInstanceOf(Promise)
+  isOpen = true
+  gate.resolve()
+  await caughtUp
+  expect(ingest.pendingEvents()).toBeLessThan(4_000)
+})
+
 /** Returns the signals of the call with a number. */
 const ofCall = (call: number, signals: readonly ChannelSignal[]): Signal[] =>
   JSON.parse(JSON.stringify(signals.map(at)), (key, value) =>

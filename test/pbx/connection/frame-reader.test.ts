@@ -166,3 +166,13 @@ describe('the reader of frames, when a PBX sends very much', () => {
     expect(isPaused()).toBe(false)
   })
 })
+
+test('what was read of frames is dropped once many wait, since it takes more memory than their bytes', () => {
+  const forgotten: string[] = []
+  const of = { ...protocol, forget: (frame: string) => void forgotten.push(frame) }
+  const { read } = readerOf(1_000_000, of)
+  read(Buffer.from('a'.repeat(256)))
+  expect(forgotten).toEqual([])
+  read(Buffer.from('bc'))
+  expect(forgotten).toEqual(['b', 'c'])
+})

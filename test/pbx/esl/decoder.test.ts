@@ -211,3 +211,22 @@ describe('EslDecoder', () => {
     }
   })
 })
+
+test.each(['json', 'plain'] as const)('a %s event is read again after what was read of it was dropped', (format) => {
+  const facts = { 'Event-Name': 'CUSTOM', 'Event-Subclass': 'x::y', 'Unique-ID': 'u1', list: 'ARRAY::a|:b' }
+  const plain = `${Object.entries(facts)
+    .map(([key, value]) => `${key}: ${value}\n`)
+    .join('')}\nown`
+  const frames = decode(eventFrame(format, format === 'json' ? JSON.stringify({ ...facts, _body: 'own' }) : plain))
+  const read = () => {
+    const event = frames[0]?.event
+    return [event?.name, event?.subclass, event?.get('Unique-ID'), event?.get('none'), event?.has('none'), event?.body]
+  }
+  const before = frames[0]?.event
+  const first = read()
+  expect(first).toEqual(['CUSTOM', 'x::y', 'u1', '', false, 'own'])
+  expect(before?.all('list')).toEqual(['a', 'b'])
+  frames[0]?.forget?.()
+  expect(read()).toEqual(first)
+  expect(frames[0]?.event).not.toBe(before)
+})
