@@ -49,4 +49,17 @@ describe.skipIf(CHROMIUM === undefined)("the password in a broker's URL (needs c
     expect(await field().inputValue()).toBe(SHOWN)
     expect(await content()).not.toContain(SECRET)
   })
+
+  test('is never typed into while it is hidden, and a new URL takes its place as a whole', async () => {
+    const input = seen.page.locator('input[type=url]')
+    expect(await input.getAttribute('readonly')).not.toBeNull()
+    await input.focus()
+    expect(await input.getAttribute('readonly')).toBeNull()
+    const next = URL.replace(SECRET, 'another-passw0rd')
+    await input.fill(next)
+    expect(await input.inputValue()).toBe(next)
+    await input.blur()
+    expect(await input.inputValue()).toBe(SHOWN)
+    expect(await content()).not.toContain('another-passw0rd')
+  })
 })

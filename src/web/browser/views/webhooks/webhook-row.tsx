@@ -178,6 +178,8 @@ function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: Url
         placeholder="https://crm.example.com/calls"
         spellcheck={false}
         value={isEdited ? webhook.url : shownUrl(webhook.url)}
+        // A text that hides the password must not be typed into: what it hides would be lost.
+        readOnly={!isEdited && shownUrl(webhook.url) !== webhook.url}
         disabled={removed}
         onFocus={(event) => edit(event.currentTarget)}
         onBlur={() => setEdited(false)}
