@@ -222,14 +222,14 @@ test('the members of a group that a dial string names belong to it from their fi
   }
 })
 
-test('parties that a dial string rings in turn form no group, in any order of events', () => {
+test('parties that a dial string rings in turn, or some at once and others later, are one group, in any order of events', () => {
   for (const seed of SEEDS) {
     playCase(seed, (random) => {
       const phones = Array.from({ length: 2 + random.int(3) }, (_, index) => String(1001 + index))
       const pbx = freeswitchScene(undefined, (frames) => reorder(frames, random, MAX_DELAY_US))
       pbx.inbound('A', '15551230001', '15550100103')
       pbx.move('A', OUTER)
-      const all = phones.map((one) => `user/${one}@pbx`).join('|')
+      const all = phones.map((one) => `user/${one}@pbx`).join('|') + random.pick(['', ',user/1001@pbx'])
       pbx.emit('CHANNEL_EXECUTE', 'A', { Application: 'bridge', 'Application-Data': all })
       pbx.later(MAX_DELAY_US / 1_000)
       for (const phone of phones) {
@@ -242,8 +242,10 @@ test('parties that a dial string rings in turn form no group, in any order of ev
       const told = pbx
         .over()
         .bodies.flatMap(({ data }) => ('stage' in data && data.stage !== null ? [data.stage] : []))
-        .map(({ kind, parent_id: parent }) => ({ kind, parent }))
-      expect(told).toEqual(told.map(() => ({ kind: 'user', parent: null })))
+      const groups = told.filter(({ kind }) => kind === 'group')
+      expect(groups.map(({ target, attempt }) => ({ target, attempt }))).toEqual([{ target: OUTER, attempt: 1 }])
+      const members = told.filter(({ kind }) => kind === 'user')
+      expect(members.map(({ parent_id: parent }) => parent)).toEqual(members.map(() => groups[0]?.id ?? 'none'))
     })
   }
 })

@@ -200,7 +200,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     leg.answerSignalled = up && peer !== undefined
     leg.peer = peer ?? null
     // A group of FusionPBX's scripts goes on between its bridges.
-    leg.rings = row.application === 'lua' ? null : 'at once'
+    leg.rings = row.application !== 'lua'
   }
   return {
     id,
@@ -223,8 +223,8 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
 /** Returns whether a leg that may have rung several parties has gone on in the dialplan since. */
 function hasStoppedRinging({ legs }: EslContext, { application = '' }: Row, id: string): boolean {
   const leg = legs.get(id)
-  if (leg === undefined || leg.rings === null || application === '' || application === 'bridge') return false
-  leg.rings = null
+  if (leg === undefined || !leg.rings || application === '' || application === 'bridge') return false
+  leg.rings = false
   return true
 }
 

@@ -4,7 +4,6 @@ import { dropOldest } from '../../connection/oldest.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
 import { type EslEvent, variableOf } from '../event.ts'
-import type { RungParties } from './dial-strings.ts'
 
 /** A leg, with the state kept between its events. */
 export type Leg = {
@@ -82,8 +81,8 @@ export type Leg = {
   ringGroup: string
   /** All its ring groups: the extension of each id. */
   readonly ringGroups: Map<string, string>
-  /** How it rings the parties of its `bridge`, if that became a signal and its end did not yet. */
-  rings: RungParties['order'] | null
+  /** That its `bridge` rings several parties became a signal, and the end of it did not yet. */
+  rings: boolean
   /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
@@ -113,6 +112,8 @@ export type EslContext = {
   readonly offers: Map<string, number>
   /** The parties that were rung for agents of queues, by agent name. */
   readonly agents: Map<string, Endpoint>
+  /** This connection gets the events of conferences. */
+  hearsConferences: boolean
   count: number
 }
 
@@ -166,7 +167,7 @@ export function addLeg(
     ringGroups: new Map(),
     reached: new Set(),
     unreached: new Set(),
-    rings: null,
+    rings: false,
     hungUpItself: false,
     gone: false,
     replaced: false,

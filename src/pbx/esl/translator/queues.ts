@@ -16,6 +16,8 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
   if (id === '') return []
   switch (event.get('CC-Action')) {
     case 'member-queue-start':
+    // A caller who gave up and calls again gets the old place: in place of a start.
+    case 'member-queue-resume':
       noteQueued(context, id, entry ?? '')
       return [
         ...sentToQueue(context, event, id),

@@ -14,9 +14,10 @@ import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { callsExtension, createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
-import { rungParties } from './dial-strings.ts'
+import { conferenceEntered, conferenceShown, isSpokenName } from './conferences.ts'
+import { ringsSeveral } from './dial-strings.ts'
 import { codeOfCause, isGivenUp, resultAfterRinging, resultOfCause } from './hangup-causes.ts'
-import { areOfOneCustomer, customerOf, dropLeg, type EslContext, type Leg, placeOf, tenantIn } from './legs.ts'
+import { dropLeg, type EslContext, type Leg, placeOf, tenantIn } from './legs.ts'
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
@@ -48,6 +49,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     tenants: options.tenants,
     offers: new Map(),
     agents: new Map(),
+    hearsConferences: false,
     count: 0,
   }
   const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
@@ -93,7 +95,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
   if (event.name === APPLICATION_BEGINS) return bridgeBegins(context, event)
   if (event.name === APPLICATION_ENDS)
-    return [...unreachedByBridge(context, event), ...bridgeEnds(context, event, 'at once')]
+    return [...unreachedByBridge(context, event), ...bridgeEnds(context, event)]
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
   // Reading a header searches some 8 KB: read only those that may matter, here and below.
@@ -148,11 +150,6 @@ function tenantShown(context: EslContext, event: EslEvent, leg: Leg): ChannelSig
   return [{ kind: 'tenant', id: leg.id, value: tenant }]
 }
 
-function conferenceEntered(_context: EslContext, event: EslEvent): ChannelSignal[] {
-  if (event.get('Action') !== 'add-member') return []
-  return [{ kind: 'conference', id: event.get('Unique-ID'), conference: event.get('Conference-Name') }]
-}
-
 /** A party waits in a parking lot until it is retrieved. */
 function parked(event: EslEvent): ChannelSignal[] {
   const slot = cleanText(event.get('Valet-Extension'))
@@ -184,7 +181,7 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
     noteCamping(event, leg)
   if (isVoicemail(application, event) && !isRefusedByScript(application, event, leg))
     signals.push({ kind: 'voicemail', id })
-  if (application === 'conference') signals.push(...conference(context, leg))
+  if (application === 'conference') signals.push(...conferenceShown(context, leg))
   for (const name of context.variables) {
     const value = variableOf(event, name)
     if (value === '' || leg.reportedVariables.get(name) === value) continue
@@ -198,37 +195,31 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined || event.get('Application') !== 'bridge') return []
-  const signals = bridgeEnds(context, event, leg.rings)
-  const rung = rungParties(event.get('Application-Data'))
+  const signals = bridgeEnds(context, event)
   const place = cleanText(event.get('Caller-Destination-Number'))
   if (place === null) return signals
   // FusionPBX's scripts show their groups, and ring one in several bridges.
   const group = isOfScript(event) ? ringsGroup(event, leg, 'bridge') : []
-  const isListed = rung !== null && leg.ringGroup === '' && !isOfScript(event)
+  const isListed = leg.ringGroup === '' && !isOfScript(event) && ringsSeveral(event.get('Application-Data'))
   if (group.length === 0 && !isListed) return signals
   if (leg.source === null && !leg.originated && place !== leg.dialled) {
     leg.dialled = place
     signals.push({ kind: 'extension_changed', id: leg.id, extension: place })
   }
   if (!isListed) return [...signals, ...group]
-  leg.rings = rung.order
-  signals.push(
-    rung.order === 'at once'
-      ? { kind: 'group', id: leg.id, place }
-      : { kind: 'rings_in_turn', id: leg.id, parties: rung.parties },
-  )
-  return signals
+  leg.rings = true
+  return [...signals, { kind: 'group', id: leg.id, place }]
 }
 
 const isOfScript = (event: EslEvent): boolean =>
   ['ring_group_uuid', 'follow_me_uuid'].some((name) => variableOf(event, name) !== '') ||
   variableOf(event, 'follow_me_enabled') === 'true'
 
-/** Returns the end of a bridge. The last party in turn may be reported later: that end comes with the next bridge. */
-function bridgeEnds(context: EslContext, event: EslEvent, ended: Leg['rings']): ChannelSignal[] {
+/** Returns the end of a `bridge` that rang several parties. */
+function bridgeEnds(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
-  if (leg === undefined || leg.rings === null || leg.rings !== ended || isOfScript(event)) return []
-  leg.rings = null
+  if (leg === undefined || !leg.rings || isOfScript(event)) return []
+  leg.rings = false
   return [{ kind: 'rung_all', id: leg.id }]
 }
 
@@ -314,27 +305,6 @@ const isRefusedByScript = (application: string, event: EslEvent, { hungUpItself,
 
 /** FusionPBX's script answers, unless there is no such mailbox. */
 const isAnswered = (event: EslEvent): boolean => Number(event.get('Caller-Channel-Answered-Time')) > 0
-
-/**
- * A leg in a conference shows it only by its application, and not before its end if conference events are missing:
- * other legs that dialled the same number and talk to nobody else are taken to be in the same conference.
- */
-function conference(context: EslContext, leg: Leg): ChannelSignal[] {
-  if (leg.gone) return []
-  const customer = customerOf(context, leg)
-  const name = customer === null ? leg.dialled : `${leg.dialled} of ${customer}`
-  const others = [...context.legs.values()].filter(
-    (one) =>
-      one.dialled === leg.dialled &&
-      areOfOneCustomer(context, one, leg) &&
-      one.answered &&
-      !one.gone &&
-      one.source === null &&
-      one.peers.length === 0 &&
-      one.reached.size === 0,
-  )
-  return [leg, ...others].map((one) => ({ kind: 'conference', id: one.id, conference: name }))
-}
 
 type Handler = (context: EslContext, event: EslEvent, leg: Leg | undefined) => ChannelSignal[]
 
@@ -425,8 +395,9 @@ const destroyed: Handler = (context, event, leg) => {
   return signals
 }
 
-/** A voicemail message is no recording of the call, and neither is a recording on a virtual channel. */
+/** A voicemail message is no recording of the call, and neither is a spoken name or a recording on a virtual channel. */
 const isMessage = (event: EslEvent): boolean =>
+  isSpokenName(event) ||
   isVoicemail(variableOf(event, 'current_application'), event) ||
   variableOf(event, 'current_application') === 'voicemail' ||
   event.get('Channel-Name').startsWith('loopback/voicemail') ||
