@@ -134,11 +134,18 @@ const GAVE_UP: ReadonlySet<number | null> = new Set([18, 102])
 const hasGivenUp = ({ dial, end }: Channel): boolean =>
   (dial?.result ?? null) === null && end?.result === 'no_answer' && GAVE_UP.has(end.code)
 
-/** Returns whether the report that the caller gave up may be on its way: not if the caller goes on. */
+/**
+ * Returns whether the report that the caller gave up may be on its way: not if the caller goes on. A caller that is gone
+ * may have hung up by itself, if the last device stopped ringing with it.
+ */
 function mayHaveGivenUp(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
   const caller = channelOf(state, stage.source)
-  if (!stage.rang || caller === undefined || !isUp(caller)) return false
+  if (!stage.rang || caller === undefined) return false
   const overUs = Math.max(...legs.map(overUsOf))
+  if (caller.goneUs !== null) {
+    const isWithdrawn = legs.some((leg) => overUsOf(leg) === overUs && legResult(state, leg) === 'cancelled')
+    return isWithdrawn && !caller.hungUpItself && overUs >= caller.goneUs - SAME_MOMENT_US
+  }
   return !call.stages.some((other) => other.source === stage.source && (other.startedUs ?? 0) >= overUs)
 }
 
