@@ -122,6 +122,8 @@ export type ChannelSignal =
       readonly forConference?: boolean
       /** It is rung for a page; the pager meets it in a conference. */
       readonly paged?: boolean
+      /** The phone has to answer by itself, for one caller: an intercom. */
+      readonly intercom?: boolean
     }
   | { readonly kind: 'ringing'; readonly id: string }
   /** The channel is up. If it is a caller's, the PBX answered, not a person. */

@@ -239,9 +239,7 @@ test('parties that a dial string rings in turn, or some at once and others later
       }
       pbx.emit('CHANNEL_EXECUTE_COMPLETE', 'A', { Application: 'bridge', 'Application-Data': all })
       pbx.hangup('A', 'USER_BUSY')
-      const told = pbx
-        .over()
-        .bodies.flatMap(({ data }) => ('stage' in data && data.stage !== null ? [data.stage] : []))
+      const told = pbx.over().bodies.flatMap(({ data }) => ('stage' in data && data.stage !== null ? [data.stage] : []))
       const groups = told.filter(({ kind }) => kind === 'group')
       expect(groups.map(({ target, attempt }) => ({ target, attempt }))).toEqual([{ target: OUTER, attempt: 1 }])
       const members = told.filter(({ kind }) => kind === 'user')

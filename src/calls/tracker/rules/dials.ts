@@ -36,7 +36,16 @@ export function beginDial(
   at: At,
   signal: Pick<
     Extract<ChannelSignal, { kind: 'dial_begin' }>,
-    'source' | 'endpoint' | 'shown' | 'place' | 'placeFollows' | 'forwarded' | 'byQueue' | 'forConference' | 'paged'
+    | 'source'
+    | 'endpoint'
+    | 'shown'
+    | 'place'
+    | 'placeFollows'
+    | 'forwarded'
+    | 'byQueue'
+    | 'forConference'
+    | 'paged'
+    | 'intercom'
   >,
   dest: Channel,
 ): void {
@@ -54,6 +63,7 @@ export function beginDial(
   dest.dial.byQueue = signal.byQueue ?? null
   dest.dial.forConference = signal.forConference === true
   dest.dial.paged = signal.paged === true
+  dest.dial.intercom = signal.intercom === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && source !== null) noteGoesOn(call, source)
   if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)

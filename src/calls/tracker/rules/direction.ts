@@ -162,6 +162,16 @@ export function isByFeatureCode(dialled: string | null, { endpoint: { kind, numb
   )
 }
 
+/**
+ * Notes that an intercom rings: a number that ends with that phone's, dialled with a prefix, called the phone. The call
+ * began with the number as it was dialled.
+ */
+export function noteIntercom(call: Call, { endpoint, dial }: Channel): void {
+  const { number } = endpoint
+  if (dial?.intercom !== true || dial.source !== call.root || call.direction !== 'internal' || number === null) return
+  if (call.to.extension === null && call.to.number?.endsWith(number) === true) call.to = partyOf(endpoint)
+}
+
 /** Returns whether a feature code (redial, a speed dial) sent its caller on to the party that is dialled. */
 const isSentOn = (dialled: string, dialler: Channel, { endpoint }: Channel): boolean =>
   isFeatureCode(dialled) && endpoint.number !== null && destination(dialler.dialledNumber) === endpoint.number

@@ -14,7 +14,7 @@ import { isStill } from '../state/waits.ts'
 import { arrange } from './arrange.ts'
 import { closeStage } from './dial-stages.ts'
 import { placeDial } from './dials.ts'
-import { nameAgent } from './direction.ts'
+import { nameAgent, noteIntercom } from './direction.ts'
 import { updateParents } from './parent-stages.ts'
 import { transferByParking } from './parking.ts'
 import { placeQueue } from './queues.ts'
@@ -74,6 +74,7 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
     if (dial.rangUs !== null && !stage.rang) {
       stage.rang = true
       stage.rangUs = dial.rangUs
+      noteIntercom(call, leg)
       nameAgent(state, call)
     }
     if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {

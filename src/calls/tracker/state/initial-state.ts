@@ -153,6 +153,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     byQueue: null,
     forConference: false,
     paged: false,
+    intercom: false,
     beganUs,
     beganSeq: 0,
     answeredSeq: 0,

@@ -32,6 +32,8 @@ export type Dial = {
   forConference: boolean
   /** It is rung for a page. */
   paged: boolean
+  /** Its phone answers by itself: an intercom. */
+  intercom: boolean
   beganUs: number | null
   /** The order of what happened at the same microsecond: of the begin, the answer and the end. */
   beganSeq: number

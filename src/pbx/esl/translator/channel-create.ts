@@ -106,6 +106,7 @@ function dialOf(context: EslContext, event: EslEvent, { id, source }: Leg, endpo
     byQueue,
     forConference: source === null && isMadeByConference(event),
     paged: source === null && isAutoAnswered(event) && pagerOf(context, event) !== undefined,
+    intercom: source !== null && answersByItself(event),
   }
 }
 
@@ -146,9 +147,10 @@ const isByQueue = (event: EslEvent): boolean =>
 
 /** Returns whether a phone is originated for no leg and has to answer by itself: a page, or its own user. */
 export const isAutoAnswered = (event: EslEvent): boolean =>
-  event.get('Call-Direction') === 'outbound' &&
-  sourceOf(event) === null &&
-  (variableOf(event, 'sip_auto_answer') === 'true' || /answer-after=0/.test(variableOf(event, 'sip_h_Call-Info')))
+  event.get('Call-Direction') === 'outbound' && sourceOf(event) === null && answersByItself(event)
+
+const answersByItself = (event: EslEvent): boolean =>
+  variableOf(event, 'sip_auto_answer') === 'true' || /answer-after=0/.test(variableOf(event, 'sip_h_Call-Info'))
 
 /**
  * Returns the party that pages a phone: the phone is shown its number, and it has called in and waits for the others.

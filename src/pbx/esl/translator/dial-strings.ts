@@ -35,8 +35,10 @@ const distinctParties = (steps: readonly string[]): string[] => [
  * different forms. `null` if it rings nobody, or does not name its party.
  */
 function partyOf(part: string): string | null {
-  const [, kind = '', name] = /^(user|loopback|sofia\/gateway\/[^/]+)\/([^@/]+)/.exec(part.replace(VARIABLES, '').trim()) ?? []
-  if (name !== undefined) return name.startsWith('app=') ? null : kind.startsWith('sofia') ? name.slice(-SUBSCRIBER) : name
+  const [, kind = '', name] =
+    /^(user|loopback|sofia\/gateway\/[^/]+)\/([^@/]+)/.exec(part.replace(VARIABLES, '').trim()) ?? []
+  if (name !== undefined)
+    return name.startsWith('app=') ? null : kind.startsWith('sofia') ? name.slice(-SUBSCRIBER) : name
   return /[[{,:]presence_id=([^@,:\]}]+)@/.exec(part)?.[1] ?? null
 }
 

@@ -94,8 +94,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === ANSWER) return answerTo(context, event)
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
   if (event.name === APPLICATION_BEGINS) return bridgeBegins(context, event)
-  if (event.name === APPLICATION_ENDS)
-    return [...unreachedByBridge(context, event), ...bridgeEnds(context, event)]
+  if (event.name === APPLICATION_ENDS) return [...unreachedByBridge(context, event), ...bridgeEnds(context, event)]
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
   // Reading a header searches some 8 KB: read only those that may matter, here and below.
