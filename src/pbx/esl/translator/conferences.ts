@@ -7,10 +7,11 @@ import { areOfOneCustomer, customerOf, type EslContext, type Leg } from './legs.
 
 /** Reads an event of a conference: a leg enters it. A phone that the conference dialled talks from then on. */
 export function conferenceEntered(context: EslContext, event: EslEvent): ChannelSignal[] {
-  context.hearsConferences = true
-  if (event.get('Action') !== 'add-member') return []
   const id = event.get('Unique-ID')
   const leg = context.legs.get(id)
+  if (leg !== undefined || context.tenants === undefined)
+    context.inConferences.add(leg === undefined ? null : customerOf(context, leg))
+  if (event.get('Action') !== 'add-member') return []
   const entered: ChannelSignal = { kind: 'conference', id, conference: event.get('Conference-Name') }
   if (leg === undefined || leg.source === null || leg.virtual) return [entered]
   leg.bridged = true
@@ -23,8 +24,8 @@ export function conferenceEntered(context: EslContext, event: EslEvent): Channel
  * that dialled the same number and talk to nobody else are taken to be in the same conference.
  */
 export function conferenceShown(context: EslContext, leg: Leg): ChannelSignal[] {
-  if (leg.gone || context.hearsConferences) return []
   const customer = customerOf(context, leg)
+  if (leg.gone || context.inConferences.has(customer)) return []
   const name = customer === null ? leg.dialled : `${leg.dialled} of ${customer}`
   const others = [...context.legs.values()].filter(
     (one) =>

@@ -112,8 +112,8 @@ export type EslContext = {
   readonly offers: Map<string, number>
   /** The parties that were rung for agents of queues, by agent name. */
   readonly agents: Map<string, Endpoint>
-  /** This connection gets the events of conferences. */
-  hearsConferences: boolean
+  /** The customers (`null` on a PBX with one) whose conferences have events on this connection. */
+  readonly inConferences: Set<string | null>
   count: number
 }
 

@@ -49,7 +49,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     tenants: options.tenants,
     offers: new Map(),
     agents: new Map(),
-    hearsConferences: false,
+    inConferences: new Set(),
     count: 0,
   }
   const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
