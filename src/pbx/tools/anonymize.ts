@@ -11,7 +11,13 @@ import { createNameWords } from './name-words.ts'
  * Numbers and names are learned from the headers that hold them, and then hidden wherever they stand (channel names,
  * dial strings, file names). Texts are one character a byte (latin1).
  */
-type Anonymizer = (frame: string) => string
+type Anonymizer = {
+  (frame: string): string
+  /** Hides what was learned after a masked text in it, as far as that has the same length. */
+  again(masked: string): string
+  /** Returns whether a learned name is still in a masked text. */
+  isNamed(masked: string): boolean
+}
 
 const MAX_LEARNED = 5_000
 
@@ -76,7 +82,7 @@ export function createAnonymizer(key: string): Anonymizer {
       : [percentEncoded(value), percentEncoded(masked)]
     if (other.length === maskedOther.length) learn(other, maskedOther, RegExp.escape(other))
   }
-  return (frame) => {
+  const mask = (frame: string): string => {
     for (const [, name = '', value = ''] of frame.matchAll(FIELD)) {
       words.keep(name)
       if (NUMBER_KEY.test(name) || NAME_KEY.test(name)) learnWrittenNumbers(value)
@@ -98,6 +104,7 @@ export function createAnonymizer(key: string): Anonymizer {
       }, frame)
     return words.mask(whole)
   }
+  return Object.assign(mask, { again: words.maskAgain, isNamed: words.isIn })
 }
 
 const byteOf = (key: string, text: string): number => createHmac('sha256', key).update(text).digest()[0] ?? 0

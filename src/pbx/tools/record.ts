@@ -1,4 +1,5 @@
 import { createWriteStream, openSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { finished } from 'node:stream/promises'
 import { Fault } from '../../lib/fault.ts'
 import { type PbxSource, pbxKindOf } from '../../lib/pbx-url.ts'
@@ -50,7 +51,9 @@ export function recordConnection(source: PbxSource, path: string, { isAnonymized
     })
     const reason = await ending.promise
     await output.close()
-    return reason
+    if (anonymize === undefined || output.bytes() === 0 || !(await hasNames(path, anonymize))) return reason
+    for (const one of [path, `${path}.timing`]) rmSync(one, { force: true })
+    return `a name is in it in a spelling that --mask cannot hide, so ${path} was removed: record again, and hide it by hand`
   }
 }
 
@@ -85,6 +88,31 @@ async function converse(socket: PbxSocket, talk: Talk, { write, cutAt, lost }: S
   })
   await socket.closed
   liveness.stop()
+}
+
+/** The part of a recording that is read at a time. */
+const PART_BYTES = 1024 * 1024
+
+/**
+ * Masks names in a recording that were learned after their line was written. Returns whether any name is left: then the
+ * recording must not be shown to others.
+ */
+async function hasNames(path: string, anonymize: ReturnType<typeof createAnonymizer>): Promise<boolean> {
+  await using file = await open(path, 'r+')
+  let kept = Buffer.alloc(0)
+  for (let offset = 0; ; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(PART_BYTES), 0, PART_BYTES, offset + kept.length)
+    const bytes = Buffer.concat([kept, buffer.subarray(0, bytesRead)])
+    // A name that is split between two parts could not be found.
+    const end = bytesRead === 0 ? bytes.length : bytes.lastIndexOf('\n') + 1
+    const text = bytes.toString('latin1', 0, end)
+    const masked = anonymize.again(text)
+    if (masked !== text) await file.write(Buffer.from(masked, 'latin1'), 0, end, offset)
+    if (anonymize.isNamed(masked)) return true
+    if (bytesRead === 0) return false
+    kept = bytes.subarray(end)
+    offset += end
+  }
 }
 
 type Output = { write(bytes: Uint8Array): void; bytes(): number; close(): Promise<void> }

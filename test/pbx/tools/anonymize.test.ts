@@ -145,3 +145,32 @@ test('words of the protocol stay, where a name has them too', () => {
   const line = 'ChannelStateDesc: Ringing\nCallerIDNum: 101\n'
   expect(mask(line)).toBe(line)
 })
+
+test('a name that is learned late is hidden in what was masked before, where replacements stay', () => {
+  const mask = createAnonymizer('key')
+  const first = mask('Variable: X\nValue: zacharias_quux\nCallerIDName: Ann Miller\n')
+  const second = mask('CallerIDName: Zacharias Quux\n')
+  expect(first).toContain('zacharias_quux')
+  expect(mask.isNamed(first)).toBe(true)
+  const again = mask.again(first)
+  expect(again).not.toMatch(/zacharias|quux/i)
+  expect(again.split('\n')[2]).toBe(first.split('\n')[2] ?? '')
+  expect(mask.again(second)).toBe(second)
+  expect([again, second].map(mask.isNamed)).toEqual([false, false])
+})
+
+test.each([
+  ['base64', Buffer.from('Zacharias Quux').toString('base64')],
+  ['hexadecimal digits', Buffer.from('Zacharias Quux').toString('hex')],
+  ['percent signs that are encoded again', 'Z%2561charias%2520Quux'],
+  ['escapes of JSON', String.raw`\u005aacharias \u0051uux`],
+  ['entities', '&#90;acharias &#x51;uux'],
+  ['spaces between its letters', 'Z a c h a r i a s Q u u x'],
+  ['an ending', 'ZachariasQuuxs'],
+])('a name that cannot be hidden is found: with %s', (_, spelled) => {
+  const mask = createAnonymizer('key')
+  mask('CallerIDName: Zacharias Quux\n')
+  const again = mask.again(mask(`Event: VarSet\nValue: ${spelled}\n`))
+  expect(mask.isNamed(again)).toBe(true)
+  expect(mask.isNamed('Event: VarSet\nValue: nobody\n')).toBe(false)
+})

@@ -7,7 +7,9 @@ import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { canMount, mountSmallDisk } from '../../help/disk.ts'
 import { keepForTest } from '../../help/kept.ts'
+import { startListedAsterisk } from '../../help/listed-asterisk.ts'
 import { fixture } from '../../help/pbx.ts'
+import { until } from '../../help/receiver.ts'
 
 const kept = keepForTest()
 
@@ -35,4 +37,30 @@ test('a file that exists is not overwritten, and leaves no other behind', () => 
   if ('wrong' in parsed) throw new Error(parsed.wrong)
   expect(() => recordConnection(parsed.pbx, path)).toThrow(/office\.esl\.timing exists already: name another file/)
   expect(existsSync(path)).toBe(false)
+})
+
+const LATE = 'Event: VarSet\nVariable: X\nValue: zacharias_quux'
+const NAMED = 'Event: Newchannel\nCallerIDName: Zacharias Quux'
+const LAST = 'Event: Newchannel\nCallerIDName: Nobody Else'
+const ENCODED = `Event: VarSet\nVariable: X\nValue: ${Buffer.from('Zacharias Quux').toString('base64')}`
+
+test.each([
+  ['is kept if a name was hidden in it late', [LATE, NAMED, LAST], undefined],
+  ['is removed if a name cannot be hidden in it', [NAMED, ENCODED, LAST], /spelling that --mask cannot hide/],
+] as const)('a masked recording %s', async (_, events, reason) => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'office.ami')
+  const pbx = kept(startListedAsterisk())
+  const parsed = parsePbxUrl(`ami://any:any@127.0.0.1:${pbx.port}`)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  const recorder = recordConnection(parsed.pbx, path, { isAnonymized: true })
+  await until('the lists are recorded', () => recorder.bytes() > 200)
+  for (const event of events) pbx.send(event)
+  await until('the last event is recorded', () => /CallerIDName: [^\n]*\n\s*$/.test(readFileSync(path, 'latin1')))
+  recorder.stop()
+  if (reason === undefined) expect(await recorder.ended).toBeUndefined()
+  else expect(await recorder.ended).toMatch(reason)
+  expect(existsSync(path)).toBe(reason === undefined)
+  expect(existsSync(`${path}.timing`)).toBe(reason === undefined)
+  if (reason === undefined) expect(readFileSync(path, 'latin1')).not.toMatch(/zacharias|quux/i)
 })
