@@ -93,7 +93,20 @@ export type ChannelSignal =
   /** The PBX now counts the channel as part of another call. */
   | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
   /** The channel is in another extension of the dialplan. */
-  | { readonly kind: 'extension_changed'; readonly id: string; readonly extension: string }
+  | {
+      readonly kind: 'extension_changed'
+      readonly id: string
+      readonly extension: string
+      /** The dialplan chose it for a caller who dialled no number. */
+      readonly chosen?: boolean
+    }
+  /** The PBX learned the number or name of a caller, where it had none; `null`: it did not learn this. */
+  | {
+      readonly kind: 'caller_learned'
+      readonly id: string
+      readonly number: string | null
+      readonly name: string | null
+    }
   /** The channel's extension rings several phones, at once or in turn: a group of its own. */
   | { readonly kind: 'group'; readonly id: string; readonly place: string }
   /** The channel's extension rings these parties in turn, each after the end of the one before: no group. */

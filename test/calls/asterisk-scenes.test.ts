@@ -1606,19 +1606,3 @@ test('a dialler: the customer is told within half a second, by the number shown 
     'dial_started 101',
   ])
 })
-
-test('callers of a gateway with a number for its name: from the fourth number on they are outside parties', () => {
-  const pbx = asteriskScene()
-  for (const [at, number] of ['15551230001', '15551230002', '15551230003', '15551230004'].entries()) {
-    pbx.channel(`caller${at}`, 'PJSIP/200', { ringsUs: true, exten: '101', num: number })
-    pbx.ring(`caller${at}`, `phone${at}`, '101')
-    pbx.later(2_000)
-    pbx.end(`caller${at}`, `phone${at}`)
-    pbx.later(5_000)
-  }
-  const starts = pbx.over().bodies.flatMap(({ data: { name, call } }) => (name === 'call_started' ? [call] : []))
-  expect(starts.map(({ direction, from }) => [direction, from.number])).toEqual([
-    ...Array.from({ length: 3 }, () => ['internal', '200']),
-    ['inbound', '15551230004'],
-  ])
-})

@@ -5,7 +5,12 @@ import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
 import { nameStage } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
-import { decideDirectionByCaller, decideDirectionByListening, noteCalledExtension } from './rules/direction.ts'
+import {
+  decideDirectionByCaller,
+  decideDirectionByListening,
+  learnCaller,
+  noteCalledExtension,
+} from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
 import {
   enterConference,
@@ -39,7 +44,7 @@ import {
   noteHeard,
   stageOf,
 } from './state/registry.ts'
-import { type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
+import { type Channel, isUp, isVirtual, partyOfNumber, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 
 /**
@@ -155,7 +160,10 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       linkCalls(state, channel, signal.linkedId)
       break
     case 'extension_changed':
-      moveTo(state, channel, signal.extension)
+      moveTo(state, channel, signal)
+      break
+    case 'caller_learned':
+      learnCaller(call, channel, signal)
       break
     case 'group':
       noteGroup(state, channel, signal.place)
@@ -262,8 +270,12 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
 }
 
 /** Notes that the channel has moved in the dialplan. */
-function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
-  const place = destination(dialled)
+function moveTo(
+  state: TrackerState,
+  channel: Channel,
+  { extension, chosen }: Pick<Extract<ChannelSignal, { kind: 'extension_changed' }>, 'extension' | 'chosen'>,
+): void {
+  const place = destination(extension)
   if (place === null) return
   const isFirst = destination(channel.dialledNumber) === null
   noteMove(channel, place, { us: state.atUs, seq: state.seq })
@@ -272,7 +284,9 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   if (call === undefined) return
   noteGoesOn(call, channel.id)
   // The caller's first extension decides the direction: the dialplan chooses later ones.
-  if (isFirst && !call.emitted && call.root === channel.id) decideDirectionByCaller(call, channel)
+  if (!isFirst || call.emitted || call.root !== channel.id) return
+  if (chosen === true) call.to = partyOfNumber(place)
+  else decideDirectionByCaller(call, channel)
 }
 
 function applyBridged(

@@ -64,6 +64,7 @@ const CALL_EVENTS = {
   // Channels.
   Newchannel: { class: 'call', shape: ONE },
   Newstate: { class: 'call', shape: ONE },
+  NewCallerid: { class: 'call', shape: ONE },
   HangupRequest: { class: 'call', shape: ONE },
   Hangup: { class: 'call', shape: ONE },
   Hold: { class: 'call', shape: ONE },

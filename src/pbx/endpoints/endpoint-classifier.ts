@@ -35,6 +35,8 @@ export type Seen = {
   readonly number?: string
   /** Calls from it showed many numbers: other parties call through it. */
   readonly manyCallers?: boolean
+  /** It called with an outside number that is not its name. */
+  readonly foreignCaller?: boolean
 }
 
 /** The number of endpoints in a context, by kind, without those whose kind follows from the context. */
@@ -66,6 +68,7 @@ export type Reason =
   | 'many_callers'
   | 'context_shared'
   | 'call_alone'
+  | 'foreign_caller'
   | 'numeric_name'
   | 'none'
 
@@ -106,7 +109,21 @@ export function classify(name: string, configured: Configured, seen: Seen, aroun
   if (context !== '' && users.extensions > 0 && users.trunks === 0) return extension('context_shared')
   if (context !== '' && users.extensions === 0 && around.knowsExtensions) return trunk('context_shared')
   if (seen.alone === true) return extension('call_alone')
-  return isShortNumber(bareName(name)) ? extension('numeric_name') : UNDECIDED
+  // A peer of digits is no phone if others call through it.
+  if (seen.foreignCaller === true) return trunk('foreign_caller')
+  return numberInName(name) === null ? UNDECIDED : extension('numeric_name')
+}
+
+/** Technologies whose names are those of lines (`DAHDI/33`), not of phones. */
+const LINES = /^(?:dahdi|zap|misdn|capi|khomp|dongle|quectel|datacard|mobile|ooh323|lcr|unistim)\//i
+
+/**
+ * Returns the extension that an endpoint's name shows, `101` of `PJSIP/101` and `PJSIP/101@acme.example`; `null` if it
+ * shows none.
+ */
+export function numberInName(name: string): string | null {
+  const [user = ''] = bareName(name).split('@')
+  return isShortNumber(user) && !LINES.test(name) ? user : null
 }
 
 /**

@@ -18,6 +18,7 @@ const WHY: Readonly<Record<Reason, string>> = {
   login: 'logged in for a call',
   context: 'name of the context',
   dialplan_alone: 'dialled by the dialplan without a number',
+  foreign_caller: 'caller with an outside number',
   many_callers: 'callers with many numbers',
   context_shared: 'other endpoints in the context',
   call_alone: 'dialled without a number',

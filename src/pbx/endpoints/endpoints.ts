@@ -10,6 +10,7 @@ import {
   type EndpointSettings,
   type EndpointVerdict,
   isShortNumber,
+  numberInName,
   type Seen,
 } from './endpoint-classifier.ts'
 import { cleanText } from './sanitize.ts'
@@ -74,6 +75,8 @@ export type Endpoints = {
   named(name: string, sent: string | null): Endpoint
   /** Returns the kind of an endpoint, `null` if there is no evidence. */
   kindOf(name: string): EndpointKind | null
+  /** Returns whether an endpoint of this name is in the configuration, or was seen. */
+  isNamed(name: string): boolean
   /** Returns the configured context in which its calls begin, `''` if unknown. */
   contextOf(name: string): string
   /** Returns the display name of a queue, `null` if unknown. */
@@ -109,6 +112,8 @@ const MAX_SEEN = 10_000
  * A phone may show its extension and a company number, and both may be changed: more numbers belong to other parties.
  */
 const MANY_CALLERS = 4
+/** An outside number, as a caller of a trunk shows it. */
+const OUTSIDE_NUMBER = /^\+?\d{7,}$/
 /** The most endpoints that are named to the operator. */
 const MAX_UNDECIDED = 20
 const NOTHING: Configured = {}
@@ -125,9 +130,9 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
 
   function extension(name: string, number: string, display: string): Endpoint {
     const configured = configuredOf(name)
-    const bare = bareName(name)
-    if (!isShortNumber(bare) && isShortNumber(number)) note(name, { number })
-    const own = configured.number ?? (isShortNumber(bare) ? bare : (seenOf(name).number ?? bare))
+    const shown = numberInName(name)
+    if (shown === null && isShortNumber(number)) note(name, { number })
+    const own = configured.number ?? shown ?? seenOf(name).number ?? bareName(name)
     return { kind: 'extension', number: cleanText(own), name: cleanText(display) ?? cleanText(configured.name ?? '') }
   }
 
@@ -136,6 +141,7 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
       if (context !== '') note(name, { context })
       if (user === true) note(name, { proof: 'login' })
       if (begins && callers.add(name, number)) note(name, { manyCallers: true })
+      if (begins && OUTSIDE_NUMBER.test(number) && number !== bareName(name)) note(name, { foreignCaller: true })
       const kind = bySetting(name, number, settings) ?? verdictOf(name).kind
       if (kind === null && undecided.size < MAX_UNDECIDED) undecided.add(name)
       if (kind === 'extension' || (kind === null && bareName(name) === number)) return extension(name, number, display)
@@ -158,6 +164,7 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
       return { kind: 'external', number: cleanText(sent ?? ''), name: null }
     },
     kindOf: (name) => verdictOf(name).kind,
+    isNamed: evidence.isNamed,
     contextOf: (name) => configuredOf(name).context ?? '',
     queueName: evidence.queueName,
     userOfAgent: evidence.userOfAgent,
@@ -185,6 +192,7 @@ export function createEndpoints(settings: EndpointSettings, saved?: SavedEndpoin
 /** The evidence about the endpoints of one PBX, and the resulting kinds. */
 type Evidence = Pick<
   Endpoints,
+  | 'isNamed'
   | 'queueName'
   | 'userOfAgent'
   | 'isExtension'
@@ -255,6 +263,7 @@ function createEvidence(settings: EndpointSettings, saved: SavedEndpoints | unde
     seenOf,
     verdictOf: (name) => classify(name, configuredOf(name), seenOf(name), around),
     names: () => new Set([...inventory.endpoints.keys(), ...seen.keys()]),
+    isNamed: (name) => seen.has(name) || inventory.endpoints.has(name),
     queueName: (queue) => cleanText(inventory.queues.get(queue) ?? ''),
     userOfAgent: (agent) => inventory.agents.get(agent) ?? null,
     isExtension: (number) => inventory.numbers.has(number),
@@ -281,7 +290,7 @@ function listAll({ names, configuredOf, seenOf, verdictOf }: Evidence): KnownEnd
     const { number, name: display, profile } = configuredOf(name)
     if (profile === true) return []
     const verdict = verdictOf(name)
-    const own = number ?? seenOf(name).number ?? (isShortNumber(bareName(name)) ? bareName(name) : null)
+    const own = number ?? numberInName(name) ?? seenOf(name).number ?? null
     return { name, number: verdict.kind === 'trunk' ? null : own, display: cleanText(display ?? ''), ...verdict }
   })
 }
@@ -340,6 +349,7 @@ const isSame = (one: Seen, other: Seen): boolean =>
   one.proof === other.proof &&
   one.alone === other.alone &&
   one.number === other.number &&
+  one.foreignCaller === other.foreignCaller &&
   one.manyCallers === other.manyCallers
 
 /** Returns whether a URI's user part is a number for another party, not the phone's own name, number or random user. */

@@ -50,6 +50,17 @@ export function decideDirectionByCaller(call: Call, root: Channel): void {
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
 }
 
+/** Notes what the PBX has learned of a caller, where nothing was known before. */
+export function learnCaller(call: Call | undefined, caller: Channel, learned: Pick<Endpoint, 'number' | 'name'>): void {
+  const add = <P extends Pick<Endpoint, 'number' | 'name'>>(party: P): P => ({
+    ...party,
+    number: party.number ?? learned.number,
+    name: party.name ?? learned.name,
+  })
+  caller.endpoint = add(caller.endpoint)
+  if (call?.root === caller.id && !call.clickToCall) call.from = add(call.from)
+}
+
 /** Notes the extension that the caller of an internal call dialled: the PBX may forward the call before it rings. */
 export function noteCalledExtension(call: Call | undefined, caller: Channel, endpoint: Endpoint): void {
   const { number, name } = endpoint
@@ -99,6 +110,10 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     return
   }
   if (call.directionKnown) return
+  if (isFromOutside(state, call)) {
+    call.directionKnown = true
+    return
+  }
   if (call.emitted && !call.clickToCall) {
     if (party?.id !== call.root) return
     const dialled = call.to.number
@@ -137,6 +152,12 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     }
   }
   call.directionKnown = true
+}
+
+/** Returns whether a call came from a trunk: whom it dials says nothing about the number that was called. */
+function isFromOutside(state: TrackerState, call: Call): boolean {
+  const root = channelOf(state, call.root)
+  return root?.endpoint.kind === 'external' && root.dial === null && !root.originated && !call.clickToCall
 }
 
 /** Returns the name of the called party if it has a number. */

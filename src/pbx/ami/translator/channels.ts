@@ -2,6 +2,7 @@ import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { dropOldest } from '../../connection/oldest.ts'
+import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
@@ -15,6 +16,13 @@ export type KnownChannel = {
   readonly local: boolean
   linkedId: string
   exten: string
+  /** It came from a trunk without a called number. */
+  dialledNothing: boolean
+  /** Its party called the PBX. */
+  calls: boolean
+  /** Nobody knows its party's number, or its name, so far. */
+  lacksNumber: boolean
+  lacksName: boolean
   /** The last extension with a number that it entered: the caller of the running macro or subroutine. */
   entered: string | null
   /** The extension whose follow-me of FreePBX has begun, until the follow-me reports how it rings its members. */
@@ -76,6 +84,10 @@ export function addChannel(
   const added: KnownChannel = {
     ...channel,
     local: channel.name.startsWith('Local/'),
+    dialledNothing: false,
+    calls: false,
+    lacksNumber: false,
+    lacksName: false,
     entered: null,
     followMe: null,
     subroutine: null,
@@ -163,12 +175,30 @@ export function placeOf(known: KnownChannel | undefined, frame: AmiFrame): strin
   return isDialable(exten, context) ? exten : (entered ?? last)
 }
 
-/** Returns the signal of a channel that has moved to another extension of the dialplan. */
-export function extensionChanged(known: KnownChannel | undefined, id: string, exten: string): ChannelSignal[] {
+/** Returns the signal of a channel that has moved to another extension of the dialplan, in this context. */
+export function extensionChanged(
+  known: KnownChannel | undefined,
+  id: string,
+  exten: string,
+  context: string,
+): ChannelSignal[] {
   if (known === undefined || exten === '' || exten === known.exten) return []
   known.exten = exten
-  return [{ kind: 'extension_changed', id, extension: exten }]
+  const chosen = known.dialledNothing && !isDid(exten, context)
+  return [{ kind: 'extension_changed', id, extension: exten, ...(chosen ? CHOSEN : {}) }]
 }
+
+const CHOSEN = { chosen: true } as const
+
+/** FreePBX's contexts of the outside numbers, and of extensions; and the least digits of an outside number elsewhere. */
+const DID_CONTEXT = /^ext-did\b/
+const NO_DID_CONTEXT = /^from-did-direct/
+const DID = /^\+?\d{7,}$/
+
+/** Returns whether an extension that a trunk's call enters, without having dialled one, is the outside number called. */
+const isDid = (exten: string, context: string): boolean =>
+  !NO_DID_CONTEXT.test(context) &&
+  (DID.test(exten) || DID_CONTEXT.test(context) || kindOfContext(context) === 'trunk')
 
 /** Returns the tenant value of a channel in one of its events or rows; `null` if it shows none. */
 export function tenantIn({ tenants }: AmiContext, get: (key: string) => string): string | null {

@@ -21,6 +21,9 @@ const isLocal = (target: string): boolean => target.startsWith('Local/')
 
 function targetOf(context: AmiContext, text: string): Target {
   if (isLocal(text)) return { text, rungName: text, party: null }
+  // An endpoint may have an @ in its own name.
+  if (text.includes('@') && context.endpoints.isNamed(text))
+    return { text, rungName: text, party: context.endpoints.named(text, null) }
   const { endpoint, sent, uri } = readDialString(text, text.slice(0, text.indexOf('/')))
   return { text, rungName: endpoint, party: context.endpoints.named(endpoint, uri ? null : sent) }
 }

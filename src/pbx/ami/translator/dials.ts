@@ -9,6 +9,9 @@ import { resultOfStatus } from './hangup-causes.ts'
 
 // Dial and Queue: the rung parties, and the results.
 
+/** An endpoint that is dialled by its own name, which may have an @ (`102@acme.example`). */
+const ALONE = { sent: null, uri: false } as const
+
 /** Reads DialBegin: a channel is dialled. */
 export function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const dest = frame.get('DestUniqueid')
@@ -17,14 +20,15 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   const { technology, endpoint } = endpointOf(name)
   const known = context.channels.get(dest)
   if (source !== '' && isPickup(known, frame, dest)) return []
-  const { sent, uri } = readDialString(frame.get('DialString'), technology)
+  const isName = endpoint === `${technology}/${frame.get('DialString').replace(`${technology}/`, '')}`
+  const { sent, uri } = isName ? ALONE : readDialString(frame.get('DialString'), technology)
   const caller = context.channels.get(source)
   caller?.rung.add(rungName(name, caller.targets))
   if (known !== undefined && source !== '') known.rungBy = source
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
   const place = placeOf(caller, frame)
   return [
-    ...extensionChanged(caller, source, place),
+    ...extensionChanged(caller, source, place, frame.get('Context')),
     ...(caller === undefined ? [] : ringsGroup(context, caller, source, place)),
     {
       kind: 'dial_begin',

@@ -1,4 +1,5 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AmiContext, addChannel, displayName, isHelper, tenantIn, variablesIn } from './channels.ts'
@@ -29,6 +30,9 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
         // A dialled or originated channel begins in state Down.
         begins: frame.get('ChannelState') === RING,
       })
+  known.lacksNumber = endpoint.kind === 'external' && endpoint.number === null
+  known.lacksName = endpoint.kind === 'external' && endpoint.name === null
+  known.dialledNothing = endpoint.kind === 'external' && !/^\+?\d+$/.test(known.exten)
   const channel: ChannelSignal = {
     kind: 'channel',
     id,
@@ -40,12 +44,31 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     shown: null,
     tenant: known.tenant,
   }
+  known.calls = !channel.originated && known.linkedId === id
   const variables = variablesIn(context, frame, id)
   // With several customers the same number may be somebody else's.
   const isCalling = endpoint.kind === 'extension' && !channel.originated && context.tenants === undefined
   const called = isCalling ? context.endpoints.extensionAt(known.exten) : null
   const calls: ChannelSignal[] = called === null ? [] : [{ kind: 'calls_extension', id, endpoint: called }]
   return [channel, ...calls, ...variables, ...(local ? pairHalves(context, name, id) : [])]
+}
+
+/**
+ * Reads NewCallerid: the PBX has learned the number or name of a caller from outside, from an analog line, an identity
+ * header or a look-up. What was known before stays.
+ */
+export function newCallerid(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  if (known === undefined || !known.calls || (!known.lacksNumber && !known.lacksName)) return []
+  const number = cleanText(frame.get('CallerIDNum'))
+  const display = cleanText(displayName(frame.get('CallerIDName')))
+  // A dialplan may give a caller without a name the number as name.
+  const name = display === frame.get('CallerIDNum') ? null : display
+  const learned = { number: known.lacksNumber ? number : null, name: known.lacksName ? name : null }
+  if (learned.number === null && learned.name === null) return []
+  known.lacksNumber &&= learned.number === null
+  known.lacksName &&= learned.name === null
+  return [{ kind: 'caller_learned', id, number: learned.number, name: learned.name }]
 }
 
 /** `Local/102@ctx-0000000f;1` and `;2`. */

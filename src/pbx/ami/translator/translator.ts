@@ -31,7 +31,7 @@ import {
   ringing,
 } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
-import { newChannel } from './new-channel.ts'
+import { newCallerid, newChannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
 
 type AmiOptions = {
@@ -158,6 +158,8 @@ function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
   const state = frame.get('ChannelState')
   if (state === '5') return ringing(context, id)
   // Ring: it is a caller's. chan_sip and others first report such a channel as Down, like an originated one.
+  const known = context.channels.get(id)
+  if (state === '4' && known !== undefined) known.calls = known.linkedId === id
   if (state === '4') return [{ kind: 'called_in', id }]
   return state === '6' ? [{ kind: 'up', id }] : []
 }
@@ -185,17 +187,17 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
       if (known === undefined) return []
       // A channel that was moved (transfer, redirect, return from parking) still shows the Dial that it has not left.
       known.nextTargets = known.dialAnswered ? [] : readDialTargets(frame.get('AppData'))
-      return extensionChanged(known, id, place)
+      return extensionChanged(known, id, place, frame.get('Context'))
     case 'gosub':
       if (known !== undefined) known.subroutine = subroutineOf(frame, known.entered ?? place)
-      return isNumber ? extensionChanged(known, id, place) : []
+      return isNumber ? extensionChanged(known, id, place, frame.get('Context')) : []
     case 'page':
-      return extensionChanged(known, id, place)
+      return extensionChanged(known, id, place, frame.get('Context'))
     case 'queue':
       if (known !== undefined) known.nextQueue = cleanText(frame.get('AppData').split(',')[0] ?? '')
-      return isNumber ? extensionChanged(known, id, place) : []
+      return isNumber ? extensionChanged(known, id, place, frame.get('Context')) : []
     case 'voicemail':
-      return [...extensionChanged(known, id, place), { kind: 'voicemail', id }]
+      return [...extensionChanged(known, id, place, frame.get('Context')), { kind: 'voicemail', id }]
     case 'mixmonitor':
       if (known !== undefined) known.recordingOptions = recordingOptions(frame.get('AppData'))
       return []
@@ -205,14 +207,14 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
     case 'busy':
     case 'congestion':
       if (known !== undefined) known.refused = true
-      return extensionChanged(known, id, place)
+      return extensionChanged(known, id, place, frame.get('Context'))
     // A dialled channel shows the place of its caller.
     case 'appdial':
     case 'appdial2':
     case 'appqueue':
       return []
     default:
-      return isNumber ? extensionChanged(known, id, place) : []
+      return isNumber ? extensionChanged(known, id, place, frame.get('Context')) : []
   }
 }
 
@@ -233,7 +235,7 @@ function followMe(known: KnownChannel | undefined, id: string): ChannelSignal[] 
 
 function groupAt(known: KnownChannel, id: string, place: string): ChannelSignal[] {
   known.shownGroup = place
-  return [...extensionChanged(known, id, place), { kind: 'group', id, place }]
+  return [...extensionChanged(known, id, place, ''), { kind: 'group', id, place }]
 }
 
 /** Reads QUEUESTATUS. A queue that refuses a caller (full, or without members) reports nothing else. */
@@ -424,6 +426,7 @@ const isRinging = (context: AmiContext, id: string): boolean =>
 
 const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   Newchannel: newChannel,
+  NewCallerid: newCallerid,
   Newstate: newstate,
   Newexten: newexten,
   VarSet: varSet,
