@@ -124,8 +124,9 @@ export class EslDecoder {
     }
     const { headers, leftOut } = headersOf(bytes.toString('utf8', start, found.start))
     this.#longLines += leftOut
-    const bodyBytes = lengthOf(headers.get('content-length'))
-    if (bodyBytes === undefined) this.#fault = `a Content-Length is not a number up to ${MAX_BODY_BYTES}`
+    const maxBytes = headers.get('content-type') === REPLY ? MAX_REPLY_BYTES : MAX_BODY_BYTES
+    const bodyBytes = lengthOf(headers.get('content-length'), maxBytes)
+    if (bodyBytes === undefined) this.#fault = `a Content-Length is not a number up to ${maxBytes}`
     else this.#pending = { headers, bodyStart: found.end, end: found.end + bodyBytes }
     return start
   }
@@ -197,6 +198,9 @@ const PLAIN_EVENT = 'text/event-plain'
 /** Usually two lines; the command/reply to `connect` is a few kilobytes. */
 const MAX_HEADER_BYTES = 64 * 1024
 const MAX_BODY_BYTES = MAX_UNREAD_BYTES
+/** The reply to a command of ours: a list of 40,000 legs has 27 MB. */
+const REPLY = 'api/response'
+const MAX_REPLY_BYTES = 64 * 1024 * 1024
 
 const LF = 0x0a
 const CR = 0x0d
@@ -221,7 +225,7 @@ function headersOf(text: string): { readonly headers: Map<string, string>; reado
   return { headers, leftOut }
 }
 
-function lengthOf(text: string | undefined): number | undefined {
+function lengthOf(text: string | undefined, maxBytes: number): number | undefined {
   if (text === undefined) return 0
-  return /^\d{1,8}$/.test(text) && Number(text) <= MAX_BODY_BYTES ? Number(text) : undefined
+  return /^\d{1,8}$/.test(text) && Number(text) <= maxBytes ? Number(text) : undefined
 }

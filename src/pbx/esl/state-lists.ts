@@ -1,9 +1,10 @@
+import { runInSlices } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { StateList } from '../../states/signal.ts'
 import type { StateFeed } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
 import { profilesOf, table } from './inventory.ts'
-import { listRows } from './list-rows.ts'
+import { listRowsInSteps } from './list-rows.ts'
 import type { EslStates, Gateway, ListedRow, Registration } from './states.ts'
 
 type ListRequest = {
@@ -38,11 +39,12 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
   for (const profile of profilesOf(sofia ?? '')) {
     const answer = /^[\w.-]+$/.test(profile) ? await ask(`sofia status profile ${profile} reg`) : undefined
     isComplete &&= answer !== undefined
-    registrations.push(...registrationsOf(answer ?? ''))
+    for (const one of await runInSlices(registrationsOf(answer ?? ''))) registrations.push(one)
   }
   if (isComplete) feed(states.registrations(registrations, nowUs()))
   const channels = await commands.send('api show channels as json')
-  feed(states.legs(listRows(channels?.body ?? '').map(rowOf), nowUs()))
+  const legs = await runInSlices(listRowsInSteps(channels?.body ?? ''))
+  feed(states.legs(legs.map(rowOf), nowUs()))
   end('contacts', isComplete)
   end('devices', isComplete)
 
@@ -67,13 +69,25 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
 
 const rowOf = (row: Readonly<Record<string, string>>): ListedRow => new Map(Object.entries(row))
 
-/** Returns the registrations in the output of `sofia status profile NAME reg`: a block of lines for each. */
-function registrationsOf(text: string): Registration[] {
-  return text.split(/\n\s*\n/).flatMap((block) => {
-    const field = (name: string): string => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(block)?.[1]?.trim() ?? ''
+/**
+ * Returns the registrations in the output of `sofia status profile NAME reg`: a block of lines for each. In steps of
+ * one block.
+ */
+function* registrationsOf(text: string): Generator<void, Registration[]> {
+  const registrations: Registration[] = []
+  for (const block of text.split(/\n\s*\n/)) {
+    const field = (name: 'User' | 'Call-ID' | 'Ping-Status'): string => FIELDS[name].exec(block)?.[1]?.trim() ?? ''
     const [user, callId] = [field('User'), field('Call-ID')]
-    return user === '' || callId === '' ? [] : [{ user, callId, ping: field('Ping-Status') }]
-  })
+    if (user !== '' && callId !== '') registrations.push({ user, callId, ping: field('Ping-Status') })
+    yield
+  }
+  return registrations
+}
+
+const FIELDS = {
+  User: /^User:\s*(.*)$/m,
+  'Call-ID': /^Call-ID:\s*(.*)$/m,
+  'Ping-Status': /^Ping-Status:\s*(.*)$/m,
 }
 
 /** Returns the gateways in the output of `sofia xmlstatus gateway`. */

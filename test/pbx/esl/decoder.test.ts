@@ -230,3 +230,12 @@ test.each(['json', 'plain'] as const)('a %s event is read again after what was r
   expect(read()).toEqual(first)
   expect(frames[0]?.event).not.toBe(before)
 })
+
+test('the reply to a command may be longer than an event: a list of thousands of legs', () => {
+  const size = 20_000_000
+  const [reply] = decode(`Content-Type: api/response\nContent-Length: ${size}\n\n${'x'.repeat(size)}`)
+  expect(reply?.body).toHaveLength(size)
+  const decoder = new EslDecoder()
+  decoder.push(Buffer.from(`Content-Type: text/event-json\nContent-Length: ${size}\n\n`))
+  expect(decoder.fault).toMatch(/Content-Length is not a number up to/)
+})

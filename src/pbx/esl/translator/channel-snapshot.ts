@@ -4,7 +4,7 @@ import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import type { EslFrame } from '../decoder.ts'
-import { type ListRow, listRows } from '../list-rows.ts'
+import { type ListRow, listRowsInSteps } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
 
@@ -25,7 +25,8 @@ export function* snapshotChannels(
   arrivedUs: number,
   created: ReadonlySet<string> = new Set(),
 ): Generator<void, SnapshotChannel[]> {
-  const rows = frames.flatMap((frame) => listRows(frame.body))
+  const rows: Row[] = []
+  for (const { body } of frames) for (const row of yield* listRowsInSteps(body)) rows.push(row)
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
   const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
   const legs = new Map<string, Row>()
