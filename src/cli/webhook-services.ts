@@ -90,8 +90,6 @@ export async function withoutStore<Result>(
     })
     const setup = createSetupService({ webhooks: NO_WEBHOOKS, events: NO_EVENTS, templates, exchange, authorizer })
     return await work(setup).finally(authorizer.stop)
-  }).catch((error) => {
-    throw inWords(error)
   })
 }
 
