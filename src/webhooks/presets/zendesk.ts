@@ -247,6 +247,9 @@ export const ZENDESK: Preset = {
   },
 }
 
-/** The value stands in a template, since a token counts for the settings that it was obtained with: no brace is Liquid. */
+/**
+ * The value stands in the template itself, since a token counts for the settings that it was obtained with: a brace in a
+ * secret must not become Liquid.
+ */
 const jsonText = (value: unknown): string =>
   JSON.stringify(typeof value === 'string' ? value : '').replaceAll('{', '\\u007b')
