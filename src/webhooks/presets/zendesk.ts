@@ -248,7 +248,7 @@ export const ZENDESK: Preset = {
 }
 
 /**
- * The value stands in the template itself, since a token counts for the settings that it was obtained with: a brace in a
+ * The value stands in the template itself: a token counts for the settings that it was obtained with. A brace in a
  * secret must not become Liquid.
  */
 const jsonText = (value: unknown): string =>
