@@ -135,8 +135,8 @@ const hasGivenUp = ({ dial, end }: Channel): boolean =>
   (dial?.result ?? null) === null && end?.result === 'no_answer' && GAVE_UP.has(end.code)
 
 /**
- * Returns whether the report that the caller gave up may be on its way: not if the caller goes on. A caller that is gone
- * may have hung up by itself, if the last device stopped ringing with it.
+ * Returns whether the report that the caller gave up may be on its way: not if the caller goes on. A caller that is
+ * gone may have hung up by itself, if the last device stopped ringing with it.
  */
 function mayHaveGivenUp(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
   const caller = channelOf(state, stage.source)

@@ -12,7 +12,9 @@ export const partsOf = (dialled: string): string[] =>
 export const usersOf = (dialled: string): string[] =>
   dialled.includes('user/') ? partsOf(dialled).flatMap((part) => /^user\/([^@/]+)/.exec(part)?.[1] ?? []) : []
 
-/** Returns whether a dial string rings several parties, at once or in turn. One number over several trunks is one party. */
+/**
+ * Returns whether a dial string rings several parties, at once or in turn. One number over several trunks is one party.
+ */
 export function ringsSeveral(dialled: string): boolean {
   if (dialled.length > MAX_STRING) return false
   const steps = dialled.split(':_:').flatMap((one) => one.match(STEP) ?? [])

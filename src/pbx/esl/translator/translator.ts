@@ -394,7 +394,9 @@ const destroyed: Handler = (context, event, leg) => {
   return signals
 }
 
-/** A voicemail message is no recording of the call, and neither is a spoken name or a recording on a virtual channel. */
+/**
+ * A voicemail message is no recording of the call, and neither is a spoken name or a recording on a virtual channel.
+ */
 const isMessage = (event: EslEvent): boolean =>
   isSpokenName(event) ||
   isVoicemail(variableOf(event, 'current_application'), event) ||
