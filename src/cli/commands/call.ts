@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import type { ErasedCounts } from '../../store/operations/maintenance.ts'
+import { callListWithNumber, type ErasedCounts } from '../../store/operations/maintenance.ts'
 import { emptyWriteAheadLog } from '../../store/sqlite/engine/write-ahead-log.ts'
 import type { Store } from '../../store/store.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
@@ -68,7 +68,7 @@ const CALLS_A_STEP = 50
 async function erase({ contacts, maintenance, recordings }: Store, number: string): Promise<Erased> {
   await contacts.contactsForget()
   let sum: Erased = { ...NOTHING, live: await maintenance.liveCallErase(number) }
-  const ids = await maintenance.callListWithNumber(number)
+  const ids = await callListWithNumber(maintenance, number)
   for (let at = 0; at < ids.length; at += CALLS_A_STEP) {
     const step = ids.slice(at, at + CALLS_A_STEP)
     const found = await recordings.recordingListOfCalls(step)

@@ -22,6 +22,27 @@ export type StoreCondition = {
   readonly newestEventUs: number | undefined
 }
 
+/** A place in the store that a search for a number has come to: all records of calls come before all events. */
+export type NumberPlace =
+  | { readonly of: 'calls'; readonly afterId: string }
+  | { readonly of: 'events'; readonly afterId: number }
+/** `next`: `null` after the last step. */
+export type NumberStep = { readonly callIds: readonly string[]; readonly next: NumberPlace | null }
+
+/** Returns the calls whose record or event bodies hold a number as a whole string. */
+export async function callListWithNumber(
+  maintenance: Pick<MaintenanceStore, 'callFindNumber'>,
+  number: string,
+): Promise<string[]> {
+  const found = new Set<string>()
+  for (let place: NumberPlace | null = { of: 'calls', afterId: '' }; place !== null; ) {
+    const { callIds, next }: NumberStep = await maintenance.callFindNumber(number, place)
+    for (const id of callIds) found.add(id)
+    place = next
+  }
+  return [...found]
+}
+
 export type MaintenanceStore = {
   /** Writes one row: rejects when the store cannot be written. */
   writeProbe(): Promise<void>
@@ -60,8 +81,11 @@ export type MaintenanceStore = {
   secretPrune(step: { beforeUs: number; limit: number }): Promise<number>
   /** Deletes call records saved before a time, at most `limit`. Returns how many. */
   callPrune(step: { beforeUs: number; limit: number }): Promise<number>
-  /** Returns the calls whose record or event bodies hold a number as a whole string. */
-  callListWithNumber(number: string): Promise<string[]>
+  /**
+   * Returns the calls whose record or event body holds a number as a whole string, of the next few records or events
+   * behind a place, so that nothing waits long for it. `callListWithNumber` takes all steps.
+   */
+  callFindNumber(number: string, from: NumberPlace): Promise<NumberStep>
   /** Deletes the records of calls and empties the bodies of their events that have ended. Returns the counts. */
   callErase(ids: readonly string[]): Promise<ErasedCounts>
   /** Removes a number, in each spelling of an E.164 number, from live calls. Returns the number of calls with it. */

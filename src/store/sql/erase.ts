@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
-import type { ErasedCounts, MaintenanceStore } from '../operations/maintenance.ts'
+import type { ErasedCounts, MaintenanceStore, NumberPlace, NumberStep } from '../operations/maintenance.ts'
 import { ENDED_TABLE, IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
 import { eraseKept } from './flows.ts'
 import { type Declarations, read, write } from './operation.ts'
-import { all, among, contains, count, forUpdate, integers, run, tableOf, texts, type Work } from './statement.ts'
+import { all, among, contains, count, first, forUpdate, integers, run, tableOf, texts, type Work } from './statement.ts'
 
 /**
  * Erases a number from every call that contains it. The record is deleted. Its events keep only the facts that the log
@@ -13,11 +13,30 @@ import { all, among, contains, count, forUpdate, integers, run, tableOf, texts, 
 /** A number as JSON contains it: a whole string, so that longer numbers do not match. */
 const quoted = (number: string) => JSON.stringify(number)
 
-function* findCalls(number: string): Work<string[]> {
-  const rows = yield* all<{ id: string }>(sql`
-    SELECT id FROM calls WHERE ${contains(sql`record`, quoted(number))}
-    UNION SELECT call_id AS id FROM events WHERE ${contains(sql`body`, quoted(number))}`)
-  return rows.map(({ id }) => id)
+/** Records or events that one step of a search reads: some milliseconds, and some MB. */
+const SPAN = 500
+
+const SEARCHED = {
+  calls: { table: sql`calls`, callId: sql`id`, text: sql`record` },
+  events: { table: sql`events`, callId: sql`call_id`, text: sql`body` },
+} as const
+
+function* findCalls(number: string, from: NumberPlace): Work<NumberStep> {
+  const { table, callId, text } = SEARCHED[from.of]
+  const found = yield* first<{ id: string | number }>(sql`
+    SELECT id FROM ${table} WHERE id > ${from.afterId} ORDER BY id LIMIT 1 OFFSET ${SPAN - 1}`)
+  const until = found === undefined ? sql`` : sql`AND id <= ${found.id}`
+  const rows = yield* all<{ callId: string }>(sql`
+    SELECT DISTINCT ${callId} AS "callId" FROM ${table}
+    WHERE id > ${from.afterId} ${until} AND ${contains(text, quoted(number))}`)
+  return { callIds: rows.map(({ callId }) => callId), next: placeAfter(from, found?.id) }
+}
+
+/** All records are searched, then all events; `id`: the last that was read, `undefined` at the end of them. */
+function placeAfter({ of }: NumberPlace, id: string | number | undefined): NumberPlace | null {
+  if (typeof id === 'string') return { of: 'calls', afterId: id }
+  if (typeof id === 'number') return { of: 'events', afterId: id }
+  return of === 'calls' ? { of: 'events', afterId: 0 } : null
 }
 
 /** Erases a few calls, so that no commit takes long. */
@@ -85,9 +104,8 @@ function spellingsIn(value: unknown, e164: string, found: Set<string>): Set<stri
 }
 
 /** The operations that erase a number. */
-export const ERASE: Declarations<Pick<MaintenanceStore, 'callListWithNumber' | 'callErase' | 'liveCallErase'>> = {
-  // A read, so that no write waits for it, however large the store is.
-  callListWithNumber: read(findCalls, { isSlow: true }),
+export const ERASE: Declarations<Pick<MaintenanceStore, 'callFindNumber' | 'callErase' | 'liveCallErase'>> = {
+  callFindNumber: read(findCalls),
   callErase: write(eraseCalls, { isSlow: true }),
   liveCallErase: write(eraseLive, { isSlow: true }),
 }

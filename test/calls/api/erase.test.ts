@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENT_NAMES, type EventKind } from '../../../src/lib/event-kinds.ts'
+import { callListWithNumber } from '../../../src/store/operations/maintenance.ts'
 import { emptyWriteAheadLog } from '../../../src/store/sqlite/engine/write-ahead-log.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { seededRandom } from '../../help/seed.ts'
@@ -42,13 +43,13 @@ test('a number is erased where it is a whole value, and nothing else is', async 
   ]
   await store.calls.batchStore(batch({ events, saved: [saved('one', NUMBER), saved('other', LONGER)] }, { live }))
   const { maintenance } = store
-  const ids = await maintenance.callListWithNumber(NUMBER)
+  const ids = await callListWithNumber(maintenance, NUMBER)
   expect(ids.toSorted()).toEqual(['merged', 'one'])
   expect(await maintenance.callErase(ids)).toEqual({ calls: 1, events: 3, pending: 0 })
   expect(await maintenance.callErase(ids)).toEqual({ calls: 0, events: 0, pending: 0 })
   expect(await maintenance.liveCallErase(NUMBER)).toBe(1)
-  expect(await maintenance.callListWithNumber(NUMBER)).toEqual([])
-  expect(await maintenance.callListWithNumber(LONGER)).toEqual(['other'])
+  expect(await callListWithNumber(maintenance, NUMBER)).toEqual([])
+  expect(await callListWithNumber(maintenance, LONGER)).toEqual(['other'])
   const left = (await store.calls.liveCallList('office')).map(({ state }) => JSON.parse(state))
   expect(left.map(({ call }) => call)).toEqual([
     { id: 'else', from: { number: LONGER } },
@@ -98,7 +99,7 @@ test('an erased number is in no byte of the store, although rows with it came, g
   const holds = () => ['', '-wal'].filter((end) => readFileSync(path + end).includes(NUMBER))
   expect(emptyWriteAheadLog(path)).toBe(true)
   expect(holds()).toEqual([''])
-  await store.maintenance.callErase(await store.maintenance.callListWithNumber(NUMBER))
+  await store.maintenance.callErase(await callListWithNumber(store.maintenance, NUMBER))
   expect(emptyWriteAheadLog(path)).toBe(true)
   expect(holds()).toEqual([])
   await store.stop()

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { SECOND } from '../../../src/lib/time.ts'
 import { NOTHING_TO_SEND } from '../../../src/store/operations/log.ts'
+import { callListWithNumber, type NumberPlace } from '../../../src/store/operations/maintenance.ts'
 import { until } from '../../help/receiver.ts'
 import { batch } from '../../help/store.ts'
 import { ACCOUNT, entry, event, HOUR, idsOf, NOW, ONE, onEngines, outcomes, savedCall, TWO, user } from './rig.ts'
@@ -178,9 +179,9 @@ onEngines('maintenance', ({ open }) => {
     expect((await log.deliveryGet(ACCOUNT, ended))?.attempts[0]?.response).toBe('15551230001 is known')
     const live = [{ id: 'up', state: JSON.stringify({ call: { from: '15551230001' }, channels: [] }) }]
     await calls.batchStore(batch({ saved: [savedCall('ended')] }, { live }))
-    const ids = await maintenance.callListWithNumber('15551230001')
+    const ids = await callListWithNumber(maintenance, '15551230001')
     expect(ids.toSorted()).toEqual(['ended', 'pending'])
-    expect(await maintenance.callListWithNumber('1555123000')).toEqual([])
+    expect(await callListWithNumber(maintenance, '1555123000')).toEqual([])
     expect(await maintenance.callErase(ids)).toEqual({ calls: 1, events: 1, pending: 1 })
     expect(await maintenance.liveCallErase('15551230001')).toBe(1)
     expect(await calls.liveCallList('office')).toEqual([
@@ -189,7 +190,34 @@ onEngines('maintenance', ({ open }) => {
     expect(await calls.callGet(ACCOUNT, 'ended')).toBeUndefined()
     expect((await log.eventListOfCall(ACCOUNT, 'ended'))[0]?.body).not.toContain('15551230001')
     expect((await log.deliveryGet(ACCOUNT, ended))?.attempts).toMatchObject([{ status: 200, response: null }])
-    expect(await maintenance.callListWithNumber('15551230001')).toEqual(['pending'])
+    expect(await callListWithNumber(maintenance, '15551230001')).toEqual(['pending'])
+  })
+
+  test('a number is searched in steps of 500 records or events, and found at either end of them', async () => {
+    await using at = await open(ONE)
+    const { calls, maintenance } = at.store
+    const body = JSON.stringify({ data: { name: 'call_saved', call: { from: { number: '15551230001' } } } })
+    const found = [0, 499, 500, 1_199]
+    const events = Array.from({ length: 1_200 }, (_, n) => event(`call ${n}`, found.includes(n) ? { body } : {}))
+    const ids = (await at.put(...events)).map(({ id }) => id)
+    await calls.batchStore(batch({ saved: [savedCall('saved')] }))
+    const steps: NumberPlace[] = []
+    const callIds: string[] = []
+    for (let place: NumberPlace | null = { of: 'calls', afterId: '' }; place !== null; ) {
+      steps.push(place)
+      const step: Awaited<ReturnType<typeof maintenance.callFindNumber>> = await maintenance.callFindNumber(
+        '15551230001',
+        place,
+      )
+      callIds.push(...step.callIds)
+      place = step.next
+    }
+    expect(callIds.toSorted()).toEqual([...found.map((n) => `call ${n}`), 'saved'].toSorted())
+    expect(steps).toEqual([
+      { of: 'calls', afterId: '' },
+      { of: 'events', afterId: 0 },
+      ...[499, 999].map((n) => ({ of: 'events' as const, afterId: ids[n] ?? 0 })),
+    ])
   })
 
   test('the outcome of a delivery that had ended when its call was erased keeps no response', async () => {
