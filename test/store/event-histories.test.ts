@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createEventReader } from '../../src/calls/api/event-reader.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { startSyncThread } from '../../src/app/start-sync-thread.ts'
 import { backupStore } from '../../src/store/sqlite/engine/backup.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -50,8 +51,8 @@ describe('SQLite', () => {
   afterAll(() => folder[Symbol.dispose]())
 
   /** How a store returns to an earlier state. `save` keeps its present state. */
-  const ways: [string, (path: string, saved: string) => void][] = [
-    ['a backup', (path, saved) => void backupStore(path, saved)],
+  const ways: [string, (path: string, saved: string) => Promise<void> | void][] = [
+    ['a backup', async (path, saved) => void (await backupStore(path, saved, startSyncThread))],
     [
       'a copy of its files',
       (path, saved) => {
@@ -64,7 +65,7 @@ describe('SQLite', () => {
     const saved = join(folder.path, `${name}-saved.db`)
     const first = openSqliteStore(path)
     const kept = await putEach(first, 2)
-    save(path, saved)
+    await save(path, saved)
     const lost = await putEach(first, 2)
     await first.stop()
     const second = openSqliteStore(path)

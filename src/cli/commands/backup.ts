@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { startSyncThread } from '../../app/start-sync-thread.ts'
 import { Fault } from '../../lib/fault.ts'
 import { backupStore } from '../../store/sqlite/engine/backup.ts'
 import { recoverKeptOutcomes } from '../../store/sqlite/kept-outcomes.ts'
@@ -18,7 +19,7 @@ export function backupCommand(program: Command): void {
     .addOption(dataOption())
     .addOption(databaseOption())
     .addOption(jsonOption())
-    .action((file: string, { data, databaseUrl, json = false }: Flags) => {
+    .action(async (file: string, { data, databaseUrl, json = false }: Flags) => {
       if (storePlaceOf({ data, databaseUrl }).database !== undefined)
         throw new Fault('invalid', 'a Postgres database is backed up with pg_dump, or with the tools of its server')
       const store = join(data, 'hookswitch.db')
@@ -30,7 +31,7 @@ export function backupCommand(program: Command): void {
           `cannot write the backup ${file}: the folder ${folder} does not exist, create it first`,
         )
       recoverKeptOutcomes(store)
-      const bytes = backupStore(store, resolve(file))
+      const bytes = await backupStore(store, resolve(file), startSyncThread)
       print(json ? JSON.stringify({ file: resolve(file), bytes }) : `Backup written to ${file} (${bytes} bytes).`)
     })
 }

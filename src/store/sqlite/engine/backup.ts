@@ -4,20 +4,21 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from 'node:path'
 import { Fault } from '../../../lib/fault.ts'
 import { FILE_MODE } from './data-folder.ts'
+import { syncedMeanwhile } from './file-sync.ts'
 import { refusalOf } from './store-fault.ts'
 
 /**
- * Copies the store as it is at this moment, without blocking its writers. The copy is complete or absent, readable only
+ * Copies the store as it is at this moment, without blocking its writers, and syncs the copy in parts by a thread. The copy is complete or absent, readable only
  * by its owner (it contains secrets), and has been checked. @returns its size in bytes.
  * @throws Fault when the target already exists, or cannot be written.
  */
-export function backupStore(path: string, target: string): number {
+export async function backupStore(path: string, target: string, startSyncThread: () => Worker): Promise<number> {
   if (existsSync(target)) throw new Fault('invalid', `${target} already exists: give another file name`)
   // A name of its own, so that a failure removes only the file that was created here.
   const part = `${target}.${randomUUID()}.part`
   try {
     closeSync(openSync(part, 'wx', FILE_MODE))
-    copy(path, part)
+    await syncedMeanwhile(startSyncThread, part, () => copy(path, part))
     assertIntact(part)
     renameSync(part, target)
     syncToDisk(dirname(target))
