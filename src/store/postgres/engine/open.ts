@@ -23,15 +23,30 @@ import firstAttempts from '../migrations/019.sql' with { type: 'text' }
 import callsByE164 from '../migrations/020.sql' with { type: 'text' }
 import callEnds from '../migrations/021.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
+import { type EarlyIndex, makeEarlyIndexes } from './early-indexes.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
+
+type Migration = {
+  readonly text: string
+  readonly usableFrom: number
+  /** An index of it that would block the events of all nodes for as long as it is made. */
+  readonly early?: EarlyIndex
+}
+
+/** As the migration has it. */
+export const CALL_ENDS: EarlyIndex = {
+  table: 'events',
+  name: 'by_call_end',
+  on: '(right(call_id, 8), account_id) WHERE sequence > 0',
+}
 
 /**
  * `usableFrom`: the oldest version of the store that may be used by a program that knows no newer one. Nodes are
  * upgraded one at a time: so a migration leaves what the version before reads and writes as it was.
  */
-const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number }[] = [
+const MIGRATIONS: readonly Migration[] = [
   { text: initial, usableFrom: 1 },
   { text: recordings, usableFrom: 1 },
   { text: leaving, usableFrom: 1 },
@@ -52,7 +67,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: authorizationDrafts, usableFrom: 1 },
   { text: firstAttempts, usableFrom: 1 },
   { text: callsByE164, usableFrom: 1 },
-  { text: callEnds, usableFrom: 1 },
+  { text: callEnds, usableFrom: 1, early: CALL_ENDS },
 ]
 
 const LEAST_VERSION = 150_000
@@ -162,7 +177,15 @@ async function prepare(client: Client, preparing: Preparing): Promise<void> {
       `the database ${name} has the encoding ${server.encoding}: make one with createdb --encoding=UTF8`,
     )
   await makeVersionRow(client, name)
+  await makeEarlyIndexes(client, await earlyIndexes(client.query))
   await migrateWhenFree(client, preparing)
+}
+
+/** Returns the indexes of missing migrations; a store without tables needs none. */
+async function earlyIndexes(query: Query): Promise<EarlyIndex[]> {
+  const [row] = await query<{ version: number }>('SELECT version FROM hookswitch_store')
+  const version = row?.version ?? 0
+  return version === 0 ? [] : MIGRATIONS.slice(version).flatMap(({ early }) => early ?? [])
 }
 
 /** If two processes create it at the same moment, the later one finds it created. */
