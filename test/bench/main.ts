@@ -7,6 +7,7 @@ import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
 import { benchContacts } from './contacts.ts'
 import { benchFilters } from './filters.ts'
 import { benchFloods } from './floods.ts'
+import { benchGrowth } from './growth.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
@@ -102,6 +103,8 @@ const PARTS: typeof BENCHES = {
   'cluster-takeover': benchTakeover,
   'cluster-return': benchReturn,
   'cluster-hand-over': benchHandOver,
+  // `bun run bench growth --calls 200000 --engine sqlite`
+  growth: () => benchGrowth({ calls: Number(values.calls.at(-1)), engines: values.engine.map(engineOf) }),
   'cluster-latency': benchPbxToReceiver,
   'cluster-nodes': benchNodes,
 }

@@ -1,0 +1,122 @@
+import { statSync } from 'node:fs'
+import { nowUs } from '../../src/lib/time.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { buildOnce, emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING, startPostgres } from '../help/postgres.ts'
+import { openStore } from '../help/store.ts'
+import { multiplyCalls, postgresStatements, type Statements, sqliteStatements } from './large-store.ts'
+import { residentMb } from './pbx-to-receiver.ts'
+import { type Filled, fillStore, OWN_NUMBER } from './stalls-store.ts'
+import { figure, type Row } from './table.ts'
+
+/**
+ * A store with a long history: how long the service takes to start, its memory, how long lists take, and the latest
+ * migrations. The history is made by copies of 2,000 calls, which the database makes by itself.
+ */
+type GrowthOptions = { readonly calls: number; readonly engines: readonly ('sqlite' | 'postgres')[] }
+
+const BASE_CALLS = 2_000
+const ARGS = ['--allow-net', 'loopback', '--log-level', 'error']
+const MEBIBYTE = 1_048_576
+const TIMES = 3
+
+export async function benchGrowth({ calls, engines }: GrowthOptions): Promise<Row[]> {
+  await buildOnce()
+  const rows: Row[] = []
+  for (const engine of engines) {
+    if (engine === 'postgres' && POSTGRES_MISSING !== undefined) continue
+    rows.push(...(await growthOf(engine, calls)))
+  }
+  return rows
+}
+
+async function growthOf(engine: 'sqlite' | 'postgres', calls: number): Promise<Row[]> {
+  await using cleaning = new AsyncDisposableStack()
+  const folder = cleaning.use(emptyFolder())
+  const path = `${folder.path}/data/hookswitch.db`
+  const store: string[] = []
+  if (engine === 'postgres') {
+    const server = await startPostgres({ shared_buffers: '512MB', max_wal_size: '4GB' })
+    cleaning.defer(() => server.stop())
+    store.push('--database-url', (await migratedDatabase(server)).url)
+  }
+  const [, url] = store
+  const start = () => startServe({ cwd: folder.path, args: [...ARGS, ...store] })
+  const first = await start()
+  const token = await newToken(first, 'bench@example.com', { store })
+  await ask(first, 'PUT', '/integration/webhook', { token, body: [webhook('http://127.0.0.1:9/')] })
+  await first.stop()
+  const open = url === undefined ? openStore(path) : await openPostgresStore(databaseSource(url))
+  const filled = await fillStore(open, BASE_CALLS, nowUs())
+  await open.stop()
+  const statements = url === undefined ? sqliteStatements(path) : postgresStatements(url)
+  const [, filledMs] = await timed(() => multiplyCalls(statements, Math.ceil(calls / BASE_CALLS)))
+  const count = await statements.number('SELECT count(*) AS n FROM calls')
+  const bytes = url === undefined ? statSync(path).size : await statements.number(SIZE)
+  const rows = [
+    figure('size', bytes / MEBIBYTE, ' MiB', `${count} calls, filled in ${Math.round(filledMs / 1_000)} s`),
+    ...(await migrationsOf(statements)),
+  ]
+  if (url !== undefined) await statements.run('ANALYZE')
+  await statements.stop()
+  const [app, startMs] = await timed(start)
+  cleaning.defer(async () => void (await app.stop('SIGKILL')))
+  rows.push(figure('start to ready', startMs, ' ms'), figure('memory after it', residentMb(app.pid), ' MiB'))
+  for (const [name, path] of pathsOf(filled)) rows.push(figure(`GET ${name}`, await listMs(app, token, path), ' ms'))
+  rows.push(figure('memory after the lists', residentMb(app.pid), ' MiB'))
+  return rows.map((row) => ({ ...row, what: `${engine}: ${row.what}` }))
+}
+
+const SIZE = 'SELECT pg_database_size(current_database()) AS n'
+
+/** Makes the indexes of the latest migrations again. */
+async function migrationsOf({ engine, run }: Statements): Promise<Row[]> {
+  const end = engine === 'sqlite' ? 'substr(call_id, -8)' : 'right(call_id, 8)'
+  const made = [
+    ['events_by_call_end', `events (${end}, account_id) WHERE sequence > 0`],
+    ['calls_by_to_e164', 'calls (account_id, to_e164, direction, saved_at, id) WHERE to_e164 IS NOT NULL'],
+  ] as const
+  const rows: Row[] = []
+  for (const [name, on] of made) {
+    await run(`DROP INDEX ${name}`)
+    const [, ms] = await timed(() => run(`CREATE INDEX ${name} ON ${on}`))
+    rows.push(figure(`migration: index ${name}`, ms / 1_000, ' s'))
+  }
+  return rows
+}
+
+const LISTS = `
+/call?limit=200 /call?number=OWN /call?until=MIDDLE /call/ID /call/ID/event /event?limit=1000 /event?event=call_missed
+/integration/delivery?limit=200 /integration/delivery?state=pending /integration/delivery?state=cancelled
+/integration/delivery?event=call_missed /integration/delivery?until=MIDDLE /integration/delivery?call_id=SHORT
+/integration/delivery?number=OWN /overview`
+
+function pathsOf({ lastCallId, middle }: Filled): [name: string, path: string][] {
+  const values: Readonly<Record<string, string>> = {
+    OWN: OWN_NUMBER.e164,
+    ID: lastCallId,
+    SHORT: lastCallId.slice(-8),
+    MIDDLE: middle,
+  }
+  return LISTS.trim()
+    .split(/\s+/)
+    .map((name) => [name, name.replace(/[A-Z]{2,}/g, (word) => encodeURIComponent(values[word] ?? word))])
+}
+
+/** Returns the shortest time of a few. */
+async function listMs(app: RunningApp, token: string, path: string): Promise<number> {
+  const found: number[] = []
+  for (let time = 0; time < TIMES; time += 1) {
+    const [{ status }, ms] = await timed(() => ask(app, 'GET', path, { token }))
+    if (status !== 200) throw new Error(`${path}: ${status}`)
+    found.push(ms)
+  }
+  return Math.min(...found)
+}
+
+async function timed<Result>(work: () => Promise<Result>): Promise<[Result, number]> {
+  const beginMs = performance.now()
+  const result = await work()
+  return [result, performance.now() - beginMs]
+}
