@@ -246,6 +246,8 @@ async function requestInTurn(
     const attempted = await request(options, webhook, making)
     const created = shared === null ? undefined : turn.kept[shared]
     if (created !== undefined) numberTurns.note(key, created)
+    else if (shared === null && step.again !== null && attempted.outcome.kind === 'advanced')
+      numberTurns.noteCreated({ key, deliveryId: delivery.id })
     else if (step.again !== null && isInDoubtAfter(making)) numberTurns.noteDoubt({ key, deliveryId: delivery.id })
     return attempted
   })

@@ -18,6 +18,8 @@ export type NumberTurns = {
   run<Result>(place: Place, work: (state: NumberState) => Promise<Result>): Promise<Result>
   /** Remembers a value for a few minutes. */
   note(key: string, value: KeptValue): void
+  /** Remembers that this delivery has created a contact, which each other call now finds when it looks once more. */
+  noteCreated(place: Place): void
   /** Remembers that a request of this delivery was lost; the delivery itself looks again without being asked to. */
   noteDoubt(place: Place): void
 }
@@ -56,6 +58,12 @@ export function createNumberTurns({
     return true
   }
 
+  function noteDoubt({ key, deliveryId }: Place, sinceUs: number): void {
+    doubts.delete(key)
+    doubts.set(key, { sinceUs, haveLooked: new Set([deliveryId]) })
+    forgetOldest(doubts, (one) => one.sinceUs + REMEMBERED_US <= sinceUs)
+  }
+
   return {
     async run(place, work) {
       const { key } = place
@@ -80,12 +88,8 @@ export function createNumberTurns({
       forgetOldest(remembered, ({ untilUs }) => untilUs <= atUs)
     },
 
-    noteDoubt({ key, deliveryId }) {
-      const atUs = nowUs()
-      doubts.delete(key)
-      doubts.set(key, { sinceUs: atUs, haveLooked: new Set([deliveryId]) })
-      forgetOldest(doubts, ({ sinceUs }) => sinceUs + REMEMBERED_US <= atUs)
-    },
+    noteCreated: (place) => noteDoubt(place, nowUs() - SETTLING_US),
+    noteDoubt: (place) => noteDoubt(place, nowUs()),
   }
 }
 

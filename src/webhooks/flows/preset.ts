@@ -26,7 +26,8 @@ export type PresetStep = NewStep & {
   readonly source: string
   /**
    * Only for a step that creates a contact: calls of one number send it in turn. `value` is the kept value that a later
-   * call takes over in place of its own request; `null`: the CRM itself finds the contact by then.
+   * call takes over in place of its own request; `null`: the CRM finds the contact at once, and a later call looks once
+   * more if the step has `again`.
    */
   readonly inTurn?: { readonly value: string | null }
   readonly answer: { readonly status: number; readonly body: unknown }

@@ -6,10 +6,13 @@ import { IS_OUTSIDE, IS_WHOLE, NUMBER, when } from './liquid.ts'
  * `contact`.
  */
 
-/** Returns the step that runs at the start of a call and, if that found no contact, at an event of its end. */
+/**
+ * Returns the step that looks for the contact at an event of the call's end: one that was found while it rang may have
+ * been merged, archived or deleted since.
+ */
 export const findContact = (atEnd: StepEvent) => ({
   name: 'contact',
-  on: ['call_started' as const, atEnd],
+  on: [atEnd],
   if: when(['number', 'kept.contact == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
 })
 

@@ -75,6 +75,7 @@ export const ESPOCRM: Preset = {
     },
     ...ownedStep({
       ...createContact('call_saved'),
+      inTurn: { value: null },
       url: '/api/v1/Contact',
       headers: HEADERS,
       body: (user) =>
@@ -139,7 +140,7 @@ export const ESPOCRM: Preset = {
   authorization: () => null,
   parallel: 4,
   maxPerSecond: null,
-  events: ['call_started', 'call_saved'],
+  events: ['call_saved'],
   sources: [`${DOCS}/crud/`, `${DOCS}-search-params/`, `${DOCS}/`],
   lookup: {
     method: 'GET',

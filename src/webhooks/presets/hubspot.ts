@@ -154,7 +154,7 @@ export const HUBSPOT: Preset = {
   parallel: 4,
   // The search allows 5 requests per second.
   maxPerSecond: 5,
-  events: ['call_started', 'call_ended', 'recording_saved'],
+  events: ['call_ended', 'recording_saved'],
   sources: [
     `${DOCS}/api-reference/2026-03/overview`,
     `${DOCS}/apps/developer-platform/build-apps/authentication/account-service-keys`,

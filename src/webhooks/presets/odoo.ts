@@ -218,6 +218,7 @@ export const ODOO: Preset = {
     },
     {
       ...createContact('call_ended'),
+      inTurn: { value: null },
       ...create('res.partner', '{"name":{{ caller }},"phone":{{ number }}}', NUMBER),
       ...keeping({ contact: '/0' }),
       source: API,
@@ -248,7 +249,7 @@ export const ODOO: Preset = {
       if: unlessKept('note', [IS_OUTSIDE, IS_WHOLE]),
       needs: ['contact'],
       domain:
-        '["model","=","res.partner"],["res_id","=",{{ kept.contact }}],["body","ilike","Call: {{ data.call.id }}"]',
+        '["model","=","res.partner"],["res_id","=",{{ kept.contact }}],["message_type","=","comment"],["body","ilike","Call: {{ data.call.id }}"]',
     }),
     {
       name: 'note',
@@ -291,14 +292,25 @@ export const ODOO: Preset = {
       answer: { status: 200, body: { ids: [58], messages: [], nextrow: 0 } },
     },
     {
+      // The contact may have been merged since: its notes are then with another one.
+      name: 'place',
+      on: ['recording_saved'],
+      if: HAS_RECORDING,
+      needs: ['note'],
+      ...call('mail.message', 'search_read', '{"domain":[["id","=",{{ kept.note }}]],"fields":["res_id"],"limit":1}'),
+      ...keeping({ place: '/0/res_id' }),
+      source: API,
+      answer: { status: 200, body: [{ id: 341, res_id: 25 }] },
+    },
+    {
       name: 'find_recording',
       on: ['recording_saved'],
       if: HAS_RECORDING,
-      needs: ['contact', 'note'],
+      needs: ['place', 'note'],
       ...call(
         'ir.attachment',
         'search_read',
-        '{"domain":[["res_model","=","res.partner"],["res_id","=",{{ kept.contact }}],["description","ilike","{{ data.recording.id }}"]],"fields":["description"],"limit":1}',
+        '{"domain":[["res_model","=","res.partner"],["res_id","=",{{ kept.place }}],["description","ilike","{{ data.recording.id }}"]],"fields":["description"],"limit":1}',
       ),
       ...keeping({ found: '/0/id', found_of: '/0/description' }),
       source: API,
@@ -308,12 +320,12 @@ export const ODOO: Preset = {
       name: 'recording',
       on: ['recording_saved'],
       if: `{% unless ${IS_FOUND} %}${HAS_RECORDING}{% endunless %}`,
-      needs: ['contact', 'note'],
+      needs: ['place', 'note'],
       again: 'find_recording',
       ...call(
         'ir.attachment',
         'load',
-        '{"fields":["id","name","description","type","url","res_model","res_id"],"data":[["hookswitch.recording_{{ data.recording.id | replace: "-", "_" }}","Recording of {{ data.call.started_at | slice: 0, 16 | replace: "T", " " }} UTC","Call: {{ data.call.id }}, recording: {{ data.recording.id }}","url",{{ data.recording.url }},"res.partner","{{ kept.contact }}"]]}',
+        '{"fields":["id","name","description","type","url","res_model","res_id"],"data":[["hookswitch.recording_{{ data.recording.id | replace: "-", "_" }}","Recording of {{ data.call.started_at | slice: 0, 16 | replace: "T", " " }} UTC","Call: {{ data.call.id }}, recording: {{ data.recording.id }}","url",{{ data.recording.url }},"res.partner","{{ kept.place }}"]]}',
       ),
       ...keeping({ recording: '/ids/0' }),
       source: IMPORT,
@@ -323,7 +335,7 @@ export const ODOO: Preset = {
       name: 'recording_of_note',
       on: ['recording_saved'],
       if: HAS_RECORDING,
-      needs: ['note'],
+      needs: ['place', 'note'],
       ...call('mail.message', 'write', ''),
       body: `${ATTACHMENT}{% if ${IS_RPC} %}{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"object","method":"execute_kw","args":[{{ parameters.database }},{{ parameters.uid | plus: 0 }},{{ parameters.key }},"mail.message","write",[[{{ kept.note }}],{"attachment_ids":[[4,{{ attachment }}]]}],{}]}}{% else %}{"ids":[{{ kept.note }}],"vals":{"attachment_ids":[[4,{{ attachment }}]]}}{% endif %}`,
       // The recording is with the contact already: without its link in the note the call is complete.
@@ -336,7 +348,7 @@ export const ODOO: Preset = {
   authorization: () => null,
   parallel: 4,
   maxPerSecond: null,
-  events: ['call_started', 'call_ended', 'recording_saved'],
+  events: ['call_ended', 'recording_saved'],
   sources: [API, RPC, IMPORT],
   lookup: {
     ...call(

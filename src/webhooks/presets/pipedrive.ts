@@ -48,7 +48,7 @@ export const PIPEDRIVE: Preset = {
   steps: [
     {
       name: 'person',
-      on: ['call_started', 'call_ended'],
+      on: ['call_ended'],
       if: when(['number', 'kept.person == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
       method: 'GET',
       url: `${NUMBER}/api/v2/persons/search?fields=phone&exact_match=true&limit=1&term={{ number }}`,
@@ -111,7 +111,7 @@ export const PIPEDRIVE: Preset = {
   parallel: 2,
   // The smallest plan allows 20 requests in 2 seconds.
   maxPerSecond: 10,
-  events: ['call_started', 'call_ended', 'recording_saved'],
+  events: ['call_ended', 'recording_saved'],
   sources: [`${DOCS}/CallLogs`, `${DOCS}/Persons`, 'https://pipedrive.readme.io/docs/core-api-concepts-rate-limiting'],
   lookup: {
     method: 'GET',

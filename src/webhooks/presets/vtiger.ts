@@ -133,7 +133,7 @@ export const VTIGER: Preset = {
   authorization: () => null,
   parallel: 2,
   maxPerSecond: null,
-  events: ['call_started', 'call_saved'],
+  events: ['call_saved'],
   sources: [DOCS],
   lookup: {
     method: 'GET',

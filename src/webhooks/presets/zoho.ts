@@ -170,7 +170,7 @@ export const ZOHO: Preset = {
   }),
   parallel: 4,
   maxPerSecond: null,
-  events: ['call_started', 'call_saved'],
+  events: ['call_saved'],
   sources: [
     `${DOCS}/insert-records.html`,
     CALLS,

@@ -11,6 +11,7 @@ import type { FlowProgress, KeptValues } from '../../../src/store/operations/flo
 import { createStepRenderer } from '../../../src/webhooks/flows/step-renderer.ts'
 import { flowOfPreset } from '../../../src/webhooks/options/flow-option.ts'
 import { usersOf } from '../../help/crm/check.ts'
+import { startOdoo } from '../../help/crm/odoo.ts'
 import { authorizerOf, openAnyRecording, presetOptionsOf } from '../../help/crm/preset-options.ts'
 import type { CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
@@ -76,6 +77,10 @@ describe('the turns of a number', () => {
     expect(paused).toEqual([4_000])
     turns.note('a', 7)
     expect(await isInDoubt('a', 4)).toBe(false)
+    // A contact that was created is found at once.
+    turns.noteCreated(placeOf('c', 1))
+    expect([await isInDoubt('c', 1), await isInDoubt('c', 2), await isInDoubt('c', 2)]).toEqual([false, true, false])
+    expect(paused).toEqual([4_000])
   })
 })
 
@@ -116,11 +121,16 @@ const deliveryOf = ({ callId, id: uuid, name: event, body }: CallEvent, id: numb
   hadTrial: false,
 })
 
-/** Plays three calls at the same time: each turn is made for all of them at once. Returns the steps that created. */
-async function playAtOnce(stub: CrmStub, name: string): Promise<readonly string[]> {
-  const calls = threeCalls()
-  const { preset, whole } = presetOptionsOf(stub, name, calls.flat())
-  const users = usersOf(stub, calls.flat())
+type Calls = readonly (readonly CallEvent[])[]
+
+/**
+ * Returns a function that plays calls at the same time: each turn is made for all of them at once. It returns the steps
+ * that have created contacts.
+ */
+function playerOf(stub: CrmStub, name: string): (calls: Calls) => Promise<readonly string[]> {
+  const all = threeCalls().flat()
+  const { preset, whole } = presetOptionsOf(stub, name, all)
+  const users = usersOf(stub, all)
   const flow = flowOfPreset(preset, { ...whole.parameters, users })
   const webhook: FlowWebhook = {
     id: 1,
@@ -147,6 +157,7 @@ async function playAtOnce(stub: CrmStub, name: string): Promise<readonly string[
     openRecording: openAnyRecording,
     nowUs,
   })
+  let lastId = 0
   const created: string[] = []
   const play = async (delivery: LoadedDelivery): Promise<boolean> => {
     const { outcome, turn } = await makeTurn(webhook, delivery, {})
@@ -155,24 +166,27 @@ async function playAtOnce(stub: CrmStub, name: string): Promise<readonly string[
     kept.set(delivery.callId, { ...kept.get(delivery.callId), ...turn?.kept })
     created.push(
       ...(turn?.attempts ?? []).flatMap(({ step, status }) =>
-        status !== null && step !== undefined && flow.inTurn.get(step.name) != null ? [step.name] : [],
+        status !== null && step !== undefined && flow.inTurn.has(step.name) ? [step.name] : [],
       ),
     )
     return outcome.kind === 'advanced'
   }
   const asked = new Set<string>(preset.events)
-  const count = Math.min(...calls.map((events) => events.length))
-  for (let at = 0; at < count; at += 1) {
-    let open = calls.flatMap((events, call) => {
-      const event = events[at]
-      return event === undefined || !asked.has(event.name) ? [] : [deliveryOf(event, at * calls.length + call)]
-    })
-    while (open.length > 0) {
-      const advanced = await Promise.all(open.map(play))
-      open = open.filter((_, index) => advanced[index])
+  return async (calls) => {
+    const before = created.length
+    const count = Math.min(...calls.map((events) => events.length))
+    for (let at = 0; at < count; at += 1) {
+      let open = calls.flatMap((events) => {
+        const event = events[at]
+        return event === undefined || !asked.has(event.name) ? [] : [deliveryOf(event, ++lastId)]
+      })
+      while (open.length > 0) {
+        const advanced = await Promise.all(open.map(play))
+        open = open.filter((_, index) => advanced[index])
+      }
     }
+    return created.slice(before)
   }
-  return created
 }
 
 /** The presets that create contacts by a request of their own. */
@@ -180,7 +194,9 @@ const CREATING = STUBS.flatMap(({ label, preset, start }) => {
   const stub = start()
   stub.stop()
   const { preset: found } = presetOptionsOf(stub, preset, [])
-  return found.steps.some(({ inTurn }) => typeof inTurn?.value === 'string') ? [[label, preset, start] as const] : []
+  return found.steps.some(({ inTurn, again }) => inTurn !== undefined && again != null)
+    ? [[label, preset, start] as const]
+    : []
 })
 
 test('every preset that has the parameter for contacts takes turns', () => {
@@ -198,10 +214,29 @@ test.each(CREATING)(
   async (_, name, start) => {
     const stub = start()
     try {
-      const created = await playAtOnce(stub, name)
+      const created = await playerOf(stub, name)(threeCalls())
       expect(created).toHaveLength(1)
       expect(stub.refusals).toEqual([])
       expect(stub.calls().map(({ number }) => number)).toEqual(['+4930777', '+4930777', '+4930777'])
+    } finally {
+      stub.stop()
+    }
+  },
+)
+
+test.each(['json2', 'rpc'] as const)(
+  'Odoo (%s): a call after its new contact was deleted has another one',
+  async (version) => {
+    const stub = startOdoo(version)
+    try {
+      const play = playerOf(stub, 'odoo')
+      const [first = [], second = [], third = []] = threeCalls()
+      expect(await play([first])).toHaveLength(1)
+      stub.deleteContacts()
+      expect(await play([second])).toHaveLength(1)
+      expect(await play([third])).toHaveLength(0)
+      expect(stub.refusals).toEqual([])
+      expect(stub.calls()).toHaveLength(2)
     } finally {
       stub.stop()
     }

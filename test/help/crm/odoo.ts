@@ -17,7 +17,7 @@ const rpcFault = (name: string, message: string): CrmAnswer => ({
 const MARIA = partner({ id: 25, name: 'Maria Bern', phone: '+4930123456' })
 
 /** Starts an Odoo that knows Maria Bern, and other contacts. */
-export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Partner[] = []): CrmStub {
+export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Partner[] = []) {
   /** Records by their external id. */
   const records = new Map<string, { model: string; id: number; row: Row }>()
   const server = startCrmServer((request) => (version === 'json2' ? json2(request) : rpc(request)))
@@ -97,13 +97,19 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
       (one) =>
         one.model === model &&
         leaves.every(([field, operator, value]) => {
+          if (field === 'id') return one.id === value
           const has = String(one.row[field] ?? '')
           // What is loaded names the model of an activity by its external id.
           if (field === 'res_model') return value === 'res.partner'
           return operator === 'ilike' ? has.includes(String(value)) : has === String(value)
         }),
     )
-    return { result: found === undefined ? [] : [{ id: found.id, description: found.row.description }] }
+    return {
+      result:
+        found === undefined
+          ? []
+          : [{ id: found.id, description: found.row.description, res_id: Number(found.row.res_id) }],
+    }
   }
   function searchPartner(domain: readonly unknown[]): Made {
     try {
@@ -158,11 +164,13 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
         return { fault: 'date' }
       if (row['user_id/.id'] !== undefined && !USERS.includes(Number(row['user_id/.id'])))
         return { fault: 'No matching record' }
-      const known = records.get(externalId)
-      if (known !== undefined && model === 'mail.message')
+      if (![MARIA, ...known, ...partners()].some(({ id }) => String(id) === row.res_id))
+        return { result: { ids: false, messages: [{ type: 'error', message: deletedRecord(row.res_id) }] } }
+      const loaded = records.get(externalId)
+      if (loaded !== undefined && model === 'mail.message')
         return { fault: "Only administrators can modify 'model' and 'res_id' fields." }
-      lastId += known === undefined ? 1 : 0
-      const record = { model, id: known?.id ?? lastId, row }
+      lastId += loaded === undefined ? 1 : 0
+      const record = { model, id: loaded?.id ?? lastId, row }
       records.set(externalId, record)
       ids.push(record.id)
     }
@@ -171,7 +179,7 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
 
   const partnerNumber = (id: unknown): string =>
     [...records.values()].find((one) => one.model === 'res.partner' && String(one.id) === id)?.row.phone as string
-  return {
+  const stub: CrmStub = {
     ...server,
     parameters: {
       version,
@@ -235,7 +243,19 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
         : []),
     ],
   }
+  return {
+    ...stub,
+    /** Deletes the contacts that were created, and what hangs on them, as a user would. */
+    deleteContacts(): void {
+      const ids = partners().map(({ id }) => String(id))
+      for (const [name, { id, row }] of records)
+        if (ids.includes(String(id)) || ids.includes(String(row.res_id))) records.delete(name)
+    },
+  }
 }
+
+const deletedRecord = (id: unknown): string =>
+  `Record does not exist or has been deleted.\n(Record: res.partner(${String(id)},), User: 2)`
 
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'mail.message': ['model', 'res_id', 'body', 'message_type', 'subtype_id/id'],
