@@ -24,10 +24,13 @@ export type Tape = {
 
 const OPTIONS = { trunks: [], extensions: [], variables: [] }
 
+/** A path is taken as it is; a name is a recording of the project. */
+const pathOf = (name: string): string => (name.startsWith('/') ? name : fixture(name))
+
 export const tapeOf = (name: string): Tape => (name.endsWith('.ami') ? amiTape(name) : eslTape(name))
 
 function amiTape(name: string): Tape {
-  const { steps } = amiSteps(readRecording(fixture(name)))
+  const { steps } = amiSteps(readRecording(pathOf(name)))
   const up = createAmiUp()
   const list = (atMs: number): AmiFrame[] =>
     new AmiDecoder().push(Buffer.from(up.status('1', atMs))).filter((frame) => frame.name === 'Status')
@@ -52,20 +55,20 @@ function amiTape(name: string): Tape {
 }
 
 function eslTape(name: string): Tape {
-  const recording = readRecording(fixture(name))
+  const recording = readRecording(pathOf(name))
   const { steps } = eslSteps(recording)
   const frames = steps.flatMap(({ bytes }) => new EslDecoder().push(bytes).slice(0, 1))
   const up = createEslUp()
-  const list = (): EslFrame[] => {
-    const answers = [up.channels(), up.calls()].map(
+  const list = (clock: string): EslFrame[] => {
+    const answers = [up.channels(), up.calls(), clock].map(
       (body) => `Content-Type: api/response\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`,
     )
     return new EslDecoder().push(Buffer.from(answers.join('')))
   }
-  const rows = [list()]
+  const rows = [list('')]
   for (const { event } of steps) {
     up.see(event)
-    rows.push(list())
+    rows.push(list(event.get('Event-Date-Timestamp')))
   }
   return {
     steps: steps.length,

@@ -90,7 +90,7 @@ export function createAmiUp(): AmiUp {
     const row = known || isFirst ? snapshot(frame, '', atMs) : undefined
     const dialled = rows.has(frame.get('DestUniqueid')) ? snapshot(frame, 'Dest', atMs) : undefined
     if (frame.name === 'DialBegin' && dialled !== undefined) {
-      dialled.application = 'AppDial'
+      dialled.application = rows.get(frame.get('Uniqueid'))?.application === 'Queue' ? 'AppQueue' : 'AppDial'
       dialled.data = '(Outgoing Line)'
     }
     if (row === undefined) return

@@ -1,5 +1,7 @@
 import type { PbxRecording, RecordedStep } from '../../recorded/recording.ts'
 import { EslDecoder, type EslEvent, type EslFrame } from '../decoder.ts'
+import { variableOf } from '../event.ts'
+import { APPLICATION_BEGINS } from '../events.ts'
 import { type ListRow, listRows } from '../list-rows.ts'
 
 type Row = ListRow & { uuid?: string }
@@ -76,6 +78,14 @@ function rowOf(event: EslEvent): Row {
   }
 }
 
+/** Returns the application that a leg executes, as far as an event shows it; one that has ended stays in the list. */
+function applicationOf(event: EslEvent): Row {
+  if (event.name === APPLICATION_BEGINS)
+    return { application: event.get('Application'), application_data: event.get('Application-Data') }
+  const application = variableOf(event, 'current_application')
+  return application === '' ? {} : { application, application_data: variableOf(event, 'current_application_data') }
+}
+
 /** The channels that are up at this moment of the recording. */
 type EslUp = {
   reset(rows: readonly Row[]): void
@@ -113,6 +123,7 @@ export function createEslUp(): EslUp {
     } else if (row !== undefined) {
       const now = rowOf(event)
       for (const key of CHANGING) row[key] = now[key] || row[key] || ''
+      Object.assign(row, applicationOf(event))
     }
     if (event.name === 'CHANNEL_BRIDGE') pairs.set(event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID'))
     if (event.name === 'CHANNEL_UNBRIDGE') pairs.delete(event.get('Bridge-A-Unique-ID') || id)
