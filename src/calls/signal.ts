@@ -53,8 +53,10 @@ export type SnapshotChannel = {
 
 /** A caller waits in a queue, leaves a message, or is in a conference. */
 export type Activity =
-  | { readonly kind: 'queue'; readonly queue: string }
-  | { readonly kind: 'voicemail' | 'conference' }
+  | { readonly kind: 'queue'; readonly queue: string; readonly name?: string | null }
+  | { readonly kind: 'voicemail' }
+  /** `conference`: its name, if the snapshot does not show it as a bridge. */
+  | { readonly kind: 'conference'; readonly conference?: string }
 
 /** The end of a channel. */
 export type End = {

@@ -1,5 +1,4 @@
 import type { CallEvent, Stage } from '../../src/calls/event.ts'
-import { SECOND } from '../../src/lib/time.ts'
 import { type Cut, inRecording } from './cut.ts'
 
 /**
@@ -44,9 +43,12 @@ export function cutDifferences(whole: readonly CallEvent[], cut: readonly CallEv
   }
   for (const one of before) {
     if (isWithin(one.call)) continue
-    const same = after.filter(({ call }) => call.pbx_id === one.call.pbx_id && call.merged_into === null)
-    if (same[0] === undefined) differ.push(`lost call: ${one.call.pbx_id}`)
-    else differ.push(...callDiffers(one, same[0], { isUnseen, isWithin, gap, whole }))
+    // Asterisk counts a consultation to the call for which it is made.
+    const [best] = after
+      .filter(({ call }) => call.pbx_id === one.call.pbx_id && call.merged_into === one.call.merged_into)
+      .map((other) => callDiffers(one, other, { isUnseen, isWithin }))
+      .toSorted((a, b) => a.length - b.length)
+    differ.push(...(best ?? [`lost call: ${one.call.pbx_id} ${one.call.from.number} ${one.call.to.number}`]))
   }
   return differ
 }
@@ -54,12 +56,9 @@ export function cutDifferences(whole: readonly CallEvent[], cut: readonly CallEv
 type Gap = {
   readonly isUnseen: (time: string | null) => boolean
   readonly isWithin: (span: Span) => boolean
-  readonly gap: Cut
-  readonly whole: readonly CallEvent[]
 }
 
-const party = (one: { number: string | null; name: string | null } | null): string =>
-  one === null ? '-' : `${one.number} (${one.name})`
+const party = (one: { number: string | null } | null): string => one?.number ?? '-'
 
 function callDiffers(one: Saved, other: Saved, of: Gap): string[] {
   const differ: string[] = []
@@ -132,12 +131,13 @@ function stagesDiffer(one: Saved, other: Saved, shown: readonly Stage[], of: Gap
     const isHidden = isAnswered && !isTalkShown(stage, of) && PARTIES.has(stage.kind)
     if (!isHidden && (isAnswered || !isEndUnseen) && found.result !== stage.result)
       differ.push(`stage result: ${word}: wanted ${stage.result}, got ${found.result} (${one.call.pbx_id})`)
-    if (found.name !== stage.name)
+    if (found.name !== stage.name && found.name !== null)
       differ.push(`stage name: ${word}: wanted ${stage.name}, got ${found.name} (${one.call.pbx_id})`)
     if (!PARTIES.has(stage.kind)) continue
     if (stage.answered_at !== null && !of.isUnseen(stage.answered_at))
       sameTime(
-        (field, wanted, got) => differ.push(`stage ${field}: ${word}: wanted ${wanted}, got ${got} (${one.call.pbx_id})`),
+        (field, wanted, got) =>
+          differ.push(`stage ${field}: ${word}: wanted ${wanted}, got ${got} (${one.call.pbx_id})`),
         'answered_at',
         stage.answered_at,
         found.answered_at,
@@ -145,7 +145,8 @@ function stagesDiffer(one: Saved, other: Saved, shown: readonly Stage[], of: Gap
   }
   for (const stage of left) {
     const isRung = one.stages.some(({ kind, target }) => kind === stage.kind && target === stage.target)
-    if (!isRung || stage.attempt > 1) differ.push(`stage extra: ${wordOf(other.stages, stage)} ${stage.result} (${one.call.pbx_id})`)
+    if (!isRung || stage.attempt > 1)
+      differ.push(`stage extra: ${wordOf(other.stages, stage)} ${stage.result} (${one.call.pbx_id})`)
   }
   return differ
 }

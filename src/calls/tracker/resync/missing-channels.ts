@@ -109,8 +109,11 @@ export function loseChannel(
   channel.goneSeq = state.seq
   channel.goneArrivedUs = at.arrivedUs
   channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
-  call.partial = true
   const alive = channelsOf(state, call).some(isUp)
-  if (!alive) call.lost = cause
+  // A party that left a call which goes on is no part of the call that was not seen: rule 9 names them.
+  if (!alive) {
+    call.lost = cause
+    call.partial = true
+  }
   markChanged(state, call)
 }

@@ -1,5 +1,5 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
-import { noteMove } from '../facts/places.ts'
+import { destination, noteMove } from '../facts/places.ts'
 import { noteListedGroup, noteRungAll } from '../facts/ringing.ts'
 import { arrange } from '../rules/arrange.ts'
 import { compareHold } from '../rules/holds.ts'
@@ -51,13 +51,17 @@ function resyncKnown(state: TrackerState, at: At, channel: Channel, row: Snapsho
     if (row.bridge !== null) enterListed(state, at, channel, row)
   }
   if (row.rungAll === true) noteRungAll(state, channel)
-  if (row.group !== undefined && isUp(channel)) {
-    noteMove(channel, row.group, { us: at.atUs, seq: state.seq })
-    noteListedGroup(state, channel, row.group)
-  }
+  if (isUp(channel)) noteListedPlace(state, at, channel, row)
   if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
   else catchUp(state, channel, row)
   if (isUp(channel)) noteActivity(state, at, channel, row)
+}
+
+/** Notes where in the dialplan a caller is now, and that it rings a group there. */
+function noteListedPlace(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel): void {
+  const place = destination(row.group ?? row.place ?? null)
+  if (place !== null && place !== channel.dialledNumber) noteMove(channel, place, { us: at.atUs, seq: state.seq })
+  if (row.group !== undefined) noteListedGroup(state, channel, row.group)
 }
 
 /**
@@ -112,7 +116,6 @@ function isUnseenCallee(state: TrackerState, channel: Channel, row: SnapshotChan
 function missedDial(state: TrackerState, channel: Channel, row: SnapshotChannel, listed: Listing): void {
   const call = callOf(state, channel)
   if (call === undefined) return
-  call.partial = true
   addUnseenStage(state, call, channel, row, row.source ?? callerOf(state, row, listed))
 }
 

@@ -23,7 +23,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
-import { type Call, type Channel, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import type { Listing } from './listing.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
@@ -44,7 +44,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   if (row.group !== undefined) noteListedGroup(state, channel, row.group)
   const call = known ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
-  call.partial = true
+  if (known === undefined) call.partial = true
   if (row.bridge !== null) enterListed(state, at, channel, row)
   if (isVirtual(channel)) {
     pairUnseen(state, channel, row, sourceId)
@@ -82,12 +82,14 @@ export function noteActivity(state: TrackerState, at: At, channel: Channel, { ac
     call.voicemail = true
     markChanged(state, call)
   }
+  if (activity.kind === 'conference' && activity.conference !== undefined && isUp(channel))
+    enterConference(state, at, channel, activity.conference)
   if (activity.kind !== 'queue') return
-  const { queue } = activity
+  const { queue, name = null } = activity
   // A caller that was answered is still in the application.
   const isKnown = (one: QueueState) => one.channel === channel.id && one.name === queue
   if (call.queues.some((one) => isKnown(one) && (one.leftUs === null || one.answeredUs !== null))) return
-  joinQueue(state, channel, { ...at, kind: 'queue_joined', id: channel.id, queue, position: null })
+  joinQueue(state, channel, { ...at, kind: 'queue_joined', id: channel.id, queue, name, position: null })
   const joined = stageOf(call, call.queues.find(isKnown)?.stageId ?? null)
   if (joined !== undefined && call.partial) joined.startedUs = null
 }
@@ -191,6 +193,7 @@ export function addUnseenStage(
   if (row.up && (row.bridge !== null || !row.callee)) {
     channel.dial.answeredUs = state.atUs
     stage.answered = true
+    call.partial = true
     arrange(state, call)
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
   }

@@ -256,12 +256,17 @@ export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stag
   if (!other.answered || !isForSame) return false
   // Its phone was up before the caller was connected to it.
   const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
-  const answeredUs = Math.max(Math.min(other.answeredUs ?? 0, ...upsUs), other.sinceUs ?? 0)
-  const beganUs = stage.sinceUs ?? (stage.startedUs ?? 0) - EXPLANATION_US
+  const answeredUs = Math.max(Math.min(other.answeredUs ?? other.enteredUs ?? 0, ...upsUs), other.sinceUs ?? 0)
+  const startedUs = stage.startedUs ?? foundUs(legs)
+  const beganUs = stage.sinceUs ?? startedUs - EXPLANATION_US
   const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
-  if (other.endedUs !== null && other.endedUs <= (stage.startedUs ?? 0)) return false
+  if (other.endedUs !== null && other.endedUs <= startedUs) return false
   return answeredUs >= beganUs && answeredUs <= overUs + EXPLANATION_US
 }
+
+/** Returns when phones were found ringing that began to ring unseen. */
+const foundUs = (legs: readonly Channel[]): number =>
+  legs.reduce((first, { dial }) => Math.min(first, dial?.beganArrivedUs ?? first), Number.POSITIVE_INFINITY)
 
 function legResult(state: TrackerState, leg: Channel): StageResult | null {
   const ended = leg.end?.result ?? null

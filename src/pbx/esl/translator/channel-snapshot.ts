@@ -7,6 +7,7 @@ import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRowsInSteps } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
+import { activityIn, diallersIn, groupIn } from './listed-dials.ts'
 
 type Row = Readonly<ListRow>
 
@@ -50,7 +51,8 @@ export function* snapshotChannels(
   }
   bridgeMoving(context, legs, bridged)
   const places = new Map([...legs.keys()].map((id, index) => [id, index]))
-  const list = { legs, bridged, pairs: pairsOf(legs), places }
+  const diallers = diallersIn(legs, bridged, (row) => listedTenant(context, row)?.toLowerCase() ?? null)
+  const list = { legs, bridged, pairs: pairsOf(legs), places, diallers }
   const known = new Set(context.legs.keys())
   const channels: SnapshotChannel[] = []
   for (const [id, row] of [...legs].toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))) {
@@ -101,6 +103,8 @@ type List = {
   readonly pairs: ReadonlyMap<string, string>
   /** The place of each leg in the list. */
   readonly places: ReadonlyMap<string, number>
+  /** The caller for which a leg rings that does not name it. */
+  readonly diallers: ReadonlyMap<string, string>
 }
 
 const HALF = /^(loopback\/.*)-([ab])$/
@@ -154,13 +158,14 @@ function takenFrom(id: string, { legs, bridged, places }: List): string | undefi
   return laterS > 0 || (laterS === 0 && (places.get(id) ?? 0) > (places.get(peer) ?? 0)) ? peer : undefined
 }
 
-function sourceOf(id: string, { legs, bridged }: List): string | null {
+function sourceOf(id: string, { legs, bridged, diallers }: List): string | null {
   const row = legs.get(id)
   if (row?.direction !== 'outbound') return null
   const call = row.call_uuid ?? ''
   if (call !== '' && call !== id && legs.has(call)) return call
   const peer = bridged.get(id)
-  return peer === undefined || isDialledBy(legs.get(peer), id) ? null : peer
+  if (peer === undefined) return diallers.get(id) ?? null
+  return isDialledBy(legs.get(peer), id) ? null : peer
 }
 
 const isDialledBy = (row: Row | undefined, id: string): boolean => row?.direction === 'outbound' && row.call_uuid === id
@@ -202,7 +207,11 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     leg.peer = peer ?? null
     // A group of FusionPBX's scripts goes on between its bridges.
     leg.rings = row.application !== 'lua'
+    leg.dialledUnseen = true
   }
+  const group = groupIn(row, peer === undefined)
+  const caller = source === null ? undefined : list.legs.get(source)
+  const answeredGroup = up && peer === source && caller !== undefined ? groupIn(caller, true) : undefined
   return {
     id,
     ...(hasStoppedRinging(context, row, id) ? { rungAll: true } : {}),
@@ -210,6 +219,10 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     ...(pair === undefined ? {} : { pair: { id: pair, half: outbound ? 1 : 2 } as const }),
     endpoint,
     dialledNumber: outbound ? null : dialled,
+    ...(outbound || !row.dest ? {} : { place: row.dest }),
+    ...(group === undefined ? {} : { group }),
+    ...(answeredGroup === undefined ? {} : { answeredGroup }),
+    ...(source === null && !virtual ? activityIn(context, row, up && peer === undefined) : {}),
     callee: outbound && source !== null,
     source,
     originated: outbound && !virtual && source === null && [...list.legs].some(([, one]) => isDialledBy(one, id)),

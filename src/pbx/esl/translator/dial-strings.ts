@@ -46,3 +46,10 @@ function partyOf(part: string): string | null {
 
 /** The digits at the end of a number that no prefix changes. */
 const SUBSCRIBER = 7
+
+/** Returns whether a dial string dials a party, by any of its names: its number, user, or address. */
+export function isDialledIn(dialled: string, names: readonly string[]): boolean {
+  if (dialled.length > MAX_STRING) return false
+  const words = new Set(dialled.split(/[^\w.+*#-]+/))
+  return names.some((name) => name !== '' && words.has(name))
+}

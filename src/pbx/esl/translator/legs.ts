@@ -86,6 +86,8 @@ export type Leg = {
   /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
+  /** It was listed while it may have dialled: until its next bridge its variables may tell of parties from before. */
+  dialledUnseen: boolean
   hungUpItself: boolean
   gone: boolean
   /** A party that was handed over has replaced it. */
@@ -167,6 +169,7 @@ export function addLeg(
     ringGroups: new Map(),
     reached: new Set(),
     unreached: new Set(),
+    dialledUnseen: false,
     rings: false,
     hungUpItself: false,
     gone: false,

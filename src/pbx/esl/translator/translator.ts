@@ -194,6 +194,7 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined || event.get('Application') !== 'bridge') return []
+  leg.dialledUnseen = false
   const signals = bridgeEnds(context, event)
   const place = cleanText(event.get('Caller-Destination-Number'))
   if (place === null) return signals

@@ -12,6 +12,7 @@ import { type EslContext, everLeg, type Leg } from './legs.ts'
 
 /** Returns the signals of parties that an event of the caller shows as unreached, even while the next one rings. */
 export function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  if (leg.dialledUnseen) return []
   const isBridging = variableOf(event, 'current_application') === 'bridge'
   return unreachedUsers(context, event, leg, isBridging ? variableOf(event, 'current_application_data') : '')
 }
@@ -19,7 +20,7 @@ export function unreached(context: EslContext, event: EslEvent, leg: Leg): Chann
 /** Returns the signals of parties that a bridge has not reached when it ends. */
 export function unreachedByBridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
-  if (leg === undefined || event.get('Application') !== 'bridge') return []
+  if (leg === undefined || leg.dialledUnseen || event.get('Application') !== 'bridge') return []
   const dialled = event.get('Application-Data')
   return [...unreachedUsers(context, event, leg, dialled), ...unreachedNumbers(context, event, leg, dialled)]
 }

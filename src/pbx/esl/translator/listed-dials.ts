@@ -1,0 +1,83 @@
+import type { SnapshotChannel } from '../../../calls/signal.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
+import { userOf } from '../address.ts'
+import type { ListRow } from '../list-rows.ts'
+import { isDialledIn, ringsSeveral } from './dial-strings.ts'
+import type { EslContext } from './legs.ts'
+
+/**
+ * What the list of channels shows of dials: the application that each leg executes, with its data. A leg that a `,`
+ * rings names its caller; those of `:_:` and of queues do not.
+ */
+
+type Row = Readonly<ListRow>
+
+/** Applications that ring others for the leg that executes them. */
+const DIALLING: ReadonlySet<string> = new Set(['bridge', 'callcenter', 'fifo'])
+
+/** Returns the caller for which each leg rings that names no other leg. */
+export function diallersIn(
+  legs: ReadonlyMap<string, Row>,
+  bridged: ReadonlyMap<string, string>,
+  tenantOf: (row: Row) => string | null,
+): Map<string, string> {
+  const callers = Map.groupBy(
+    [...legs].filter(([id, { application = '' }]) => DIALLING.has(application) && !bridged.has(id)),
+    ([, row]) => shownBy(row),
+  )
+  const found = new Map<string, string>()
+  for (const [id, row] of legs) {
+    const isAlone = row.direction === 'outbound' && !bridged.has(id) && (!row.call_uuid || row.call_uuid === id)
+    if (!isAlone) continue
+    const mayRing = ([other, caller]: readonly [string, Row]): boolean =>
+      other !== id && isOlder(caller, row) && isOfOneTenant(tenantOf(caller), tenantOf(row)) && isRungBy(row, caller)
+    const caller = callers.get(shownBy(row))?.find(mayRing)
+    if (caller !== undefined) found.set(id, caller[0])
+  }
+  return found
+}
+
+/** The number that a leg shows: a rung leg shows the number of the caller for which it is rung. */
+const shownBy = ({ cid_num = '', initial_cid_num = '' }: Row): string => cid_num || initial_cid_num
+
+const isOlder = (caller: Row, row: Row): boolean => Number(caller.created_epoch) <= Number(row.created_epoch)
+
+const isOfOneTenant = (one: string | null, other: string | null): boolean =>
+  one === null || other === null || one === other
+
+/** Returns whether the application of a caller may ring a leg: a queue does not name its agents. */
+function isRungBy(row: Row, { application, application_data = '' }: Row): boolean {
+  if (application !== 'bridge') return true
+  const [, , address = ''] = (row.name ?? '').split('/')
+  const names = [userOf(row.presence_id ?? ''), row.initial_dest ?? '', row.dest ?? '', userOf(address)]
+  return isDialledIn(application_data, names)
+}
+
+/** Returns the extension whose group a leg rings, if it rings several parties. */
+export function groupIn({ application, application_data = '', dest = '' }: Row, rings: boolean): string | undefined {
+  if (!rings || application !== 'bridge' || !/^\d+$/.test(dest)) return undefined
+  return ringsSeveral(application_data) ? dest : undefined
+}
+
+/** Returns what the dialplan does with a caller. */
+export function activityIn(
+  { endpoints }: EslContext,
+  { application, application_data = '' }: Row,
+  isAlone: boolean,
+): Pick<SnapshotChannel, 'activity'> {
+  const [first = ''] = application_data.trim().split(/\s+/)
+  const name = cleanText(first)
+  if (!isAlone || name === null) return {}
+  switch (application) {
+    case 'callcenter':
+      return { activity: { kind: 'queue', queue: name, name: endpoints.queueName(first) } }
+    case 'fifo':
+      return /\sin(\s|$)/.test(application_data) ? { activity: { kind: 'queue', queue: name } } : {}
+    case 'conference':
+      return { activity: { kind: 'conference', conference: name.split('@')[0] ?? name } }
+    case 'voicemail':
+      return /^\s*(check|auth)/.test(application_data) ? {} : { activity: { kind: 'voicemail' } }
+    default:
+      return {}
+  }
+}
