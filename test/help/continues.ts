@@ -15,4 +15,6 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-consultation-begins': 'gap-consultation-begins-2',
   'gap-blind-answer-1': 'gap-blind-answer-2',
   'gap-group-answered': 'gap-group-answered-2',
+  'gap-refer-to-enterprise-1': 'gap-refer-to-enterprise-2',
+  'gap-click-answer-1': 'gap-click-answer-2',
 }

@@ -3,6 +3,7 @@ import { type CallEventKind, isOnlyOnRequest } from '../../../lib/event-kinds.ts
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallEvent, CallEventBody, CallRecord } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
+import { endMissingWithCall } from '../resync/missing-channels.ts'
 import { relateToOthers } from '../rules/call-start.ts'
 import { takeDueHolds } from '../rules/holds.ts'
 import { joinLinksOf } from '../rules/linked-calls.ts'
@@ -84,6 +85,7 @@ function emitDirty(state: TrackerState, id: string, events: CallEvent[], faults:
 function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
   if (!call.ended && call.mergedInto !== null) emitMerged(state, call, call.mergedInto, events)
   else if (!call.ended) {
+    endMissingWithCall(state, call)
     updateStages(state, call)
     noteEnd(state, call)
     if (placeInAccount(state, call)) relateToOthers(state, call)
@@ -121,7 +123,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   emitDueStageEnds(state, call, events, firstUs)
   for (const stage of ringing) {
     const rangUs = stage.rangUs ?? state.atUs
-    emitAnswers(state, call, events, rangUs)
+    emitAnswers(state, call, events, { us: rangUs, source: stage.source })
     stage.emitted.started = true
     emit(state, call, events, 'dial_started', rangUs, { stage: stagePayload(stage) })
   }
@@ -132,13 +134,20 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   forgetOldStages(state, call)
 }
 
-/** Emits the answers that happened before a time. */
-function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], beforeUs = Number.POSITIVE_INFINITY): void {
+/** A party began to ring for the party on a channel. */
+type Ring = { readonly us: number; readonly source: string | null }
+
+/** Emits the answers that happened before a party rang: that of its caller always did. */
+function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], before?: Ring): void {
   for (const stage of call.stages) {
     if (!isPartyStage(stage) || !stage.answered || stage.emitted.answered) continue
     const answeredUs = stage.answeredUs ?? state.atUs
     const isNext = stage.emitted.started || !stage.rang
-    if (!isNext || answeredUs >= beforeUs) continue
+    const isEarlier =
+      before === undefined ||
+      answeredUs < before.us ||
+      (answeredUs === before.us && before.source !== null && stage.legs.includes(before.source))
+    if (!isNext || !isEarlier) continue
     Object.assign(stage.emitted, { started: true, answered: true })
     emit(state, call, events, 'dial_answered', answeredUs, { stage: stagePayload(stage) })
   }

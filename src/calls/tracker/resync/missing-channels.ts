@@ -92,6 +92,19 @@ export function isAnySilent(state: TrackerState, sinceUs: number): boolean {
   return false
 }
 
+/**
+ * Ends the channels of a call that the last snapshot lacked, once all others have ended since: phones that stopped
+ * ringing unseen do not outlive a call whose end was seen.
+ */
+export function endMissingWithCall(state: TrackerState, call: Call): void {
+  const channels = channelsOf(state, call)
+  const up = channels.filter(isUp)
+  const missingUs = Math.max(...up.map((channel) => channel.missingUs ?? Number.POSITIVE_INFINITY))
+  if (up.length === 0 || !channels.some(({ goneArrivedUs }) => (goneArrivedUs ?? 0) >= missingUs)) return
+  const at = { atUs: state.atUs, arrivedUs: state.nowUs }
+  for (const channel of up) endUnseen(state, channel, at)
+}
+
 type Lost = 'pbx_restart' | 'unknown'
 
 function isConfirmedMissing(channel: Channel, at: At): boolean {
@@ -105,10 +118,7 @@ export function loseChannel(
   channel: Channel,
   { at, cause }: { at: At; cause: Lost },
 ): void {
-  channel.goneUs = at.atUs
-  channel.goneSeq = state.seq
-  channel.goneArrivedUs = at.arrivedUs
-  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
+  endUnseen(state, channel, at)
   const alive = channelsOf(state, call).some(isUp)
   // A party that left a call which goes on is no part of the call that was not seen: rule 9 names them.
   if (!alive) {
@@ -116,4 +126,11 @@ export function loseChannel(
     call.partial = true
   }
   markChanged(state, call)
+}
+
+function endUnseen(state: TrackerState, channel: Channel, at: At): void {
+  channel.goneUs = at.atUs
+  channel.goneSeq = state.seq
+  channel.goneArrivedUs = at.arrivedUs
+  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
 }

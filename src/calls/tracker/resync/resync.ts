@@ -127,7 +127,9 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
   if (dial === null || call === undefined || !isUp(channel) || dial.answeredUs !== null || isVirtual(channel)) return
   const stage = call.stages.find((one) => one.legs.includes(channel.id))
   if (stage === undefined || stage.ended || stage.answered) return
-  if (row.up && row.bridge !== null) {
+  // A party that the PBX rang by itself has answered once it is up; another one only when it is connected.
+  const isOwn = dial.source === null && !row.callee && !dial.paged
+  if (row.up && (row.bridge !== null || isOwn)) {
     stage.rang = true
     stage.answered = true
     dial.answeredUs = state.atUs

@@ -258,7 +258,8 @@ export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stag
   const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
   const answeredUs = Math.max(Math.min(other.answeredUs ?? other.enteredUs ?? 0, ...upsUs), other.sinceUs ?? 0)
   const startedUs = stage.startedUs ?? foundUs(legs)
-  const beganUs = stage.sinceUs ?? startedUs - EXPLANATION_US
+  // A list shows the present: whoever had answered before it did so before this one was found.
+  const beganUs = stage.sinceUs ?? startedUs - (stage.startedUs === null ? 0 : EXPLANATION_US)
   const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   if (other.endedUs !== null && other.endedUs <= startedUs) return false
   return answeredUs >= beganUs && answeredUs <= overUs + EXPLANATION_US

@@ -83,7 +83,8 @@ function queuePayload(call: Call): CallView['queue'] {
 
 /** Returns a stage for a body. */
 export function stagePayload(stage: Stage): StageView {
-  const rings = stage.rangUs !== null
+  // How long it rang until an answer that was not seen is unknown.
+  const rings = stage.rangUs !== null && !(stage.answered && stage.answeredUs === null)
   const ringEndUs = stage.answeredUs ?? stage.endedUs
   return {
     id: stage.id,
@@ -104,8 +105,17 @@ export function stagePayload(stage: Stage): StageView {
 
 /** Returns all stages of a call in order of their start; parents come before their members. */
 export function stagesPayload(call: Call): StageView[] {
+  let lastUs = 0
+  // One that was found began after those that were known by then.
+  const began = new Map(
+    call.stages.map((stage) => {
+      lastUs = Math.max(lastUs, stage.startedUs ?? 0)
+      return [stage, stage.startedUs ?? lastUs]
+    }),
+  )
+  const beganUs = (stage: Stage): number => began.get(stage) ?? 0
   return call.stages
-    .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0) || Number(isPartyStage(a)) - Number(isPartyStage(b)))
+    .toSorted((a, b) => beganUs(a) - beganUs(b) || Number(isPartyStage(a)) - Number(isPartyStage(b)))
     .map(stagePayload)
 }
 

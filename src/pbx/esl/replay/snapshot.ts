@@ -125,7 +125,12 @@ export function createEslUp(): EslUp {
       for (const key of CHANGING) row[key] = now[key] || row[key] || ''
       Object.assign(row, applicationOf(event))
     }
-    if (event.name === 'CHANNEL_BRIDGE') pairs.set(event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID'))
+    if (event.name === 'CHANNEL_BRIDGE') {
+      const [one, other] = [event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID')]
+      pairs.set(one, other)
+      // A recording may have no event of the state of its legs.
+      for (const party of [rows.get(one), rows.get(other)]) if (party !== undefined) party.callstate = 'ACTIVE'
+    }
     if (event.name === 'CHANNEL_UNBRIDGE') pairs.delete(event.get('Bridge-A-Unique-ID') || id)
   }
   const table = (list: readonly Row[]): string =>
