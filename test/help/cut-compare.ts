@@ -128,7 +128,7 @@ function stagesDiffer(one: Saved, other: Saved, shown: readonly Stage[], of: Gap
     // "an unanswered stage is `other`" if its end was not seen.
     const isEndUnseen = of.isUnseen(stage.ended_at)
     const isAnswered = stage.answered_at !== null
-    const isHidden = isAnswered && !isTalkShown(stage, of) && PARTIES.has(stage.kind)
+    const isHidden = isAnswered && !isTalkShown(stage, of)
     if (!isHidden && (isAnswered || !isEndUnseen) && found.result !== stage.result)
       differ.push(`stage result: ${word}: wanted ${stage.result}, got ${found.result} (${one.call.pbx_id})`)
     if (found.name !== stage.name && found.name !== null)

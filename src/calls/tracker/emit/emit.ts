@@ -3,8 +3,8 @@ import { type CallEventKind, isOnlyOnRequest } from '../../../lib/event-kinds.ts
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallEvent, CallEventBody, CallRecord } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
-import { endMissingWithCall } from '../resync/missing-channels.ts'
 import { relateToOthers } from '../rules/call-start.ts'
+import { endMissingWithCall } from '../rules/channels.ts'
 import { takeDueHolds } from '../rules/holds.ts'
 import { joinLinksOf } from '../rules/linked-calls.ts'
 import { EXPLANATION_US } from '../rules/stage-results.ts'
@@ -20,7 +20,7 @@ import {
 import { channelsOf, forgetCall, markChanged, wakeAsking } from '../state/registry.ts'
 import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { placeInAccount } from '../state/tenants.ts'
-import { isDue, isStill } from '../state/waits.ts'
+import { END_SETTLING_US, isDue, isStill } from '../state/waits.ts'
 import { isSaveDue, isStartDue } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
@@ -32,8 +32,6 @@ import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
  * A call: opened → emitted (call_started) → ended (call_ended) → saved (call_saved, and out of the tracker).
  */
 
-/** After the last channel ended, another one of the same call may follow (a dial that is still on its way). */
-const END_SETTLING_US = 250_000
 /** The time from call_ended to call_saved; longer while the end or path of a recording is awaited. */
 const SAVE_AFTER_US = 1_000_000
 const SAVE_LATEST_US = 3_000_000

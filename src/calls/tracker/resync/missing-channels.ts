@@ -1,4 +1,5 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
+import { endUnseen } from '../rules/channels.ts'
 import { channelsOf, dropChannel, markChanged, talkersWith } from '../state/registry.ts'
 import { type Call, type Channel, isUp, SECOND_LIST_US, type TrackerState } from '../state/state.ts'
 
@@ -92,19 +93,6 @@ export function isAnySilent(state: TrackerState, sinceUs: number): boolean {
   return false
 }
 
-/**
- * Ends the channels of a call that the last snapshot lacked, once all others have ended since: phones that stopped
- * ringing unseen do not outlive a call whose end was seen.
- */
-export function endMissingWithCall(state: TrackerState, call: Call): void {
-  const channels = channelsOf(state, call)
-  const up = channels.filter(isUp)
-  const missingUs = Math.max(...up.map((channel) => channel.missingUs ?? Number.POSITIVE_INFINITY))
-  if (up.length === 0 || !channels.some(({ goneArrivedUs }) => (goneArrivedUs ?? 0) >= missingUs)) return
-  const at = { atUs: state.atUs, arrivedUs: state.nowUs }
-  for (const channel of up) endUnseen(state, channel, at)
-}
-
 type Lost = 'pbx_restart' | 'unknown'
 
 function isConfirmedMissing(channel: Channel, at: At): boolean {
@@ -126,11 +114,4 @@ export function loseChannel(
     call.partial = true
   }
   markChanged(state, call)
-}
-
-function endUnseen(state: TrackerState, channel: Channel, at: At): void {
-  channel.goneUs = at.atUs
-  channel.goneSeq = state.seq
-  channel.goneArrivedUs = at.arrivedUs
-  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
 }

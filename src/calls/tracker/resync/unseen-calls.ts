@@ -48,10 +48,11 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   if (row.bridge !== null) enterListed(state, at, channel, row)
   if (isVirtual(channel)) {
     pairUnseen(state, channel, row, sourceId)
+    noteActivity(state, at, channel, row)
     return
   }
   if (row.callee) {
-    addUnseenStage(state, call, channel, row, partyOfSource(state, sourceId))
+    addUnseenStage(state, call, channel, row, sourceId)
     return
   }
   if (row.originated === true && call.root === null) {
@@ -160,9 +161,10 @@ export function addUnseenStage(
   call: Call,
   channel: Channel,
   row: SnapshotChannel,
-  sourceId: string | null,
+  diallerId: string | null,
   own = false,
 ): void {
+  const sourceId = partyOfSource(state, diallerId)
   const stage = addStage(state, call, {
     kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
     target: channel.endpoint.number,
@@ -175,7 +177,7 @@ export function addUnseenStage(
   stage.legs.push(channel.id)
   // A channel that took the call over counts as a caller.
   stage.rang = row.callee || own
-  channel.dial = newDial(sourceId, null, state.nowUs)
+  channel.dial = newDial(diallerId, null, state.nowUs)
   channel.dial.beganSeq = state.seq
   channel.dial.stageId = stage.id
   markUnplaced(state, call)

@@ -4,6 +4,7 @@ import {
   callByLinkedId,
   callOf,
   channelOf,
+  channelsOf,
   claimLinkedId,
   consultationsOf,
   dropChannel,
@@ -16,9 +17,9 @@ import {
   openCall,
   placeInCall,
 } from '../state/registry.ts'
-import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteExtension } from '../state/tenants.ts'
-import { isStill } from '../state/waits.ts'
+import { END_SETTLING_US, isStill } from '../state/waits.ts'
 import { startWith } from './call-start.ts'
 import { beginDial } from './dials.ts'
 import { unpark } from './parking.ts'
@@ -171,4 +172,27 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   endRecordings(state, channel, at.atUs)
   markChanged(state, call)
   for (const other of consultationsOf(state, id)) markChanged(state, other)
+}
+
+/**
+ * Ends the channels of a call that the last snapshot lacked, a moment after its caller and all others have ended since:
+ * phones that stopped ringing unseen do not outlive a call whose end was seen.
+ */
+export function endMissingWithCall(state: TrackerState, call: Call): void {
+  const channels = channelsOf(state, call)
+  const up = channels.filter(isUp)
+  if (up.length === 0 || up.length === channels.length || up.some(({ id }) => id === call.root)) return
+  if (up.some(({ missingUs }) => missingUs === null)) return
+  const missingUs = Math.max(...up.map((channel) => channel.missingUs ?? 0))
+  const lastUs = Math.max(...channels.map(({ goneArrivedUs }) => goneArrivedUs ?? 0))
+  if (lastUs < missingUs || isStill(state, lastUs + END_SETTLING_US)) return
+  for (const channel of up) endUnseen(state, channel, { atUs: state.atUs, arrivedUs: state.nowUs })
+}
+
+/** Ends a channel whose end was not seen. */
+export function endUnseen(state: TrackerState, channel: Channel, at: At): void {
+  channel.goneUs = at.atUs
+  channel.goneSeq = state.seq
+  channel.goneArrivedUs = at.arrivedUs
+  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
 }

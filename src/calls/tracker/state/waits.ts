@@ -14,3 +14,6 @@ export function isStill(state: TrackerState, untilUs: number | null): boolean {
 
 /** Returns whether a time has come; `null`: it never does. */
 export const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== null && !isStill(state, dueUs)
+
+/** After the last channel ended, another one of the same call may follow (a dial that is still on its way). */
+export const END_SETTLING_US = 250_000

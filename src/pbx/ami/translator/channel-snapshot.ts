@@ -4,7 +4,15 @@ import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
 import { GROUP_VARIABLES } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, addChannel, displayName, isDialable, isHelper, tenantIn } from './channels.ts'
+import {
+  type AmiContext,
+  addChannel,
+  displayName,
+  isDialable,
+  isHelper,
+  type KnownChannel,
+  tenantIn,
+} from './channels.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
 
@@ -39,10 +47,12 @@ export function* snapshotChannels(
     yield
   }
   const answered = yield* answeredGroups([...byId.values()])
+  const diallers = yield* diallersIn([...byId.values()])
   const channels: SnapshotChannel[] = []
   for (const [id, same] of byId) {
     const channel = snapshotChannel(context, id, same, sent, arrivedUs)
-    channels.push({ ...channel, ...pairOf(headerOf(same, 'Channel'), halves), ...answered.get(id) })
+    const pair = pairOf(headerOf(same, 'Channel'), halves)
+    channels.push({ ...channel, source: diallers.get(id) ?? null, ...pair, ...answered.get(id) })
     yield
   }
   return channels
@@ -89,15 +99,56 @@ function* answeredGroups(channels: readonly Rows[]): Generator<void, Map<string,
   return answered
 }
 
-/** Returns the extension of a caller whose Dial rings a group: several endpoints, or FreePBX shows a group. */
+/**
+ * Returns the dialling channel of each channel that is dialled, by its id: the lists name none. It is in the same call,
+ * and its Dial names the dialled channel, or its Queue rings members. Which of several one is, is unknown.
+ */
+function* diallersIn(channels: readonly Rows[]): Generator<void, Map<string, string>> {
+  const byCall = Map.groupBy(
+    channels.filter((rows) => !isCallee(rows) && DIALLING.has(headerOf(rows, 'Application'))),
+    (rows) => headerOf(rows, 'Linkedid'),
+  )
+  const found = new Map<string, string>()
+  for (const rows of channels) {
+    yield
+    if (!isCallee(rows)) continue
+    const [dialler, ...others] = (byCall.get(headerOf(rows, 'Linkedid')) ?? []).filter((one) => dials(one, rows))
+    if (dialler !== undefined && others.length === 0)
+      found.set(headerOf(rows, 'Uniqueid'), headerOf(dialler, 'Uniqueid'))
+  }
+  return found
+}
+
+const DIALLING: ReadonlySet<string> = new Set(['Dial', 'Queue'])
+
+/** Returns whether a channel may have dialled another one. */
+function dials(one: Rows, callee: Rows): boolean {
+  const isOfQueue = headerOf(callee, 'Application') === 'AppQueue'
+  if (isOfQueue || headerOf(one, 'Application') === 'Queue')
+    return isOfQueue === (headerOf(one, 'Application') === 'Queue')
+  // A channel that is connected to somebody else dials nobody any more.
+  const [bridge, own] = [bridgeOf(one), bridgeOf(callee)]
+  if (bridge !== '' && bridge !== own) return false
+  const name = headerOf(callee, 'Channel')
+  return readDialTargets(headerOf(one, 'Data', 'ApplicationData')).some((target) => isDialledAs(target, name))
+}
+
+/** Returns the extension of a caller whose Dial rings a group: several parties, or FreePBX shows a group. */
 function dialledGroup(rows: Rows): string | undefined {
   if (isCallee(rows) || headerOf(rows, 'Application') !== 'Dial') return undefined
   const shown = groupOf(rows).group
   if (shown !== undefined) return shown
   const exten = headerOf(rows, 'Exten')
   const targets = readDialTargets(headerOf(rows, 'Data', 'ApplicationData'))
-  const isGroup = new Set(targets.map(endpointIn)).size > 1
+  const isGroup = new Set(targets.map(partyIn)).size > 1
   return isGroup && /^\d+$/.test(exten) && isDialable(exten, headerOf(rows, 'Context')) ? exten : undefined
+}
+
+/** Returns the party of a target of Dial: one number over several trunks is one, and so are devices of an extension. */
+function partyIn(target: string): string {
+  if (isLocal(target)) return target.slice('Local/'.length, target.indexOf('@'))
+  const { endpoint, sent } = readDialString(target, target.slice(0, target.indexOf('/')))
+  return sent ?? /^\d+/.exec(bareName(endpoint))?.[0] ?? endpoint
 }
 
 const isCallee = (rows: Rows): boolean => CALLEE_APPLICATIONS.has(headerOf(rows, 'Application'))
@@ -177,11 +228,13 @@ function snapshotChannel(
   const tenant = listedTenant(context, rows)
   const bridge = get('BridgeId', 'BridgeID') || null
   // A caller that a member answered, or that was moved since, still has the group's variables.
-  const shown = callee || bridge !== null ? {} : groupOf(rows)
+  const group = callee || bridge !== null ? undefined : (groupOf(rows).group ?? dialledGroup(rows))
+  const shown = group === undefined ? {} : { place: group, group }
   const known =
     context.channels.get(id) ??
     addChannel(context, id, { name, linkedId, exten, number, display, tenant, rang: state === '5' })
-  if (shown.group !== undefined) Object.assign(known, { exten: shown.group, entered: shown.group })
+  if (group !== undefined) Object.assign(known, { exten: group, entered: group })
+  if (!callee && get('Application') === 'Dial') noteListedDial(known, get('Data', 'ApplicationData'), bridge !== null)
   const originated = !callee && isOriginated(rows, { id, linkedId, local })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
   const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
@@ -201,13 +254,24 @@ function snapshotChannel(
     originated,
     ...(isDialable(get('Exten'), get('Context')) ? { place: get('Exten') } : {}),
     ...shown,
-    ...(callee || local ? {} : activityOf(get('Application'), get('Data', 'ApplicationData'))),
+    ...(callee ? {} : activityOf(get('Application'), get('Data', 'ApplicationData'))),
     up: state === '6',
     ringing: state === '5',
     bridge,
     tenant,
     startedUs: startedUs(get('Seconds'), get('Duration'), arrivedUs),
   }
+}
+
+/** Notes the running Dial of a listed channel: which of its targets got a channel so far was not seen. */
+function noteListedDial(known: KnownChannel, data: string, isAnswered: boolean): void {
+  if (known.targets.length > 0) return
+  if (isAnswered) {
+    known.dialAnswered = true
+    return
+  }
+  known.targets = readDialTargets(data)
+  known.rung = new Set(known.targets.map((target) => endpointIn(target)))
 }
 
 /**
