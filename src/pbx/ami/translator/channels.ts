@@ -197,8 +197,7 @@ const DID = /^\+?\d{7,}$/
 
 /** Returns whether an extension that a trunk's call enters, without having dialled one, is the outside number called. */
 const isDid = (exten: string, context: string): boolean =>
-  !NO_DID_CONTEXT.test(context) &&
-  (DID.test(exten) || DID_CONTEXT.test(context) || kindOfContext(context) === 'trunk')
+  !NO_DID_CONTEXT.test(context) && (DID.test(exten) || DID_CONTEXT.test(context) || kindOfContext(context) === 'trunk')
 
 /** Returns the tenant value of a channel in one of its events or rows; `null` if it shows none. */
 export function tenantIn({ tenants }: AmiContext, get: (key: string) => string): string | null {
