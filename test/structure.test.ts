@@ -273,7 +273,7 @@ test('every thread is an entry point of the executable', () => {
       join(dirname(path), name),
     ),
   )
-  expect(threads.toSorted()).toEqual(['app/template-thread.ts', 'app/writer.ts'])
+  expect(threads.toSorted()).toEqual(['app/sync-thread.ts', 'app/template-thread.ts', 'app/writer.ts'])
   const entries = manifest.scripts.build.split(' ').filter((word) => word.startsWith('src/'))
   expect(entries.toSorted()).toEqual(['main.ts', ...threads].map((name) => `src/${name}`).toSorted())
 })

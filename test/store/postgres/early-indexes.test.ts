@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
-import { makeEarlyIndexes } from '../../../src/store/postgres/engine/early-indexes.ts'
-import { CALL_ENDS } from '../../../src/store/postgres/engine/open.ts'
+import { CALL_ENDS, makeEarlyIndexes } from '../../../src/store/postgres/engine/early-indexes.ts'
 import migration from '../../../src/store/postgres/migrations/021.sql' with { type: 'text' }
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 

@@ -190,12 +190,12 @@ export function extensionChanged(
 
 const CHOSEN = { chosen: true } as const
 
-/** FreePBX's contexts of the outside numbers, and of extensions; and the least digits of an outside number elsewhere. */
+/** FreePBX's contexts of outside numbers and of extensions; and the least digits of an outside number elsewhere. */
 const DID_CONTEXT = /^ext-did\b/
 const NO_DID_CONTEXT = /^from-did-direct/
 const DID = /^\+?\d{7,}$/
 
-/** Returns whether an extension that a trunk's call enters, without having dialled one, is the outside number called. */
+/** Returns whether the extension that an undialled call of a trunk enters is the outside number that was called. */
 const isDid = (exten: string, context: string): boolean =>
   !NO_DID_CONTEXT.test(context) && (DID.test(exten) || DID_CONTEXT.test(context) || kindOfContext(context) === 'trunk')
 

@@ -6,11 +6,18 @@ import type { Client, Query } from './client.ts'
  */
 export type EarlyIndex = { readonly table: string; readonly name: string; readonly on: string }
 
+/** The index of call ends, as its migration has it. */
+export const CALL_ENDS: EarlyIndex = {
+  table: 'events',
+  name: 'by_call_end',
+  on: '(right(call_id, 8), account_id) WHERE sequence > 0',
+}
+
 /** A number of this program's own. */
 const LOCK = 4_829_103
 const AGAIN_MS = 500
 
-/** Makes indexes of the partitions that there are. Several processes take turns; what one has made the next one finds. */
+/** Makes indexes of the partitions that exist. Processes take turns; each finds the indexes that others have made. */
 export async function makeEarlyIndexes({ query }: Client, indexes: readonly EarlyIndex[]): Promise<void> {
   if (indexes.length === 0) return
   // Waiting in a statement would be waited for by an index that another process is making.

@@ -23,7 +23,7 @@ import firstAttempts from '../migrations/019.sql' with { type: 'text' }
 import callsByE164 from '../migrations/020.sql' with { type: 'text' }
 import callEnds from '../migrations/021.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
-import { type EarlyIndex, makeEarlyIndexes } from './early-indexes.ts'
+import { CALL_ENDS, type EarlyIndex, makeEarlyIndexes } from './early-indexes.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
@@ -33,13 +33,6 @@ type Migration = {
   readonly usableFrom: number
   /** An index of it that would block the events of all nodes for as long as it is made. */
   readonly early?: EarlyIndex
-}
-
-/** As the migration has it. */
-export const CALL_ENDS: EarlyIndex = {
-  table: 'events',
-  name: 'by_call_end',
-  on: '(right(call_id, 8), account_id) WHERE sequence > 0',
 }
 
 /**

@@ -8,8 +8,9 @@ import { syncedMeanwhile } from './file-sync.ts'
 import { refusalOf } from './store-fault.ts'
 
 /**
- * Copies the store as it is at this moment, without blocking its writers, and syncs the copy in parts by a thread. The copy is complete or absent, readable only
- * by its owner (it contains secrets), and has been checked. @returns its size in bytes.
+ * Copies the store as it is at this moment, without blocking its writers, and syncs the copy in parts by a thread. The
+ * copy is complete or absent, readable only by its owner (it contains secrets), and has been checked. @returns its size
+ * in bytes.
  * @throws Fault when the target already exists, or cannot be written.
  */
 export async function backupStore(path: string, target: string, startSyncThread: () => Worker): Promise<number> {
