@@ -303,7 +303,17 @@ function dialledExtension(event: EslEvent): string {
  */
 function nameOfCallee({ endpoints }: EslContext, event: EslEvent): string {
   if (!isNameless(event)) return event.get('Caller-Callee-ID-Name')
-  return endpoints.userNames.get(dialledUser(event)) ?? variableOf(event, 'extension_caller_id_name')
+  const known = endpoints.userNames.get(dialledUser(event)) ?? variableOf(event, 'extension_caller_id_name')
+  return known !== '' ? known : ownName(event, userOf(variableOf(event, 'presence_id')))
+}
+
+/**
+ * Returns the name that the directory gives the user of a dialled phone, `''` if its leg does not show it: a dialplan
+ * may give a leg another party's name, and then it has that one's number.
+ */
+export function ownName(event: EslEvent, extension: string | null): string {
+  const isOwn = extension !== null && extension !== '' && variableOf(event, 'effective_caller_id_number') === extension
+  return isOwn && event.get('Call-Direction') === 'outbound' ? variableOf(event, 'effective_caller_id_name') : ''
 }
 
 /** Returns whether a number is one of the PBX's own: a short one is, unless it goes out through a trunk profile. */

@@ -12,7 +12,7 @@ import { type EslEvent, variableOf } from '../event.ts'
 import { APPLICATION_BEGINS, APPLICATION_ENDS, type EslCallEvent, type Subclass } from '../events.ts'
 import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
-import { callsExtension, createLeg } from './channel-create.ts'
+import { callsExtension, createLeg, ownName } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import { conferenceEntered, conferenceShown, isSpokenName } from './conferences.ts'
 import { ringsSeveral } from './dial-strings.ts'
@@ -113,7 +113,12 @@ function answerTo(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg !== undefined) return tenantShown(context, event, leg)
   const [user, name] = [event.get('user'), cleanText(event.get('name'))]
-  if (name === null || name === userOf(user)) return []
+  return name === null ? [] : userNamed(context, user, name)
+}
+
+/** Notes the name of a user, for legs that wait for it and later ones. */
+function userNamed(context: EslContext, user: string, name: string): ChannelSignal[] {
+  if (name === userOf(user)) return []
   const { userNames } = context.endpoints
   if (userNames.size >= MAX_NAMES) userNames.clear()
   userNames.set(user, name)
@@ -161,6 +166,8 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   const id = leg.id
   const signals = tenantShown(context, event, leg)
   if (leg.unnamedCallees.size > 0) signals.push(...calleeNamed(context, event, leg))
+  const own = isUnnamed(leg) ? cleanText(ownName(event, leg.extension)) : null
+  if (own !== null) signals.push(...userNamed(context, leg.unnamed, own))
   leg.replaced ||= leg.source === null && variableOf(event, 'transfer_disposition') === 'replaced'
   if (leg.dialledFrom !== null) signals.push(...dialledFrom(event, leg, leg.dialledFrom))
   if (leg.source === null && leg.extension !== null && leg.peers.length === 0 && !leg.isForwarded)
