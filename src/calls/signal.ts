@@ -177,6 +177,8 @@ export type ChannelSignal =
       readonly transferer: string | null
       readonly transferee: string | null
       readonly to: string
+      /** The name of the extension with that number, if the PBX shows it. */
+      readonly name?: string | null
       /** The transferer joins too, and stays in the call (three-way). */
       readonly stays?: boolean
     }

@@ -306,6 +306,56 @@ dial_started user 1002
 dial_answered user 1002`,
   ],
   [
+    'a blind transfer to an extension has its name, and so has its phone',
+    (pbx) => {
+      pbx.answers({ user: '1002@pbx.example', name: 'Beth' })
+      talk(pbx)
+      pbx.set('B', { endpoint_disposition: 'BLIND_TRANSFER', transfer_destination: 'blind:1002' })
+      pbx.hangup('B')
+      pbx.move('A', '1002')
+      pbx.dial('A', 'C', '1002', { presence_id: '1002@pbx.example' })
+      pbx.later(1_000)
+      pbx.answer('C')
+      pbx.bridge('A', 'C')
+      pbx.later(2_000)
+      pbx.end('A', 'C')
+    },
+    `${TALK}
+call_blind_transferred by 1001 79161234567 to 1002 | to "Beth"
+dial_ended user 1001 answered
+dial_started user 1002 | name "Beth"
+dial_answered user 1002 | name "Beth"
+dial_ended user 1002 answered | name "Beth"
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a phone has the name that its own leg shows, and its next leg from its first event on',
+    (pbx) => {
+      const shown = { presence_id: '1001@pbx.example', effective_caller_id_number: '1001' }
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.dial('A', 'B', '1001', { presence_id: '1001@pbx.example' })
+      pbx.set('B', { ...shown, effective_caller_id_name: 'Anna' })
+      pbx.hangup('B', 'USER_BUSY')
+      // The name of another party's number is not the phone's.
+      pbx.dial('A', 'C', '1002', { ...shown, presence_id: '1002@pbx.example', effective_caller_id_name: 'Anna' })
+      pbx.hangup('C', 'USER_BUSY')
+      pbx.dial('A', 'D', '1001', { presence_id: '1001@pbx.example' })
+      pbx.later(1_000)
+      pbx.hangup('D', 'NO_ANSWER')
+      pbx.end('A')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_started user 1001 | name -
+dial_ended user 1001 busy | name "Anna"
+dial_started user 1002
+dial_ended user 1002 busy | name -
+dial_started user 1001 | name "Anna" try 2
+dial_ended user 1001 no_answer | name "Anna"
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
     'two talks that the API makes one',
     (pbx) => {
       talk(pbx)

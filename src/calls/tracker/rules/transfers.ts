@@ -44,7 +44,7 @@ export function blindTransfer(state: TrackerState, at: At, signal: Blind): void 
     kind: 'blind' as const,
     by: partyIn(state, call, by) ?? ANONYMOUS,
     transferee: partyIn(state, call, real),
-    to: partyOfNumber(to, isExtensionOf(state, call, to)),
+    to: { ...partyOfNumber(to, isExtensionOf(state, call, to)), name: signal.name ?? null },
     otherCallId: null,
     atUs: at.atUs,
   }

@@ -75,7 +75,7 @@ export function unbridge(context: EslContext, event: EslEvent): ChannelSignal[] 
   }
   const name = bridgeName(a, b)
   return [
-    ...wentAlone(context.legs.get(own === a ? b : a)),
+    ...wentAlone(context, context.legs.get(own === a ? b : a)),
     { kind: 'unbridged', id: a, bridge: name },
     { kind: 'unbridged', id: b, bridge: name },
   ]

@@ -6,7 +6,7 @@ import { type EslEvent, variableOf } from '../event.ts'
 import { calledUser, dialledUser, isNameless } from '../nameless.ts'
 import { addLeg, customerOf, type EslContext, type Leg, partyBehind, placeOf, secondsIn, tenantIn } from './legs.ts'
 import { noteOffer } from './queues.ts'
-import { wentAlone } from './transfers.ts'
+import { blind, wentAlone } from './transfers.ts'
 
 /** Reads CHANNEL_CREATE: a new leg, its party, and the leg for which it is created. */
 export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[] {
@@ -233,14 +233,14 @@ function sentAway(context: EslContext, event: EslEvent, leg: Leg, where: string)
   const talks = leg.peer !== null && context.legs.get(leg.peer)?.gone === false
   const wasMoved = event.get('Other-Leg-RDNIS') === leg.dialled
   const to = cleanText(where)
-  if (leg.pendingDestination === to) return wentAlone(leg)
+  if (leg.pendingDestination === to) return wentAlone(context, leg)
   if (leg.source === null || leg.virtual || transferer === undefined || to === null || leg.expectedDestination === to)
     return []
   if (talks && !wasMoved) return []
   leg.expectedDestination = to
   const by = context.legs.get(transferer)
   if (by !== undefined) by.sentTo = to
-  return [{ kind: 'blind_transfer', transferer, transferee: leg.id, to }]
+  return [blind(context, { transferer, transferee: leg.id, to })]
 }
 
 /** Returns the leg that has dialled this one. The order of the tests matters: a queue's legs name no other leg. */

@@ -1,7 +1,8 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
+import { userOf } from '../address.ts'
 import { type EslEvent, variableOf } from '../event.ts'
-import { areOfOneCustomer, type EslContext, everLeg, type Leg, partyBehind } from './legs.ts'
+import { areOfOneCustomer, customerOf, type EslContext, everLeg, type Leg, partyBehind } from './legs.ts'
 
 // Transfers and pick-ups: FreeSWITCH has no events for them, so they follow from variables and from legs that meet.
 
@@ -95,6 +96,25 @@ function counterpart(context: EslContext, leg: Leg): string | undefined {
   return partyBehind(context, everLeg(context, leg.peer))?.id ?? leg.peers.at(-1)
 }
 
+/** Returns the signal of a blind transfer, with the name of the extension that was dialled. */
+export function blind(
+  context: EslContext,
+  of: { transferer: string; transferee: string | null; to: string },
+): Extract<ChannelSignal, { kind: 'blind_transfer' }> {
+  return { kind: 'blind_transfer', ...of, name: nameOfUser(context, everLeg(context, of.transferer), of.to) }
+}
+
+/** Returns the name of the user with a number; `null` if several customers have such a user. */
+function nameOfUser(context: EslContext, leg: Leg | undefined, number: string): string | null {
+  const domain = context.tenants?.by === 'domain' && leg !== undefined ? customerOf(context, leg) : null
+  const names = [...context.endpoints.userNames].flatMap(([user, name]) => {
+    const [own, at] = [userOf(user), user.slice(user.indexOf('@') + 1).toLowerCase()]
+    return own === number && (domain === null || at === domain) ? name : []
+  })
+  const [name, ...others] = new Set(names)
+  return others.length > 0 ? null : (name ?? null)
+}
+
 /** REFER: the leg's own phone sent the other party away. */
 function referred(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const destination = variableOf(event, 'transfer_destination')
@@ -105,7 +125,7 @@ function referred(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal
   // The PBX moves the leg that is bridged with this one, even a loopback half.
   const moved = context.legs.get(leg.peer ?? leg.peers.at(-1) ?? '')
   if (moved !== undefined) moved.expectedDestination = to
-  return [{ kind: 'blind_transfer', transferer: leg.id, transferee: counterpart(context, leg) ?? null, to }]
+  return [blind(context, { transferer: leg.id, transferee: counterpart(context, leg) ?? null, to })]
 }
 
 const isBlind = (event: EslEvent): boolean =>
@@ -158,8 +178,9 @@ function sentElsewhere(context: EslContext, event: EslEvent, leg: Leg): ChannelS
   const other = context.legs.get(peer)
   // It was sent here together with the party that it sent, or runs the transfer itself: both go, and neither leaves
   // (three-way).
-  if (leg.sentTo === to || variableOf(event, 'current_application') === 'transfer') return bothGo(leg, other, to)
-  if (other?.pendingDestination === to) return bothGo(other, leg, to)
+  if (leg.sentTo === to || variableOf(event, 'current_application') === 'transfer')
+    return bothGo(context, leg, other, to)
+  if (other?.pendingDestination === to) return bothGo(context, other, leg, to)
   // If that party was dialled, the caller's next event shows whether the caller goes too.
   if (leg.peer === peer && leg.dialler === peer && event.name !== 'CHANNEL_BRIDGE') {
     leg.pendingDestination = to
@@ -168,24 +189,24 @@ function sentElsewhere(context: EslContext, event: EslEvent, leg: Leg): ChannelS
   const second = consultation(context, other, to)
   if (second !== undefined) return attended([peer, second.id], partyBehind(context, leg) ?? leg, undefined)
   if (other !== undefined) other.sentTo = to
-  return [{ kind: 'blind_transfer', transferer: peer, transferee: (partyBehind(context, leg) ?? leg).id, to }]
+  return [blind(context, { transferer: peer, transferee: (partyBehind(context, leg) ?? leg).id, to })]
 }
 
 /** Returns the transfer of a party that takes the other one along. */
-function bothGo(leg: Leg, other: Leg | undefined, to: string): ChannelSignal[] {
+function bothGo(context: EslContext, leg: Leg, other: Leg | undefined, to: string): ChannelSignal[] {
   leg.sentTo = to
   leg.pendingDestination = null
   if (other !== undefined) other.expectedDestination = to
-  return [{ kind: 'blind_transfer', transferer: leg.id, transferee: other?.id ?? null, to, stays: true }]
+  return [{ ...blind(context, { transferer: leg.id, transferee: other?.id ?? null, to }), stays: true }]
 }
 
 /** Returns the transfer of a leg whose other party did not go along: that party sent it there. */
-export function wentAlone(leg: Leg | undefined): ChannelSignal[] {
+export function wentAlone(context: EslContext, leg: Leg | undefined): ChannelSignal[] {
   const peer = leg?.peers.at(-1)
   if (leg === undefined || leg.pendingDestination === null || peer === undefined) return []
   const to = leg.pendingDestination
   leg.pendingDestination = null
-  return [{ kind: 'blind_transfer', transferer: peer, transferee: leg.id, to }]
+  return [blind(context, { transferer: peer, transferee: leg.id, to })]
 }
 
 const HANDED = /^\d+:[^:]*:uuid_br:(.+)$/
