@@ -531,7 +531,6 @@ dial_ended user 1001 unavailable
 dial_ended queue 700@acme.example abandoned
 call_ended cancelled owner -
 call_saved recordings 0`,
-    ['the final list has every stage'],
   ],
   [
     'a ring group that nobody answers, and where its caller goes then',

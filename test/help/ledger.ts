@@ -29,7 +29,14 @@ type CallAccount = {
   /** It was missed: call_missed must come next. */
   mustMiss: boolean
 }
-type StageAccount = { kind: string; parentId: string | null; started: boolean; answered: boolean; ended: boolean }
+type StageAccount = {
+  kind: string
+  parentId: string | null
+  attempt: number
+  started: boolean
+  answered: boolean
+  ended: boolean
+}
 
 const NEW_CALL: CallAccount = {
   sequence: 0,
@@ -63,7 +70,11 @@ export function createLedger(exceptions: readonly string[] = []): Ledger {
 
   function stageEvent(call: CallAccount, name: EventKind, stage: Stage): string | undefined {
     const { kind, parent_id: parentId } = stage
-    const account = stages.get(stage.id) ?? { kind, parentId, started: false, answered: false, ended: false }
+    const known = stages.get(stage.id)
+    // Its queue or group rings it again.
+    const isAgain = known?.ended === true && !known.answered && stage.attempt > known.attempt
+    const fresh = { kind, parentId, attempt: stage.attempt, started: false, answered: false, ended: false }
+    const account = known === undefined || isAgain ? fresh : known
     account.parentId = parentId
     stages.set(stage.id, account)
     if (account.ended) return `${name} of a stage that has ended`

@@ -333,7 +333,7 @@ function nameMember(state: TrackerState, dest: Channel, name: string): void {
   dest.endpoint = { ...dest.endpoint, name } satisfies Endpoint
   const call = callOf(state, dest)
   const stage = call === undefined ? undefined : stageOf(call, dest.dial?.stageId ?? null)
-  if (stage !== undefined) nameStage(state, stage, name)
+  if (stage !== undefined && !stage.emitted.ended) nameStage(state, stage, name)
 }
 
 function noteHangupRequest(state: TrackerState, channel: Channel): void {

@@ -221,6 +221,7 @@ function emitStageEnds(state: TrackerState, call: Call, events: CallEvent[], sta
   for (const stage of due.toSorted((a, b) => (a.endedUs ?? 0) - (b.endedUs ?? 0))) {
     stage.emitted.ended = true
     emit(state, call, events, 'dial_ended', stage.endedUs ?? state.atUs, { stage: stagePayload(stage) })
+    if (stage.again) markChanged(state, call)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Stage as StageView } from '../../event.ts'
-import { channelOf, dropChannel, stageOf } from '../state/registry.ts'
-import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
+import { forgetLegs } from '../rules/dial-stages.ts'
+import { stageOf } from '../state/registry.ts'
+import type { Call, Stage, TrackerState } from '../state/state.ts'
 
 /**
  * Limits the size of a call in memory, in the store and in bodies, whatever its length and number of dials. A caller
@@ -40,31 +41,7 @@ function foldAttempts(state: TrackerState, call: Call): void {
 
 function forgetStage(state: TrackerState, call: Call, stage: Stage): void {
   call.stages = call.stages.filter((one) => one !== stage)
-  const gone = new Set<string>()
-  for (const id of stage.legs) for (const channel of chainOf(state, id)) gone.add(channel.id)
-  for (const other of call.stages) for (const id of other.legs) gone.delete(id)
-  gone.delete(call.root ?? '')
-  call.channels = call.channels.filter((id) => !gone.has(id))
-  for (const id of gone) {
-    const channel = channelOf(state, id)
-    if (channel?.callId === call.id) dropChannel(state, channel)
-  }
-}
-
-/** Returns a leg and the virtual halves through which it was dialled, if all of them are gone. */
-function chainOf(state: TrackerState, legId: string): Channel[] {
-  const chain: Channel[] = []
-  let channel = channelOf(state, legId)
-  while (channel !== undefined && !isUp(channel) && !chain.includes(channel)) {
-    chain.push(channel)
-    const source = channelOf(state, channel.dial?.source ?? null)
-    if (source === undefined || !isVirtual(source) || isUp(source)) return chain
-    const one = channelOf(state, source.pair)
-    if (one === undefined || isUp(one)) return chain
-    chain.push(source)
-    channel = one
-  }
-  return chain
+  forgetLegs(state, call, stage.legs)
 }
 
 /** Omits the oldest unanswered stages, then the oldest answered ones, until the rest fits into `maxBytes`. */

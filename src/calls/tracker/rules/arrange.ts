@@ -25,6 +25,8 @@ export function arrange(state: TrackerState, call: Call): void {
   const { groups, innermost } = groupsOf([...rings.values()], shownIn(state, call))
   const stageOfGroup = match(state, call, groups, over)
   const idOf = (group: Group | null): string | null => (group === null ? null : (stageOfGroup.get(group)?.id ?? null))
+  // A dial may be reported after the end of its queue.
+  const openQueueOf = ({ queue }: Ring): string | null => (queue !== null && over.has(queue) ? null : queue)
   for (const group of groups) {
     const stage = stageOfGroup.get(group)
     if (stage === undefined || stage.ended) continue
@@ -32,7 +34,7 @@ export function arrange(state: TrackerState, call: Call): void {
     stage.parentId = idOf(group.around) ?? queueAround(group)
   }
   for (const [stage, ring] of rings)
-    if (!isSettled(stage, over)) stage.parentId = idOf(innermost.get(ring.stage) ?? null) ?? ring.queue
+    if (!isSettled(stage, over)) stage.parentId = idOf(innermost.get(ring.stage) ?? null) ?? openQueueOf(ring)
 }
 
 /** Returns whether a stage keeps its place: its end was emitted, or the group around it has ended. */

@@ -1,8 +1,16 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { diallersOf, isRungByQueue } from '../facts/diallers.ts'
 import { newStage } from '../state/initial-state.ts'
-import { channelOf, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
-import { type Call, type Channel, isPartyStage, isUp, type Stage, type TrackerState } from '../state/state.ts'
+import { channelOf, dropChannel, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
+import {
+  type Call,
+  type Channel,
+  isPartyStage,
+  isUp,
+  isVirtual,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 import { decideDirectionByDial } from './direction.ts'
 
 /** The stages of dials. */
@@ -32,8 +40,16 @@ export function assignStage(
       legsRinging(state, stage) &&
       !isOfLeftQueue(state, call, stage, dest),
   )
+  const before = same === undefined ? rungBefore(state, call, { kind, target, source: sourceId }, dest) : undefined
+  if (before?.emitted.ended === false) {
+    before.again = true
+    return
+  }
+  if (before !== undefined) ringAgain(state, call, before, dial.beganUs)
   const stage =
-    same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
+    same ??
+    before ??
+    addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
   stage.own = own
   if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
   markUnplaced(state, call)
@@ -42,6 +58,73 @@ export function assignStage(
   call.hungUpBy = null
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
+}
+
+/**
+ * Returns the stage of a party that the same visit of a queue, or the same group, rang before: it is rung again. A group
+ * that the PBX rings anew is another attempt.
+ */
+export function rungBefore(
+  state: TrackerState,
+  call: Call,
+  of: Pick<Stage, 'kind' | 'target' | 'source'>,
+  dest?: Channel,
+): Stage | undefined {
+  return call.stages.findLast((stage) => {
+    if (stage.kind !== of.kind || stage.target !== of.target || stage.source !== of.source) return false
+    const parent = stageOf(call, stage.parentId)
+    if (parent === undefined || parent.ended || parent.rungOut || stage.answered || stage.placed) return false
+    const shown = channelOf(state, parent.shownBy)?.ringing ?? []
+    const isAnew = shown.some(({ isNewAttempt, from }) => isNewAttempt && from.us > (stage.startedUs ?? 0))
+    return !isAnew && !isOfLeftQueue(state, call, stage, dest)
+  })
+}
+
+/** Begins another ringing of a stage, whose last one was emitted to its end. */
+export function ringAgain(state: TrackerState, call: Call, stage: Stage, startedUs: number | null): void {
+  let parent = stageOf(call, stage.parentId)
+  for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
+    parent.rangUs = earliestOf(parent.rangUs, stage.rangUs)
+    parent = stageOf(call, parent.parentId)
+  }
+  const { id, kind, target, name, source, parentId, firstUs, legs } = stage
+  const attempt = attemptsAt(call, stage) + 1
+  const next = newStage({ id, kind, target, name, attempt, startedUs, source })
+  Object.assign(stage, next, { parentId, firstUs: firstUs ?? stage.startedUs })
+  forgetLegs(state, call, legs)
+}
+
+/** Returns the earlier of two times; `null` if both are unknown. */
+export const earliestOf = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b)
+
+/** Drops the channels of legs that no stage has any more, and the virtual halves through which they were dialled. */
+export function forgetLegs(state: TrackerState, call: Call, legs: readonly string[]): void {
+  const gone = new Set<string>()
+  for (const id of legs) for (const channel of chainOf(state, id)) gone.add(channel.id)
+  for (const other of call.stages) for (const id of other.legs) gone.delete(id)
+  gone.delete(call.root ?? '')
+  call.channels = call.channels.filter((id) => !gone.has(id))
+  for (const id of gone) {
+    const channel = channelOf(state, id)
+    if (channel?.callId === call.id) dropChannel(state, channel)
+  }
+}
+
+/** Returns a leg and the virtual halves through which it was dialled, if all of them are gone. */
+function chainOf(state: TrackerState, legId: string): Channel[] {
+  const chain: Channel[] = []
+  let channel = channelOf(state, legId)
+  while (channel !== undefined && !isUp(channel) && !chain.includes(channel)) {
+    chain.push(channel)
+    const source = channelOf(state, channel.dial?.source ?? null)
+    if (source === undefined || !isVirtual(source) || isUp(source)) return chain
+    const one = channelOf(state, source.pair)
+    if (one === undefined || isUp(one)) return chain
+    chain.push(source)
+    channel = one
+  }
+  return chain
 }
 
 /** Names the party of a stage, and its devices that show no name: FreeSWITCH shows it at one of them only. */
@@ -57,7 +140,7 @@ export function nameStage(state: TrackerState, stage: Stage, name: string | null
  * Returns whether a stage belongs to a queue that the caller has left, so that its phones are about to stop. A dialler
  * outside the queue shows it too.
  */
-function isOfLeftQueue(state: TrackerState, call: Call, stage: Stage, dest: Channel): boolean {
+function isOfLeftQueue(state: TrackerState, call: Call, stage: Stage, dest: Channel | undefined): boolean {
   let id = stage.parentId
   for (let depth = 0; id !== null && depth < MAX_NESTING; depth++) {
     const queue = call.queues.find(({ stageId }) => stageId === id)
@@ -67,8 +150,8 @@ function isOfLeftQueue(state: TrackerState, call: Call, stage: Stage, dest: Chan
   return false
 }
 
-const isPastQueue = (state: TrackerState, dest: Channel): boolean =>
-  channelOf(state, dest.dial?.source ?? null) !== undefined && !isRungByQueue(state, dest)
+const isPastQueue = (state: TrackerState, dest: Channel | undefined): boolean =>
+  dest !== undefined && channelOf(state, dest.dial?.source ?? null) !== undefined && !isRungByQueue(state, dest)
 
 /** Returns whether a stage has not ended yet. */
 const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null

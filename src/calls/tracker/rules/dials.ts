@@ -17,7 +17,7 @@ import { type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '
 import { isStill } from '../state/waits.ts'
 import { consultation } from './consultations.ts'
 import { isRungThroughSame, originatedHalf, originOf, partyFor } from './dial-origin.ts'
-import { addStage, assignStage } from './dial-stages.ts'
+import { addStage, assignStage, ringAgain, rungBefore } from './dial-stages.ts'
 import { beginCallOfNobody, beginClickToCall, decideDirectionByDial, isInternalNumber } from './direction.ts'
 import { noteGoesOn } from './queues.ts'
 import { placeRecall } from './transfer-recall.ts'
@@ -214,13 +214,13 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
   const call = callOf(state, source)
   if (call === undefined) return
   const party = partyFor(state, source)
-  const stage = addStage(state, call, {
-    kind: endpoint.kind === 'external' ? 'external' : 'user',
-    target: endpoint.number,
-    source: party?.id ?? null,
-    name: endpoint.name,
-    startedUs: at.atUs,
-  })
+  const kind = endpoint.kind === 'external' ? ('external' as const) : ('user' as const)
+  const of = { kind, target: endpoint.number, source: party?.id ?? null }
+  const before = rungBefore(state, call, of)
+  const isOver = before?.emitted.ended === true
+  if (before !== undefined && isOver) ringAgain(state, call, before, at.atUs)
+  const stage =
+    before !== undefined && isOver ? before : addStage(state, call, { ...of, name: endpoint.name, startedUs: at.atUs })
   stage.failedSeq = state.seq
   stage.ended = true
   stage.endedUs = at.atUs

@@ -2,7 +2,7 @@ import type { StageResult } from '../../../lib/call-enums.ts'
 import { channelOf, stageOf } from '../state/registry.ts'
 import { type Call, isUp, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
-import { closeStage } from './dial-stages.ts'
+import { closeStage, earliestOf } from './dial-stages.ts'
 import { bestOf, EXPLANATION_US, HANGUP_US } from './stage-results.ts'
 
 /**
@@ -65,7 +65,7 @@ export function closeGroup(state: TrackerState, group: Stage, members: readonly 
   const answered = members.find((member) => member.answered || member.result === 'answered')
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
   group.answeredUs ??= answered?.answeredUs ?? null
-  group.rangUs = firstRing(members)
+  group.rangUs = earliestOf(group.rangUs, firstRing(members))
   closeStage(group, atUs, group.answered || answered !== undefined ? 'answered' : groupResult(members, gaveUp))
 }
 
@@ -88,7 +88,7 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const callerGone = caller === undefined || !isUp(caller)
   const members = membersOf(call, stage.id)
   const answered = members.find((member) => member.answered || member.result === 'answered')
-  stage.rangUs = firstRing(members)
+  stage.rangUs = earliestOf(stage.rangUs, firstRing(members))
   if (stage.answered) {
     if (members.every((member) => member.ended)) closeStage(stage, stage.answeredUs, 'answered')
     return

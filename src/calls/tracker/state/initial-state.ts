@@ -119,6 +119,8 @@ export function newStage(
     target: of.target,
     name: of.name,
     attempt: of.attempt,
+    firstUs: null,
+    again: false,
     startedUs: of.startedUs,
     rangUs: null,
     answeredUs: null,

@@ -23,11 +23,11 @@ const isTried = (stage: Stage): boolean => stage.kind === 'user' && !stage.own
 /** The most parties in a body. */
 const MAX_MISSED_BY = 100
 
-/** Returns the extensions that a call tried, each once, in order. A queue member has the time of the latest dial. */
+/** Returns the extensions that a call tried, each once, in the order of their first dials. */
 export function triedBy(state: TrackerState, call: Call): Party[] {
   const tried = call.stages
     .filter(isTried)
-    .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0))
+    .toSorted((a, b) => (a.firstUs ?? a.startedUs ?? 0) - (b.firstUs ?? b.startedUs ?? 0))
     .map((stage) => stageParty(state, stage))
   return tried
     .filter((party, place) => tried.findIndex((other) => sameParty(other, party)) === place)

@@ -125,6 +125,10 @@ export type Stage = {
   target: string | null
   name: string | null
   attempt: number
+  /** When it was dialled first, if its queue or group rings it again; the other times are of the last ringing. */
+  firstUs: number | null
+  /** It is dialled again: that waits for the event of its end. */
+  again: boolean
   startedUs: number | null
   rangUs: number | null
   answeredUs: number | null
