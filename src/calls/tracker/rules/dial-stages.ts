@@ -61,8 +61,8 @@ export function assignStage(
 }
 
 /**
- * Returns the stage of a party that the same visit of a queue, or the same group, rang before: it is rung again. A group
- * that the PBX rings anew is another attempt.
+ * Returns the stage of a party that the same visit of a queue, or the same group, rang before: it is rung again. A
+ * group that the PBX rings anew is another attempt.
  */
 export function rungBefore(
   state: TrackerState,
