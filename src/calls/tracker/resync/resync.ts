@@ -1,7 +1,8 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { destination, noteMove } from '../facts/places.ts'
-import { noteListedGroup, noteRungAll } from '../facts/ringing.ts'
+import { noteDialledFrom, noteListedGroup, noteRungAll } from '../facts/ringing.ts'
 import { arrange } from '../rules/arrange.ts'
+import { openQueue } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
 import { expectLink } from '../rules/linked-calls.ts'
 import { isOver } from '../rules/merges.ts'
@@ -61,6 +62,8 @@ function resyncKnown(state: TrackerState, at: At, channel: Channel, row: Snapsho
 function noteListedPlace(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel): void {
   const place = destination(row.group ?? row.place ?? null)
   if (place !== null && place !== channel.dialledNumber) noteMove(channel, place, { us: at.atUs, seq: state.seq })
+  // Its next event would have shown from where it made its last dials.
+  if (place !== null) noteDialledFrom(state, channel, place)
   if (row.group !== undefined) noteListedGroup(state, channel, row.group)
 }
 
@@ -133,6 +136,9 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
     stage.rang = true
     stage.answered = true
     dial.answeredUs = state.atUs
+    const party = channelOf(state, stage.source)
+    if (row.answeredGroup !== undefined && party !== undefined && openQueue(call, party) === undefined)
+      noteListedGroup(state, party, row.answeredGroup)
     markUnplaced(state, call)
     arrange(state, call)
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })

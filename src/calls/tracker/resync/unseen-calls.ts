@@ -186,7 +186,7 @@ export function addUnseenStage(
     const queue = openQueue(call, party)
     if (queue !== undefined || row.answeredGroup === undefined) place(stage, queue?.id ?? null)
     else {
-      channel.dial.place = row.answeredGroup
+      if (diallerId === party.id) channel.dial.place = row.answeredGroup
       noteListedGroup(state, party, row.answeredGroup)
     }
   }

@@ -168,6 +168,20 @@ function sourceOf(id: string, { legs, bridged, diallers }: List): string | null 
   return isDialledBy(legs.get(peer), id) ? null : peer
 }
 
+/** Returns the extension whose group a connected leg answered, the nearest one behind loopback halves. */
+function answeredGroupOf(id: string, list: List): string | undefined {
+  let leg: string | undefined = id
+  for (let depth = 0; leg !== undefined && depth < MAX_NESTING; depth++) {
+    const source = sourceOf(leg, list)
+    const caller = list.legs.get(source ?? '')
+    if (source === null || caller === undefined || list.bridged.get(leg) !== source) return undefined
+    const group = groupIn(caller, true)
+    if (group !== undefined) return group
+    leg = HALF.exec(caller.name ?? '')?.[2] === 'b' ? list.pairs.get(source) : undefined
+  }
+  return undefined
+}
+
 const isDialledBy = (row: Row | undefined, id: string): boolean => row?.direction === 'outbound' && row.call_uuid === id
 
 function snapshotChannel(context: EslContext, id: string, row: Row, list: List): Omit<SnapshotChannel, 'startedUs'> {
@@ -210,8 +224,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     leg.dialledUnseen = true
   }
   const group = groupIn(row, peer === undefined)
-  const caller = source === null ? undefined : list.legs.get(source)
-  const answeredGroup = up && peer === source && caller !== undefined ? groupIn(caller, true) : undefined
+  const answeredGroup = up && !virtual ? answeredGroupOf(id, list) : undefined
   return {
     id,
     ...(hasStoppedRinging(context, row, id) ? { rungAll: true } : {}),
