@@ -1,6 +1,6 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { endUnseen } from '../rules/channels.ts'
-import { channelsOf, dropChannel, markChanged, talkersWith } from '../state/registry.ts'
+import { channelOf, channelsOf, dropChannel, markChanged, talkersWith } from '../state/registry.ts'
 import { type Call, type Channel, isUp, SECOND_LIST_US, type TrackerState } from '../state/state.ts'
 
 /**
@@ -109,9 +109,15 @@ export function loseChannel(
   endUnseen(state, channel, at)
   const alive = channelsOf(state, call).some(isUp)
   // A party that left a call which goes on is no part of the call that was not seen: rule 9 names them.
-  if (!alive) {
+  if (!alive && !isEndOfCallerSeen(state, call, channel, at)) {
     call.lost = cause
     call.partial = true
   }
   markChanged(state, call)
+}
+
+/** Returns whether the caller's end was reported after the snapshot that lacked a channel: the call's end was seen. */
+function isEndOfCallerSeen(state: TrackerState, call: Call, { missingUs }: Channel, at: At): boolean {
+  const goneUs = channelOf(state, call.root)?.goneArrivedUs ?? null
+  return missingUs !== null && goneUs !== null && goneUs >= missingUs && goneUs < at.arrivedUs
 }
