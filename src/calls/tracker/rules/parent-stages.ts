@@ -66,7 +66,9 @@ export function closeGroup(state: TrackerState, group: Stage, members: readonly 
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
   group.answeredUs ??= answered?.answeredUs ?? null
   group.rangUs = earliestOf(group.rangUs, firstRing(members))
-  closeStage(group, atUs, group.answered || answered !== undefined ? 'answered' : groupResult(members, gaveUp))
+  // Its phones stop ringing a moment before the party that picks it up is connected.
+  const overUs = group.answered && atUs !== null ? Math.max(atUs, group.answeredUs ?? atUs) : atUs
+  closeStage(group, overUs, group.answered || answered !== undefined ? 'answered' : groupResult(members, gaveUp))
 }
 
 const firstRing = (members: readonly Stage[]): number | null =>
