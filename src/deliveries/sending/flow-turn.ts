@@ -7,10 +7,10 @@ import { type AttemptStep, type LogStore, NO_STEP } from '../../store/operations
 import type { Authorizer } from '../../webhooks/flows/authorizer.ts'
 import {
   begins,
-  isLostAnswer,
   type Judgement,
   judge,
   LOOKS_FIRST,
+  looksAgain,
   nextMove,
   progressAgain,
   progressAnswered,
@@ -299,7 +299,7 @@ async function request(options: FlowTurnsOptions, webhook: Playing, making: Maki
       token = await authorizer.renew(owner, token.header)
       continue
     }
-    if (!isLostAnswer(answer.status)) turn.setProgress(progressAnswered(turn.progress, step))
+    if (!looksAgain(answer.status, judged)) turn.setProgress(progressAnswered(turn.progress, step))
     if (verdict !== 'done') return ended(failureOf(answer, judged, reason), turn, answer)
     turn.advance(step, { element, count, as: 'done' })
     const next = nextMove(flow.steps, delivery.event, turn.progress, turn.kept)

@@ -12,7 +12,8 @@ import { type Keep, type Kept, type KeptValue, MAX_KEPT_BYTES, type Rule, type S
  * A step with `again` is *begun* in the store before its request is sent (`progressBegun`). If the store then has no
  * answer to it (a kill, or a lost answer), or the delivery was sent again by hand, the step is *in doubt*
  * (`stepInDoubt`): the flow begins again at the step that `again` names (`progressAgain`), so that a search finds the
- * record that the lost request may have made.
+ * record that the lost request may have made. An answer can ask for the same (`looksAgain`): what an earlier step found
+ * is there no longer.
  */
 export type Progress = Readonly<Record<string, StepProgress>>
 /** `{ made }`: the number of elements of `each` that are done; others are left. */
@@ -105,6 +106,10 @@ const LOST_STATUSES: readonly number[] = [408, 502, 504]
 /** Returns whether an answer leaves open if the request was carried out. */
 export const isLostAnswer = (status: number): boolean => LOST_STATUSES.includes(status)
 
+/** Returns whether a judged answer leaves its step in doubt. */
+export const looksAgain = (status: number, { rule }: Pick<Judgement, 'rule'>): boolean =>
+  isLostAnswer(status) || rule?.then === 'again'
+
 const hasEnded = (progress: StepProgress | undefined): boolean => progress === 'done' || progress === 'skipped'
 
 const skippedForNeed = (missing: readonly string[]): string => `skipped: no value is kept for ${missing.join(', ')}`
@@ -138,7 +143,7 @@ export function judge(step: Pick<Step, 'when' | 'keep'>, answer: StepAnswer, may
   const rule = step.when.find((one) => matches(one, answer))
   const wanted =
     rule?.then ?? (answer.status >= 200 && answer.status < 300 ? 'done' : answer.status === 401 ? 'renew' : 'retry')
-  const verdict = wanted === 'renew' && !mayRenew ? 'retry' : wanted
+  const verdict = wanted === 'again' || (wanted === 'renew' && !mayRenew) ? 'retry' : wanted
   const kept = {
     ...(verdict === 'done' ? keptOf(step.keep, answer.json) : {}),
     ...keptOf(rule?.keep ?? {}, answer.json),

@@ -46,6 +46,8 @@ export type Keep = Static<typeof Keep>
 /** The effect of a matching rule. */
 const VERDICTS = ['done', 'retry', 'fail', 'renew'] as const
 export type Verdict = (typeof VERDICTS)[number]
+/** `again`: a retry that begins at the step which the step's own `again` names. */
+const RULE_EFFECTS = [...VERDICTS, 'again'] as const
 
 /** A rule about the answers of a step. */
 export const Rule = t.Object(
@@ -66,7 +68,7 @@ export const Rule = t.Object(
         description: 'The values at `pointer` that match, as text; default: any',
       }),
     ),
-    then: words(VERDICTS, 'The effect of a matching answer on the step'),
+    then: words(RULE_EFFECTS, 'The effect on the step; `again`: a retry that begins at the step named by `again`'),
     keep: t.Optional(Keep),
   },
   { ...closed, description: 'A rule about the answer; the first matching one applies' },

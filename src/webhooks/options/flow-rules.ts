@@ -198,7 +198,7 @@ type AnyStep = Omit<NewStep, 'name' | 'on'> & Partial<Pick<NewStep, 'on'>>
 
 function stepErrors(step: AnyStep, pointer: string, context: StepContext): FieldError[] {
   const { url, origins, kept, hasAuthorization } = context
-  const { on, upload = null, body = null, method = 'POST', needs = [], when = [] } = step
+  const { on, upload = null, body = null, method = 'POST', needs = [], when = [], again = null } = step
   const errors: FieldError[] = [
     ...headerErrors(step.headers, {
       pointer: `${pointer}/headers`,
@@ -219,6 +219,7 @@ function stepErrors(step: AnyStep, pointer: string, context: StepContext): Field
   for (const [at, rule] of when.entries()) {
     if (rule.status === undefined && rule.pointer === undefined) add(`/when/${at}`, 'must have a status or a pointer')
     if (rule.values !== undefined && rule.pointer === undefined) add(`/when/${at}/values`, 'belong to a pointer')
+    if (rule.then === 'again' && again === null) add(`/when/${at}/then`, 'needs `again`, the step at which to begin')
     if (rule.then === 'renew' && !hasAuthorization) add(`/when/${at}/then`, 'needs an authorization to renew')
   }
   return errors

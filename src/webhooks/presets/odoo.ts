@@ -32,9 +32,14 @@ const FAULTS: readonly Rule[] = [
   { pointer: '/error', then: 'retry' },
   { status: [401], then: 'renew' },
   { status: [400, 403, 404, 422], then: 'fail' },
-  // `load` has written nothing, and names the reason: also a conflict with a transaction at the same time.
-  { pointer: '/messages/0', then: 'retry' },
-  { pointer: '/result/messages/0', then: 'retry' },
+]
+/**
+ * `load` has written nothing, and names the reason: a conflict with a transaction at the same time, or a contact that
+ * was merged or deleted since it was found.
+ */
+const NOT_LOADED: readonly Rule[] = [
+  { pointer: '/messages/0', then: 'again' },
+  { pointer: '/result/messages/0', then: 'again' },
 ]
 /** Whatever Odoo refuses for good does not matter. */
 const MAY_BE_REFUSED: readonly Rule[] = [
@@ -65,6 +70,11 @@ const keeping = (keep: Keep): { keep: Keep; when: Rule[] } => ({
     },
   ],
 })
+/** Keeps the id of the record that `load` has made. */
+function keepingLoaded(name: string): { keep: Keep; when: Rule[] } {
+  const { keep, when } = keeping({ [name]: '/ids/0' })
+  return { keep, when: [...NOT_LOADED, ...when] }
+}
 /** The step that looks for the record of this call that an earlier request may have made: `name` is kept. */
 const findOwn = (
   name: string,
@@ -256,14 +266,14 @@ export const ODOO: Preset = {
       on: ['call_ended'],
       if: unlessKept('note', [IS_OUTSIDE, IS_WHOLE]),
       needs: ['contact'],
-      again: 'find_note',
+      again: 'contact',
       ...call(
         'mail.message',
         'load',
         '{"context":{"tz":"UTC"},"fields":["id","model","res_id","message_type","subtype_id/id","date","subject","body"{% if kept.owner %},"author_id/.id"{% endif %}],"data":[["hookswitch.call_{{ key }}","res.partner","{{ kept.contact }}","comment","mail.mt_note",{{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }},{{ title }},{{ facts | escape | newline_to_br }}{% if kept.owner %},"{{ kept.owner }}"{% endif %}]]}',
         NUMBER + TITLE + FACTS + CALL_KEY,
       ),
-      ...keeping({ note: '/ids/0' }),
+      ...keepingLoaded('note'),
       source: IMPORT,
       answer: { status: 200, body: { ids: [341], messages: [], nextrow: 0 } },
     },
@@ -280,14 +290,14 @@ export const ODOO: Preset = {
       on: ['call_ended'],
       if: unlessKept('missed', ['data.call.missed', IS_OUTSIDE, IS_WHOLE]),
       needs: ['contact', 'user'],
-      again: 'find_missed',
+      again: 'contact',
       ...call(
         'mail.activity',
         'load',
         '{"fields":["id","res_model_id/id","res_id","activity_type_id/id","user_id/.id","date_deadline","summary","note"],"data":[["hookswitch.missed_{{ key }}","base.model_res_partner","{{ kept.contact }}","mail.mail_activity_data_call","{{ kept.user }}",{{ data.call.ended_at | local_time: zone, "%Y-%m-%d" }},{{ title }},{{ facts | escape | newline_to_br }}]]}',
         NUMBER + TITLE + FACTS + CALL_KEY + ZONE,
       ),
-      ...keeping({ missed: '/ids/0' }),
+      ...keepingLoaded('missed'),
       source: IMPORT,
       answer: { status: 200, body: { ids: [58], messages: [], nextrow: 0 } },
     },
@@ -321,13 +331,13 @@ export const ODOO: Preset = {
       on: ['recording_saved'],
       if: `{% unless ${IS_FOUND} %}${HAS_RECORDING}{% endunless %}`,
       needs: ['place', 'note'],
-      again: 'find_recording',
+      again: 'place',
       ...call(
         'ir.attachment',
         'load',
         '{"fields":["id","name","description","type","url","res_model","res_id"],"data":[["hookswitch.recording_{{ data.recording.id | replace: "-", "_" }}","Recording of {{ data.call.started_at | slice: 0, 16 | replace: "T", " " }} UTC","Call: {{ data.call.id }}, recording: {{ data.recording.id }}","url",{{ data.recording.url }},"res.partner","{{ kept.place }}"]]}',
       ),
-      ...keeping({ recording: '/ids/0' }),
+      ...keepingLoaded('recording'),
       source: IMPORT,
       answer: { status: 200, body: { ids: [77], messages: [], nextrow: 0 } },
     },

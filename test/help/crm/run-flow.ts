@@ -1,6 +1,7 @@
 import type { CallEvent } from '../../../src/calls/event.ts'
 import {
   judge,
+  looksAgain,
   nextMove,
   type Progress,
   progressAfter,
@@ -83,16 +84,20 @@ export async function runPreset({
       }
       const isKilled = killedAfter.has(attempts)
       attempts += 1
-      // The answer came, and was never stored: the step is made again, or its flow looks first.
-      if (isKilled) {
-        if (step.again === null) continue
+      const beginAgain = (): void => {
+        if (step.again === null) return
         const again = progressAgain(steps, data.name, progress, step)
         progress = again.progress
         const rest = Object.entries(kept).filter(([name]) => !again.forgotten.includes(name))
         keptOf.set(id, Object.fromEntries(rest))
+      }
+      // The answer came, and was never stored: the step is made again, or its flow looks first.
+      if (isKilled) {
+        beginAgain()
         continue
       }
-      const { verdict, kept: found } = judge(step, made.answer, !hasRenewed)
+      const judged = judge(step, made.answer, !hasRenewed)
+      const { verdict, kept: found } = judged
       switch (verdict) {
         case 'done':
           keptOf.set(id, { ...kept, ...found })
@@ -104,6 +109,7 @@ export async function runPreset({
         case 'retry':
           waitedForRetry += 1
           retries += 1
+          if (looksAgain(made.answer.status, judged)) beginAgain()
           if (retries <= MAX_RETRIES) break
           failures.push(`${data.name} ${step.name}: ${made.answer.status} ${JSON.stringify(made.answer.json)}`)
           break delivery

@@ -3,6 +3,7 @@ import { valueAt } from '../../../src/lib/json-pointer.ts'
 import {
   isLostAnswer,
   judge,
+  looksAgain,
   nextMove,
   type Progress,
   progressAfter,
@@ -87,6 +88,15 @@ describe('a step that looks first when it is repeated', () => {
     ['is done', { ...begun, create: 'done' }, 2, undefined],
   ])('%s', (_, progress, generation, expected) => {
     expect(isInDoubt(progress, generation)).toBe(expected)
+  })
+
+  test.each([
+    [200, 'again', true],
+    [200, 'retry', false],
+    [502, 'retry', true],
+  ] as const)('after the answer %p, of which a rule says %p, looks again: %p', (status, then, expected) => {
+    const judged = judge(step('create', { when: [{ status: [status], then }] }), { status, json: {} }, false)
+    expect([judged.verdict, looksAgain(status, judged)]).toEqual(['retry', expected])
   })
 
   test('begins again at the step that it names, which forgets what was kept from there on', () => {

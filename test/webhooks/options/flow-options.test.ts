@@ -319,6 +319,11 @@ describe('422 at', () => {
       ['/flow/origins'],
     ],
     ['a repetition that begins at no step', steps({ again: 'find' }), ['/flow/steps/0/again']],
+    [
+      'a rule that begins again at no step',
+      steps({ when: [{ status: [404], then: 'again' }] }),
+      ['/flow/steps/0/when/0/then'],
+    ],
     ['a repetition that begins at itself', steps({ again: 'add' }), ['/flow/steps/0/again']],
     [
       'a repetition that begins at a later step',

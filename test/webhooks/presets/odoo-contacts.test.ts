@@ -58,3 +58,27 @@ test.each([
 ])('Odoo 14, without phone_mobile_search, finds %s', async (_, known) =>
   expect(await notedOn('rpc', [known])).toEqual(FOUND),
 )
+
+test.each(['json2', 'rpc'] as const)(
+  'Odoo (%s): a contact that is deleted before its note is written costs no call',
+  async (version) => {
+    const stub = startOdoo(version)
+    let left = 1
+    stub.failWith(({ path, text }) => {
+      if (/mail\.message/.test(path + text) && /search_read/.test(path + text) && left-- > 0) stub.deleteContacts()
+      return undefined
+    })
+    try {
+      const parameters = { ...stub.parameters, users: {} }
+      const end = await runPreset({ preset: ODOO, parameters, webhookUrl: stub.url, events })
+      expect({ failures: end.failures, refusals: stub.refusals, calls: stub.calls().length }).toEqual({
+        failures: [],
+        refusals: [],
+        calls: 1,
+      })
+      expect(end.waitedForRetry).toBe(1)
+    } finally {
+      stub.stop()
+    }
+  },
+)
