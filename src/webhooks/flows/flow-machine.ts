@@ -104,7 +104,7 @@ const keptNames = (steps: readonly Step[]): string[] => [
 /** Statuses by which something between us and the system says that it did not wait for the answer. */
 const LOST_STATUSES: readonly number[] = [408, 502, 504]
 /** Returns whether an answer leaves open if the request was carried out. */
-export const isLostAnswer = (status: number): boolean => LOST_STATUSES.includes(status)
+const isLostAnswer = (status: number): boolean => LOST_STATUSES.includes(status)
 
 /** Returns whether a judged answer leaves its step in doubt. */
 export const looksAgain = (status: number, { rule }: Pick<Judgement, 'rule'>): boolean =>
