@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { valueAt } from '../../../src/lib/json-pointer.ts'
 import {
-  isLostAnswer,
   judge,
   looksAgain,
   nextMove,
@@ -126,7 +125,9 @@ describe('a step that looks first when it is repeated', () => {
   })
 
   test('an answer is lost if something in between did not wait for it', () => {
-    const lost = [200, 400, 404, 408, 409, 429, 500, 501, 502, 503, 504].filter(isLostAnswer)
+    const lost = [200, 400, 404, 408, 409, 429, 500, 501, 502, 503, 504].filter((status) =>
+      looksAgain(status, { rule: undefined }),
+    )
     expect(lost).toEqual([408, 502, 504])
   })
 })
