@@ -54,6 +54,8 @@ const APPLICATIONS: ReadonlySet<string> = new Set([
   'mixmonitor',
   'monitor',
   'queue',
+  'agentlogin',
+  'agentrequest',
 ])
 
 /** The first step of an extension with a number: it may lead to a Dial in a macro or subroutine. */

@@ -183,7 +183,9 @@ function ringFrom(
 /** Returns the visit to a queue that made a dial: the one whose channel is nearest in the chain, else the outermost. */
 function queueAt(call: Call, stage: Stage, chain: readonly Dialler[], { from, until }: Times): QueueState | undefined {
   if (call.queues.length === 0) return undefined
-  const isOpen = (us: number | null): boolean => us === null || us > from.us
+  // One who waits on the line answers at the moment of the dial, with which the queue lets its caller go.
+  const isAtOnce = stage.answeredUs === from.us
+  const isOpen = (us: number | null): boolean => us === null || us > from.us || (isAtOnce && us === from.us)
   const open = call.queues.filter(
     ({ stageId, leftUs, answeredUs }) => stageId !== stage.id && isOpen(leftUs) && isOpen(answeredUs),
   )

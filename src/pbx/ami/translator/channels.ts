@@ -6,6 +6,7 @@ import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
+import type { AgentPool } from './agents.ts'
 
 /** The options of a MixMonitor. */
 export type RecordingOptions = { readonly whileBridged?: boolean; readonly appends?: boolean }
@@ -126,6 +127,7 @@ export type AmiContext = {
   /** First halves of Local channels that wait for their second half, by common name. */
   readonly halves: Map<string, string>
   readonly endpoints: Endpoints
+  readonly agentPool: AgentPool
   readonly variables: ReadonlySet<string>
   /** The fact that is the tenant value of a channel, if the PBX serves several customers. */
   readonly tenants: TenantRule | undefined

@@ -2,6 +2,7 @@ import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
+import { isWait } from './agents.ts'
 import { type AmiContext, addChannel, displayName, isHelper, tenantIn, variablesIn } from './channels.ts'
 
 /** The state of a channel that calls the PBX. */
@@ -36,7 +37,8 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
   const channel: ChannelSignal = {
     kind: 'channel',
     id,
-    linkedId: known.linkedId || id,
+    // The dialler shows to whose call it belongs.
+    linkedId: isWait(context, known.linkedId, id) ? null : known.linkedId || id,
     endpoint,
     dialledNumber: known.exten,
     // A calling channel is in state Ring; one that Asterisk creates for no call is Down, with its own id as Linkedid.

@@ -7,6 +7,7 @@ import { cleanText } from '../../endpoints/sanitize.ts'
 import { readDialTargets } from '../dial-string.ts'
 import type { AmiCallEvent } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
+import { agentEnters, agentLeaves, agentLogin, forgetAgent, isWait, newAgentPool, partOf, partsIn } from './agents.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import {
   type AmiContext,
@@ -58,6 +59,7 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
     lastTransfers: new Map(),
     halves: new Map(),
     endpoints,
+    agentPool: newAgentPool(),
     variables: new Set(options.variables),
     tenants: options.tenants,
   }
@@ -68,7 +70,8 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
     uncertain: readonly string[] = [],
   ): Generator<void, Signal[]> {
     const channels = yield* snapshotChannels(context, rows, arrivedUs, created)
-    return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain }]
+    const unlisted = [...uncertain, ...partsIn(context)]
+    return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: unlisted }]
   }
   return {
     event(frame, arrivedUs) {
@@ -103,7 +106,7 @@ function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSig
   const linkedId = frame.get('Linkedid')
   if (linkedId !== '' && linkedId !== known.linkedId && frame.name !== 'AttendedTransfer') {
     known.linkedId = linkedId
-    signals.push({ kind: 'linked', id, linkedId })
+    if (!isWait(context, linkedId, id)) signals.push({ kind: 'linked', id, linkedId })
   }
   if (context.tenants !== undefined)
     signals.push(
@@ -192,6 +195,12 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
       if (known !== undefined) known.subroutine = subroutineOf(frame, known.entered ?? place)
       return isNumber ? extensionChanged(known, id, place, frame.get('Context')) : []
     case 'page':
+      return extensionChanged(known, id, place, frame.get('Context'))
+    case 'agentlogin':
+      agentLogin(context, known, id)
+      return extensionChanged(known, id, place, frame.get('Context'))
+    case 'agentrequest':
+      if (known !== undefined) context.agentPool.requests.add(id)
       return extensionChanged(known, id, place, frame.get('Context'))
     case 'queue':
       if (known !== undefined) known.nextQueue = cleanText(frame.get('AppData').split(',')[0] ?? '')
@@ -306,7 +315,9 @@ function agentCalled(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   return [{ kind: 'member', dest, name: cleanText(frame.get('MemberName')) }]
 }
 
-function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+function bridgeEnter(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const serves = agentEnters(context, frame, id)
+  if (serves !== null) return serves
   const creator = frame.get('BridgeCreator')
   return [
     {
@@ -328,12 +339,14 @@ const queueOf = (frame: AmiFrame): string | null => cleanText(frame.get('Queue')
 const success = (frame: AmiFrame): boolean => frame.get('Result') === 'Success'
 const idOrNull = (id: string): string | null => (id === '' ? null : id)
 
-function attendedTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+function attendedTransfer(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   if (!success(frame)) return []
   return [
     {
       kind: 'attended_transfer',
-      transferers: [frame.get('OrigTransfererUniqueid'), frame.get('SecondTransfererUniqueid')],
+      transferers: [frame.get('OrigTransfererUniqueid'), frame.get('SecondTransfererUniqueid')].map((id) =>
+        partOf(context, id),
+      ),
       transferee: idOrNull(frame.get('TransfereeUniqueid')),
       target: idOrNull(frame.get('TransferTargetUniqueid')),
       stays: frame.get('DestType') === 'Threeway',
@@ -348,7 +361,7 @@ function blindTransfer(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   return [
     {
       kind: 'blind_transfer',
-      transferer: idOrNull(frame.get('TransfererUniqueid')),
+      transferer: idOrNull(partOf(context, frame.get('TransfererUniqueid'))),
       transferee: idOrNull(frame.get('TransfereeUniqueid')),
       to: cleanText(frame.get('Extension')) ?? '',
     },
@@ -388,7 +401,10 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   context.lastTransfers.delete(id)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
   const cause = frame.get('Cause')
+  const left = agentLeaves(context, id, null)
+  forgetAgent(context, id)
   return [
+    ...left,
     ...agentHungUp(known, id, cause),
     { kind: 'hangup', id, end: endOf(cause, frame.get('TechCause'), known?.rang) },
   ]
@@ -409,7 +425,9 @@ const BUSY = '7'
  */
 function hangupRequest(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
-  if (state === UP) return [{ kind: 'hangup_requested', id }]
+  const part = partOf(context, id)
+  const ofPart: ChannelSignal[] = part === id ? [] : [{ kind: 'hangup_requested', id: part }]
+  if (state === UP) return [{ kind: 'hangup_requested', id }, ...ofPart]
   const known = context.channels.get(id)
   if (known !== undefined && known.rungBy !== null) {
     const end = endOf(frame.get('Cause'), frame.get('TechCause'), known.rang)
@@ -434,9 +452,12 @@ const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   DialState: dialState,
   DialEnd: dialEnd,
   BridgeEnter: bridgeEnter,
-  BridgeLeave: (_context, frame, id) => [{ kind: 'unbridged', id, bridge: frame.get('BridgeUniqueid') }],
-  Hold: (_context, _frame, id) => [{ kind: 'hold', id, onHold: true }],
-  Unhold: (_context, _frame, id) => [{ kind: 'hold', id, onHold: false }],
+  BridgeLeave: (context, frame, id) => [
+    ...agentLeaves(context, id, frame.get('BridgeUniqueid')),
+    { kind: 'unbridged', id, bridge: frame.get('BridgeUniqueid') },
+  ],
+  Hold: (context, _frame, id) => [{ kind: 'hold', id: partOf(context, id), onHold: true }],
+  Unhold: (context, _frame, id) => [{ kind: 'hold', id: partOf(context, id), onHold: false }],
   BlindTransfer: blindTransfer,
   AttendedTransfer: attendedTransfer,
   Pickup: (_context, frame, id) => [{ kind: 'joined', id, into: frame.get('TargetUniqueid') }],
