@@ -137,8 +137,10 @@ type Ring = { readonly us: number; readonly source: string | null }
 
 /** Emits the answers that happened before a party rang: that of its caller always did. */
 function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], before?: Ring): void {
-  for (const stage of call.stages) {
-    if (!isPartyStage(stage) || !stage.answered || stage.emitted.answered) continue
+  const answered = call.stages.filter((stage) => isPartyStage(stage) && stage.answered && !stage.emitted.answered)
+  // The phones of a page may have answered before the page itself was known.
+  if (answered.length > 1) answered.sort((a, b) => (a.answeredUs ?? 0) - (b.answeredUs ?? 0))
+  for (const stage of answered) {
     const answeredUs = stage.answeredUs ?? state.atUs
     const isNext = stage.emitted.started || !stage.rang
     const isEarlier =

@@ -37,6 +37,8 @@ export type KnownChannel = {
   nextTargets: string[]
   targets: string[]
   rung: Set<string>
+  /** It pages: the phones that Asterisk rings in its call are rung for it. */
+  pages: boolean
   /** The running Dial was reported as a group, and the extension of the group that FreePBX has shown. */
   dialsGroup: boolean
   shownGroup: string | null
@@ -95,6 +97,7 @@ export function addChannel(
     nextTargets: [],
     targets: [],
     rung: new Set(),
+    pages: false,
     dialsGroup: false,
     shownGroup: null,
     unanswered: [],

@@ -26,14 +26,16 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   caller?.rung.add(rungName(name, caller.targets))
   if (known !== undefined && source !== '') known.rungBy = source
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
+  const pager = source === '' ? pagerOf(context, frame.get('DestLinkedid'), known) : null
   const place = placeOf(caller, frame)
   return [
     ...extensionChanged(caller, source, place, frame.get('Context')),
     ...(caller === undefined ? [] : ringsGroup(context, caller, source, place)),
     {
       kind: 'dial_begin',
-      source: source === '' ? null : source,
+      source: source === '' ? pager : source,
       dest,
+      ...(pager === null ? {} : PAGED),
       endpoint: name.startsWith('Local/')
         ? { kind: 'virtual', number: null, name: null }
         : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' }),
@@ -59,6 +61,12 @@ export function groupRung(known: KnownChannel, id: string): ChannelSignal[] {
   known.dialsGroup = false
   return [{ kind: 'rung_all', id }]
 }
+
+const PAGED = { paged: true } as const
+
+/** Returns the caller for whose page Asterisk rings a channel by itself: its call has the caller's id. */
+const pagerOf = ({ channels }: AmiContext, linkedId: string, rung: KnownChannel | undefined): string | null =>
+  channels.get(linkedId)?.pages === true && rung?.linkedId === linkedId ? linkedId : null
 
 /** Asterisk 13 reports the picking-up party as dialled, just before it reports the pick-up. */
 const isPickup = (dest: KnownChannel | undefined, frame: AmiFrame, id: string): boolean =>

@@ -195,7 +195,9 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
       if (known !== undefined) known.subroutine = subroutineOf(frame, known.entered ?? place)
       return isNumber ? extensionChanged(known, id, place, frame.get('Context')) : []
     case 'page':
-      return extensionChanged(known, id, place, frame.get('Context'))
+      if (known === undefined) return []
+      known.pages = true
+      return [...extensionChanged(known, id, place, frame.get('Context')), { kind: 'group', id, place }]
     case 'agentlogin':
       agentLogin(context, known, id)
       return extensionChanged(known, id, place, frame.get('Context'))
