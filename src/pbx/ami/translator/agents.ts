@@ -1,22 +1,13 @@
-import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
+import type { ChannelSignal } from '../../../calls/signal.ts'
 import { endpointOf } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, isHelper, type KnownChannel } from './channels.ts'
+import { type AgentPool, type AmiContext, isHelper, type KnownChannel } from './channels.ts'
 import { endOf } from './hangup-causes.ts'
 
-// Agents of app_agent_pool, who wait on the line for callers. An agent's wait is a call of its own. His part in the call
-// of a caller is a channel that Asterisk does not have: it begins and ends with the conversation.
+// Agents of app_agent_pool, who wait on the line for callers. An agent's wait is a call of its own. His part in the call of a
+// caller is a channel that Asterisk does not have: it begins and ends with the conversation.
 
-/** An agent's part in the call of a caller. */
-export type Service = { readonly part: string; readonly bridge: string }
-
-/** The agents' channels, the callers that have requested an agent, and the bridges in which they wait for him. */
-export type AgentPool = {
-  readonly agents: Map<string, { readonly endpoint: Endpoint; service: Service | null }>
-  readonly requests: Set<string>
-  readonly bridges: Map<string, string>
-}
-
+/** Returns a pool without agents. */
 export const newAgentPool = (): AgentPool => ({ agents: new Map(), requests: new Set(), bridges: new Map() })
 
 /** Notes that a party begins to wait on the line. */

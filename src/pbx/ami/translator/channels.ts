@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { dropOldest } from '../../connection/oldest.ts'
@@ -6,7 +6,6 @@ import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
-import type { AgentPool } from './agents.ts'
 
 /** The options of a MixMonitor. */
 export type RecordingOptions = { readonly whileBridged?: boolean; readonly appends?: boolean }
@@ -119,6 +118,16 @@ export function addChannel(
   dropOldest(context.channels)
   context.channels.set(id, added)
   return added
+}
+
+/** An agent's part in the call of a caller. */
+type Service = { readonly part: string; readonly bridge: string }
+
+/** The agents' channels, the callers that have requested an agent, and the bridges in which they wait for him. */
+export type AgentPool = {
+  readonly agents: Map<string, { readonly endpoint: Endpoint; service: Service | null }>
+  readonly requests: Set<string>
+  readonly bridges: Map<string, string>
 }
 
 export type AmiContext = {
