@@ -4,8 +4,8 @@ import type { AmiFrame } from '../frame.ts'
 import { type AgentPool, type AmiContext, isHelper, type KnownChannel } from './channels.ts'
 import { endOf } from './hangup-causes.ts'
 
-// Agents of app_agent_pool, who wait on the line for callers. An agent's wait is a call of its own. His part in the call
-// of a caller is a channel that Asterisk does not have: it begins and ends with the conversation.
+// Agents of app_agent_pool, who wait on the line for callers. An agent's wait is a call of its own. His part in a call
+// is a channel that Asterisk does not have: it begins and ends with the conversation.
 
 /** Returns a pool without agents. */
 export const newAgentPool = (): AgentPool => ({ agents: new Map(), requests: new Set(), bridges: new Map() })
