@@ -68,10 +68,25 @@ export function matchCalls(bodies: readonly Body[], text: string, all: boolean):
 
 const REQUESTED = /^(?:call_missed|call_held|call_resumed) /
 
-const withoutRequested = ({ isFull, runs }: ExpectedBlock): ExpectedBlock => ({
-  isFull,
-  runs: runs.map((run) => run.filter(({ words }) => !REQUESTED.test(words))).filter((run) => run.length > 0),
-})
+/** What a line says of the call since the line before it: it holds for the next line if that line is left out. */
+const SINCE_BEFORE = ['owner', 'direction', 'caller', 'called', 'callername', 'calledname', 'did'] as const
+
+/** Returns a block without the lines of events that only a webhook's request makes. */
+function withoutRequested({ isFull, runs }: ExpectedBlock): ExpectedBlock {
+  let since: Record<string, string> = {}
+  const kept = runs.map((run) =>
+    run.flatMap((line) => {
+      const facts = { ...since, ...line.facts }
+      if (!REQUESTED.test(line.words)) {
+        since = {}
+        return [{ ...line, facts }]
+      }
+      since = Object.fromEntries(SINCE_BEFORE.flatMap((key) => (key in facts ? [[key, facts[key] ?? '-']] : [])))
+      return []
+    }),
+  )
+  return { isFull, runs: kept.filter((run) => run.length > 0) }
+}
 
 /** The words of a block, each run sorted. */
 const wordsOf = ({ runs }: ExpectedBlock): string[] => runs.flatMap((run) => run.map(({ words }) => words).toSorted())
