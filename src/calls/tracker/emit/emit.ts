@@ -17,8 +17,8 @@ import {
   stagesPayload,
   transferPayload,
 } from '../state/payload.ts'
-import { channelsOf, forgetCall, markChanged, wakeAsking } from '../state/registry.ts'
-import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
+import { channelOf, channelsOf, forgetCall, markChanged, wakeAsking } from '../state/registry.ts'
+import { type Call, type Channel, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { placeInAccount } from '../state/tenants.ts'
 import { END_SETTLING_US, isDue, isStill } from '../state/waits.ts'
 import { isSaveDue, isStartDue } from './settling.ts'
@@ -227,15 +227,16 @@ function emitStageEnds(state: TrackerState, call: Call, events: CallEvent[], sta
   }
 }
 
+const isUpNow = (channel: Channel | undefined): boolean => channel !== undefined && isUp(channel)
+
 /** A call ends with the last of its channels, virtual ones included, if none follows for a moment. */
 function noteEnd(state: TrackerState, call: Call): void {
-  const channels = channelsOf(state, call)
-  if (channels.some(isUp)) {
+  if (call.channels.some((id) => isUpNow(channelOf(state, id)))) {
     call.endDueUs = null
     return
   }
   if (call.endDueUs !== null) return
-  const parties = channels.filter((channel) => !isVirtual(channel))
+  const parties = channelsOf(state, call).filter((channel) => !isVirtual(channel))
   call.endedUs = Math.max(0, ...parties.map((channel) => channel.goneUs ?? 0)) || state.atUs
   call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLING_US : 0)
   wakeAsking(state, call)

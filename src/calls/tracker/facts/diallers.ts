@@ -15,11 +15,25 @@ export function diallersOf(state: TrackerState, dialled: Channel | undefined): D
     const source = channelOf(state, channel.dial?.source ?? null)
     if (source === undefined) return diallers
     const { place = null, placeFollows = false, handedOverBy = null } = channel.dial ?? {}
-    const from = destination(placeAt(source, beganAt(channel.dial)))
+    const from = place === null ? destination(placeAt(source, beganAt(channel.dial))) : null
     diallers.push(diallerOf(source, place, from, placeFollows && handedOverBy === null))
     channel = isVirtual(source) ? channelOf(state, source.pair) : undefined
   }
   return diallers
+}
+
+/** Returns the virtual halves in front of a channel, those that dialled on its way, the nearest first. */
+export function halvesBefore(state: TrackerState, dialled: Channel): Channel[] {
+  const halves: Channel[] = []
+  let channel = dialled
+  while (halves.length < MAX_NESTING) {
+    const source = channelOf(state, channel.dial?.source ?? null)
+    const half = channelOf(state, source?.pair ?? null)
+    if (half === undefined) return halves
+    halves.push(half)
+    channel = half
+  }
+  return halves
 }
 
 /** Returns the pager as the dialler of a phone of a page, which the PBX rings by itself. */

@@ -3,12 +3,12 @@ import type { Channel } from '../state/state.ts'
 
 /** Where a channel is in the dialplan, and was when it dialled. */
 
-/** Places in a dialplan, not destinations (Asterisk's s, i, t, h, failed). */
-const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
+/** Places in a dialplan, not destinations (of Asterisk). */
+const PLACES: ReadonlySet<string> = new Set(['s', 'i', 't', 'h', 'failed', ''])
 
 /** Returns the dialled number; `null` if it is a place in a dialplan. */
 export const destination = (dialled: string | null): string | null =>
-  dialled === null || isPlace(dialled) ? null : dialled
+  dialled === null || PLACES.has(dialled) ? null : dialled
 
 /** Notes that a channel is in another extension of the dialplan. */
 export function noteMove(channel: Channel, to: string, at: Stamp): void {

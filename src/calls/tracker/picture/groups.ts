@@ -102,10 +102,9 @@ type Draft = Omit<Group, 'around'>
 
 /** The groups that the PBX shows: one for each attempt of an extension that rings anybody. */
 function shownGroups(rings: readonly Ring[], shown: readonly Shown[], together: readonly (readonly Ring[])[]): Draft[] {
-  const marks = Map.groupBy(
-    shown.filter(({ parties }) => parties === null),
-    ({ channel }) => channel,
-  )
+  const groups = shown.filter(({ parties }) => parties === null)
+  if (groups.length === 0) return []
+  const marks = Map.groupBy(groups, ({ channel }) => channel)
   return [...marks].flatMap(([channel, own]) => attempts(channel, rings, together, own))
 }
 
@@ -187,15 +186,20 @@ function parallel(bundle: readonly Ring[], shown: readonly Shown[]): Ring[][] {
   const all = new Set<Ring[]>()
   for (const ring of bundle) {
     const isBeside = (one: Ring): boolean => !isOverAt(one.until, ring.from) && !areInTurn(one, ring, inTurn)
-    // The latest first: most of them still ring.
-    const [list, ...more] = [...all].filter((one) => one.findLast(isBeside) !== undefined)
-    if (list !== undefined) list.push(ring)
-    else if (!ring.isWeak) all.add([ring])
-    if (list === undefined || ring.isWeak) continue
-    for (const other of more) {
-      list.push(...other)
-      all.delete(other)
+    let own: Ring[] | undefined
+    for (const list of all) {
+      // The latest first: most of them still ring.
+      if (list.findLast(isBeside) === undefined) continue
+      if (own === undefined) {
+        own = list
+        own.push(ring)
+        if (ring.isWeak) break
+      } else {
+        own.push(...list)
+        all.delete(list)
+      }
     }
+    if (own === undefined && !ring.isWeak) all.add([ring])
   }
   return [...all].filter((list) => list.filter(({ isWeak }) => !isWeak).length > 1)
 }
@@ -259,7 +263,7 @@ function innerGroups(rings: readonly Ring[], shown: readonly Shown[], outer: rea
 
 /** Puts groups into the groups around them: the smallest that has all of their parties. */
 function nested(drafts: readonly Draft[]): Groups {
-  const inside = new Map(drafts.map((one) => [one, new Set(one.rings)]))
+  const inside = drafts.length < 2 ? new Map() : new Map(drafts.map((one) => [one, new Set(one.rings)]))
   const depthOf = (draft: Draft): number => {
     const [ring] = draft.rings
     return ring?.chain.findIndex(({ channel }) => channel === draft.shownBy) ?? -1

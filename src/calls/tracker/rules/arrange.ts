@@ -1,7 +1,7 @@
-import { beganAt, behind, diallerOf, diallersOf, isRungByQueue, pagerOf } from '../facts/diallers.ts'
+import { beganAt, behind, diallerOf, diallersOf, halvesBefore, isRungByQueue, pagerOf } from '../facts/diallers.ts'
 import { destination } from '../facts/places.ts'
 import { type Dialler, type Group, groupsOf, isBefore, type Ring, type Shown, type Stamp } from '../picture/groups.ts'
-import { channelOf, channelsOf, stageOf } from '../state/registry.ts'
+import { channelOf, legsOf, stageOf } from '../state/registry.ts'
 import {
   type Call,
   type Channel,
@@ -42,7 +42,7 @@ const isSettled = (stage: Stage, over: ReadonlySet<string>): boolean =>
   stage.emitted.ended || (stage.parentId !== null && over.has(stage.parentId))
 
 const endedGroups = (call: Call): ReadonlySet<string> =>
-  new Set(call.stages.flatMap(({ id, kind, ended }) => (ended && kind !== 'user' && kind !== 'external' ? [id] : [])))
+  new Set(call.stages.filter((stage) => stage.ended && !isPartyStage(stage)).map(({ id }) => id))
 
 /** Notes that the place of a stage does not follow from its dials. */
 export function place(stage: Stage, parentId: string | null): void {
@@ -126,13 +126,14 @@ function ringsOf(state: TrackerState, call: Call): Map<Stage, Ring> {
 }
 
 function ringOf(state: TrackerState, call: Call, stage: Stage): Ring | undefined {
-  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  const legs = legsOf(state, stage)
   const [first] = legs
   if (first === undefined) return failedRing(state, call, stage)
   if (stage.source === null && !stage.own) return undefined
   const times = { from: beganAt(first.dial), until: latest(legs, (leg) => rangUntil(state, stage, leg)) }
   const chain = first.dial?.paged === true ? pagerOf(state, stage.source) : diallersOf(state, first)
-  const queue = isRungByQueue(state, first) ? queueAt(call, stage, chain, times) : undefined
+  const mayBeQueue = call.queues.length > 0 && isRungByQueue(state, first)
+  const queue = mayBeQueue ? queueAt(call, stage, chain, times) : undefined
   return { ...ringFrom(stage, chain, queue, times), over: latest(legs, goneAt), isWeak: false }
 }
 
@@ -206,35 +207,38 @@ function within(chain: readonly Dialler[], { channel }: QueueState): readonly Di
 
 /** Returns the last of these times; `null` if one is still to come. */
 function latest(legs: readonly Channel[], at: (leg: Channel) => Stamp | null): Stamp | null {
-  const stamps = legs.flatMap((leg) => at(leg) ?? [])
-  return stamps.length < legs.length ? null : stamps.reduce((last, one) => (isBefore(last, one) ? one : last), NEVER)
+  let last = NEVER
+  for (const leg of legs) {
+    const one = at(leg)
+    if (one === null) return null
+    if (isBefore(last, one)) last = one
+  }
+  return last
 }
 
 const NEVER: Stamp = { us: Number.NEGATIVE_INFINITY, seq: 0 }
 
-const earliest = (stamps: readonly (Stamp | null)[]): Stamp | null =>
-  stamps.reduce((first, one) => (one !== null && (first === null || isBefore(one, first)) ? one : first), null)
+const earlier = (one: Stamp | null, other: Stamp | null): Stamp | null =>
+  one === null || (other !== null && isBefore(other, one)) ? other : one
 
 /** Returns when a phone stopped ringing: it was answered, given up, or gone, or a virtual half in front of it was. */
 function rangUntil(state: TrackerState, stage: Stage, leg: Channel): Stamp | null {
   const { dial } = leg
-  const halves = diallersOf(state, leg).flatMap(
-    ({ channel }) => channelOf(state, channelOf(state, channel)?.pair ?? null) ?? [],
-  )
-  return earliest([
-    stage.answered ? { us: stage.answeredUs ?? 0, seq: dial?.answeredSeq ?? 0 } : null,
-    dial?.endedUs == null ? null : { us: dial.endedUs, seq: dial.endedSeq },
-    leg.missingUs === null ? null : { us: leg.missingUs, seq: 0 },
-    goneAt(leg),
-    ...halves.map(goneAt),
-  ])
+  let first = goneAt(leg)
+  if (stage.answered) first = earlier({ us: stage.answeredUs ?? 0, seq: dial?.answeredSeq ?? 0 }, first)
+  if (dial?.endedUs != null) first = earlier(first, { us: dial.endedUs, seq: dial.endedSeq })
+  if (leg.missingUs !== null) first = earlier(first, { us: leg.missingUs, seq: 0 })
+  for (const half of halvesBefore(state, leg)) first = earlier(first, goneAt(half))
+  return first
 }
 
 const goneAt = (channel: Channel): Stamp | null =>
   isUp(channel) ? null : { us: channel.goneUs ?? 0, seq: channel.goneSeq }
 
 function shownIn(state: TrackerState, call: Call): Shown[] {
-  return channelsOf(state, call).flatMap(({ id, ringing }) =>
-    ringing.map((one) => ({ ...one, place: destination(one.place) ?? '', channel: id })),
-  )
+  const shown: Shown[] = []
+  for (const id of call.channels)
+    for (const one of channelOf(state, id)?.ringing ?? [])
+      shown.push({ ...one, place: destination(one.place) ?? '', channel: id })
+  return shown
 }

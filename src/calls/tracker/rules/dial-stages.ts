@@ -1,5 +1,5 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
-import { diallersOf, isRungByQueue } from '../facts/diallers.ts'
+import { halvesBefore, isRungByQueue } from '../facts/diallers.ts'
 import { newStage } from '../state/initial-state.ts'
 import { channelOf, dropChannel, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
 import {
@@ -176,9 +176,11 @@ export function addStage(
 
 /** Returns the number of stages with a target, not counting `except`. */
 export const attemptsAt = (call: Call, of: Pick<Stage, 'kind' | 'target'>, except?: Stage): number =>
-  call.stages
-    .filter((stage) => stage !== except && stage.kind === of.kind && stage.target === of.target)
-    .reduce((last, stage) => Math.max(last, stage.attempt), 0)
+  call.stages.reduce(
+    (last, stage) =>
+      stage !== except && stage.kind === of.kind && stage.target === of.target ? Math.max(last, stage.attempt) : last,
+    0,
+  )
 
 /** Ends a stage with its result. */
 export function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
@@ -214,8 +216,5 @@ function legsRinging(state: TrackerState, stage: Stage): boolean {
 
 /** Returns whether a virtual half in front of a phone has ended: the PBX reports the end of the phone after it. */
 function isBehindGoneHalf(state: TrackerState, leg: Channel): boolean {
-  return diallersOf(state, leg).some(({ channel }) => {
-    const half = channelOf(state, channelOf(state, channel)?.pair ?? null)
-    return half !== undefined && !isUp(half)
-  })
+  return halvesBefore(state, leg).some((half) => !isUp(half))
 }

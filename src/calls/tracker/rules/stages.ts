@@ -1,5 +1,5 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
-import { channelOf, channelsOf, heardBy, stageOf } from '../state/registry.ts'
+import { channelOf, channelsOf, heardBy, legsOf, stageOf } from '../state/registry.ts'
 import {
   type Call,
   type Channel,
@@ -136,7 +136,7 @@ export function noteAnswer(
 }
 
 function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
-  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  const legs = legsOf(state, stage)
   // Its phones went on to another call, and ended there.
   if (legs.length === 0) {
     closeStage(stage, state.atUs, stage.answered ? 'answered' : 'other')

@@ -29,6 +29,16 @@ export function channelsOf(state: TrackerState, call: Call): Channel[] {
   return channels
 }
 
+/** Returns the channels that tried to reach the party of a stage. */
+export function legsOf(state: TrackerState, { legs }: Stage): Channel[] {
+  const channels: Channel[] = []
+  for (const id of legs) {
+    const channel = state.channels.get(id)
+    if (channel !== undefined) channels.push(channel)
+  }
+  return channels
+}
+
 /** Returns the real channels of a call that are up. */
 export function liveParties(state: TrackerState, call: Call): Channel[] {
   return channelsOf(state, call).filter((channel) => isUp(channel) && !isVirtual(channel))
