@@ -18,7 +18,16 @@ import {
   transferPayload,
 } from '../state/payload.ts'
 import { channelOf, channelsOf, forgetCall, markChanged, wakeAsking } from '../state/registry.ts'
-import { type Call, type Channel, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
+import {
+  type Call,
+  type Channel,
+  isPartyStage,
+  isUp,
+  isVirtual,
+  partyOf,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 import { placeInAccount } from '../state/tenants.ts'
 import { END_SETTLING_US, isDue, isStill } from '../state/waits.ts'
 import { isSaveDue, isStartDue } from './settling.ts'

@@ -1,6 +1,5 @@
 import type { Stage as StageView } from '../../event.ts'
 import { forgetLegs } from '../rules/dial-stages.ts'
-import { stageOf } from '../state/registry.ts'
 import type { Call, Stage, TrackerState } from '../state/state.ts'
 
 /**
@@ -28,10 +27,11 @@ const isForgettable = (stage: Stage): boolean => stage.emitted.ended && !stage.a
 
 /** A queue member that is rung again and again without answering is one stage: the last attempt, with a count. */
 function foldAttempts(state: TrackerState, call: Call): void {
-  if (call.stages.length <= 2) return
+  const queues = new Set(call.stages.filter(({ kind }) => kind === 'queue').map(({ id }) => id))
+  if (queues.size === 0) return
   const last = new Map<string, Stage>()
   for (const stage of [...call.stages]) {
-    if (!isForgettable(stage) || stageOf(call, stage.parentId)?.kind !== 'queue') continue
+    if (!isForgettable(stage) || stage.parentId === null || !queues.has(stage.parentId)) continue
     const member = `${stage.parentId} ${stage.kind} ${stage.target}`
     const before = last.get(member)
     last.set(member, stage)

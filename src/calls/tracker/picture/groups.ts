@@ -87,7 +87,11 @@ const isSamePlace = (one: Dialler, other: Dialler): boolean =>
 
 /** Returns the groups that these parties form. */
 export function groupsOf(all: readonly Ring[], shown: readonly Shown[]): Groups {
-  const rings = all.toSorted((a, b) => a.from.us - b.from.us || a.from.seq - b.from.seq)
+  // What a queue rings itself is in no other group, unless the PBX shows one.
+  const isAside = ({ queue, chain }: Ring): boolean => queue !== null && chain.length === 0 && shown.length === 0
+  const rings = all
+    .filter((ring) => !isAside(ring))
+    .toSorted((a, b) => a.from.us - b.from.us || a.from.seq - b.from.seq)
   const together = bundles(rings).flatMap((bundle) => parallel(bundle, shown))
   const drafts = shownGroups(rings, shown, together)
   for (const bundle of together) {
@@ -165,7 +169,7 @@ function isRungFrom(ring: Ring, mark: Shown): boolean {
 function bundles(rings: readonly Ring[]): Ring[][] {
   const lists: Ring[][] = []
   for (const ring of rings) {
-    const list = lists.find(([first]) => first !== undefined && isOfOneBundle(first, ring))
+    const list = lists.find((one) => one[0] !== undefined && isOfOneBundle(one[0], ring))
     if (list === undefined) lists.push([ring])
     else list.push(ring)
   }

@@ -130,11 +130,11 @@ function ringOf(state: TrackerState, call: Call, stage: Stage): Ring | undefined
   const [first] = legs
   if (first === undefined) return failedRing(state, call, stage)
   if (stage.source === null && !stage.own) return undefined
-  const times = { from: beganAt(first.dial), until: latest(legs, (leg) => rangUntil(state, stage, leg)) }
+  const rang = { from: beganAt(first.dial), until: latest(legs, (leg) => rangUntil(state, stage, leg)) }
   const chain = first.dial?.paged === true ? pagerOf(state, stage.source) : diallersOf(state, first)
   const mayBeQueue = call.queues.length > 0 && isRungByQueue(state, first)
-  const queue = mayBeQueue ? queueAt(call, stage, chain, times) : undefined
-  return { ...ringFrom(stage, chain, queue, times), over: latest(legs, goneAt), isWeak: false }
+  const queue = mayBeQueue ? queueAt(call, stage, chain, rang) : undefined
+  return ringFrom(stage, chain, queue, { rang, over: latest(legs, goneAt), isWeak: false })
 }
 
 /** A dial for which the PBX created no channel. */
@@ -144,8 +144,8 @@ function failedRing(state: TrackerState, call: Call, stage: Stage): Ring | undef
   const chain = [diallerOf(dialler, null, dialler.dialledNumber, false), ...behind(state, dialler)]
   // After all that began at the same microsecond.
   const at = { us: stage.startedUs ?? 0, seq: stage.failedSeq ?? Number.MAX_SAFE_INTEGER }
-  const times = { from: at, until: at }
-  return ringFrom(stage, chain, queueAt(call, stage, chain, times), times)
+  const rang = { from: at, until: at }
+  return ringFrom(stage, chain, queueAt(call, stage, chain, rang), { rang, over: at, isWeak: true })
 }
 
 /** A queue that is the member of a group, or of another queue: a virtual half stands in it. */
@@ -155,8 +155,8 @@ function visitOf(state: TrackerState, call: Call, stage: Stage): Ring | undefine
   if (visit === undefined || half === undefined || !isVirtual(half)) return undefined
   const chain = behind(state, half)
   const until = visit.leftUs === null ? null : { us: visit.leftUs, seq: 0 }
-  const times = { from: { us: visit.joinedUs, seq: 0 }, until }
-  return ringFrom(stage, chain, queueAt(call, stage, chain, times), times)
+  const rang = { from: { us: visit.joinedUs, seq: 0 }, until }
+  return ringFrom(stage, chain, queueAt(call, stage, chain, rang), { rang, over: until, isWeak: true })
 }
 
 type Times = Pick<Ring, 'from' | 'until'>
@@ -165,7 +165,7 @@ function ringFrom(
   stage: Stage,
   chain: readonly Dialler[],
   queue: QueueState | undefined,
-  { from, until }: Times,
+  { rang: { from, until }, over, isWeak }: { rang: Times; over: Stamp | null; isWeak: boolean },
 ): Ring {
   return {
     stage: stage.id,
@@ -175,29 +175,37 @@ function ringFrom(
     queue: queue?.stageId ?? null,
     from,
     until,
-    over: until,
+    over,
     isAnswered: stage.answered,
-    isWeak: true,
+    isWeak,
   }
 }
 
 /** Returns the visit to a queue that made a dial: the one whose channel is nearest in the chain, else the outermost. */
-function queueAt(call: Call, stage: Stage, chain: readonly Dialler[], { from, until }: Times): QueueState | undefined {
+function queueAt(call: Call, stage: Stage, chain: readonly Dialler[], rang: Times): QueueState | undefined {
   if (call.queues.length === 0) return undefined
-  // One who waits on the line answers at the moment of the dial, with which the queue lets its caller go.
-  const isAtOnce = stage.answeredUs === from.us
-  const isOpen = (us: number | null): boolean => us === null || us > from.us || (isAtOnce && us === from.us)
-  const open = call.queues.filter(
-    ({ stageId, leftUs, answeredUs }) => stageId !== stage.id && isOpen(leftUs) && isOpen(answeredUs),
+  for (const { channel } of chain)
+    for (const visit of call.queues) {
+      if (visit.channel === channel && isOpenTo(visit, stage, rang) && isItsDial(visit, rang)) return visit
+    }
+  return call.queues.find(
+    (visit) =>
+      visit.joinedUs <= rang.from.us &&
+      isOpenTo(visit, stage, rang) &&
+      stageOf(call, visit.stageId)?.source === stage.source,
   )
-  // That a channel is in a queue may be reported after the first of its dials.
-  const isItsDial = ({ joinedUs }: QueueState): boolean => joinedUs <= from.us || until === null || until.us > joinedUs
-  for (const { channel } of chain) {
-    const visit = open.find((one) => one.channel === channel && isItsDial(one))
-    if (visit !== undefined) return visit
-  }
-  return open.find(({ joinedUs, stageId }) => joinedUs <= from.us && stageOf(call, stageId)?.source === stage.source)
 }
+
+/** One who waits on the line answers at the moment of the dial, with which the queue lets its caller go. */
+const isOpenTo = ({ stageId, leftUs, answeredUs }: QueueState, stage: Stage, { from }: Times): boolean =>
+  stageId !== stage.id && [leftUs, answeredUs].every((us) => us === null || isOpenUntil(us, stage, from.us))
+
+const isOpenUntil = (us: number, { answeredUs }: Stage, fromUs: number): boolean =>
+  us > fromUs || (us === fromUs && answeredUs === fromUs)
+
+/** That a channel is in a queue may be reported after the first of its dials. */
+const isItsDial = ({ joinedUs }: QueueState, { from, until }: Times): boolean =>
+  joinedUs <= from.us || until === null || until.us > joinedUs
 
 /** Returns the diallers inside a queue. */
 function within(chain: readonly Dialler[], { channel }: QueueState): readonly Dialler[] {

@@ -51,9 +51,18 @@ export function updateStages(state: TrackerState, call: Call): void {
   for (const stage of call.stages) {
     if (!stage.ended && isPartyStage(stage)) updateLegs(state, call, stage)
   }
-  for (const stage of call.stages) if (!stage.ended && stage.legs.length > 0) updateEnd(state, call, stage)
+  for (const stage of call.stages)
+    if (!stage.ended && stage.legs.length > 0 && !isRinging(state, stage)) updateEnd(state, call, stage)
   updateParents(state, call)
 }
+
+/** Returns whether a party was not answered yet, and one of its devices still rings: nothing of its end is known. */
+const isRinging = (state: TrackerState, { answered, legs }: Stage): boolean =>
+  !answered &&
+  legs.some((id) => {
+    const leg = channelOf(state, id)
+    return leg !== undefined && isUp(leg) && leg.dial?.endedUs === null
+  })
 
 /** Closes all stages of a call that is over, also those whose end is waiting for an explanation. */
 export function closeStages(state: TrackerState, call: Call): void {
@@ -153,7 +162,6 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     closeStage(stage, leftUs(last), 'answered')
     return
   }
-  if (!legs.every((leg) => !isUp(leg) || leg.dial?.endedUs !== null)) return
   const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   stage.settlingSinceUs ??= state.nowUs
   stage.overUs = endedUs
