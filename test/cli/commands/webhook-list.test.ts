@@ -61,6 +61,11 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
   expect(preview.stdout).toContain(
     'Content-Type: application/json\n{"time":"2026-11-20T21:51:42.104118Z","event":"dial_answered",',
   )
+  const [first = ''] = preview.stdout.split('\n')
+  expect(first).toStartWith('this event is not sent to this webhook, because')
+  expect(first).toContain('dial_answered')
+  const wanted = await webhook('preview', URL, '--event', 'call_started')
+  expect(wanted.stdout).not.toContain('is not sent')
 
   // Fields without a flag keep their values; an empty text resets a field to its default.
   await webhook('set', URL, '--no-paused', '--filter', '', '--events', 'all', '--default-body')
