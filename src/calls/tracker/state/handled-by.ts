@@ -54,10 +54,10 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
  * left with the transfer, however long its channel stays up.
  */
 function talksUntilUs(state: TrackerState, leg: Channel): number | null {
-  if (leg.leftUs !== null) return leg.leftUs
   // A phone that rings for it, behind virtual halves, does not talk yet.
   const others = isUp(leg) ? talkersWith(state, leg).filter(({ dial }) => dial?.answeredUs !== null) : []
-  return others.length === 0 ? leg.talkedUs : Math.max(...others.map(({ leftUs }) => leftUs ?? STILL))
+  const untilUs = others.length === 0 ? leg.talkedUs : Math.max(...others.map(({ leftUs }) => leftUs ?? STILL))
+  return leg.leftUs === null ? untilUs : Math.min(leg.leftUs, untilUs ?? leg.leftUs)
 }
 
 /** The caller of an outbound call comes first; so does a party that the PBX rang and connected with another call. */
