@@ -91,7 +91,7 @@ export const AMOCRM: Preset = {
       url: '/api/v4/leads/unsorted/sip',
       headers: HEADERS,
       body: (user) =>
-        `${callOf(user)}${TITLE}[{"request_id":{{ data.call.id }},"source_name":"Hookswitch","source_uid":{{ data.call.id }},"created_at":{{ data.call.started_at | seconds }},"_embedded":{"leads":[{"name":{{ title }}}],"contacts":[{"name":{{ caller }},"custom_fields_values":[{"field_code":"PHONE","values":[{"value":{{ number }}}]}]}]},"metadata":{"is_call_event_needed":true,"uniq":{{ data.call.id }},"duration":{{ data.call.talk_duration | default: 0 }},"service_code":"hookswitch",{% if link %}"link":{{ link }},{% endif %}{% if user %}"call_responsible":{{ user | plus: 0 }},{% endif %}"phone":{{ data.call.did | default: data.call.to.number }},"called_at":{{ data.call.started_at | seconds }},"from":{{ number }}}}]`,
+        `${callOf(user)}${TITLE}[{"request_id":{{ data.call.id }},"source_name":"Hookswitch","source_uid":{{ data.call.id }},"created_at":{{ data.call.started_at | seconds }},"_embedded":{"leads":[{"name":{{ title }}}],"contacts":[{"name":{{ caller }},"custom_fields_values":[{"field_code":"PHONE","values":[{"value":{{ number }}}]}]}]},"metadata":{"is_call_event_needed":true,"uniq":{{ data.call.id }},"duration":{{ data.call.talk_duration | default: 0 }},"service_code":"hookswitch",{% if link %}"link":{{ link }},{% endif %}{% if user %}"call_responsible":{{ user | plus: 0 }},{% endif %}"phone":{{ data.call.did | default: data.call.to.number | default: data.pbx }},"called_at":{{ data.call.started_at | seconds }},"from":{{ number }}}}]`,
       keep: { incoming_lead: '/_embedded/unsorted/0/uid' },
       result: 'incoming_lead',
       refused: [USER_REFUSED],

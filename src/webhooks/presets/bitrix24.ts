@@ -53,7 +53,10 @@ const STATUS = `{%- case data.call.result -%}
 {%- endcase -%}`
 
 /** A consultation is registered only if it was not part of another call. */
-const IS_UNREGISTERED = `${NUMBER}{%- if kept.call == nil and number and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if data.call.parent_id == nil or data.name == "call_ended" -%}yes{%- endif -%}{%- endif -%}`
+/** Bitrix24 refuses a caller whose number is a word, as a trunk's user may be. */
+const DIGITS = '{%- assign number_digits = number | digits -%}'
+
+const IS_UNREGISTERED = `${NUMBER}${DIGITS}{%- if kept.call == nil and number_digits != "" and ${IS_OUTSIDE} and ${IS_WHOLE} -%}{%- if data.call.parent_id == nil or data.name == "call_ended" -%}yes{%- endif -%}{%- endif -%}`
 const CALLER = `{%- assign user = parameters.responsible -%}
 {%- if data.call.direction == "outbound" -%}{%- assign user = data.call.from.extension | map: parameters.users -%}{%- endif -%}`
 const registerBody = (user: string): string => `${NUMBER}${user}

@@ -115,8 +115,8 @@ function shownBy(tape: Tape): string[][] {
   const real = new Set(
     all.flat().flatMap((one) => (one.kind === 'dial_begin' && one.endpoint.kind !== 'virtual' ? one.dest : [])),
   )
-  // FreeSWITCH reports an end twice.
-  const last = all.flat().findLast((one) => one.kind === 'hangup' && !tape.endsTwice)
+  // A call has ended with its caller, whatever was missed of other phones; FreeSWITCH reports an end twice.
+  const last = all.flat().findLast((one) => one.kind === 'hangup' && one.id === only[0] && !tape.endsTwice)
   return all.map((signals) =>
     signals.flatMap((one) => {
       if (one.kind === 'channel' && one.linkedId === one.id) return one.id

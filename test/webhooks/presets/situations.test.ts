@@ -63,6 +63,14 @@ const HOSTILE = [
   'a=b '.repeat(100),
 ]
 
+/** What a preset is known not to do. */
+const NOT_RECORDED: Readonly<Record<string, string>> = {
+  // Bitrix24 refuses a caller whose number is a word: the user part of a trunk.
+  bitrix24: 'asterisk/f4-endpoints-with-at',
+  // Zendesk's card needs the contact, which is looked for when the call begins: the number comes later.
+  zendesk: 'asterisk/f4-number-comes-late',
+}
+
 test('every preset has a stub', () =>
   expect([...new Set(STUBS.map(({ preset }) => preset))].sort()).toEqual(FLOW_PRESETS.map(({ name }) => name).sort()))
 
@@ -87,6 +95,7 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     try {
       const end = await play({ stub, name, situation: situation(recording) })
       expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
+      if (NOT_RECORDED[name] === recording) return
       expectCalls(stub, situation(recording))
       expectCards(stub, situation(recording))
     } finally {

@@ -1,4 +1,5 @@
 import { stageParty } from './handled-by.ts'
+import { stageStarts } from './stage-starts.ts'
 import { type Call, isPartyStage, type Party, type Stage, sameParty, type TrackerState } from './state.ts'
 
 /** Missed calls: calls to the PBX's own people that none of them answered. */
@@ -25,9 +26,11 @@ const MAX_MISSED_BY = 100
 
 /** Returns the extensions that a call tried, each once, in the order of their first dials. */
 export function triedBy(state: TrackerState, call: Call): Party[] {
+  const starts = stageStarts(call)
+  const firstUs = (stage: Stage): number => stage.firstUs ?? starts.get(stage) ?? 0
   const tried = call.stages
     .filter(isTried)
-    .toSorted((a, b) => (a.firstUs ?? a.startedUs ?? 0) - (b.firstUs ?? b.startedUs ?? 0))
+    .toSorted((a, b) => firstUs(a) - firstUs(b))
     .map((stage) => stageParty(state, stage))
   return tried
     .filter((party, place) => tried.findIndex((other) => sameParty(other, party)) === place)

@@ -4,6 +4,7 @@ import { hangupOf, resultOf } from './call-result.ts'
 import { handledBy } from './handled-by.ts'
 import { isMissed, triedBy } from './missed.ts'
 import { liveParties, stageOf } from './registry.ts'
+import { stageStarts } from './stage-starts.ts'
 import {
   type Call,
   isPartyStage,
@@ -105,15 +106,8 @@ export function stagePayload(stage: Stage): StageView {
 
 /** Returns all stages of a call in order of their start; parents come before their members. */
 export function stagesPayload(call: Call): StageView[] {
-  let lastUs = 0
-  // One that was found began after those that were known by then.
-  const began = new Map(
-    call.stages.map((stage) => {
-      lastUs = Math.max(lastUs, stage.startedUs ?? 0)
-      return [stage, stage.startedUs ?? lastUs]
-    }),
-  )
-  const beganUs = (stage: Stage): number => began.get(stage) ?? 0
+  const starts = stageStarts(call)
+  const beganUs = (stage: Stage): number => starts.get(stage) ?? 0
   return call.stages
     .toSorted((a, b) => beganUs(a) - beganUs(b) || Number(isPartyStage(a)) - Number(isPartyStage(b)))
     .map(stagePayload)
