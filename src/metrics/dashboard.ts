@@ -47,9 +47,14 @@ const ROWS: readonly Row[] = [
       { title: 'Events per second', unit: 'short', targets: [rate(METRICS.pbxEvents, 'pbx')] },
       {
         title: 'Events skipped per second',
-        description: 'Untrusted: a caller may have forged part of the event. Failed: processing the event failed.',
+        description:
+          'Untrusted: a caller may have forged part of the event. Failed: processing the event failed. Long lines: a line of the event was left out.',
         unit: 'short',
-        targets: [perSecond(METRICS.pbxUntrusted, 'untrusted'), perSecond(METRICS.pbxFailed, 'failed')],
+        targets: [
+          perSecond(METRICS.pbxUntrusted, 'untrusted'),
+          perSecond(METRICS.pbxFailed, 'failed'),
+          perSecond(METRICS.pbxLongLines, 'long lines'),
+        ],
       },
       {
         title: 'Phones, by state',

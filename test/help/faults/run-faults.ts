@@ -26,7 +26,7 @@ const ACCOUNTS = ['one', 'two'] as const
 const RECEIVERS_EACH = 3
 const NODES = 3
 /** Many short pauses: a delivery to a receiver that hangs or refuses is tried until the end of a round. */
-const SCHEDULE = `${'500ms,'.repeat(200)}1h`
+const SCHEDULE = `${'1s,'.repeat(99)}1h`
 /** After this many faults the run waits until all is delivered, and checks it. */
 const FAULTS_IN_A_ROUND = 50
 /** One of every `each` calls is so long that a takeover falls into it. */
