@@ -42,6 +42,8 @@ export type FrameReader = {
   isShuttingDown(): boolean
   /** Resolves when all bytes that have arrived are processed. */
   idle(): Promise<void>
+  /** Reads nothing more, however fast the PBX sends; what has arrived is processed. */
+  stop(): void
 }
 
 /** The bytes that wait to be decoded at most: some 100,000 frames of Asterisk. */
@@ -83,6 +85,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   const chunks = newFifo<{ readonly chunk: Uint8Array; readonly arrivedUs: number }>()
   let waitingBytes = 0
   let isPaused = false
+  let isStopped = false
   const handleLosses = createLossHandler(options)
   const countLongLines = createLongLineCounter(options)
   const work = createSlicedWork({ begin: processAll, nextTurn: nextPbxTurn, failed: options.failed })
@@ -123,7 +126,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
 
   function noteProcessed(bytes: number): void {
     waitingBytes -= bytes
-    if (!isPaused || waitingBytes > MAX_WAITING_BYTES / 2) return
+    if (!isPaused || isStopped || waitingBytes > MAX_WAITING_BYTES / 2) return
     isPaused = false
     socket.resume()
   }
@@ -191,6 +194,10 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
     silentMs: () => performance.now() - readMs,
     isShuttingDown: () => isShuttingDown,
     idle: work.idle,
+    stop() {
+      isStopped = true
+      socket.pause()
+    },
   }
 }
 

@@ -115,7 +115,7 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
     ended: run({ ...shared, options, reader, stage: 'connecting', isTranslating: false }),
     resync: () => void resync.request(),
     stop(reason) {
-      socket.pause()
+      reader.stop()
       endAfterReading('stopped', reason)
     },
   }

@@ -17,7 +17,8 @@ export type PaceLimits = {
 export const PACE: PaceLimits = {
   firstMs: 1_000,
   maxMs: 30_000,
-  stableMs: 10_000,
+  // Long enough to have logged in and listed. A link that drops every few seconds is tried like others.
+  stableMs: 3_000,
   refusedMs: 60_000,
   quickMs: 60_000,
   quickConnectMs: 4_000,

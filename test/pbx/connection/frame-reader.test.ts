@@ -62,6 +62,7 @@ function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent'
     counts,
     read: (text: string | Uint8Array) => read(Buffer.from(text)),
     idle: reader.idle,
+    stop: reader.stop,
     isPaused: () => isPaused,
     /** Begins the snapshot that was requested; returns whether one was. */
     beginSnapshot() {
@@ -175,4 +176,20 @@ test('what was read of frames is dropped once many wait, since it takes more mem
   expect(forgotten).toEqual([])
   read(Buffer.from('bc'))
   expect(forgotten).toEqual(['b', 'c'])
+})
+
+test('a reader that was stopped reads nothing more, also once it has processed what it waited for', async () => {
+  const much = new Uint8Array(40 * 1024 * 1024).fill(10)
+  const silent: Protocol<string> = { ...protocol, decoder: { ...protocol.decoder, push: () => [] } }
+  const slow = readerOf(100, silent)
+  slow.read(much)
+  expect(slow.isPaused()).toBe(true)
+  slow.stop()
+  await slow.idle()
+  expect(slow.isPaused()).toBe(true)
+  // Without a stop it goes on.
+  const other = readerOf(100, silent)
+  other.read(much)
+  await other.idle()
+  expect(other.isPaused()).toBe(false)
 })

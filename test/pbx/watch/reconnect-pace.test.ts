@@ -61,3 +61,12 @@ test('a PBX that drops packets is given up after 4 s in that minute, and after t
   expect(pace.connectMs(2_000, 30_000)).toBe(2_000)
   expect(pace.connectMs(10_000, 61_000)).toBe(10_000)
 })
+
+test('a link that drops every few seconds is tried each second or two, a connection that ends at once ever more seldom', () => {
+  const waits = (upMs: number) => {
+    const pace = createReconnectPace(PACE, () => 1)
+    return Array.from({ length: 8 }, (_, n) => pace.waitMs('lost', upMs, n * 70_000))
+  }
+  expect(Math.max(...waits(6_000))).toBeLessThanOrEqual(2_000)
+  expect(Math.max(...waits(500))).toBeGreaterThan(20_000)
+})
