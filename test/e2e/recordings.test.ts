@@ -92,7 +92,7 @@ const compared = (one: Case, { bodies }: Played): string[] =>
   )
 
 /** A machine that stops for a moment plays, and hears, what never happened so: that is played again, with less beside it. */
-const TIMES = 15
+const TIMES = 5
 const played: Played[] = []
 const lastPlayed = new Map<Case, Played>()
 

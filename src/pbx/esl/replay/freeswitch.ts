@@ -16,7 +16,7 @@ export function createFreeswitch(): Persona {
   return {
     load(recording) {
       const loaded = eslSteps(recording)
-      up.reset(loaded.up)
+      up.begin(loaded)
       for (const step of loaded.steps) events.set(step, step)
       if (loaded.core !== '') core = loaded.core
       shown = loaded.steps.map(({ event }) => event)

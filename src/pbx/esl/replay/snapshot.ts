@@ -8,8 +8,11 @@ type Row = ListRow & { uuid?: string }
 
 export type EslStep = RecordedStep & { readonly event: EslEvent }
 
-/** Returns the recording's events, and the channels that were up before, according to its lists and events. */
-export function eslSteps(recording: PbxRecording): { steps: EslStep[]; beginMs: number; up: Row[]; core: string } {
+/** A recording's events, and the channels that were up before, according to its lists and events. */
+type EslSteps = { steps: EslStep[]; beginMs: number; up: Row[]; core: string }
+
+/** Reads a recording. */
+export function eslSteps(recording: PbxRecording): EslSteps {
   const { bytes, cameMs } = recording
   const frames = new EslDecoder().push(bytes)
   const endOf = (index: number): number => frames[index + 1]?.offset ?? bytes.length
@@ -78,17 +81,29 @@ function rowOf(event: EslEvent): Row {
   }
 }
 
-/** Returns the application that a leg executes, as far as an event shows it; one that has ended stays in the list. */
-function applicationOf(event: EslEvent): Row {
+/**
+ * Returns the application that a leg executes, as far as an event shows it; one that has ended stays in the list. A
+ * recording without the events of applications tells no dial's string, so the list has none either.
+ */
+function applicationOf(event: EslEvent, showsApplications: boolean): Row {
   if (event.name === APPLICATION_BEGINS)
     return { application: event.get('Application'), application_data: event.get('Application-Data') }
   const application = variableOf(event, 'current_application')
-  return application === '' ? {} : { application, application_data: variableOf(event, 'current_application_data') }
+  if (application === '' || (application === 'bridge' && !showsApplications)) return {}
+  return { application, application_data: variableOf(event, 'current_application_data') }
+}
+
+/** A leg that dials another has left its queue: a queue's agents name no leg that dials them. */
+function leaveQueue(dialler: Row | undefined): void {
+  if (dialler?.application !== 'callcenter') return
+  delete dialler.application
+  delete dialler.application_data
 }
 
 /** The channels that are up at this moment of the recording. */
 type EslUp = {
-  reset(rows: readonly Row[]): void
+  /** Begins with the channels that were up before a recording. */
+  begin(recording: Pick<EslSteps, 'steps' | 'up'>): void
   see(event: EslEvent): void
   channels(): string
   calls(): string
@@ -112,6 +127,7 @@ const CHANGING = [
 export function createEslUp(): EslUp {
   const rows = new Map<string, Row>()
   const pairs = new Map<string, string>()
+  let showsApplications = true
 
   function see(event: EslEvent): void {
     const id = event.get('Unique-ID')
@@ -123,13 +139,18 @@ export function createEslUp(): EslUp {
     } else if (row !== undefined) {
       const now = rowOf(event)
       for (const key of CHANGING) row[key] = now[key] || row[key] || ''
-      Object.assign(row, applicationOf(event))
+      Object.assign(row, applicationOf(event, showsApplications))
     }
+    if (event.name === 'CHANNEL_CREATE') leaveQueue(rows.get(event.get('Other-Leg-Unique-ID')))
     if (event.name === 'CHANNEL_BRIDGE') {
       const [one, other] = [event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID')]
       pairs.set(one, other)
-      // A recording may have no event of the state of its legs.
-      for (const party of [rows.get(one), rows.get(other)]) if (party !== undefined) party.callstate = 'ACTIVE'
+      // A recording may have no event of the state of its legs. A bridge of early media has legs without an answer.
+      for (const party of [one, other]) {
+        const answered = event.get(party === id ? 'Caller-Channel-Answered-Time' : 'Other-Leg-Channel-Answered-Time')
+        const bridged = rows.get(party)
+        if (bridged !== undefined && answered !== '0') bridged.callstate = 'ACTIVE'
+      }
     }
     if (event.name === 'CHANNEL_UNBRIDGE') pairs.delete(event.get('Bridge-A-Unique-ID') || id)
   }
@@ -137,10 +158,11 @@ export function createEslUp(): EslUp {
     JSON.stringify(list.length === 0 ? { row_count: 0 } : { row_count: list.length, rows: list })
 
   return {
-    reset(before) {
+    begin({ steps, up }) {
       rows.clear()
       pairs.clear()
-      for (const { b_uuid, ...row } of before) {
+      showsApplications = steps.some(({ name }) => name === APPLICATION_BEGINS)
+      for (const { b_uuid, ...row } of up) {
         rows.set(row.uuid ?? '', row)
         if (b_uuid) pairs.set(row.uuid ?? '', b_uuid)
       }
