@@ -506,7 +506,15 @@ async function createRoot(
   })
   const { exchange, authorizer } = sending
   const { webhooks: storedWebhooks, log: storedEvents } = store
-  const setup = createSetupService({ webhooks: storedWebhooks, events: storedEvents, templates, exchange, authorizer })
+  const setup = createSetupService({
+    webhooks: storedWebhooks,
+    events: storedEvents,
+    calls: store.calls,
+    samples: exampleTexts(),
+    templates,
+    exchange,
+    authorizer,
+  })
   const pbxs = createPbxService({ store, list, states, canRead: hasCertificates, allowed: recordings.allowed })
   // The name that the service listens at is printed as its URL.
   const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })

@@ -65,7 +65,15 @@ export async function onAccount<Result>(
         log: NO_LOG,
         onProblem: () => {},
       })
-      const setup = createSetupService({ webhooks: store.webhooks, events: store.log, templates, exchange, authorizer })
+      const setup = createSetupService({
+        webhooks: store.webhooks,
+        events: store.log,
+        calls: store.calls,
+        samples: exampleTexts(),
+        templates,
+        exchange,
+        authorizer,
+      })
       return await work({ webhooks, options, setup, templates, note, authorizer }, accountId, store).finally(
         authorizer.stop,
       )
@@ -88,7 +96,15 @@ export async function withoutStore<Result>(
       log: NO_LOG,
       onProblem: () => {},
     })
-    const setup = createSetupService({ webhooks: NO_WEBHOOKS, events: NO_EVENTS, templates, exchange, authorizer })
+    const setup = createSetupService({
+      webhooks: NO_WEBHOOKS,
+      events: NO_EVENTS,
+      calls: NO_CALLS,
+      samples: exampleTexts(),
+      templates,
+      exchange,
+      authorizer,
+    })
     return await work(setup).finally(authorizer.stop)
   })
 }
@@ -118,6 +134,7 @@ function memoryAuthorizations(): Store['authorizations'] {
 }
 
 const NO_WEBHOOKS = { optionsList: async () => [] }
+const NO_CALLS = { callList: async () => [] }
 const NO_EVENTS = { eventListOfCall: async () => [] }
 
 /** A command prints what went wrong. */

@@ -137,6 +137,7 @@ async function onPreset<Result>(
 export async function checkPreset(url: string, flags: TrialFlags): Promise<void> {
   const checked = await onPreset(url, flags, (setup, accountId, trial) => setup.check(accountId, trial))
   if (flags.json) printJson(checked)
+  else for (const warning of checked.warnings) printError(`warning: ${oneLine(warning)}`)
   if (checked.error !== null) throw new Fault('unavailable', oneLine(checked.error))
   if (!flags.json)
     print([checked.status, `${checked.duration_ms} ms`, oneLine(checked.response ?? '')].join('\t').trimEnd())

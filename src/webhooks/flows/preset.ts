@@ -77,6 +77,11 @@ export type Preset = {
   readonly directory: PresetDirectoryRequest | null
   /** A request that changes nothing and shows whether the key and URL are right. */
   readonly check: PresetRequest | null
+  /**
+   * A request after a failed check, from whose answer the wrong parameter is known. `explanation` is a template with
+   * `answer`, `status` (of the check) and `parameters`; it renders to nothing where the cause stays unknown.
+   */
+  readonly diagnosis?: PresetRequest & { readonly explanation: string }
   /** What to do about an answer, by its status, where the usual advice names the wrong cause. */
   readonly advice?: Readonly<Record<number, string>>
 }

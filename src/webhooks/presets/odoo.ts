@@ -228,6 +228,8 @@ export const ODOO: Preset = {
     },
     {
       ...createContact('call_ended'),
+      // With the fields: which of them the model has is not known after a repetition.
+      again: 'fields',
       inTurn: { value: null },
       ...create('res.partner', '{"name":{{ caller }},"phone":{{ number }}}', NUMBER),
       ...keeping({ contact: '/0' }),
@@ -391,6 +393,20 @@ export const ODOO: Preset = {
     when: [...FAULTS],
     source: API,
     answer: { status: 200, body: { lang: 'en_US', tz: 'Europe/Berlin', uid: 2 } },
+  },
+  diagnosis: {
+    url: '/jsonrpc',
+    body: '{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"common","method":"version","args":[]}}',
+    explanation: `{%- assign major = answer.result.server_version_info[0] -%}{%- assign version = answer.result.server_version -%}
+{%- if parameters.version == "json2" and status == 404 -%}
+{%- if major < 19 -%}the version is wrong: this is Odoo {{ version }}, so choose "17 and 18", and give the id of the user of the key
+{%- elsif major >= 19 -%}the database is wrong: this Odoo {{ version }} has none with the name {{ parameters.database }}. It is written in lower and upper case as in Odoo
+{%- endif -%}{%- endif -%}`,
+    source: RPC,
+    answer: {
+      status: 200,
+      body: { jsonrpc: '2.0', id: 1, result: { server_version_info: [19, 0, 0, 'final', 0, ''] } },
+    },
   },
   // Earlier versions lack `/json/2`, an unknown database has no page at all, and `/jsonrpc` answers 200 to everything.
   advice: {

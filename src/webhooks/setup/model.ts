@@ -61,10 +61,21 @@ const answer = {
   }),
 }
 
-export const PresetCheck = t.Object(
+const PresetAnswer = t.Object(
   {
     ...answer,
     response: t.Union([t.String(), t.Null()], { description: 'The first 4 KiB of the answer' }),
+  },
+  closed,
+)
+export type PresetAnswer = Static<typeof PresetAnswer>
+
+export const PresetCheck = t.Object(
+  {
+    ...PresetAnswer.properties,
+    warnings: t.Array(t.String(), {
+      description: 'What will go wrong though the CRM accepts the requests: sentences, each with what to do',
+    }),
   },
   closed,
 )

@@ -44,8 +44,9 @@ export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
         ...takes(PresetTrial),
         response: responses(PresetCheck, 'unauthenticated', ...BODY_FAULTS),
         detail: {
-          summary: 'Check the URL and key with a request to the CRM that changes nothing',
-          description: 'Nothing is stored. 200 also if the CRM refuses: `error` says why. At most 30 a minute.',
+          summary: 'Check the URL and key with the requests of a call that change nothing',
+          description:
+            'One that shows whether the key is right, then each search, for a number and a call that do not exist. Nothing is stored. 200 also if the CRM refuses: `error` says why. At most 30 a minute.',
           ...about,
         },
       },

@@ -1,39 +1,35 @@
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
-import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import { valueAt } from '../../lib/json-pointer.ts'
 import type { EventRow } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
-import type { TrialAuthorizer } from '../flows/authorizer.ts'
-import type { Exchange, Exchanged } from '../flows/exchange.ts'
-import { judge } from '../flows/flow-machine.ts'
 import { mergedFrom, type PreviewedEvent, previewFlow } from '../flows/flow-preview.ts'
-import { joinSecrets, secretMask, secretsOfHeaders, separateSecrets } from '../flows/flow-secrets.ts'
-import { type Flow, flowOfSteps, MAX_ANSWER_BYTES, type NewFlow, STEP_DEFAULTS } from '../flows/model.ts'
-import type { Preset, PresetDirectoryRequest, PresetRequest } from '../flows/preset.ts'
+import { joinSecrets, secretMask, separateSecrets } from '../flows/flow-secrets.ts'
+import { type Flow, flowOfSteps, type NewFlow } from '../flows/model.ts'
+import type { PresetDirectoryRequest, PresetRequest } from '../flows/preset.ts'
 import { createStepRenderer } from '../flows/step-renderer.ts'
-import { joinStepUrl } from '../flows/step-url.ts'
 import { flowOfPreset, secretParametersOf } from '../options/flow-option.ts'
 import { flowErrors } from '../options/flow-rules.ts'
 import { FLOW_PRESETS, presetByName } from '../presets/catalog.ts'
 import type { TemplateRenderer } from '../templates/renderer.ts'
 import type { CallPreview, FlowPreset, PresetCheck, PresetTrial, PresetDirectory as ShownDirectory } from './model.ts'
+import { ADVICE_REFUSED } from './refusal.ts'
+import { findSearchError } from './searches.ts'
+import { type Asked, createTrialRequests, type Trial } from './trial-request.ts'
+import { findWarnings } from './warnings.ts'
 
 /** Tries presets before they are saved: checks the key, lists the users, previews the requests of a call. */
 export type SetupService = ReturnType<typeof createSetupService>
 
-type Dependencies = {
+type Dependencies = Parameters<typeof createTrialRequests>[0] & {
   readonly webhooks: Pick<Store['webhooks'], 'optionsList'>
   readonly events: Pick<Store['log'], 'eventListOfCall'>
+  readonly calls: Pick<Store['calls'], 'callList'>
+  /** A default body of each kind of event. */
+  readonly samples: ReadonlyMap<string, string>
   readonly templates: TemplateRenderer
-  readonly exchange: Exchange
-  readonly authorizer: TrialAuthorizer
 }
 
-const TIMEOUT_MS = 10_000
-const UNAUTHORIZED = 401
-const MAX_RESPONSE_CHARACTERS = 4_096
-const MAX_REASON_CHARACTERS = 500
 /** The most merged calls whose events a preview reads. */
 const MAX_MERGED = 20
 /** The most users of one list. */
@@ -55,7 +51,17 @@ export const shownPresets = (): FlowPreset[] =>
   }))
 
 /** Creates the service. */
-export function createSetupService({ webhooks, events, templates, exchange, authorizer }: Dependencies) {
+export function createSetupService({
+  webhooks,
+  events,
+  calls,
+  samples,
+  templates,
+  exchange,
+  authorizer,
+}: Dependencies) {
+  const requests = createTrialRequests({ templates, exchange, authorizer })
+
   /** Replaces each `null` by its stored secret. @throws Fault 422 when it is missing. */
   async function withStoredSecrets(accountId: number, url: string, given: NewFlow): Promise<NewFlow> {
     const secretParameters = secretParametersOf(given)
@@ -91,79 +97,45 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
     return { accountId, url, preset, flow, secrets }
   }
 
-  /** Sends one request of a preset. */
-  async function ask({ accountId, url, preset, flow, secrets }: Trial, request: PresetRequest): Promise<Asked> {
-    const hidden = [...secrets]
-    const masked = (text: string) => secretMask(hidden)(text)
-    const failed = (error: string): Asked => ({
-      status: null,
-      duration_ms: 0,
-      error: masked(error),
-      json: undefined,
-      response: null,
+  /** Sends a request of a preset that belongs to no event. */
+  async function ask(trial: Trial, { source: _source, answer: _answer, ...request }: PresetRequest): Promise<Asked> {
+    const asked = await requests.send(trial, request, { body: NO_EVENT, kept: {} })
+    return 'skipped' in asked ? NO_REQUEST : asked
+  }
+
+  /** Returns the error of a failed check, which names the wrong parameter where the CRM shows which one it is. */
+  async function explained(trial: Trial, { status, error }: Pick<Asked, 'status' | 'error'>): Promise<string | null> {
+    const { diagnosis } = trial.preset
+    if (diagnosis === undefined || status === null) return error
+    const { explanation: text, ...request } = diagnosis
+    const { json: answer, error: failure } = await ask(trial, request)
+    if (failure !== null) return error
+    const { parameters } = trial.flow
+    const { explanation } = await templates.render({
+      accountId: trial.accountId,
+      purpose: 'trying',
+      templates: { explanation: { text, escaping: 'none' } },
+      data: JSON.stringify({ answer, status, parameters }),
     })
-    const { source: _source, answer: _answer, ...step } = request
-    const whole = { ...STEP_DEFAULTS, ...step }
-    const data = { body: NO_EVENT, kept: {}, merged: [], parameters: flow.parameters }
-    const rendered = await createStepRenderer(templates, { accountId, purpose: 'trying' }).request(whole, data)
-    if ('skipped' in rendered) return failed('the preset has no such request for these parameters')
-    if ('problem' in rendered) return failed(rendered.problem)
-    const joined = joinStepUrl(url, rendered.request.url, flow.origins)
-    if ('problem' in joined) return failed(joined.problem)
-    const headers: Record<string, string> = { accept: 'application/json', ...rendered.request.headers }
-    hidden.push(...secretsOfHeaders(rendered.request.headers))
-    if (rendered.request.body !== null) headers['content-type'] = whole.content_type
-    const { authorization, origins, parameters } = flow
-    const send = (authorized: string | undefined) =>
-      exchange({
-        url: joined.url,
-        method: whole.method,
-        headers: authorized === undefined ? headers : { ...headers, authorization: authorized },
-        body: rendered.request.body,
-        maxAnswerBytes: MAX_ANSWER_BYTES,
-        timeoutMs: TIMEOUT_MS,
-      })
-    let exchanged: Exchanged
-    if (authorization === null) exchanged = await send(undefined)
-    else {
-      const webhook = { accountId, url, authorization, origins, parameters }
-      const authorized = await authorizer.authorizeTrial(webhook, null)
-      if (!('header' in authorized))
-        return failed(`${authorized.reason}. Compare the client and its secrets with those that the CRM shows`)
-      hidden.push(...secretsOfHeaders({ authorization: authorized.header }))
-      exchanged = await send(authorized.header)
-      if (exchanged.status === UNAUTHORIZED) {
-        const renewed = await authorizer.authorizeTrial(webhook, authorized.header)
-        if ('header' in renewed) {
-          hidden.push(...secretsOfHeaders({ authorization: renewed.header }))
-          exchanged = await send(renewed.header)
-        }
-      }
-    }
-    const json = foreignJsonOf(exchanged.text)
-    const isDone =
-      exchanged.status !== null &&
-      judge(whole, { status: exchanged.status, json }, false).verdict === 'done' &&
-      // A page for people at a wrong URL is answered with 200, too.
-      json !== undefined
-    return {
-      status: exchanged.status,
-      duration_ms: Math.round(exchanged.durationMs),
-      error: isDone ? null : reasonOf(exchanged, json, { masked, own: preset.advice ?? {} }),
-      json,
-      response: exchanged.text === null ? null : masked(exchanged.text.slice(0, MAX_RESPONSE_CHARACTERS)),
-    }
+    const named = 'text' in explanation ? secretMask(trial.secrets)(explanation.text).trim() : ''
+    return named === '' ? error : named
   }
 
   return {
-    /** Sends the preset's request that changes nothing. @throws Fault 422 when the preset has none. */
+    /**
+     * Sends the requests of the preset that change nothing: the one that shows whether the key is right, then the
+     * searches of its calls. @throws Fault 422 when the preset has none.
+     */
     async check(accountId: number, sent: PresetTrial): Promise<PresetCheck> {
       const trial = await trialOf(accountId, sent)
       const { check } = trial.preset
       if (check === null)
         throw invalid([{ path: '/preset', message: 'has nothing to check, since its receiver may be any system' }])
-      const { json: _json, ...asked } = await ask(trial, check)
-      return asked
+      const { json: _json, kept: _kept, ...asked } = await ask(trial, check)
+      const parameters = trial.flow.parameters
+      const warnings = await findWarnings(calls, accountId, { preset: trial.preset, parameters })
+      if (asked.error !== null) return { ...asked, error: await explained(trial, asked), warnings }
+      return { ...asked, error: await findSearchError(requests, trial, samples), warnings }
     },
 
     /** Reads the users of a CRM. @throws Fault 422 when the preset cannot. */
@@ -172,7 +144,7 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
       const { directory } = trial.preset
       if (directory === null)
         throw invalid([{ path: '/preset', message: 'cannot list users: fill in the map by hand' }])
-      const { json, response: _response, ...asked } = await ask(trial, directory)
+      const { json, response: _response, kept: _kept, ...asked } = await ask(trial, directory)
       if (asked.error !== null) return { ...asked, users: [] }
       const users = usersIn(json, directory)
       return users === undefined
@@ -265,18 +237,18 @@ export function createSetupService({ webhooks, events, templates, exchange, auth
   }
 }
 
-type Trial = {
-  readonly accountId: number
-  readonly url: string
-  readonly preset: Preset
-  readonly flow: Flow
-  readonly secrets: readonly string[]
-}
 type PreviewedEvents = Pick<Parameters<typeof previewFlow>[0], 'events' | 'earlierEvents' | 'bodiesOf'>
-type Asked = PresetCheck & { readonly json: unknown }
 
 /** The body for requests that belong to no event. */
 const NO_EVENT = '{"time":null,"data":{}}'
+const NO_REQUEST: Asked = {
+  status: null,
+  duration_ms: 0,
+  error: 'the preset has no such request for these parameters',
+  json: undefined,
+  kept: {},
+  response: null,
+}
 
 const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', INVALID, { errors })
 
@@ -284,60 +256,6 @@ const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', I
 function checkUrl(url: string): void {
   if (!/^https?:/i.test(url) || !URL.canParse(url))
     throw invalid([{ path: '/url', message: 'must be an absolute http: or https: URL' }])
-}
-
-/** The usual mistakes, by the answer's status. */
-const ADVICE: Readonly<Record<number, string>> = {
-  401: 'the key is wrong, has expired, or belongs to another account: make a new one',
-  402: 'the plan of the CRM does not include its API',
-  403: 'the key has no permission for this: give its user or application the permissions in the guide',
-  404: 'the URL is wrong: compare it with the guide',
-  405: 'the URL is wrong: compare it with the guide',
-  429: 'too many requests: wait a minute',
-}
-const ADVICE_REDIRECT = 'the URL leads to another one: compare it with the guide'
-const ADVICE_WRONG_URL = 'the URL is that of its web pages: compare it with the guide'
-const ADVICE_REFUSED = 'compare the key, its user and the URL with the guide'
-
-/** Where CRMs put the text of an error. */
-const WORDS = [
-  '/error_description',
-  '/error/data/message',
-  '/error/message',
-  '/message',
-  '/detail',
-  '/title',
-  '/error',
-  '/errors/0/message',
-  '/data/0/message',
-  '/error/code',
-  '/category',
-  '/code',
-]
-
-/** `own`: the preset's advice, by the answer's status. */
-type Explaining = { readonly masked: (text: string) => string; readonly own: Readonly<Record<number, string>> }
-
-/** Returns the CRM's own explanation of an error, and what to do about it. */
-function reasonOf({ status, failure, text }: Exchanged, json: unknown, { masked, own }: Explaining): string {
-  // The refusal of an address says what to do.
-  if (status === null && failure?.includes('--allow-net')) return failure
-  if (status === null) return `${failure ?? 'no answer'}: is the URL right, and reachable from here?`
-  const isSuccess = status >= 200 && status < 300
-  const isPage = json === undefined && /^\s*</.test(text ?? '')
-  const words = WORDS.map((pointer) => valueAt(json, pointer)).find((one) => typeof one === 'string' && one !== '')
-  // The JSON of a success has no error to show.
-  const said = masked(String(words ?? (isPage || isSuccess ? '' : (text ?? ''))).slice(0, MAX_REASON_CHARACTERS))
-  const answer = `the CRM answered ${status}${isPage ? ' with a web page' : ''}`
-  const advice = isSuccess
-    ? json === undefined
-      ? ADVICE_WRONG_URL
-      : (own[status] ?? ADVICE_REFUSED)
-    : status < 400
-      ? ADVICE_REDIRECT
-      : (own[status] ?? ADVICE[status])
-  const refusal = isSuccess && json !== undefined ? `${answer}, but with an error` : answer
-  return [`${refusal}${said === '' ? '' : `: ${said}`}`, ...(advice === undefined ? [] : [advice])].join('. ')
 }
 
 /** Returns the users in an answer; `undefined` without a list. JSON-RPC puts the answer in an envelope. */

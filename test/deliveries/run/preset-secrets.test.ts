@@ -75,6 +75,8 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
       })
       shown.push(await service.list(ACCOUNT))
       const setup = createSetupService({
+        calls: { callList: async () => [] },
+        samples,
         webhooks: store.webhooks,
         events: store.log,
         templates: TEMPLATES,

@@ -4,7 +4,7 @@ import { allowListOf } from '../../../src/app/settings.ts'
 import { newExchange } from '../../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
 import { newUuid } from '../../../src/lib/id.ts'
-import { EXAMPLES } from '../../../src/openapi/examples.ts'
+import { EXAMPLES, exampleTexts } from '../../../src/openapi/examples.ts'
 import { retainWarning } from '../../../src/webhooks/mqtt-url.ts'
 import { optionsRoutes } from '../../../src/webhooks/options/routes.ts'
 import { createOptionsService } from '../../../src/webhooks/options/service.ts'
@@ -33,6 +33,8 @@ beforeAll(async () => {
   api = await startApi(store, (auth) => {
     const options = createOptionsService({ webhooks: store.webhooks, samples, templates: TEMPLATES, allow: () => [] })
     const setup = createSetupService({
+      calls: { callList: async () => [] },
+      samples: exampleTexts(),
       webhooks: store.webhooks,
       events: store.log,
       templates: TEMPLATES,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { allowListOf } from '../../../src/app/settings.ts'
 import { newExchange } from '../../../src/deliveries/sending/exchange.ts'
 import { newGuardedRequests } from '../../../src/deliveries/sending/guarded-request.ts'
+import { exampleTexts } from '../../../src/openapi/examples.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Exchange } from '../../../src/webhooks/flows/exchange.ts'
 import { flowOfPreset } from '../../../src/webhooks/options/flow-option.ts'
@@ -22,8 +23,10 @@ import { TEMPLATES } from '../../help/templates.ts'
 
 const exchange = newExchange(newGuardedRequests({ allow: allowListOf(['loopback']), proxy: undefined }))
 type Listed = Awaited<ReturnType<Parameters<typeof createSetupService>[0]['webhooks']['optionsList']>>
-const service = (listed: Listed = [], authorization = '') =>
+const service = (listed: Listed = [], authorization = '', records: readonly unknown[] = []) =>
   createSetupService({
+    calls: { callList: async () => records.map((one) => ({ savedUs: 1, id: 'a', record: JSON.stringify(one) })) },
+    samples: exampleTexts(),
     authorizer: { authorizeTrial: async () => ({ header: authorization }) },
     webhooks: { optionsList: async () => listed },
     events: { eventListOfCall: async () => [] },
@@ -87,6 +90,62 @@ describe('of Odoo a refusal is not blamed on', () => {
   })
 })
 
+describe('of Odoo the check names', () => {
+  const versionOf = (server_version: string, major: number) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    result: { server_version, server_version_info: [major, 0, 0, 'final', 0, ''] },
+  })
+  test.each<[string, object, RegExp]>([
+    ['the version, where /json/2 is missing', versionOf('14.0', 14), /the version is wrong: this is Odoo 14\.0/],
+    [
+      'the database, where it is unknown',
+      versionOf('19.0', 19),
+      /the database is wrong: this Odoo 19\.0 has none with/,
+    ],
+    ['the address, where no Odoo answers', { error: 'no Odoo' }, /the version, the database or the URL is wrong/],
+  ])('%s', async (_, answer, named) => {
+    const stub = startStub(() => startOdoo('json2'))
+    stub.failWith(({ path }) => (path === '/jsonrpc' ? { status: 200, body: answer } : { status: 404, body: '<p>' }))
+    const trial = { url: stub.url, preset: 'odoo', parameters: { ...stub.parameters } }
+    expect((await service().check(1, trial)).error).toMatch(named)
+  })
+})
+
+describe('a check warns', () => {
+  const call = (number: string, e164: string | null) => ({ call: { direction: 'inbound', from: { number, e164 } } })
+  const owners = { responsible: '7' }
+  test.each<[string, object, readonly unknown[], readonly (string | RegExp)[]]>([
+    ['of calls without owners', { responsible: '', users: {} }, [], [/no responsible user/]],
+    ['of nothing where a user is responsible', owners, [], []],
+    ['of nothing where an extension has a user', { responsible: '', users: { 101: '7' } }, [], []],
+    ['of national numbers', owners, [call('030123456', null)], [/such as 030123456, .* add country=/]],
+    ['of nothing where numbers have their E.164', owners, [call('030123456', '+4930123456')], []],
+    ['of nothing where numbers are short', owners, [call('117', null)], []],
+    ['of nothing where one number alone is none', owners, [call('0', null), call('0301234567', '+49301234567')], []],
+  ])('%s', async (_, given, records, warnings) => {
+    const stub = startStub(() => startOdoo('json2'))
+    const trial = { url: stub.url, preset: 'odoo', parameters: { ...stub.parameters, ...given } }
+    const checked = await service([], '', records).check(1, trial)
+    expect(checked).toMatchObject({ error: null })
+    expect(checked.warnings).toEqual(warnings.map((one) => expect.stringMatching(one)))
+  })
+})
+
+/** The steps of each preset that change nothing, with the parameters of its stub. */
+const SEARCHES: Readonly<Record<string, readonly string[]>> = {
+  journal: [],
+  bitrix24: [],
+  amocrm: [],
+  hubspot: ['contact'],
+  odoo: ['fields', 'contact'],
+  pipedrive: ['person'],
+  zendesk: ['caller', 'own_caller', 'find_ticket'],
+  espocrm: ['active_owner', 'contact', 'find_call'],
+  vtiger: ['contact', 'find_call'],
+  zoho: ['contact', 'same_start'],
+}
+
 describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as const))('%s', (_, preset, start) => {
   const { check, directory } = presetByName(preset) ?? {}
 
@@ -100,6 +159,22 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     expect(await service([], stub.authorization).check(1, trial)).toMatchObject({ status: 200, error: null })
     expect(stub.refusals).toEqual([])
     expect(stub.calls()).toEqual([])
+  })
+
+  test('is checked with each search of its calls, and a refused one is named', async () => {
+    if (check === null) return
+    const named: (string | undefined)[] = []
+    for (let failing = 1; ; failing += 1) {
+      const stub = startStub(start)
+      stub.failWith((_, at) => (at === failing ? { status: 500, body: { message: 'not for this key' } } : undefined))
+      const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }
+      const { error } = await service([], stub.authorization).check(1, trial)
+      expect(stub.calls()).toEqual([])
+      if (error === null) break
+      expect(error).toContain('not for this key')
+      named.push(/^the request "(\w+)"/.exec(error)?.[1])
+    }
+    expect(named).toEqual([...(SEARCHES[preset] ?? [])])
   })
 
   test("reports the fault in the CRM's words, without the key", async () => {
@@ -172,6 +247,8 @@ test('a preview of a call has the values that were kept for the call that was me
   const survivor = events.findLast(({ body }) => body.data.call.merged_from.length > 0)?.callId ?? ''
   const preset = { preset: 'bitrix24', parameters: { responsible: '1' } }
   const setup = createSetupService({
+    calls: { callList: async () => [] },
+    samples: exampleTexts(),
     authorizer: { authorizeTrial: async () => ({ header: '' }) },
     webhooks: { optionsList: async () => [] },
     events: {
@@ -216,6 +293,8 @@ const WITH_AUTHORIZATION = [
 function servicesOf(store: Pick<Store, 'authorizations'>, exchange: Exchange) {
   const authorizer = newAuthorizer(store, exchange)
   const setup = createSetupService({
+    calls: { callList: async () => [] },
+    samples: exampleTexts(),
     authorizer,
     webhooks: { optionsList: async () => [] },
     events: { eventListOfCall: async () => [] },

@@ -10,6 +10,7 @@ import { OutcomeLine } from '../../components/outcome-line.tsx'
 import { request } from '../../lib/api.ts'
 import { crmAddressOf } from '../../lib/crm-addresses.ts'
 import { type CrmForm, isCrm, parametersIn } from '../../lib/crm-form.ts'
+import { formatSentence } from '../../lib/format.ts'
 import { anchorOf } from '../../lib/guide-search.ts'
 import type { ContactSettings, CrmUser, FlowPreset, WebhookOptions } from '../../lib/resources.ts'
 import { CrmParameters, USER_LIST } from './crm-parameters.tsx'
@@ -227,6 +228,11 @@ function AccessCheck({ busy, checked, onCheck }: AccessCheckProps) {
           <OutcomeLine isGood={checked.isGood}>
             <span>{checked.text}</span>
           </OutcomeLine>
+          {checked.warnings.map((warning) => (
+            <p key={warning} class="field-error">
+              {formatSentence(warning)}
+            </p>
+          ))}
           {checked.response === null || checked.response === '' ? null : (
             <details>
               <summary>Its answer</summary>

@@ -41,6 +41,8 @@ export type CheckedAccess = {
   readonly key: string
   readonly isGood: boolean
   readonly text: string
+  /** What will go wrong though the CRM accepts the access. */
+  readonly warnings: readonly string[]
   readonly response: string | null
 }
 
@@ -103,7 +105,8 @@ export function useCrmSetup(stored: StoredSetup, { onSaved, onDone }: Handlers) 
     }
     const { result } = response
     const text = result.error === null ? response.message : formatSentence(result.error)
-    setChecked({ key: accessKeyOf(given), isGood: result.error === null, text, response: result.response })
+    const { error: refusal, warnings, response: answer } = result
+    setChecked({ key: accessKeyOf(given), isGood: refusal === null, text, warnings, response: answer })
     return result.error === null
   }
 
