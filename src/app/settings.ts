@@ -305,7 +305,11 @@ function place(flag: string, given: string): string {
 
 /** Returns a place in the form that PBX URLs have: a whole path, or a URL that ends with a slash. */
 function recordingsPlace(given: string): string {
-  if (!/^\w+:\/\//.test(given)) return resolve(given)
+  if (!/^\w+:\/\//.test(given)) {
+    if (resolve(given) === '/')
+      throw wrong('--recordings-from', 'has "/", every file of this machine: name the folder of the recordings')
+    return resolve(given)
+  }
   const url = URL.canParse(given) ? new URL(given) : undefined
   const isPlain =
     url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === ''

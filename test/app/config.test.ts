@@ -222,6 +222,7 @@ describe('a wrong setting is named, with what to do', () => {
       { recordingsFrom: ['ftp://host/'] },
       /--recordings-from \(HOOKSWITCH_RECORDINGS_FROM\)/,
     ],
+    ['recordings from everywhere', { recordingsFrom: ['/var/..'] }, /--recordings-from.*name the folder/],
     ['recordings with a password', { recordingsFrom: ['http://u:p@host/'] }, /--recordings-from/],
     ['copies at an unknown place', { recordingsCopy: 'ftp://host/' }, /--recordings-copy.*s3:/],
     ['copies in a bucket with a short name', { recordingsCopy: 's3://ab/x' }, /--recordings-copy .*3 to 63 letters/],

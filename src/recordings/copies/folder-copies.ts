@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { createFolderSource } from '../sources/folder-source.ts'
+import { createFolderSource, holdsStore } from '../sources/folder-source.ts'
 import type { OpenFile } from '../sources/source.ts'
 import { type Copies, hashInto, newHasher, notAsWritten, sha256Of } from './copies.ts'
 import { COPIES_BEGIN, MARK_FILE, type MarkPlace } from './store-mark.ts'
@@ -129,6 +129,7 @@ export function createFolderMark(folder: string): MarkPlace {
       const names = await readdir(folder).catch(noneIfMissing)
       return names?.some((name) => name.startsWith(COPIES_BEGIN)) === true
     },
+    hasDatabase: () => holdsStore(folder),
   }
 }
 

@@ -151,6 +151,7 @@ export function createS3Mark(
     writeMark: (text) => asked(async () => void (await client.request({ method: 'PUT', key: markKey, body: text }))),
     hasCopy: (copy) => hasObject(keyOf(copy)),
     hasAnyCopy: () => has(keyOf(COPIES_BEGIN), () => true),
+    hasDatabase: async () => false,
   }
 }
 

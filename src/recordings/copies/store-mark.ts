@@ -23,6 +23,8 @@ export type MarkPlace = {
   hasCopy(name: string): Promise<boolean>
   /** Returns whether it has any copies. */
   hasAnyCopy(): Promise<boolean>
+  /** Returns whether it is a data folder: whoever removes a store there would remove the copies with it. */
+  hasDatabase(): Promise<boolean>
 }
 
 /** How the names of all copies begin. */
@@ -63,6 +65,8 @@ export async function problemOfMark(
       : undefined
   }
   const isOurs = newest.length > 0 ? !has.includes(false) : !(await place.hasAnyCopy())
+  if (newest.length === 0 && (await place.hasDatabase()))
+    return `${place.name} is the data folder of a service: give the copies a folder of their own, such as one below it`
   if (!isOurs) return `${place.name} is not marked as the place of the copies of this store: ${fix}`
   if (mayMark) await place.writeMark(`${id}\n`)
   return undefined

@@ -50,8 +50,10 @@ async function openBelow(folder: string, segments: readonly string[], mayRead?: 
   }
 }
 
-const isInStore = (path: string): Promise<boolean> =>
-  stat(join(dirname(path), STORE_FILE)).then(
+const isInStore = (path: string): Promise<boolean> => holdsStore(dirname(path))
+/** Returns whether a folder is the data folder of a service. */
+export const holdsStore = (folder: string): Promise<boolean> =>
+  stat(join(folder, STORE_FILE)).then(
     () => true,
     () => false,
   )

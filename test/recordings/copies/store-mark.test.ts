@@ -63,6 +63,13 @@ test('a folder of another store is refused', async () => {
   expect(await problem(newStore('b'))).toContain('another store')
 })
 
+test('the data folder of a service is refused, and stays without a mark', async () => {
+  mkdirSync(place('data'))
+  writeFileSync(join(place('data'), 'hookswitch.db'), 'a store')
+  expect(await problem(newStore('a'), place('data'))).toContain('is the data folder of a service')
+  expect(existsSync(join(place('data'), MARK_FILE))).toBe(false)
+})
+
 test('a folder without a mark is refused if the store has copies elsewhere, and the advice repairs it', async () => {
   const store = newStore('a')
   await addCopy(store, 'one', [])
