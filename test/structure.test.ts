@@ -78,15 +78,16 @@ const FOLDERS = [
   'deliveries/queue',
   'deliveries/policy',
   'webhooks',
-  'webhooks/setup',
   'webhooks/options',
-  'webhooks/authorization',
-  'webhooks/presets',
-  'webhooks/flows',
-  'webhooks/templates',
+  'flows/setup',
+  'flows/authorization',
+  'flows/presets',
+  'flows',
+  'templates',
   'states',
   'auth',
   'http',
+  'outbound',
   'cluster',
   'store/postgres',
   'store/postgres/engine',
@@ -291,7 +292,7 @@ function loadedWith(path: string, loaded = new Set<string>()): ReadonlySet<strin
 
 test('the engine of templates is loaded by its thread, and not at the start of the service', () => {
   const isEngine = (path: string) => /from 'liquidjs'/.test(source(path))
-  expect([...loadedWith('app/template-thread.ts')].filter(isEngine)).toContain('webhooks/templates/engine.ts')
+  expect([...loadedWith('app/template-thread.ts')].filter(isEngine)).toContain('templates/engine.ts')
   expect([...loadedWith('app/app.ts')].filter(isEngine)).toEqual([])
 })
 
@@ -313,12 +314,12 @@ describe('only', () => {
 
 /** The modules and files that are called pure. Each pattern matches at least one file. */
 const PURE: readonly RegExp[] = [
-  /^lib\/(fault|address-guard|time|pbx-url|event-kinds|call-enums)\.ts$/,
+  /^lib\/(fault|time|pbx-url|event-kinds|call-enums)\.ts$/,
   /^store\/list-etag\.ts$/,
   /^cluster\/(leases|shares)\.ts$/,
-  /^webhooks\/signature\.ts$/,
-  /^webhooks\/flows\/(machine|step-url|model)\.ts$/,
-  /^deliveries\/policy\/(retry-policy|circuit-breaker)\.ts$/,
+  /^outbound\/(address-guard|circuit-breaker|outcome|signature)\.ts$/,
+  /^flows\/(flow-machine|step-url|model)\.ts$/,
+  /^deliveries\/policy\/(retry-policy|extra-window)\.ts$/,
   /^deliveries\/queue\//,
   /^calls\/(event|signal)\.ts$/,
   /^calls\/tracker\//,

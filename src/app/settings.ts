@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { type AllowList, parseAllowList } from '../lib/address-guard.ts'
 import { type DatabaseSource, parseDatabaseUrl } from '../lib/database-url.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 import { isDubiousAddress, parseNetwork } from '../lib/network.ts'
@@ -8,6 +7,7 @@ import { parseS3Url } from '../lib/s3-url.ts'
 import { textProblem } from '../lib/text.ts'
 import { parseDuration } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
+import { type AllowList, parseAllowList } from '../outbound/address-guard.ts'
 
 /** The raw value of a flag or its variable: a text, several texts, or `true` for a switch. */
 type Given = string | readonly string[] | boolean | undefined

@@ -1,4 +1,4 @@
-import { serveTemplates } from '../webhooks/templates/thread.ts'
+import { serveTemplates } from '../templates/thread.ts'
 
 declare const self: Worker
 

@@ -1,4 +1,4 @@
-import { faultOfSigned } from '../webhooks/signature.ts'
+import { faultOfSigned } from '../outbound/signature.ts'
 
 /** A request that a receiver got. */
 export type ReceivedRequest = {

@@ -1,12 +1,12 @@
 import type { Contact } from '../calls/event.ts'
+import type { Log } from '../lib/log.ts'
+import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
 import {
   type BreakerChange,
   type CircuitBreaker,
   newCircuitBreaker,
   recordOutcome,
-} from '../deliveries/policy/circuit-breaker.ts'
-import type { Log } from '../lib/log.ts'
-import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
+} from '../outbound/circuit-breaker.ts'
 import { createContactCache } from './cache.ts'
 import { keyOf, type LookUpAnswer, type PhoneNumber } from './look-up.ts'
 

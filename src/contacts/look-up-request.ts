@@ -1,8 +1,8 @@
-import type { Authorizer } from '../webhooks/flows/authorizer.ts'
-import type { Exchange, ExchangeRequest } from '../webhooks/flows/exchange.ts'
-import { type Flow, MAX_ANSWER_BYTES, type Step } from '../webhooks/flows/model.ts'
-import type { StepRenderer } from '../webhooks/flows/step-renderer.ts'
-import { joinStepUrl } from '../webhooks/flows/step-url.ts'
+import type { Authorizer } from '../flows/authorizer.ts'
+import { type Flow, MAX_ANSWER_BYTES, type Step } from '../flows/model.ts'
+import type { StepRenderer } from '../flows/step-renderer.ts'
+import { joinStepUrl } from '../flows/step-url.ts'
+import type { Exchange, ExchangeRequest } from '../outbound/exchange.ts'
 import {
   type ContactPlace,
   type LookUpAnswer,

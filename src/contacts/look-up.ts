@@ -2,7 +2,7 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import type { Contact } from '../calls/event.ts'
 import { foreignJsonOf } from '../lib/foreign-json.ts'
 import { valueAt } from '../lib/json-pointer.ts'
-import type { Exchanged } from '../webhooks/flows/exchange.ts'
+import type { Exchanged } from '../outbound/exchange.ts'
 
 // Makes the look-up requests of a number, and reads the answers; pure.
 

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
-import { HTTP_METHODS } from '../lib/http-methods.ts'
-import { NewAuthorization } from '../webhooks/flows/model.ts'
-import { MAX_TEMPLATE_CHARACTERS } from '../webhooks/templates/limits.ts'
+import { NewAuthorization } from '../flows/model.ts'
+import { HTTP_METHODS } from '../outbound/http-methods.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 import { SPELLINGS } from './look-up.ts'
 
 const closed = { additionalProperties: false } as const

@@ -1,4 +1,4 @@
-import { type Topic, topicOf } from './mqtt-url.ts'
+import { type Topic, topicOf } from '../outbound/mqtt-url.ts'
 import { type EventView, viewOf } from './options/event-view.ts'
 
 /** Returns the topic of an event from its default body. */

@@ -1,11 +1,11 @@
 import { type Static, t } from 'elysia'
-import type { AllowList } from '../lib/address-guard.ts'
 import { WEBHOOK_URL } from '../lib/api-schema.ts'
 import { EVENT_SWITCHES, forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
-import { literalRefusal } from '../lib/literal-address.ts'
 import { textProblem } from '../lib/text.ts'
-import { isMqttUrl, parseMqttUrl, TOPIC_NAMES } from './mqtt-url.ts'
+import type { AllowList } from '../outbound/address-guard.ts'
+import { literalRefusal } from '../outbound/literal-address.ts'
+import { isMqttUrl, parseMqttUrl, TOPIC_NAMES } from '../outbound/mqtt-url.ts'
 
 export const MAX_WEBHOOKS = 100
 export const MAX_URL_CHARACTERS = WEBHOOK_URL.maxLength

@@ -1,11 +1,11 @@
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339, SECOND } from '../lib/time.ts'
+import { newSecret as randomSecret } from '../outbound/signature.ts'
 import { etagOf } from '../store/list-etag.ts'
 import type { AuditFacts } from '../store/operations/audit.ts'
 import type { Store } from '../store/store.ts'
 import { listChange } from './list-change.ts'
 import { MAX_WEBHOOKS, type Webhook, type WebhookList, type WebhookSecret } from './model.ts'
-import { newSecret as randomSecret } from './signature.ts'
 
 /** How long the previous secret still signs, so that receivers can change over. */
 const OVERLAP_US = 24 * 3_600 * SECOND

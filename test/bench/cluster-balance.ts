@@ -1,5 +1,5 @@
 import { SWITCH_NAMES } from '../../src/lib/event-kinds.ts'
-import { newSecret } from '../../src/webhooks/signature.ts'
+import { newSecret } from '../../src/outbound/signature.ts'
 import { buildOnce, emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { lastingSql, type Sql } from '../help/cluster-parts.ts'
 import { migratedDatabase, POSTGRES_MISSING, startPostgres } from '../help/postgres.ts'

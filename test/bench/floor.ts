@@ -1,10 +1,10 @@
-import { createDeadlines } from '../../src/deliveries/sending/deadlines.ts'
-import { TIMEOUT_MS, USER_AGENT } from '../../src/deliveries/sending/guarded-request.ts'
 import { newFifo } from '../../src/lib/fifo.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'
+import { createDeadlines } from '../../src/outbound/deadlines.ts'
+import { TIMEOUT_MS, USER_AGENT } from '../../src/outbound/guarded-request.ts'
+import { newSecret, signerOf } from '../../src/outbound/signature.ts'
 import type { OutcomeBatch } from '../../src/store/operations/queue.ts'
-import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
 import { openStore, storeEvents } from '../help/store.ts'
 import { newStore } from './delivery.ts'
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { type LookUp, lookUpNumber } from '../../src/contacts/look-up-request.ts'
-import type { Authorized, Authorizer } from '../../src/webhooks/flows/authorizer.ts'
-import type { Exchange, ExchangeRequest } from '../../src/webhooks/flows/exchange.ts'
-import { STEP_DEFAULTS } from '../../src/webhooks/flows/model.ts'
-import { createStepRenderer } from '../../src/webhooks/flows/step-renderer.ts'
+import type { Authorized, Authorizer } from '../../src/flows/authorizer.ts'
+import { STEP_DEFAULTS } from '../../src/flows/model.ts'
+import { createStepRenderer } from '../../src/flows/step-renderer.ts'
+import type { Exchange, ExchangeRequest } from '../../src/outbound/exchange.ts'
 import { TEMPLATES } from '../help/templates.ts'
 
 const steps = createStepRenderer(TEMPLATES, { accountId: 1, purpose: 'sending' })

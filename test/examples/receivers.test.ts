@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
+import { newSecret, signerOf } from '../../src/outbound/signature.ts'
 import { emptyFolder } from '../help/app.ts'
 import { GUIDE_TEXT } from '../help/guides.ts'
 import { reservePort } from '../help/ports.ts'

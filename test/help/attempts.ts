@@ -1,7 +1,7 @@
 import { createAttempts } from '../../src/deliveries/mqtt/attempts.ts'
-import type { Attempted } from '../../src/deliveries/sending/attempt.ts'
-import { targetOf } from '../../src/deliveries/sending/target.ts'
-import { parseAllowList } from '../../src/lib/address-guard.ts'
+import { parseAllowList } from '../../src/outbound/address-guard.ts'
+import type { Attempted } from '../../src/outbound/outcome.ts'
+import { targetOf } from '../../src/outbound/target.ts'
 
 /**
  * Makes attempts in its own process, since trusted certificate authorities are read only when a process starts. Every

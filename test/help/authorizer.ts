@@ -1,9 +1,9 @@
+import { createAuthorizer } from '../../src/flows/authorization/authorizer.ts'
+import { createLoginRenderer } from '../../src/flows/authorization/login-renderer.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { nowUs } from '../../src/lib/time.ts'
+import type { Exchange } from '../../src/outbound/exchange.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createAuthorizer } from '../../src/webhooks/authorization/authorizer.ts'
-import { createLoginRenderer } from '../../src/webhooks/authorization/login-renderer.ts'
-import type { Exchange } from '../../src/webhooks/flows/exchange.ts'
 import { TEMPLATES } from './templates.ts'
 
 type OnProblem = Parameters<typeof createAuthorizer>[0]['onProblem']

@@ -1,5 +1,5 @@
 import { type LoadedDelivery, loadDelivery } from '../../src/deliveries/queue/delivery.ts'
-import type { MakeTurn } from '../../src/deliveries/sending/flow-turn.ts'
+import type { MakeTurn } from '../../src/flows/turn.ts'
 import type { PendingDelivery } from '../../src/store/operations/queue.ts'
 
 /** Returns a queued delivery: the first event of call `a` for webhook 1, never tried, unless given otherwise. */

@@ -1,4 +1,4 @@
-import { serveTemplates } from '../../src/webhooks/templates/thread.ts'
+import { serveTemplates } from '../../src/templates/thread.ts'
 
 declare const self: Worker
 

@@ -1,7 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
-import { type Attempted, newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { targetOf } from '../../src/deliveries/sending/target.ts'
-import { parseAllowList } from '../../src/lib/address-guard.ts'
+import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
+import { parseAllowList } from '../../src/outbound/address-guard.ts'
+import type { Attempted } from '../../src/outbound/outcome.ts'
+import { targetOf } from '../../src/outbound/target.ts'
 
 const LIMIT = 256
 

@@ -1,4 +1,4 @@
-import { MAX_TEMPLATE_CHARACTERS } from '../../src/webhooks/templates/limits.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../../src/templates/limits.ts'
 import type { Random } from './random.ts'
 
 /** Templates that are meant to take much: tags that nest, loops, filters one after the other, and text that is no Liquid. */

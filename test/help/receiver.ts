@@ -1,4 +1,4 @@
-import { faultOfSigned } from '../../src/webhooks/signature.ts'
+import { faultOfSigned } from '../../src/outbound/signature.ts'
 
 /** A request as a receiver got it. */
 type Received = {

@@ -1,5 +1,5 @@
 import { startTemplateThread } from '../../src/app/start-template-thread.ts'
-import { createTemplateRenderer } from '../../src/webhooks/templates/renderer.ts'
+import { createTemplateRenderer } from '../../src/templates/renderer.ts'
 
 const quiet = () => {}
 

@@ -1,4 +1,4 @@
-import type { Exchange, Exchanged } from '../../src/webhooks/flows/exchange.ts'
+import type { Exchange, Exchanged } from '../../src/outbound/exchange.ts'
 import type { Random } from './random.ts'
 
 /** How a token server treats a request. */

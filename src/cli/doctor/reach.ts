@@ -1,9 +1,9 @@
-import { reasonOf } from '../../deliveries/sending/attempt-failure.ts'
-import { USER_AGENT } from '../../deliveries/sending/guarded-request.ts'
-import { newResolver, type Resolve } from '../../deliveries/sending/resolver.ts'
-import type { Target } from '../../deliveries/sending/target.ts'
-import { type AllowList, addressRefusal, newAddressGuard } from '../../lib/address-guard.ts'
-import type { MqttUrl } from '../../webhooks/mqtt-url.ts'
+import { type AllowList, addressRefusal, newAddressGuard } from '../../outbound/address-guard.ts'
+import { reasonOf } from '../../outbound/attempt-failure.ts'
+import { USER_AGENT } from '../../outbound/guarded-request.ts'
+import type { MqttUrl } from '../../outbound/mqtt-url.ts'
+import { newResolver, type Resolve } from '../../outbound/resolver.ts'
+import type { Target } from '../../outbound/target.ts'
 
 /** The result of reaching a receiver. `clockMs` is its `Date` header. */
 type Reach =

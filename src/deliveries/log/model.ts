@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { NAME_PATTERN } from '../../flows/model.ts'
 import { CURSOR } from '../../http/paging.ts'
 import { UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
-import { HTTP_METHODS } from '../../lib/http-methods.ts'
+import { HTTP_METHODS } from '../../outbound/http-methods.ts'
 import { DELIVERY_STATES } from '../../store/operations/delivery-state.ts'
-import { NAME_PATTERN } from '../../webhooks/flows/model.ts'
 
 /** The form of the id of a delivery. */
 export const DELIVERY_ID = { pattern: '^[0-9]+$', maxLength: 19 }

@@ -1,5 +1,5 @@
+import { newResolver } from '../../outbound/resolver.ts'
 import { type Attempt, type AttemptOptions, newAttempt } from '../sending/attempt.ts'
-import { newResolver } from '../sending/resolver.ts'
 import type { MqttAttempts } from './mqtt-attempt.ts'
 
 /** The attempts of all webhooks, by HTTP or MQTT. */

@@ -1,5 +1,5 @@
-import type { MqttUrl } from '../../webhooks/mqtt-url.ts'
-import { NoConnection } from '../sending/attempt-failure.ts'
+import { NoConnection } from '../../outbound/attempt-failure.ts'
+import type { MqttUrl } from '../../outbound/mqtt-url.ts'
 import { ClosedByBroker, openBrokerSocket } from './broker-socket.ts'
 import { type Message, type MqttSession, openSession, type Published, type Version } from './session.ts'
 

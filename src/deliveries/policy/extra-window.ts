@@ -1,6 +1,6 @@
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
-import { MAX_WINDOW } from './circuit-breaker.ts'
-import type { Outcome } from './retry-policy.ts'
+import { MAX_WINDOW } from '../../outbound/circuit-breaker.ts'
+import type { Outcome } from '../../outbound/outcome.ts'
 
 /**
  * How many attempts a healthy webhook gets beyond the window of its circuit breaker, while more wait. Pure, and the

@@ -1,6 +1,6 @@
 import { Fault } from '../../lib/fault.ts'
 import type { NowUs } from '../../lib/time.ts'
-import type { Outcome } from '../policy/retry-policy.ts'
+import type { Outcome } from '../../outbound/outcome.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Ends a request that had begun, with its outcome. */

@@ -1,7 +1,7 @@
 import { newFifo } from '../../lib/fifo.ts'
-import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../policy/circuit-breaker.ts'
+import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../../outbound/circuit-breaker.ts'
+import { type Outcome, requestsOf } from '../../outbound/outcome.ts'
 import { noteEnded, noteFull, notePassed } from '../policy/extra-window.ts'
-import { type Outcome, requestsOf } from '../policy/retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
 import {

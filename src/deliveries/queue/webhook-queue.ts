@@ -1,5 +1,5 @@
 import { newFifo } from '../../lib/fifo.ts'
-import { type CircuitBreaker, newCircuitBreaker } from '../policy/circuit-breaker.ts'
+import { type CircuitBreaker, newCircuitBreaker } from '../../outbound/circuit-breaker.ts'
 import { type ExtraWindow, newExtraWindow } from '../policy/extra-window.ts'
 import {
   hasFirstAttempt,

@@ -2,6 +2,8 @@ import type { Ownership } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
 import { startPeriodic } from '../../lib/periodic.ts'
 import type { NowUs } from '../../lib/time.ts'
+import type { Outcome } from '../../outbound/outcome.ts'
+import { targetOf } from '../../outbound/target.ts'
 import type { Store } from '../../store/store.ts'
 import {
   type AnswerKind,
@@ -12,9 +14,7 @@ import {
   refusingSinceUs,
   restoreRefusing,
 } from '../policy/refusals.ts'
-import type { Outcome } from '../policy/retry-policy.ts'
 import { type Observer, silent } from '../sending/observer.ts'
-import { targetOf } from '../sending/target.ts'
 import { readRefusingSince } from './refusals-in-log.ts'
 
 /** Called when a webhook refuses, and when it accepts again; `ended`: why it is no longer watched. */

@@ -1,7 +1,7 @@
 import type { Ownership } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
-import type { Clock } from '../policy/clock.ts'
+import type { Clock } from '../../store/clock.ts'
 import type { Reservations } from '../queue/reservations.ts'
 import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
 import type { OutcomeWriter } from '../sending/outcome-writer.ts'

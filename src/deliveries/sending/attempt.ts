@@ -1,14 +1,13 @@
-import type { AllowList } from '../../lib/address-guard.ts'
 import { shownUrl } from '../../lib/shown-url.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
-import { type Outcome, parseRetryAfter } from '../policy/retry-policy.ts'
-import type { AbortGroup } from './abort-group.ts'
-import { readBody } from './answer-body.ts'
-import { addDestination, newGuardedRequests, type Reading, USER_AGENT } from './guarded-request.ts'
-import type { Resolve } from './resolver.ts'
-import type { Target } from './target.ts'
-import type { TurnRecord } from './turn-record.ts'
+import type { AbortGroup } from '../../outbound/abort-group.ts'
+import type { AllowList } from '../../outbound/address-guard.ts'
+import { readBody } from '../../outbound/answer-body.ts'
+import { addDestination, newGuardedRequests, type Reading, USER_AGENT } from '../../outbound/guarded-request.ts'
+import { type Attempted, type Outcome, parseRetryAfter } from '../../outbound/outcome.ts'
+import type { Resolve } from '../../outbound/resolver.ts'
+import type { Target } from '../../outbound/target.ts'
 
 /** One POST request. */
 export type Request = {
@@ -31,16 +30,6 @@ export type Request = {
 
 /** The webhook, which has a connection of its own, and the topic of an event. */
 type Publication = { readonly webhookId: number; readonly topic: string; readonly retain: boolean }
-
-/** One POST request and its outcome. `durationMs` ends with the status. */
-export type Attempted = {
-  readonly outcome: Outcome
-  readonly durationMs: number
-  readonly address: string | null
-  readonly response: string | null
-  /** The result of a flow's turn. */
-  readonly turn?: TurnRecord
-}
 
 export type Attempt = (request: Request) => Promise<Attempted>
 

@@ -1,3 +1,5 @@
+import type { Attempted } from '../../outbound/outcome.ts'
+import type { Signer } from '../../outbound/signature.ts'
 import { NOTHING_TO_SEND } from '../../store/operations/log.ts'
 import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import { topicOfEvent } from '../../webhooks/event-topic.ts'
@@ -7,8 +9,7 @@ import {
   createBodyRenderer,
   type RenderedBody,
 } from '../../webhooks/options/body-renderer.ts'
-import type { Signer } from '../../webhooks/signature.ts'
-import type { Attempt, Attempted, Request } from './attempt.ts'
+import type { Attempt, Request } from './attempt.ts'
 
 /** How the requests to a webhook differ from the default: its own headers and body. */
 export type CustomRequest = {

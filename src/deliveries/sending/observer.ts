@@ -1,13 +1,13 @@
+import type { TurnAttempted } from '../../flows/turn.ts'
 import type { Log } from '../../lib/log.ts'
 import type { DeliveryState } from '../../store/operations/delivery-state.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'
-import type { Attempted } from './attempt.ts'
 
 /** An attempt that ended. `waitedUs`: since its schedule began; `url` is redacted for logs. */
 type EndedAttempt = {
   readonly delivery: LoadedDelivery
   readonly url: string
-  readonly attempted: Attempted
+  readonly attempted: TurnAttempted
   readonly state: DeliveryState
   readonly probe: boolean
   readonly atUs: number

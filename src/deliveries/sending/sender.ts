@@ -1,20 +1,21 @@
+import type { MakeTurn, TurnAttempted } from '../../flows/turn.ts'
+import type { TurnRecord } from '../../flows/turn-record.ts'
 import { isOfState } from '../../lib/event-kinds.ts'
 import type { Log } from '../../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
+import { type AbortGroup, newAbortGroup } from '../../outbound/abort-group.ts'
+import { failureOf, type Outcome, statusOf } from '../../outbound/outcome.ts'
+import { traceparentOf } from '../../outbound/trace-context.ts'
 import { stateNumber } from '../../store/operations/delivery-state.ts'
 import type { FlowTurn } from '../../store/operations/flows.ts'
-import { failureOf, maxAgeUsOf, nextStep, type Outcome, statusOf } from '../policy/retry-policy.ts'
+import { maxAgeUsOf, nextStep } from '../policy/retry-policy.ts'
 import { endAttempt, endFailedProbe, endStep, type LoadedDelivery } from '../queue/delivery.ts'
 import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
 import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
-import { type AbortGroup, newAbortGroup } from './abort-group.ts'
-import type { Attempt, Attempted } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import { attemptFor } from './custom-attempt.ts'
-import type { MakeTurn } from './flow-turn.ts'
 import type { Observer } from './observer.ts'
 import type { OutcomeRecord, OutcomeWriter } from './outcome-writer.ts'
-import { traceparentOf } from './trace-context.ts'
-import type { TurnRecord } from './turn-record.ts'
 import type { WebhookCache } from './webhook-cache.ts'
 
 type SenderOptions = {
@@ -67,7 +68,7 @@ export function createSender(options: SenderOptions): Sender {
   const begin = createBeginning(options, { groups, flows })
   const running = createRunning({ begin, end, onError: interruptions.note, onEnded })
 
-  function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
+  function end(slot: AttemptSlot, atUs: number, attempted: TurnAttempted): void {
     const { delivery } = slot
     const { outcome, turn } = attempted
     // The clocks are read once per answer.
@@ -123,7 +124,7 @@ function createBeginning(
   { attempt, makeTurn, webhooks, observer }: SenderOptions,
   { groups, flows }: { groups: AbortGroups; flows: AbortGroups },
 ) {
-  return (slot: AttemptSlot, atUs: number): Promise<Attempted> => {
+  return (slot: AttemptSlot, atUs: number): Promise<TurnAttempted> => {
     const { id, accountId, webhookId, uuid, callId, body, sinceUs } = slot.delivery
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
@@ -150,8 +151,8 @@ function logFailed(log: Log, delivery: LoadedDelivery, { url, outcome }: { url: 
 }
 
 type RunningOptions = {
-  readonly begin: (slot: AttemptSlot, atUs: number) => Promise<Attempted>
-  readonly end: (slot: AttemptSlot, atUs: number, attempted: Attempted) => void
+  readonly begin: (slot: AttemptSlot, atUs: number) => Promise<TurnAttempted>
+  readonly end: (slot: AttemptSlot, atUs: number, attempted: TurnAttempted) => void
   readonly onError: (slot: AttemptSlot, error: unknown) => void
   readonly onEnded: () => void
 }
@@ -166,7 +167,7 @@ function createRunning({ begin, end, onError, onEnded }: RunningOptions) {
     if (count === 0) ending?.resolve()
     onEnded()
   }
-  function conclude(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
+  function conclude(slot: AttemptSlot, atUs: number, attempted: TurnAttempted): void {
     try {
       end(slot, atUs, attempted)
     } catch (error) {
@@ -262,7 +263,7 @@ function newAbortGroups() {
 /** Returns the row of an attempt, and the new state of its delivery. */
 function recordOf(
   { state, dueUs }: LoadedDelivery,
-  { outcome, durationMs, address, response }: Attempted,
+  { outcome, durationMs, address, response }: TurnAttempted,
   { atUs, endedUs, probe }: { atUs: number; endedUs: number; probe: boolean },
 ): OutcomeRecord {
   return {

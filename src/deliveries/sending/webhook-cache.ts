@@ -1,15 +1,15 @@
+import { flowOf } from '../../flows/setup/flow-option.ts'
+import { createStepRenderer } from '../../flows/step-renderer.ts'
+import type { FlowWebhook } from '../../flows/turn.ts'
 import type { NowUs } from '../../lib/time.ts'
+import { type Signer, signerOf, streamSignerOf } from '../../outbound/signature.ts'
+import { type Target, targetOf } from '../../outbound/target.ts'
 import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
-import { createStepRenderer } from '../../webhooks/flows/step-renderer.ts'
+import type { TemplateRenderer } from '../../templates/renderer.ts'
 import type { AccountTemplates } from '../../webhooks/options/body-renderer.ts'
-import { flowOf } from '../../webhooks/options/flow-option.ts'
-import { type Signer, signerOf, streamSignerOf } from '../../webhooks/signature.ts'
-import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import type { WebhookTiming } from '../queue/pace.ts'
 import { type CustomRequest, customRequestOf } from './custom-attempt.ts'
-import type { FlowWebhook } from './flow-turn.ts'
-import { type Target, targetOf } from './target.ts'
 
 /** A webhook prepared for attempts: its parsed URL and its signer. */
 type CachedWebhook = {

@@ -1,8 +1,8 @@
-import { failureOf, statusOf } from '../../deliveries/policy/retry-policy.ts'
 import type { Emitter } from '../../deliveries/run/emitter.ts'
-import type { Attempted } from '../../deliveries/sending/attempt.ts'
 import type { Observer } from '../../deliveries/sending/observer.ts'
+import type { TurnAttempted } from '../../flows/turn.ts'
 import { type NowUs, rfc3339 } from '../../lib/time.ts'
+import { type Attempted, failureOf, statusOf } from '../../outbound/outcome.ts'
 import type { WebhookHealth } from '../model.ts'
 import type { LastHour, WebhookKey } from './last-hour.ts'
 
@@ -23,7 +23,7 @@ type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs: NowU
 
 /** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
 export function createDeliveryCounts({ emitter, lastHour, nowUs }: DeliveryCountsOptions): DeliveryCounts {
-  const responses = new Map<number, { readonly key: WebhookKey; atUs: number; attempted: Attempted | undefined }>()
+  const responses = new Map<number, { readonly key: WebhookKey; atUs: number; attempted: TurnAttempted | undefined }>()
   let changed = new Map<number, WebhookKey>()
 
   emitter.on('stored', (stored) => {

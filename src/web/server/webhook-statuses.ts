@@ -1,6 +1,6 @@
 import type { Ownership } from '../../cluster/ownership.ts'
-import type { BreakerHealth } from '../../deliveries/policy/circuit-breaker.ts'
 import type { RefusalWatch } from '../../deliveries/run/refusal-watch.ts'
+import type { BreakerHealth } from '../../outbound/circuit-breaker.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { DeliveryCounts, LastResponse } from './delivery-counts.ts'
 import { createFreshReader } from './fresh-reader.ts'

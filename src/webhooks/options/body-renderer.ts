@@ -1,5 +1,5 @@
 import type { BodyOption } from '../../store/operations/webhooks.ts'
-import type { Rendering, RenderRequest, TemplateRenderer } from '../templates/renderer.ts'
+import type { Rendering, RenderRequest, TemplateRenderer } from '../../templates/renderer.ts'
 import { bodyPresetOf, type PresetName } from './body-presets.ts'
 import { viewOf } from './event-view.ts'
 

@@ -1,11 +1,11 @@
 import { type Static, t } from 'elysia'
+import { NewFlow } from '../../flows/model.ts'
 import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
 import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
 import { nameSchema } from '../../lib/name.ts'
 import { textSchema } from '../../lib/text.ts'
-import { NewFlow } from '../flows/model.ts'
-import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../../templates/limits.ts'
 import { PRESET_NAMES, PRESETS } from './body-presets.ts'
 
 const closed = { additionalProperties: false } as const

@@ -1,11 +1,11 @@
 import { Value } from '@sinclair/typebox/value'
+import { hasCredentials, headerErrors } from '../../flows/header-rules.ts'
+import { flowErrors } from '../../flows/setup/flow-rules.ts'
 import { errorsOf, INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
+import { objectOf } from '../../lib/foreign-json.ts'
 import { bodyPresetOf, PRESET_NAMES, type PresetName } from './body-presets.ts'
-import { flowErrors } from './flow-rules.ts'
-import { hasCredentials, headerErrors } from './header-rules.ts'
 import { NewWebhookOptions } from './model.ts'
-import { objectOf } from './untrusted-object.ts'
 
 /**
  * Checks options from another source than a request, such as the command line, and returns them.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { newSecret, signerOf } from '../../../src/webhooks/signature.ts'
+import { newSecret, signerOf } from '../../../src/outbound/signature.ts'
 import { emptyFolder, type RunningApp, run, start } from '../../help/app.ts'
 import { fixture } from '../../help/pbx.ts'
 import { startReceiver, until } from '../../help/receiver.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FLOW_PRESETS } from '../../../src/webhooks/presets/catalog.ts'
+import { FLOW_PRESETS } from '../../../src/flows/presets/catalog.ts'
 import { emptyFolder, run } from '../../help/app.ts'
 import { addUser } from '../../help/client.ts'
 import { startAmocrm } from '../../help/crm/amocrm.ts'

@@ -5,7 +5,7 @@ import { newChecklist } from '../../../src/cli/demo/checklist.ts'
 import { ownName } from '../../../src/cli/demo/next-steps.ts'
 import { PLAYED } from '../../../src/cli/demo/recordings.ts'
 import { EXAMPLES } from '../../../src/openapi/examples.ts'
-import { newSecret, signerOf } from '../../../src/webhooks/signature.ts'
+import { newSecret, signerOf } from '../../../src/outbound/signature.ts'
 import { emptyFolder, run } from '../../help/app.ts'
 import { FIXTURES } from '../../help/recording.ts'
 

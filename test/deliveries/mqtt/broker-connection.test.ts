@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { connectToBroker } from '../../../src/deliveries/mqtt/broker-connection.ts'
-import { parseMqttUrl } from '../../../src/webhooks/mqtt-url.ts'
+import { parseMqttUrl } from '../../../src/outbound/mqtt-url.ts'
 import { type BrokerOptions, startBroker } from '../../help/mqtt-broker.ts'
 import { until } from '../../help/receiver.ts'
 

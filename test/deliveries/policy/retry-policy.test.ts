@@ -1,12 +1,7 @@
 import { expect, test } from 'bun:test'
-import {
-  DEFAULT_SCHEDULE_MS,
-  type NextStep,
-  nextStep,
-  type Outcome,
-  parseRetryAfter,
-} from '../../../src/deliveries/policy/retry-policy.ts'
+import { DEFAULT_SCHEDULE_MS, type NextStep, nextStep } from '../../../src/deliveries/policy/retry-policy.ts'
 import { SECOND } from '../../../src/lib/time.ts'
+import { type Outcome, parseRetryAfter } from '../../../src/outbound/outcome.ts'
 
 const NOW = Date.UTC(2026, 10, 20) * 1_000
 const after = (seconds: number): NextStep => ({ state: 'pending', dueUs: NOW + seconds * SECOND })

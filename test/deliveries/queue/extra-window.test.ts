@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { type AttemptSlot, createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
+import type { Outcome } from '../../../src/outbound/outcome.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 import { playCase, seedsOf } from '../../help/seed.ts'
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { createBacklogs } from '../../../src/deliveries/queue/backlog.ts'
 import { endAttempt } from '../../../src/deliveries/queue/delivery.ts'
 import { createLoadedDeliveries } from '../../../src/deliveries/queue/loaded-deliveries.ts'
 import { type AttemptSlot, createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { SECOND } from '../../../src/lib/time.ts'
+import type { Outcome } from '../../../src/outbound/outcome.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 
 const TROUBLE: Outcome = { kind: 'refused', status: 503 }

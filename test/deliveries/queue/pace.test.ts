@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { cancelAttempt } from '../../../src/deliveries/queue/delivery.ts'
 import { type AttemptSlot, createScheduler, type Scheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
+import type { Outcome } from '../../../src/outbound/outcome.ts'
 import { NO_STEP } from '../../../src/store/operations/log.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 

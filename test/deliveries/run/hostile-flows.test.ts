@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
-import type { NewStep } from '../../../src/webhooks/flows/model.ts'
+import type { NewStep } from '../../../src/flows/model.ts'
 import { until } from '../../help/receiver.ts'
 import { newFlowRig } from './flow-rig.ts'
 

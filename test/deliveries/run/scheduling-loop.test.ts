@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { type AttemptSlot, createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { createSchedulingLoop } from '../../../src/deliveries/run/scheduling-loop.ts'
 import { SECOND } from '../../../src/lib/time.ts'
+import type { Outcome } from '../../../src/outbound/outcome.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
 
 const DELIVERED: Outcome = { kind: 'delivered', status: 200 }

@@ -1,9 +1,9 @@
 import type { CallEvent } from '../../../src/calls/event.ts'
+import { separateSecrets } from '../../../src/flows/flow-secrets.ts'
+import { presetByName } from '../../../src/flows/presets/catalog.ts'
+import { secretParametersOf } from '../../../src/flows/setup/flow-option.ts'
 import { FURTHER_NAMES } from '../../../src/lib/event-kinds.ts'
 import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
-import { separateSecrets } from '../../../src/webhooks/flows/flow-secrets.ts'
-import { secretParametersOf } from '../../../src/webhooks/options/flow-option.ts'
-import { presetByName } from '../../../src/webhooks/presets/catalog.ts'
 import { usersOf } from './check.ts'
 import type { CrmStub } from './server.ts'
 

@@ -6,12 +6,12 @@ import {
   type Progress,
   progressAfter,
   progressAgain,
-} from '../../../src/webhooks/flows/flow-machine.ts'
-import { type Kept, type Step, stepOf } from '../../../src/webhooks/flows/model.ts'
-import { outsideEvent } from '../../../src/webhooks/flows/outside-call.ts'
-import type { Preset } from '../../../src/webhooks/flows/preset.ts'
-import { createStepRenderer, type StepData } from '../../../src/webhooks/flows/step-renderer.ts'
-import { joinStepUrl } from '../../../src/webhooks/flows/step-url.ts'
+} from '../../../src/flows/flow-machine.ts'
+import { type Kept, type Step, stepOf } from '../../../src/flows/model.ts'
+import { outsideEvent } from '../../../src/flows/outside-call.ts'
+import type { Preset } from '../../../src/flows/preset.ts'
+import { createStepRenderer, type StepData } from '../../../src/flows/step-renderer.ts'
+import { joinStepUrl } from '../../../src/flows/step-url.ts'
 import { TEMPLATES } from '../templates.ts'
 
 const renderer = createStepRenderer(TEMPLATES, { accountId: 1, purpose: 'sending' })

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createS3Client } from '../../../src/lib/s3-client.ts'
+import { createS3Client } from '../../../src/outbound/s3-client.ts'
 import { createS3Copies } from '../../../src/recordings/copies/s3-copies.ts'
 import { createFolderSource } from '../../../src/recordings/sources/folder-source.ts'
 import { createHttpSource } from '../../../src/recordings/sources/http-source.ts'

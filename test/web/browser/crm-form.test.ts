@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { GUIDES } from '../../../src/docs/guides.ts'
+import { FLOW_PRESETS } from '../../../src/flows/presets/catalog.ts'
+import { shownPresets } from '../../../src/flows/setup/service.ts'
 import { crmAddressOf } from '../../../src/web/browser/lib/crm-addresses.ts'
 import { type CrmForm, crmFormOf, fillLines, findCrmErrors, flowOfForm } from '../../../src/web/browser/lib/crm-form.ts'
 import { formatSentence } from '../../../src/web/browser/lib/format.ts'
 import { anchorOf, sectionsOf } from '../../../src/web/browser/lib/guide-search.ts'
-import { FLOW_PRESETS } from '../../../src/webhooks/presets/catalog.ts'
-import { shownPresets } from '../../../src/webhooks/setup/service.ts'
 
 const URL = 'https://crm.example.com'
 const PRESETS = shownPresets()

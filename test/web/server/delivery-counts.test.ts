@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { Outcome } from '../../../src/deliveries/policy/retry-policy.ts'
 import { newEmitter } from '../../../src/deliveries/run/emitter.ts'
 import type { Observer } from '../../../src/deliveries/sending/observer.ts'
+import type { Outcome } from '../../../src/outbound/outcome.ts'
 import { createDeliveryCounts } from '../../../src/web/server/delivery-counts.ts'
 import { createLastHour } from '../../../src/web/server/last-hour.ts'
 

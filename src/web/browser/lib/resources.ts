@@ -1,4 +1,4 @@
-import type { PresetDirectory } from '../../../webhooks/setup/model.ts'
+import type { PresetDirectory } from '../../../flows/setup/model.ts'
 
 export type { AuditEntry } from '../../../auth/audit-entry.ts'
 export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
@@ -11,12 +11,12 @@ export type {
   Tested as TestResult,
   TestedFlow as FlowTestResult,
 } from '../../../deliveries/log/model.ts'
+export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../flows/setup/model.ts'
 export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
 export type { Agent, Phone, Queue, Trunk } from '../../../states/model.ts'
 export type { DeliveryState } from '../../../store/operations/delivery-state.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
 export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
-export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../webhooks/setup/model.ts'
 export type {
   EventWithDeliveries,
   LiveCall,

@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
-import { HTTP_METHODS } from '../../../../lib/http-methods.ts'
+import { HTTP_METHODS } from '../../../../outbound/http-methods.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { DialogForm } from '../../components/dialog-form.tsx'
 import { Loading } from '../../components/empty-state.tsx'

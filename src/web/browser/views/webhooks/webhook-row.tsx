@@ -1,6 +1,6 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { shownUrl } from '../../../../lib/shown-url.ts'
-import { isMqttUrl, TOPIC_NAMES } from '../../../../webhooks/mqtt-url.ts'
+import { isMqttUrl, TOPIC_NAMES } from '../../../../outbound/mqtt-url.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
 import { SWITCH_TEXTS } from '../../lib/event-switches.ts'

@@ -1,0 +1,84 @@
+import { expect, test } from 'bun:test'
+import type { CallEvent } from '../../../src/calls/event.ts'
+import { ODOO } from '../../../src/flows/presets/odoo.ts'
+import { startOdoo } from '../../help/crm/odoo.ts'
+import { type Partner, partner } from '../../help/crm/odoo-contacts.ts'
+import { runPreset } from '../../help/crm/run-flow.ts'
+import { situationOf } from '../../help/crm/situations.ts'
+
+const NUMBER = '+493076543210'
+/** A call from Berlin on a PBX with `country=DE`. */
+const events = situationOf('asterisk/a-inbound-answered').events.map((event): CallEvent => {
+  const { data } = event.body
+  const from = { ...data.call.from, number: '03076543210', e164: NUMBER }
+  return { ...event, body: { ...event.body, data: { ...data, call: { ...data.call, from } } } as CallEvent['body'] }
+})
+
+/** Returns the contacts of the call's notes and whether a contact was created. */
+async function notedOn(version: 'json2' | 'rpc', known: readonly Partner[]) {
+  const stub = startOdoo(version, known)
+  try {
+    const parameters = { ...stub.parameters, users: {} }
+    const { failures } = await runPreset({ preset: ODOO, parameters, webhookUrl: stub.url, events })
+    const created = stub.requests.filter(
+      ({ text, path }) => /res\.partner/.test(path + text) && /create/.test(path + text),
+    )
+    return { failures, refusals: stub.refusals, created: created.length, calls: stub.calls().length }
+  } finally {
+    stub.stop()
+  }
+}
+
+const FOUND = { failures: [], refusals: [], created: 0, calls: 1 }
+const NEW = { ...FOUND, created: 1 }
+
+const typed = (phone: string, more: Partial<Partner> = {}) => partner({ id: 31, name: 'Bea Berlin', phone, ...more })
+
+test.each([
+  ['in E.164', typed(NUMBER)],
+  ['with spaces, and a country that Odoo knows', typed('030 76543210', { phone_sanitized: NUMBER })],
+  ['with spaces, and a country that Odoo does not know', typed('030 7654-3210')],
+  ['in international form with spaces', typed('+49 30 76543210')],
+  ['with 00', typed('0049 30 76543210')],
+  ['without a +', typed('49 30 76543210')],
+])('Odoo 19 finds a number that is written %s', async (_, known) =>
+  expect(await notedOn('json2', [known])).toEqual(FOUND),
+)
+
+test('Odoo 19 does not find the same national number of another country', async () =>
+  expect(await notedOn('json2', [typed('030 76543210', { phone_sanitized: '+393076543210' })])).toEqual(NEW))
+
+test.each([
+  ['the phone in E.164', typed(NUMBER)],
+  ['the mobile phone, as digits in national form', typed('+49301', { mobile: '03076543210' })],
+  [
+    'the phone in national form, beside a mobile phone',
+    typed('03076543210', { mobile: '+49170', phone_sanitized: '+49170' }),
+  ],
+])('Odoo 14, without phone_mobile_search, finds %s', async (_, known) =>
+  expect(await notedOn('rpc', [known])).toEqual(FOUND),
+)
+
+test.each(['json2', 'rpc'] as const)(
+  'Odoo (%s): a contact that is deleted before its note is written costs no call',
+  async (version) => {
+    const stub = startOdoo(version)
+    let left = 1
+    stub.failWith(({ path, text }) => {
+      if (/mail\.message/.test(path + text) && /search_read/.test(path + text) && left-- > 0) stub.deleteContacts()
+      return undefined
+    })
+    try {
+      const parameters = { ...stub.parameters, users: {} }
+      const end = await runPreset({ preset: ODOO, parameters, webhookUrl: stub.url, events })
+      expect({ failures: end.failures, refusals: stub.refusals, calls: stub.calls().length }).toEqual({
+        failures: [],
+        refusals: [],
+        calls: 1,
+      })
+      expect(end.waitedForRetry).toBe(1)
+    } finally {
+      stub.stop()
+    }
+  },
+)
