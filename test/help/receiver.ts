@@ -73,13 +73,17 @@ const PATIENCE_MS = 300_000
 const PAUSE_MS = { least: 5, most: 100 }
 
 /** Waits for a condition. @throws with `what` when it does not come true. */
-export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  details: () => string = () => '',
+): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS
   for (;;) {
     const startedMs = performance.now()
     if (await isTrue()) return
     const nowMs = performance.now()
-    if (nowMs > deadlineMs) throw new Error(`it did not come true: ${what}`)
+    if (nowMs > deadlineMs) throw new Error([`it did not come true: ${what}`, details()].join('\n').trim())
     await Bun.sleep(Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, 2 * (nowMs - startedMs))))
   }
 }
