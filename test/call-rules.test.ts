@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent, Party } from '../src/calls/event.ts'
+import type { CallEvent, Party } from '../src/events/bodies.ts'
 import { asteriskEvents } from './help/asterisk-recording.ts'
 import { brokenRules, RULES } from './help/call-rules/rules.ts'
 import { freeswitchEvents } from './help/freeswitch-recording.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent } from '../src/calls/event.ts'
+import type { CallEvent } from '../src/events/bodies.ts'
 import { wordsOf } from './help/emitted-words.ts'
 import { freeswitchEvents } from './help/freeswitch-recording.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { CallEvent } from '../src/calls/event.ts'
+import type { CallEvent } from '../src/events/bodies.ts'
 import { differences } from './help/expected-compare.ts'
 import { draft } from './help/expected-draft.ts'
 import { readExpected } from './help/expected-file.ts'

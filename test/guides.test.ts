@@ -14,8 +14,8 @@ import {
   HANGUP_CAUSES,
   STAGE_KINDS,
   STAGE_RESULTS,
-} from '../src/lib/call-enums.ts'
-import { ALL_EXAMPLES } from '../src/openapi/examples.ts'
+} from '../src/events/enums.ts'
+import { ALL_EXAMPLES } from '../src/events/samples.ts'
 import { GUIDE_FILES, GUIDE_TEXT } from './help/guides.ts'
 
 const ROOT = join(import.meta.dir, '..')

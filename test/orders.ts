@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { CallEvent } from '../src/calls/event.ts'
+import type { CallEvent } from '../src/events/bodies.ts'
 import { asRecorded, asteriskEvents } from './help/asterisk-recording.ts'
 import { CONTINUES } from './help/continues.ts'
 import { differences } from './help/expected-compare.ts'

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CallEvent } from '../src/calls/event.ts'
+import type { CallEvent } from '../src/events/bodies.ts'
 import { asteriskEvents } from './help/asterisk-recording.ts'
 import { brokenRules } from './help/call-rules/rules.ts'
 import { CONTINUES } from './help/continues.ts'

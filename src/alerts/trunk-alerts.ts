@@ -1,8 +1,8 @@
+import type { Trunk } from '../events/states.ts'
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs } from '../lib/time.ts'
 import type { Present } from '../states/board/subject.ts'
-import type { Trunk } from '../states/model.ts'
 import type { Store } from '../store/store.ts'
 import type { Alerts } from './alerts.ts'
 

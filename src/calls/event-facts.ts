@@ -1,5 +1,5 @@
-import type { EventFacts } from '../lib/event-filter.ts'
-import type { Call, CallEvent, Dialled, Party } from './event.ts'
+import type { Call, CallEvent, Dialled, Party } from '../events/bodies.ts'
+import type { EventFacts } from '../events/filter.ts'
 
 type StageOf = Dialled & { readonly id: string; readonly parentId: string | null }
 

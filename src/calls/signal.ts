@@ -1,4 +1,4 @@
-import type { StageResult } from '../lib/call-enums.ts'
+import type { StageResult } from '../events/enums.ts'
 
 /**
  * Signals are the language of all connectors: facts about channels (legs), neutral between PBXs. `atUs` is the time of

@@ -1,9 +1,9 @@
 import { Value } from '@sinclair/typebox/value'
-import { BODIES, type EventBody, type Party, type Stage } from '../calls/event.ts'
-import { isOfCall } from '../calls/event-subject.ts'
-import { EVENT_KINDS, type EventKind } from '../lib/event-kinds.ts'
+import { BODIES, type EventBody, type Party, type Stage } from '../events/bodies.ts'
+import { isOfCall } from '../events/event-subject.ts'
+import { EVENT_KINDS, type EventKind } from '../events/kinds.ts'
+import { stateSentenceOf } from '../events/state-sentence.ts'
 import { harmless } from '../lib/terminal-text.ts'
-import { stateSentenceOf } from '../states/state-sentence.ts'
 
 const isEventKind = (name: unknown): name is EventKind => typeof name === 'string' && Object.hasOwn(BODIES, name)
 

@@ -1,4 +1,4 @@
-import type { EventBody } from '../calls/event.ts'
+import type { EventBody } from '../events/bodies.ts'
 import { harmless, type Paint } from '../lib/terminal-text.ts'
 import { sentenceOf } from './event-sentence.ts'
 import type { ReceivedRequest } from './receiver.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { findValueError } from '../lib/event-filter.ts'
+import { findValueError } from '../events/filter.ts'
 import {
   EVENT_SWITCHES,
   type EventSwitch,
@@ -8,7 +8,7 @@ import {
   type FurtherEvent,
   forSwitches,
   SWITCH_NAMES,
-} from '../lib/event-kinds.ts'
+} from '../events/kinds.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import type { WebhookOptions } from '../webhooks/options/model.ts'
 import { unreadable } from './unreadable.ts'

@@ -1,4 +1,5 @@
 import { allowListOf } from '../app/settings.ts'
+import { exampleTexts } from '../events/samples.ts'
 import { createAuthorizer } from '../flows/authorization/authorizer.ts'
 import { createLoginRenderer } from '../flows/authorization/login-renderer.ts'
 import type { Authorizer } from '../flows/authorizer.ts'
@@ -6,7 +7,6 @@ import { createSetupService, type SetupService } from '../flows/setup/service.ts
 import { Fault } from '../lib/fault.ts'
 import { shownUrl } from '../lib/shown-url.ts'
 import { nowUs } from '../lib/time.ts'
-import { exampleTexts } from '../openapi/examples.ts'
 import type { AllowList } from '../outbound/address-guard.ts'
 import type { Exchange } from '../outbound/exchange.ts'
 import { spellingOf } from '../store/account-spelling.ts'

@@ -1,4 +1,4 @@
-import type { Contact } from '../calls/event.ts'
+import type { Contact } from '../events/bodies.ts'
 
 /** Some 30 MB with contacts of the usual length. */
 const MAX_NUMBERS = 50_000

@@ -1,4 +1,5 @@
-import type { Contact } from '../calls/event.ts'
+import type { Contact } from '../events/bodies.ts'
+import { keyOf, type PhoneNumber } from '../events/phone-number.ts'
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
 import {
@@ -8,7 +9,7 @@ import {
   recordOutcome,
 } from '../outbound/circuit-breaker.ts'
 import { createContactCache } from './cache.ts'
-import { keyOf, type LookUpAnswer, type PhoneNumber } from './look-up.ts'
+import type { LookUpAnswer } from './look-up.ts'
 
 /** A look-up in progress. `waitMs`: how long a call may wait for it. */
 type PendingContact = { readonly contact: Promise<Contact | null>; readonly waitMs: number }

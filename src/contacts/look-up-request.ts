@@ -1,16 +1,10 @@
+import type { PhoneNumber } from '../events/phone-number.ts'
 import type { Authorizer } from '../flows/authorizer.ts'
 import { type Flow, MAX_ANSWER_BYTES, type Step } from '../flows/model.ts'
 import type { StepRenderer } from '../flows/step-renderer.ts'
 import { joinStepUrl } from '../flows/step-url.ts'
 import type { Exchange, ExchangeRequest } from '../outbound/exchange.ts'
-import {
-  type ContactPlace,
-  type LookUpAnswer,
-  type PhoneNumber,
-  readLookUp,
-  type Spelling,
-  spelled,
-} from './look-up.ts'
+import { type ContactPlace, type LookUpAnswer, readLookUp, type Spelling, spelled } from './look-up.ts'
 
 /** An account's settings for look-ups, with all defaults. */
 export type LookUp = ContactPlace &

@@ -1,13 +1,11 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
-import type { Contact } from '../calls/event.ts'
+import type { Contact } from '../events/bodies.ts'
+import type { PhoneNumber } from '../events/phone-number.ts'
 import { foreignJsonOf } from '../lib/foreign-json.ts'
 import { valueAt } from '../lib/json-pointer.ts'
 import type { Exchanged } from '../outbound/exchange.ts'
 
 // Makes the look-up requests of a number, and reads the answers; pure.
-
-/** A number as the PBX has it, and in E.164 form if that is known. */
-export type PhoneNumber = { readonly number: string; readonly e164: string | null }
 
 export const SPELLINGS = ['e164', 'digits', 'national', 'last_10'] as const
 export type Spelling = (typeof SPELLINGS)[number]
@@ -30,9 +28,6 @@ const LAST_DIGITS = 10
 const MAX_CHARACTERS = 200
 const MAX_URL_CHARACTERS = 1_000
 const FIELDS = ['id', 'name', 'company', 'url', 'owner'] as const satisfies readonly (keyof Contact)[]
-
-/** Returns the cache key of a number. */
-export const keyOf = ({ number, e164 }: PhoneNumber): string => e164 ?? number
 
 /** Returns a number in the given spellings, each once, if it has them. */
 export function spelled(phone: PhoneNumber, spellings: readonly Spelling[]): string[] {

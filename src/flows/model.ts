@@ -1,5 +1,5 @@
 import { type Static, type TSchema, t } from 'elysia'
-import { SWITCH_NAMES } from '../lib/event-kinds.ts'
+import { SWITCH_NAMES } from '../events/kinds.ts'
 import { textSchema } from '../lib/text.ts'
 import { HTTP_METHODS } from '../outbound/http-methods.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'

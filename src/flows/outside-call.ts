@@ -6,7 +6,7 @@ import { parseTime, wholeSeconds } from '../lib/time.ts'
  * Presets then get the outside call in place of the event's call.
  */
 
-/** The parts of a call (calls/event.ts) that the outside call replaces; it keeps all others. */
+/** The parts of a call (events/bodies.ts) that the outside call replaces; it keeps all others. */
 type Call = Readonly<Record<string, unknown>> & {
   readonly id: string
   readonly merged_from: readonly string[]

@@ -1,7 +1,7 @@
-import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
+import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../events/kinds.ts'
+import { ALL_EXAMPLES, EXAMPLES } from '../events/samples.ts'
 import { bodyPresetOf, PRESET_NAMES, type PresetName } from '../webhooks/options/body-presets.ts'
 import { type CatalogPart, catalogHtml, escapedHtml } from './catalog-page.ts'
-import { ALL_EXAMPLES, EXAMPLES } from './examples.ts'
 
 const EVENTS_LEAD = `Every webhook request has one of these bodies: <code>time</code> and <code>data</code>. Keys never disappear: an
 unknown value is <code>null</code>. All fields are described in the <a href="/docs">API reference</a>. With options a

@@ -1,8 +1,8 @@
 import { Kind } from '@sinclair/typebox'
 import type { TSchema } from 'elysia'
+import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../events/kinds.ts'
+import { ALL_EXAMPLES } from '../events/samples.ts'
 import { originalOf } from '../lib/api-schema.ts'
-import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
-import { ALL_EXAMPLES } from './examples.ts'
 import { ALTERNATIVES, bodyName, NAMED_SCHEMAS, reference, STREAM_SCHEMAS } from './named-schemas.ts'
 
 /** The parts of an Elysia route that the document needs. */

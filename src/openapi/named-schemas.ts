@@ -11,6 +11,8 @@ import {
 } from '../auth/model.ts'
 import { AnyBody, EventList, ReadEvent } from '../calls/api/event-routes.ts'
 import { CallPage } from '../calls/api/routes.ts'
+import { NewContactSettings } from '../contacts/model.ts'
+import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/log/model.ts'
 import {
   BODIES,
   Call,
@@ -22,14 +24,12 @@ import {
   Recording,
   Stage,
   Transfer,
-} from '../calls/event.ts'
-import { NewContactSettings } from '../contacts/model.ts'
-import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/log/model.ts'
+} from '../events/bodies.ts'
+import { EVENT_NAMES, type EventKind } from '../events/kinds.ts'
+import { Agent, Phone, Queue, Trunk } from '../events/states.ts'
 import { Failure, FieldProblem } from '../http/envelope.ts'
-import { EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/watch/model.ts'
 import { Link } from '../recordings/routes.ts'
-import { Agent, Phone, Queue, Trunk } from '../states/model.ts'
 import {
   EventWithDeliveries,
   LastAttempt,

@@ -1,6 +1,6 @@
 import { newEvent, type UrlOf } from '../calls/api/event-records.ts'
-import type { CallEvent, Recording } from '../calls/event.ts'
-import { readCallRecord } from '../calls/stored-json.ts'
+import type { CallEvent, Recording } from '../events/bodies.ts'
+import { readCallRecord } from '../events/stored-json.ts'
 import { newUuid } from '../lib/id.ts'
 import { type NowUs, rfc3339 } from '../lib/time.ts'
 import type { NewEvent } from '../store/operations/calls.ts'

@@ -1,4 +1,4 @@
-import type { AgentState, TrunkState } from './model.ts'
+import type { AgentState, TrunkState } from '../events/states.ts'
 
 /** PBX-neutral facts about phones, trunks, agents and queues, in the order of the PBX's reports. */
 

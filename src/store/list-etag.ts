@@ -1,4 +1,4 @@
-import { SWITCH_NAMES } from '../lib/event-kinds.ts'
+import { SWITCH_NAMES } from '../events/kinds.ts'
 import type { WebhookEntry } from './operations/webhooks.ts'
 
 /**

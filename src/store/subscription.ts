@@ -1,5 +1,5 @@
-import { compileFilter, type EventFacts } from '../lib/event-filter.ts'
-import type { EventKind } from '../lib/event-kinds.ts'
+import { compileFilter, type EventFacts } from '../events/filter.ts'
+import type { EventKind } from '../events/kinds.ts'
 import { readOptions } from './webhook-options.ts'
 
 // The webhooks that an event is for, according to their options. Both engines use it.

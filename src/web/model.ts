@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
-import { Call, Stage, Transfer } from '../calls/event.ts'
 import { NODE_STATES } from '../cluster/leases.ts'
 import { Delivery } from '../deliveries/log/model.ts'
+import { Call, Stage, Transfer } from '../events/bodies.ts'
+import { EVENT_NAMES } from '../events/kinds.ts'
 import { ACCOUNT_NAME, described, UUID, WEBHOOK_URL } from '../lib/api-schema.ts'
-import { EVENT_NAMES } from '../lib/event-kinds.ts'
 import { PBX_KINDS } from '../lib/pbx-kinds.ts'
 import { PBX_STATES } from '../pbx/watch/model.ts'
 

@@ -1,4 +1,4 @@
-import { SWITCH_NAMES } from '../lib/event-kinds.ts'
+import { SWITCH_NAMES } from '../events/kinds.ts'
 import { loggedUrl } from '../lib/shown-url.ts'
 import type { AuditFacts } from '../store/operations/audit.ts'
 import type { WebhookList } from './model.ts'

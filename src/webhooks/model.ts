@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
+import { EVENT_SWITCHES, forSwitches } from '../events/kinds.ts'
 import { WEBHOOK_URL } from '../lib/api-schema.ts'
-import { EVENT_SWITCHES, forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
 import { textProblem } from '../lib/text.ts'
 import type { AllowList } from '../outbound/address-guard.ts'

@@ -1,4 +1,4 @@
-import { SWITCH_NAMES } from '../../src/lib/event-kinds.ts'
+import { SWITCH_NAMES } from '../../src/events/kinds.ts'
 import { newSecret } from '../../src/outbound/signature.ts'
 import { buildOnce, emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { lastingSql, type Sql } from '../help/cluster-parts.ts'

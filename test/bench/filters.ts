@@ -1,4 +1,4 @@
-import { type EventFilter, FILTER_NAMES } from '../../src/lib/event-filter.ts'
+import { type EventFilter, FILTER_NAMES } from '../../src/events/filter.ts'
 import { NO_FACTS, subscribersOf } from '../../src/store/subscription.ts'
 import { DEFAULT_OPTIONS, storedOptions } from '../../src/store/webhook-options.ts'
 import { atMost, type Row } from './table.ts'

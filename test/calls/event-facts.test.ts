@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { CallEvent } from '../../src/calls/event.ts'
 import { dialledBy, factsOf } from '../../src/calls/event-facts.ts'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
+import { EXAMPLES } from '../../src/events/samples.ts'
 
 const stage = (id: string, kind: string, target: string | null, parentId: string | null = null) => ({
   id,

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createContactDirectory, type DirectorySettings } from '../../src/contacts/directory.ts'
-import type { LookUpAnswer, PhoneNumber } from '../../src/contacts/look-up.ts'
+import type { LookUpAnswer } from '../../src/contacts/look-up.ts'
+import type { PhoneNumber } from '../../src/events/phone-number.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { until } from '../help/receiver.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createLedger } from '../help/ledger.ts'

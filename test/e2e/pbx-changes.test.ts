@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import type { PbxInfo } from '../../src/pbx/watch/model.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'

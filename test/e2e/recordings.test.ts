@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../help/app.ts'
 import { CONTINUES } from '../help/continues.ts'

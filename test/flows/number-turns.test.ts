@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { CallEvent } from '../../src/calls/event.ts'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import type { LoadedDelivery } from '../../src/deliveries/queue/delivery.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { createNumberTurns } from '../../src/flows/number-turns.ts'
 import { flowOfPreset } from '../../src/flows/setup/flow-option.ts'
 import { createStepRenderer } from '../../src/flows/step-renderer.ts'

@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { isWanted } from '../../src/pbx/ami/events.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'

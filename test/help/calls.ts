@@ -1,5 +1,5 @@
-import type { Call, Party, Stage } from '../../src/calls/event.ts'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+import type { Call, Party, Stage } from '../../src/events/bodies.ts'
+import { EXAMPLES } from '../../src/events/samples.ts'
 
 const [RINGING, STAGE] = (() => {
   for (const { data } of EXAMPLES) if (data.name === 'dial_started') return [data.call, data.stage]

@@ -1,4 +1,4 @@
-import type { CallEvent, Stage } from '../../src/calls/event.ts'
+import type { CallEvent, Stage } from '../../src/events/bodies.ts'
 import { type Cut, inRecording } from './cut.ts'
 
 /**

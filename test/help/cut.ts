@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import type { Tape } from './dropped.ts'
 import { player } from './play.ts'

@@ -1,4 +1,4 @@
-import type { CallEvent, CallEventBody, Stage } from '../../src/calls/event.ts'
+import type { CallEvent, CallEventBody, Stage } from '../../src/events/bodies.ts'
 
 /**
  * Emitted events in full words, so that two versions of the tracker can be compared as text: a headline for each event,

@@ -1,5 +1,5 @@
-import type { CallEvent } from '../../src/calls/event.ts'
-import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
+import { isOnlyOnRequest } from '../../src/events/kinds.ts'
 import { callsOf, lineOf } from './expected.ts'
 import { type EventLine, eventLines, OPTIONAL, stagesOf } from './expected-facts.ts'
 import { type ExpectedBlock, type ExpectedLine, readExpected } from './expected-file.ts'

@@ -1,4 +1,4 @@
-import type { CallEvent, Party, Stage } from '../../src/calls/event.ts'
+import type { CallEvent, Party, Stage } from '../../src/events/bodies.ts'
 import { lineOf, partyOf } from './expected.ts'
 import type { Facts } from './expected-file.ts'
 

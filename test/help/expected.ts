@@ -1,4 +1,4 @@
-import type { CallEvent, Party } from '../../src/calls/event.ts'
+import type { CallEvent, Party } from '../../src/events/bodies.ts'
 
 /**
  * Events in the words of test/fixtures/*.expected: a block of lines is a call, in the order of `sequence`; a party is its extension, else

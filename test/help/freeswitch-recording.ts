@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import type { PlayedOptions } from './asterisk-recording.ts'

@@ -1,7 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { BODIES, type Call, type CallEvent, type Stage } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
-import { type EventKind, isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
+import { BODIES, type Call, type CallEvent, type Stage } from '../../src/events/bodies.ts'
+import { type EventKind, isOnlyOnRequest } from '../../src/events/kinds.ts'
 import { brokenRules } from './call-rules/rules.ts'
 
 /** Checks the promises about every call, whatever the PBX. Throws a sentence at the first broken promise. */

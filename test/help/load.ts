@@ -1,4 +1,4 @@
-import type { EventKind } from '../../src/lib/event-kinds.ts'
+import type { EventKind } from '../../src/events/kinds.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
 import type { Store } from '../../src/store/store.ts'

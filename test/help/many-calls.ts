@@ -1,4 +1,4 @@
-import { forSwitches } from '../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../src/events/kinds.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import type { NewEvent, SavedCall } from '../../src/store/operations/calls.ts'
 import { stateNumber } from '../../src/store/operations/delivery-state.ts'

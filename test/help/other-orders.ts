@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { OTHER_ORDERS } from './call-rules/exceptions.ts'
 import { lineOf } from './expected.ts'
 import { createLedger } from './ledger.ts'

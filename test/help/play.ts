@@ -1,8 +1,8 @@
-import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
 import { liveCallText, readLiveCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import type { NewId } from '../../src/lib/id.ts'
 
 /** Ids that sort by their times and have a count, so that a failing test reads the same each time. */

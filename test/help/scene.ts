@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
-import type { CallEvent } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { GROUP_SHOWN_LATE } from './call-rules/exceptions.ts'
 import { differences } from './expected-compare.ts'
 import { createLedger, leftover } from './ledger.ts'

@@ -1,5 +1,5 @@
 import type { Signal, SnapshotChannel } from '../../src/calls/signal.ts'
-import type { StageResult } from '../../src/lib/call-enums.ts'
+import type { StageResult } from '../../src/events/enums.ts'
 import type { Random } from './random.ts'
 
 /** Random signals of every kind with few ids, so that they meet: also signals that no real PBX sends. */

@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { webhook } from './client.ts'

@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../src/calls/event.ts'
+import type { CallEvent } from '../../src/events/bodies.ts'
 import { startServe } from './app.ts'
 import { ask, newToken, webhook } from './client.ts'
 import { startReceiver } from './receiver.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { BODIES } from '../../src/calls/event.ts'
+import { BODIES } from '../../src/events/bodies.ts'
 import {
   CALL_RESULTS,
   CALL_STATES,
@@ -9,9 +9,9 @@ import {
   HANGUP_CAUSES,
   STAGE_KINDS,
   STAGE_RESULTS,
-} from '../../src/lib/call-enums.ts'
-import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+} from '../../src/events/enums.ts'
+import { EVENT_NAMES, type EventKind } from '../../src/events/kinds.ts'
+import { EXAMPLES } from '../../src/events/samples.ts'
 import { DELIVERY_STATES } from '../../src/store/operations/delivery-state.ts'
 import { bodyPresetOf, PRESET_NAMES, PRESETS, type PresetName } from '../../src/webhooks/options/body-presets.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { EXAMPLES } from '../../src/events/samples.ts'
 import { parseAllowList } from '../../src/outbound/address-guard.ts'
 import { parseMqttUrl, retainWarning, TOPIC_NAMES, topicOf } from '../../src/outbound/mqtt-url.ts'
 import { targetOf } from '../../src/outbound/target.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { callBatch, newEvent } from '../../src/calls/api/event-records.ts'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { EXAMPLES } from '../../src/events/samples.ts'
 
 const urlOf = () => 'https://calls.example/x'
 const events = EXAMPLES.map((body) => ({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
-import { forSwitches } from '../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../src/events/kinds.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { startWatch } from '../../src/pbx/watch/watch.ts'
 import { listOf, ownedRows, presentOfRows } from '../../src/states/api/present-list.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { forSwitches } from '../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../src/events/kinds.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { openTables } from '../../src/store/sqlite/engine/table-reader.ts'

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { startTemplateThread } from '../../src/app/start-template-thread.ts'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { EXAMPLES } from '../../src/events/samples.ts'
 import { createTemplateRenderer } from '../../src/templates/renderer.ts'
 import { readTemplate } from '../../src/templates/template.ts'
 import { hostileTemplate } from '../help/hostile-template.ts'

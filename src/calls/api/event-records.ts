@@ -1,6 +1,6 @@
+import type { CallEvent, CallRecord, EventBody } from '../../events/bodies.ts'
 import type { AccountBatch, CallBatch, NewEvent, SavedCall } from '../../store/operations/calls.ts'
 import { NOT_SAVED, type RecordingRecord, type RecordingRef } from '../../store/operations/recordings.ts'
-import type { CallEvent, CallRecord, EventBody } from '../event.ts'
 import { factsOf } from '../event-facts.ts'
 import { MAX_BODY_BYTES } from '../tracker/emit/size-limits.ts'
 import { liveCallText } from '../tracker/resync/takeover.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Call } from '../../events/bodies.ts'
 import type { CallStore } from '../../store/operations/calls.ts'
-import type { Call } from '../event.ts'
 
 type Dependencies = {
   readonly calls: CallStore

@@ -1,18 +1,18 @@
 import { Elysia, t } from 'elysia'
 import { guard } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
+import { Call, CallRecord } from '../../events/bodies.ts'
+import { DIRECTIONS } from '../../events/enums.ts'
+import { readCallRecord } from '../../events/stored-json.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { CURSOR, PAGE_SIZE, PageCursor, PageLimit, readCursor, writeCursor } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
 import { UUID } from '../../lib/api-schema.ts'
-import { DIRECTIONS } from '../../lib/call-enums.ts'
 import { Fault } from '../../lib/fault.ts'
 import { parseTime } from '../../lib/time.ts'
 import type { CallFilter } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
-import { Call, CallRecord } from '../event.ts'
-import { readCallRecord } from '../stored-json.ts'
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
 

@@ -1,7 +1,20 @@
-import type { ContactDirectory } from '../../contacts/directory.ts'
-import { keyOf } from '../../contacts/look-up.ts'
-import type { Call, CallEvent, CallEventBody, Contact } from '../event.ts'
+import type { Call, CallEvent, CallEventBody, Contact } from '../../events/bodies.ts'
+import { keyOf, type PhoneNumber } from '../../events/phone-number.ts'
 import { fillBody, fillCall, numbersOf } from './party-contacts.ts'
+
+/** The look-ups of contacts, as far as calls need them. */
+export type ContactLookUps = {
+  /** Returns whether an account looks up contacts. */
+  looksUp(accountId: number): boolean
+  /**
+   * Returns a known contact; `null` if the number has none or is not looked up now; else a look-up in progress, for
+   * which a call may wait `waitMs`.
+   */
+  begin(
+    accountId: number,
+    phone: PhoneNumber,
+  ): Contact | null | { readonly contact: Promise<Contact | null>; readonly waitMs: number }
+}
 
 /** The contacts of the calls of one PBX. */
 export type CallContacts = {
@@ -23,7 +36,7 @@ export type CallContacts = {
 }
 
 type CallContactsOptions = {
-  readonly directory: Pick<ContactDirectory, 'looksUp' | 'begin'>
+  readonly directory: ContactLookUps
   readonly accountIdOf: (account: string) => number | undefined
   /** Called when the events of a call no longer wait. */
   readonly onReleased: () => void
@@ -85,9 +98,7 @@ export function createCallContacts({ directory, accountIdOf, onReleased }: CallC
 
   const contactOf = (callId: string) => {
     const contacts = calls.get(callId)?.contacts
-    return contacts === undefined
-      ? undefined
-      : (phone: Parameters<typeof keyOf>[0]) => contacts.get(keyOf(phone)) ?? null
+    return contacts === undefined ? undefined : (phone: PhoneNumber) => contacts.get(keyOf(phone)) ?? null
   }
 
   return {

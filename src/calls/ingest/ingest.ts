@@ -1,5 +1,5 @@
 import type { Ownership } from '../../cluster/ownership.ts'
-import type { ContactDirectory } from '../../contacts/directory.ts'
+import type { CallEvent } from '../../events/bodies.ts'
 import { type NewId, newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
@@ -7,12 +7,11 @@ import type { Clock } from '../../store/clock.ts'
 import { type CallBatch, type PlacedEvent, type StoredEvent, storedEventsOf } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import { callBatch, type UrlOf } from '../api/event-records.ts'
-import type { CallEvent } from '../event.ts'
 import type { Signal } from '../signal.ts'
 import { isAnyMissing, isAnySilent } from '../tracker/resync/missing-channels.ts'
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
-import { type CallContacts, createCallContacts } from './call-contacts.ts'
+import { type CallContacts, type ContactLookUps, createCallContacts } from './call-contacts.ts'
 import { createLiveTracker } from './live-tracker.ts'
 import { type CallOwners, openTracker } from './open-tracker.ts'
 import { createWaitingEvents } from './waiting-events.ts'
@@ -69,7 +68,7 @@ type IngestOptions = CallOwners & {
   /** Called with the tenant values of new calls that no account gets; `null` if a call shows none. */
   readonly onWithoutAccount?: (tenants: readonly (string | null)[]) => void
   /** Contacts of the accounts' callers. */
-  readonly contacts?: ContactDirectory | undefined
+  readonly contacts?: ContactLookUps | undefined
   /** Returns the link to a recording, or `null`. Absent: the files of the PBX cannot be read. */
   readonly urlOf?: UrlOf | undefined
   readonly log: Log

@@ -1,7 +1,7 @@
+import type { CallEvent } from '../../events/bodies.ts'
 import type { Log } from '../../lib/log.ts'
 import { nextTurn } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
-import type { CallEvent } from '../event.ts'
 import type { Signal } from '../signal.ts'
 import type { TrackerState } from '../tracker/state/state.ts'
 import { track, trackSnapshot } from '../tracker/tracker.ts'

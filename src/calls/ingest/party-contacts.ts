@@ -1,5 +1,5 @@
-import type { PhoneNumber } from '../../contacts/look-up.ts'
-import type { Call, CallEventBody, Contact, Party } from '../event.ts'
+import type { Call, CallEventBody, Contact, Party } from '../../events/bodies.ts'
+import type { PhoneNumber } from '../../events/phone-number.ts'
 
 // Decides which parties of a body may have a contact; pure.
 

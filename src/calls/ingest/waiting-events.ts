@@ -1,4 +1,4 @@
-import type { CallEvent } from '../event.ts'
+import type { CallEvent } from '../../events/bodies.ts'
 
 /**
  * The emitted events of a PBX that are in no batch yet; pure. Waiting events and the state of their live call stay in

@@ -1,6 +1,6 @@
+import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from '../../events/bodies.ts'
 import type { NewId } from '../../lib/id.ts'
 import { newTimers } from '../../lib/timers.ts'
-import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from '../event.ts'
 import type { Signal } from '../signal.ts'
 import { applySignal } from './apply-signal.ts'
 import { emitDue, emitDueInSteps } from './emit/emit.ts'

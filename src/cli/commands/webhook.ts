@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { allowListOf } from '../../app/settings.ts'
-import { EVENT_NAMES, SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import { EVENT_NAMES, SWITCH_NAMES } from '../../events/kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { shownUrl } from '../../lib/shown-url.ts'
 import { wrongUsage } from '../../lib/usage.ts'

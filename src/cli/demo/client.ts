@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type as t } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { forSwitches } from '../../lib/event-kinds.ts'
+import { forSwitches } from '../../events/kinds.ts'
 import type { Webhook } from '../../webhooks/model.ts'
 
 const Token = t.Object({ access_token: t.String() })

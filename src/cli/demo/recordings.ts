@@ -1,4 +1,4 @@
-import type { EventKind } from '../../lib/event-kinds.ts'
+import type { EventKind } from '../../events/kinds.ts'
 import { type PbxRecording, recordingOf } from '../../pbx/recorded/recording.ts'
 import ringGroup from './ring-group.ami' with { type: 'text' }
 import ringGroupTiming from './ring-group.timing' with { type: 'text' }

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { EVENT_NAMES } from '../../events/kinds.ts'
 import { NAME_PATTERN } from '../../flows/model.ts'
 import { CURSOR } from '../../http/paging.ts'
 import { UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
-import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { HTTP_METHODS } from '../../outbound/http-methods.ts'
 import { DELIVERY_STATES } from '../../store/operations/delivery-state.ts'
 

@@ -1,6 +1,6 @@
+import { callIdOf } from '../../events/kinds.ts'
 import { deliveryIdText, type OpaqueIds, openOpaqueIds, readDeliveryId } from '../../http/opaque-ids.ts'
 import { notOfThisList, PAGE_SIZE, readCursor } from '../../http/paging.ts'
-import { callIdOf } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
 import { type AttemptRow, type DeliveryRow, ERASED_START, type LogFilter } from '../../store/operations/log.ts'

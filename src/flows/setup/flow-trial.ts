@@ -1,4 +1,4 @@
-import { EVENT_NAMES } from '../../lib/event-kinds.ts'
+import { EVENT_NAMES } from '../../events/kinds.ts'
 import type { FieldError } from '../../lib/fault.ts'
 import { begins } from '../flow-machine.ts'
 import type { Flow, Kept, Step } from '../model.ts'

@@ -1,4 +1,4 @@
-import { EVENT_NAMES } from '../../lib/event-kinds.ts'
+import { EVENT_NAMES } from '../../events/kinds.ts'
 import { valueAt } from '../../lib/json-pointer.ts'
 import { begins } from '../flow-machine.ts'
 import type { Kept, KeptValue } from '../model.ts'

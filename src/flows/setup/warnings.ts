@@ -1,4 +1,4 @@
-import type { Direction } from '../../lib/call-enums.ts'
+import type { Direction } from '../../events/enums.ts'
 import type { Store } from '../../store/store.ts'
 import type { Parameters } from '../model.ts'
 import type { Preset } from '../preset.ts'

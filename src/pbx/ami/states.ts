@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { AgentState, TrunkState } from '../../events/states.ts'
 import { SECOND } from '../../lib/time.ts'
-import type { AgentState, TrunkState } from '../../states/model.ts'
 import type { ContactFact, DeviceFact, StateSignal } from '../../states/signal.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
 import { cleanText } from '../endpoints/sanitize.ts'

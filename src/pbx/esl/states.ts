@@ -1,5 +1,5 @@
+import type { AgentState } from '../../events/states.ts'
 import { SECOND } from '../../lib/time.ts'
-import type { AgentState } from '../../states/model.ts'
 import type { ContactFact, DeviceFact, EndpointEntry, StateSignal } from '../../states/signal.ts'
 import { cleanText } from '../endpoints/sanitize.ts'
 import { userOf } from './address.ts'

@@ -1,7 +1,7 @@
-import type { CallEvent } from '../../calls/event.ts'
 import type { Signal } from '../../calls/signal.ts'
 import { reasonFor } from '../../calls/tracker/emit/reasons.ts'
 import { newTracker, track } from '../../calls/tracker/tracker.ts'
+import type { CallEvent } from '../../events/bodies.ts'
 import type { TenantRule } from '../../lib/pbx-url.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { anyTenants } from '../connection/call-owners.ts'

@@ -1,8 +1,8 @@
-import type { StateSubject } from '../../lib/event-kinds.ts'
+import type { StateSubject } from '../../events/kinds.ts'
+import type { States } from '../../events/states.ts'
 import { atMoment } from '../board/facts.ts'
 import type { Present } from '../board/subject.ts'
 import { readSubject } from '../ingest/stored-subject.ts'
-import type { States } from '../model.ts'
 
 /** Returns the states of one kind, in order of name: 99 before 101. */
 export function listOf<Kind extends StateSubject>(kind: Kind, present: Iterable<Present>): States[Kind][] {

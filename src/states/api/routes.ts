@@ -1,11 +1,11 @@
 import { Elysia, t } from 'elysia'
 import { guard } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
+import type { StateSubject } from '../../events/kinds.ts'
+import { Agent, Phone, Queue, type States, Trunk } from '../../events/states.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { asks } from '../../http/query.ts'
-import type { StateSubject } from '../../lib/event-kinds.ts'
-import { Agent, Phone, Queue, type States, Trunk } from '../model.ts'
 
 /** Reads the present states of an account. */
 type StateReader = {

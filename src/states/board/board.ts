@@ -1,6 +1,6 @@
+import type { AgentState } from '../../events/states.ts'
 import { rfc3339 } from '../../lib/time.ts'
 import { newTimers, type Timers } from '../../lib/timers.ts'
-import type { AgentState } from '../model.ts'
 import type { EndpointEntry, StateList, StateSignal } from '../signal.ts'
 import {
   atMoment,

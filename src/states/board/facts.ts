@@ -1,6 +1,6 @@
+import type { Agent, DeviceState, Phone, Trunk, TrunkState } from '../../events/states.ts'
 import { SECOND } from '../../lib/time.ts'
 import { newTimers, type Timers } from '../../lib/timers.ts'
-import type { Agent, DeviceState, Phone, Trunk, TrunkState } from '../model.ts'
 import type { ContactFact, DeviceFact, EndpointEntry } from '../signal.ts'
 import type { Present } from './subject.ts'
 

@@ -1,4 +1,4 @@
-import type { Agent, Phone, Queue, Trunk } from '../model.ts'
+import type { Agent, Phone, Queue, Trunk } from '../../events/states.ts'
 
 /** A phone, trunk, agent or queue of an account: its present state, and its last emitted one. */
 export type Subject = {

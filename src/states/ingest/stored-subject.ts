@@ -1,7 +1,7 @@
+import { SUBJECTS } from '../../events/states.ts'
 import { lazyValidator } from '../../http/validation.ts'
 import type { SubjectRow } from '../../store/operations/calls.ts'
 import type { Present, StoredSubject, Subject } from '../board/subject.ts'
-import { SUBJECTS } from '../model.ts'
 
 // Stored states of phones, trunks, agents and queues: used after a restart, and by other nodes for display.
 

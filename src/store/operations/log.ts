@@ -1,4 +1,4 @@
-import type { EventKind } from '../../lib/event-kinds.ts'
+import type { EventKind } from '../../events/kinds.ts'
 import type { DeliveryState } from './delivery-state.ts'
 
 // The log of deliveries and events, as it is read.

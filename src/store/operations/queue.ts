@@ -1,4 +1,4 @@
-import type { EventKind } from '../../lib/event-kinds.ts'
+import type { EventKind } from '../../events/kinds.ts'
 import type { Fence } from './cluster.ts'
 import type { LogFilter } from './log.ts'
 

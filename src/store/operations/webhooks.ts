@@ -1,5 +1,5 @@
-import type { EventFilter } from '../../lib/event-filter.ts'
-import type { EventSwitch } from '../../lib/event-kinds.ts'
+import type { EventFilter } from '../../events/filter.ts'
+import type { EventSwitch } from '../../events/kinds.ts'
 
 // The list of an account's webhooks, with the secrets and options of its URLs.
 

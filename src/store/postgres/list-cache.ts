@@ -1,4 +1,4 @@
-import { EVENT_KINDS, type EventKind, type EventSwitch, isOnlyOnRequest, SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import { EVENT_KINDS, type EventKind, type EventSwitch, isOnlyOnRequest, SWITCH_NAMES } from '../../events/kinds.ts'
 import type { NewEvent } from '../operations/calls.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import { bigints, type Query } from './engine/client.ts'

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { DIRECTIONS } from '../../lib/call-enums.ts'
+import { DIRECTIONS } from '../../events/enums.ts'
 import {
   type CallFilter,
   type CallPosition,

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { DIRECTIONS } from '../../lib/call-enums.ts'
+import { DIRECTIONS } from '../../events/enums.ts'
 import type { MaintenanceStore } from '../operations/maintenance.ts'
 import { ENDED_TABLE, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
 import { forgetKept } from './flows.ts'

@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
-import { forSwitches } from '../../lib/event-kinds.ts'
+import { forSwitches } from '../../events/kinds.ts'
 import type { AuditFacts } from '../operations/audit.ts'
 import type { Outage } from '../operations/outages.ts'
 import type { PbxOrigin } from '../operations/pbxs.ts'

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { EVENT_NAMES, isOfState, isOnlyOnRequest } from '../../lib/event-kinds.ts'
+import { EVENT_NAMES, isOfState, isOnlyOnRequest } from '../../events/kinds.ts'
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { NO_STEP, NOTHING_TO_SEND } from '../operations/log.ts'
 import { ENDED_TABLE, PER_EVENT } from './deliveries.ts'

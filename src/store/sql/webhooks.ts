@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { SWITCH_NAMES, switchesOf } from '../../lib/event-kinds.ts'
+import { SWITCH_NAMES, switchesOf } from '../../events/kinds.ts'
 import { etagMatches, etagOf } from '../list-etag.ts'
 import { MAX_COUNTED_BRIEFLY } from '../operations/queue.ts'
 import {

@@ -1,4 +1,4 @@
-import { EVENT_KINDS, type EventKind, isOnlyOnRequest } from '../../lib/event-kinds.ts'
+import { EVENT_KINDS, type EventKind, isOnlyOnRequest } from '../../events/kinds.ts'
 import { type NewEvent, NOT_STORED, type PlacedEvent } from '../operations/calls.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'

@@ -1,4 +1,4 @@
-import { stateSentenceOf } from '../../states/state-sentence.ts'
+import { stateSentenceOf } from '../../events/state-sentence.ts'
 import type { CallView, EventView, PartyView, StageView, TransferView } from './event-view.ts'
 
 /** An event in words: a title, and named facts. Not escaped. */

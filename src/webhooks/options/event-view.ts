@@ -1,6 +1,6 @@
-import type { StateView } from '../../states/state-sentence.ts'
+import type { StateView } from '../../events/state-sentence.ts'
 
-/** The parts of a body (calls/event.ts) that presets and MQTT topics use. */
+/** The parts of a body (events/bodies.ts) that presets and MQTT topics use. */
 export type EventView = { readonly time: string; readonly data: EventData }
 
 type EventData = StateView & {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { EVENT_NAMES, type EventKind } from '../../../src/lib/event-kinds.ts'
+import { EVENT_NAMES, type EventKind } from '../../../src/events/kinds.ts'
 import { callListWithNumber } from '../../../src/store/operations/maintenance.ts'
 import { emptyWriteAheadLog } from '../../../src/store/sqlite/engine/write-ahead-log.ts'
 import { emptyFolder } from '../../help/app.ts'

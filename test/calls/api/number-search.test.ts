@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { findCallsOfNumber } from '../../../src/calls/api/number-search.ts'
-import type { Call } from '../../../src/calls/event.ts'
+import type { Call } from '../../../src/events/bodies.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { batch, openStore } from '../../help/store.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { CallEvent } from '../../../src/calls/event.ts'
 import { createWaitingEvents } from '../../../src/calls/ingest/waiting-events.ts'
-import { EXAMPLES } from '../../../src/openapi/examples.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
+import { EXAMPLES } from '../../../src/events/samples.ts'
 
 const [example] = EXAMPLES
 if (example === undefined) throw new Error('there is no example')

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import { type Tape, tapeOf } from '../../help/dropped.ts'
 import { differences } from '../../help/expected-compare.ts'
 import { unknown } from '../../help/known-differences.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent } from '../../../src/calls/event.ts'
 import type { Signal } from '../../../src/calls/signal.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import { AT_RANDOM } from '../../help/call-rules/exceptions.ts'
 import { contradiction, createLedger, leftover } from '../../help/ledger.ts'
 import { mutatedRecordings } from '../../help/mutate.ts'

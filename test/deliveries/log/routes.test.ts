@@ -3,7 +3,7 @@ import type { Delivery, DeliveryFilter } from '../../../src/deliveries/log/model
 import { deliveryRoutes } from '../../../src/deliveries/log/routes.ts'
 import { sendTestRequest } from '../../../src/deliveries/log/test-request.ts'
 import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
-import type { EventKind } from '../../../src/lib/event-kinds.ts'
+import type { EventKind } from '../../../src/events/kinds.ts'
 import { newUuid } from '../../../src/lib/id.ts'
 import { nowUs, rfc3339 } from '../../../src/lib/time.ts'
 import { faultOfSigned } from '../../../src/outbound/signature.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import { BITRIX24 } from '../../../src/flows/presets/bitrix24.ts'
 import { startBitrix24 } from '../../help/crm/bitrix24.ts'
 import { runPreset } from '../../help/crm/run-flow.ts'

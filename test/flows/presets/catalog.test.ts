@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { EXAMPLES } from '../../../src/events/samples.ts'
 import { begins } from '../../../src/flows/flow-machine.ts'
 import { STEP_EVENTS, stepOf } from '../../../src/flows/model.ts'
 import { FLOW_PRESETS } from '../../../src/flows/presets/catalog.ts'
@@ -6,7 +7,6 @@ import { flowOfPreset } from '../../../src/flows/setup/flow-option.ts'
 import { flowErrors } from '../../../src/flows/setup/flow-rules.ts'
 import { flowProblems } from '../../../src/flows/setup/flow-trial.ts'
 import { createStepRenderer } from '../../../src/flows/step-renderer.ts'
-import { EXAMPLES } from '../../../src/openapi/examples.ts'
 import { TEMPLATES } from '../../help/templates.ts'
 
 const renderer = createStepRenderer(TEMPLATES, { accountId: 1, purpose: 'trying' })

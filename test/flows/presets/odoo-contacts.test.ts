@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import { ODOO } from '../../../src/flows/presets/odoo.ts'
 import { startOdoo } from '../../help/crm/odoo.ts'
 import { type Partner, partner } from '../../help/crm/odoo-contacts.ts'

@@ -1,4 +1,4 @@
-import type { Call, Party } from '../../../src/calls/event.ts'
+import type { Call, Party } from '../../../src/events/bodies.ts'
 import type { Body, Rule, Story } from './story.ts'
 import { stageText } from './story.ts'
 

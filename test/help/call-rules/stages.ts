@@ -1,4 +1,4 @@
-import type { Stage } from '../../../src/calls/event.ts'
+import type { Stage } from '../../../src/events/bodies.ts'
 import { isLater, type Rule, type Story, stageText } from './story.ts'
 
 /** Rules about a call's stages, and about what never changes. */

@@ -1,4 +1,4 @@
-import type { CallEvent, Stage } from '../../../src/calls/event.ts'
+import type { CallEvent, Stage } from '../../../src/events/bodies.ts'
 
 /** Everything that was emitted about one call, for rules that hold for every list of events. */
 export type Body = CallEvent['body']

@@ -1,4 +1,4 @@
-import type { Stage } from '../../../src/calls/event.ts'
+import type { Stage } from '../../../src/events/bodies.ts'
 import { type Body, isLater, microseconds, type Rule, type Story, secondsBetween, stageText } from './story.ts'
 
 /** Rules about times and durations. */

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import type { CrmStub } from './server.ts'
 import { expectedCalls, extensionsOf, type Situation } from './situations.ts'
 import type { Row, WantedCall } from './table.ts'

@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import {
   judge,
   looksAgain,

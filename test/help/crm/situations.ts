@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import { asteriskEvents } from '../asterisk-recording.ts'
 import { freeswitchEvents } from '../freeswitch-recording.ts'
 import { FIXTURES } from '../recording.ts'

@@ -1,4 +1,4 @@
-import type { CallEvent } from '../../../src/calls/event.ts'
+import type { CallEvent } from '../../../src/events/bodies.ts'
 
 /**
  * The situations for the tests of every preset: recordings of real PBXs, each with the calls that the CRM must have in

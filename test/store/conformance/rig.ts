@@ -1,5 +1,5 @@
 import { afterAll, describe, expect } from 'bun:test'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import { SECOND } from '../../../src/lib/time.ts'
 import type { NewEvent, StoredEvent } from '../../../src/store/operations/calls.ts'
 import { stateNumber } from '../../../src/store/operations/delivery-state.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import type { CallBatch, NewEvent, PlacedEvent } from '../../../src/store/operations/calls.ts'
 import { type Fence, LeaseLost } from '../../../src/store/operations/cluster.ts'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import { SECOND } from '../../../src/lib/time.ts'
 import { stateNumber } from '../../../src/store/operations/delivery-state.ts'
 import type { OutcomeBatch } from '../../../src/store/operations/queue.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import type { Fence } from '../../../src/store/operations/cluster.ts'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import { createStatusStore } from '../../../src/store/postgres/statuses.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { clusterDatabase } from '../../help/cluster-stores.ts'

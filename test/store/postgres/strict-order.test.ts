@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import { SECOND } from '../../../src/lib/time.ts'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
 import { BY_INDEX } from '../../../src/store/postgres/engine/database.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING, postgresOfRun } from '../../help/postgres.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createLeaseKeeper } from '../../../src/cluster/lease-keeper.ts'
-import { forSwitches } from '../../../src/lib/event-kinds.ts'
+import { forSwitches } from '../../../src/events/kinds.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { steadyUs } from '../../../src/lib/time.ts'
 import { openNodeStores } from '../../../src/store/postgres/store.ts'

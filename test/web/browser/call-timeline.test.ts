@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Call } from '../../../src/calls/event.ts'
+import type { Call } from '../../../src/events/bodies.ts'
 import { buildTimeline } from '../../../src/web/browser/lib/call-timeline.ts'
 import type { EventWithDeliveries } from '../../../src/web/model.ts'
 import { partyOf, ringingCall, ringingStage } from '../../help/calls.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Contact } from '../../../src/calls/event.ts'
+import type { Contact } from '../../../src/events/bodies.ts'
 import { contactHref, partyTexts } from '../../../src/web/browser/lib/contact.ts'
 
 const none: Contact = { id: null, name: null, company: null, url: null, owner: null }

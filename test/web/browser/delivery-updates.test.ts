@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Call } from '../../../src/calls/event.ts'
 import type { Delivery } from '../../../src/deliveries/log/model.ts'
+import type { Call } from '../../../src/events/bodies.ts'
 import {
   type DeliveryFilters,
   matchesFilters,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Call, EventBody, Stage } from '../../../src/calls/event.ts'
 import type { Delivery } from '../../../src/deliveries/log/model.ts'
+import type { Call, EventBody, Stage } from '../../../src/events/bodies.ts'
 import {
   applyLiveMessage,
   EMPTY_LIVE_STATE,

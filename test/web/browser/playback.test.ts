@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Recording, Stage } from '../../../src/calls/event.ts'
+import type { Recording, Stage } from '../../../src/events/bodies.ts'
 import { describeMoment, momentOf, positionAt, stagesAt, tracksOf } from '../../../src/web/browser/lib/playback.ts'
 
 const START = Date.UTC(2026, 10, 20, 21, 42)

@@ -1,5 +1,5 @@
-import type { StageResult } from '../../../lib/call-enums.ts'
-import type { CallEvent } from '../../event.ts'
+import type { CallEvent } from '../../../events/bodies.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import { isFeatureCode } from '../rules/direction.ts'
 import { answeredMeanwhile } from '../rules/stage-results.ts'
 import { hangupOf } from '../state/call-result.ts'

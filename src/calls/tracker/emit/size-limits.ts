@@ -1,4 +1,4 @@
-import type { Stage as StageView } from '../../event.ts'
+import type { Stage as StageView } from '../../../events/bodies.ts'
 import { forgetLegs } from '../rules/dial-stages.ts'
 import type { Call, Stage, TrackerState } from '../state/state.ts'
 

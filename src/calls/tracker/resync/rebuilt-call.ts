@@ -1,5 +1,5 @@
+import type { Call as CallBody, CallEventBody, Party as PartyBody, Stage as StageBody } from '../../../events/bodies.ts'
 import { parseTime } from '../../../lib/time.ts'
-import type { Call as CallBody, CallEventBody, Party as PartyBody, Stage as StageBody } from '../../event.ts'
 import { newCall, newStage } from '../state/initial-state.ts'
 import type { Call, Party, Stage } from '../state/state.ts'
 import type { StoredCall } from './takeover.ts'

@@ -1,4 +1,4 @@
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import { halvesBefore, isRungByQueue } from '../facts/diallers.ts'
 import { newStage } from '../state/initial-state.ts'
 import { channelOf, dropChannel, markChanged, markUnplaced, stageOf } from '../state/registry.ts'

@@ -1,4 +1,4 @@
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
 import { destination } from '../facts/places.ts'
 import { newDial } from '../state/initial-state.ts'

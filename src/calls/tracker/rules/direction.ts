@@ -1,4 +1,4 @@
-import type { Direction } from '../../../lib/call-enums.ts'
+import type { Direction } from '../../../events/enums.ts'
 import type { Endpoint } from '../../signal.ts'
 import { destination } from '../facts/places.ts'
 import { callOf, channelOf } from '../state/registry.ts'

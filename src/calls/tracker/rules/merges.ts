@@ -1,5 +1,5 @@
+import type { CallRecord } from '../../../events/bodies.ts'
 import { rfc3339 } from '../../../lib/time.ts'
-import type { CallRecord } from '../../event.ts'
 import { callPayload, keptRecordings, stagesPayload } from '../state/payload.ts'
 import {
   channelOf,

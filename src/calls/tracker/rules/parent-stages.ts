@@ -1,4 +1,4 @@
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import { channelOf, stageOf } from '../state/registry.ts'
 import { type Call, isUp, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'

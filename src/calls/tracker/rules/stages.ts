@@ -1,4 +1,4 @@
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import { channelOf, channelsOf, heardBy, legsOf, stageOf } from '../state/registry.ts'
 import {
   type Call,

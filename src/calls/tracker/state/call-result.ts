@@ -1,5 +1,5 @@
-import type { CallResult, HangupCause, StageResult } from '../../../lib/call-enums.ts'
-import type { Hangup } from '../../event.ts'
+import type { Hangup } from '../../../events/bodies.ts'
+import type { CallResult, HangupCause, StageResult } from '../../../events/enums.ts'
 import { channelOf, channelsOf } from './registry.ts'
 import { type Call, type Channel, isVirtual, type Stage, type TrackerState } from './state.ts'
 

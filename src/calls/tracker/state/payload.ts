@@ -1,5 +1,11 @@
+import type {
+  Call as CallView,
+  Party as PartyBody,
+  Recording,
+  Stage as StageView,
+  Transfer,
+} from '../../../events/bodies.ts'
 import { rfc3339, wholeSeconds } from '../../../lib/time.ts'
-import type { Call as CallView, Party as PartyBody, Recording, Stage as StageView, Transfer } from '../../event.ts'
 import { hangupOf, resultOf } from './call-result.ts'
 import { handledBy } from './handled-by.ts'
 import { isMissed, triedBy } from './missed.ts'

@@ -1,5 +1,5 @@
 import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { dropOldest } from '../../connection/oldest.ts'
 import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'

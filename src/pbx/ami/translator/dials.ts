@@ -1,5 +1,5 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'

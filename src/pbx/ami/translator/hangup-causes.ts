@@ -1,5 +1,5 @@
 import type { End } from '../../../calls/signal.ts'
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 
 /** The DialStatus of a DialEnd (app_dial, app_queue) as the result of a stage; any other is `other`. */
 const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([

@@ -1,4 +1,4 @@
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 
 /** FreeSWITCH's hang-up causes: the Q.850 code, and the result of an unanswered dial with this cause. */
 const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageResult]> = new Map([

@@ -1,5 +1,5 @@
 import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { runAtOnce } from '../../../lib/slices.ts'
 import { createClockOffset } from '../../connection/clock-offset.ts'

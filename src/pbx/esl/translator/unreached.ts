@@ -1,5 +1,5 @@
 import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
-import type { StageResult } from '../../../lib/call-enums.ts'
+import type { StageResult } from '../../../events/enums.ts'
 import { type EslEvent, variableOf } from '../event.ts'
 import { partsOf, usersOf } from './dial-strings.ts'
 import { isUnreached, resultOfCause } from './hangup-causes.ts'

@@ -1,4 +1,4 @@
-import { EVENT_KINDS, EVENT_SWITCHES, type EventSwitch } from '../../../lib/event-kinds.ts'
+import { EVENT_KINDS, EVENT_SWITCHES, type EventSwitch } from '../../../events/kinds.ts'
 
 export type Switch = EventSwitch
 

@@ -1,4 +1,4 @@
-import type { Call, Party, Stage, Transfer } from '../../../calls/event.ts'
+import type { Call, Party, Stage, Transfer } from '../../../events/bodies.ts'
 import { shownUrl } from '../../../lib/shown-url.ts'
 import { partyTexts } from './contact.ts'
 

@@ -1,5 +1,5 @@
-import type { CallEventBody, EventBody } from '../../../calls/event.ts'
-import { isOfCall } from '../../../calls/event-subject.ts'
+import type { CallEventBody, EventBody } from '../../../events/bodies.ts'
+import { isOfCall } from '../../../events/event-subject.ts'
 import type { Call, Delivery, LiveCall, Overview, Stage } from './resources.ts'
 
 /**

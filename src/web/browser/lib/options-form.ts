@@ -1,4 +1,4 @@
-import { findValueError } from '../../../lib/event-filter.ts'
+import { findValueError } from '../../../events/filter.ts'
 import type { FieldError } from '../../../lib/fault.ts'
 import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../webhooks/options/model.ts'
 import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.ts'

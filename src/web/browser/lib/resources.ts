@@ -2,7 +2,6 @@ import type { PresetDirectory } from '../../../flows/setup/model.ts'
 
 export type { AuditEntry } from '../../../auth/audit-entry.ts'
 export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
-export type { Call, CallRecord, Contact, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
 export type { ContactSettings } from '../../../contacts/model.ts'
 export type {
   Delivery,
@@ -11,9 +10,10 @@ export type {
   Tested as TestResult,
   TestedFlow as FlowTestResult,
 } from '../../../deliveries/log/model.ts'
+export type { Call, CallRecord, Contact, Party, Recording, Stage, Transfer } from '../../../events/bodies.ts'
+export type { Agent, Phone, Queue, Trunk } from '../../../events/states.ts'
 export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../flows/setup/model.ts'
 export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
-export type { Agent, Phone, Queue, Trunk } from '../../../states/model.ts'
 export type { DeliveryState } from '../../../store/operations/delivery-state.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
 export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'

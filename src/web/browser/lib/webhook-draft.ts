@@ -1,4 +1,4 @@
-import { forSwitches } from '../../../lib/event-kinds.ts'
+import { forSwitches } from '../../../events/kinds.ts'
 import type { FieldError } from '../../../lib/fault.ts'
 import type { Switch } from './event-switches.ts'
 import type { Webhook } from './resources.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import type { CallEvent } from '../../../../src/calls/event.ts'
 import { createLiveTracker } from '../../../../src/calls/ingest/live-tracker.ts'
 import type { Signal, SnapshotChannel } from '../../../../src/calls/signal.ts'
 import { newTracker, takeChanges, track, trackSnapshot } from '../../../../src/calls/tracker/tracker.ts'
+import type { CallEvent } from '../../../../src/events/bodies.ts'
 import { createLog } from '../../../../src/lib/log.ts'
 import { countingIds } from '../../../help/play.ts'
 

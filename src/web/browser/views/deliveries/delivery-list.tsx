@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { isOfCall } from '../../../../calls/event-subject.ts'
-import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
+import { isOfCall } from '../../../../events/event-subject.ts'
+import { EVENT_NAMES } from '../../../../events/kinds.ts'
 import { shownUrl } from '../../../../lib/shown-url.ts'
 import { DeliveryBadge, EventLabel } from '../../components/badge.tsx'
 import { DeliveryDue } from '../../components/delivery-due.tsx'

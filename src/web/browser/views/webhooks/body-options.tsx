@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks'
-import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
+import { EVENT_NAMES } from '../../../../events/kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { FieldErrors, FormField } from '../../components/form-field.tsx'

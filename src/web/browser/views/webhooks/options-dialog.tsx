@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { FILTER_KEYS, FILTER_NAMES } from '../../../../lib/event-filter.ts'
-import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../lib/event-kinds.ts'
+import { FILTER_KEYS, FILTER_NAMES } from '../../../../events/filter.ts'
+import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../events/kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { isMqttUrl } from '../../../../outbound/mqtt-url.ts'
 import { DialogForm } from '../../components/dialog-form.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { forSwitches } from '../../../../lib/event-kinds.ts'
+import { forSwitches } from '../../../../events/kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { showToast } from '../../components/toast.tsx'
 import { type ApiResult, errorText, request, withQuery } from '../../lib/api.ts'

@@ -1,14 +1,5 @@
-import type {
-  Call,
-  CallEventBody,
-  Contact,
-  EventBody,
-  Party,
-  Recording,
-  Stage,
-  StateEventBody,
-} from '../calls/event.ts'
-import type { EventKind } from '../lib/event-kinds.ts'
+import type { Call, CallEventBody, Contact, EventBody, Party, Recording, Stage, StateEventBody } from './bodies.ts'
+import type { EventKind } from './kinds.ts'
 
 // One body of each event: a call that Anna answers and transfers to Ben.
 

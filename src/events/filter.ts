@@ -1,6 +1,6 @@
-import { CALL_RESULTS, DIRECTIONS } from './call-enums.ts'
-import { type EventKind, isOfState } from './event-kinds.ts'
-import { comparedText } from './text.ts'
+import { comparedText } from '../lib/text.ts'
+import { CALL_RESULTS, DIRECTIONS } from './enums.ts'
+import { type EventKind, isOfState } from './kinds.ts'
 
 const RESULTS = CALL_RESULTS.map((result) => `\`${result}\``).join(', ')
 

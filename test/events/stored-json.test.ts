@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { BODIES, type CallRecord } from '../../src/calls/event.ts'
-import { completionOf } from '../../src/calls/schema-completion.ts'
-import { readCallRecord, readEventBody } from '../../src/calls/stored-json.ts'
-import { ALL_EXAMPLES } from '../../src/openapi/examples.ts'
+import { BODIES, type CallRecord } from '../../src/events/bodies.ts'
+import { ALL_EXAMPLES } from '../../src/events/samples.ts'
+import { completionOf } from '../../src/events/schema-completion.ts'
+import { readCallRecord, readEventBody } from '../../src/events/stored-json.ts'
 
 /** Returns a schema that counts how often it, or a schema within it, is read. */
 function counting(schema: TSchema) {

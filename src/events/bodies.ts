@@ -1,17 +1,9 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { ACCOUNT_NAME, described, UUID } from '../lib/api-schema.ts'
-import {
-  CALL_RESULTS,
-  CALL_STATES,
-  DIRECTIONS,
-  HANGUP_BY,
-  HANGUP_CAUSES,
-  STAGE_KINDS,
-  STAGE_RESULTS,
-} from '../lib/call-enums.ts'
-import type { CallEventKind, EventKind, StateEventKind } from '../lib/event-kinds.ts'
-import { Agent, Phone, Queue, Trunk } from '../states/model.ts'
+import { CALL_RESULTS, CALL_STATES, DIRECTIONS, HANGUP_BY, HANGUP_CAUSES, STAGE_KINDS, STAGE_RESULTS } from './enums.ts'
+import type { CallEventKind, EventKind, StateEventKind } from './kinds.ts'
+import { Agent, Phone, Queue, Trunk } from './states.ts'
 
 /**
  * The bodies of the call events, as receivers get them. Keys never disappear: unknown values are `null`, lists may be

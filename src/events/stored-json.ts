@@ -1,6 +1,6 @@
-import type { EventKind } from '../lib/event-kinds.ts'
-import { BODIES, type CallEventBody, CallRecord, type EventBody } from './event.ts'
+import { BODIES, type CallEventBody, CallRecord, type EventBody } from './bodies.ts'
 import { isOfCall } from './event-subject.ts'
+import type { EventKind } from './kinds.ts'
 import { type Complete, completionOf } from './schema-completion.ts'
 
 // Reads the JSON of records and bodies, which an earlier version may have stored. Keys are only ever added, so a

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
-import type { StateSubject } from '../lib/event-kinds.ts'
+import type { StateSubject } from './kinds.ts'
 
 /** The states of phones, trunks, agents and queues, as clients and receivers get them. */
 

@@ -26,7 +26,7 @@ type Kind = {
 /** Subjects of a PBX beside calls, whose states are events too. */
 export type StateSubject = 'phone' | 'trunk' | 'agent' | 'queue'
 
-/** The kinds of events; call events in the order in which a call emits them. Their bodies are in calls/event.ts. */
+/** The kinds of events; call events in the order in which a call emits them. Their bodies are in events/bodies.ts. */
 export const EVENT_KINDS = {
   call_started: { obeys: 'call_started', summary: 'A call began' },
   dial_started: { obeys: 'dial_started', summary: 'A phone or an outside number starts ringing' },

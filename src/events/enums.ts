@@ -1,5 +1,4 @@
-// The enumerations of the event bodies. They are apart from the schemas in calls/event.ts, because the store needs them
-// too.
+// The enumerations of the event bodies. They are apart from the schemas in events/bodies.ts: the store needs them too.
 
 export const DIRECTIONS = ['inbound', 'outbound', 'internal'] as const
 export const CALL_STATES = ['ringing', 'waiting', 'answered', 'ended'] as const

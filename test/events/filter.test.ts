@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { compileFilter, type EventFacts, type EventFilter } from '../../src/lib/event-filter.ts'
+import { compileFilter, type EventFacts, type EventFilter } from '../../src/events/filter.ts'
 import { seededRandom } from '../help/seed.ts'
 
 const FACTS: EventFacts = {
