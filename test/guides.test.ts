@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { SETTINGS } from '../src/app/settings.ts'
 import { commandLine } from '../src/cli/commands/commands.ts'
-import { readEvent } from '../src/cli/event-sentence.ts'
+import { readEvent } from '../src/cli/read-event.ts'
 import {
   CALL_RESULTS,
   CALL_STATES,

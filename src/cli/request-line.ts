@@ -1,6 +1,6 @@
 import type { EventBody } from '../events/bodies.ts'
+import { phraseOf } from '../events/phrase.ts'
 import { harmless, type Paint } from '../lib/terminal-text.ts'
-import { sentenceOf } from './event-sentence.ts'
 import type { ReceivedRequest } from './receiver.ts'
 
 /** The result of verifying a signature: valid, wrong and why, or not verified. */
@@ -15,7 +15,8 @@ export function requestLine(
   event: EventBody | undefined,
   verdict: SignatureVerdict,
 ): string {
-  const { name, what } = event === undefined ? otherwise(request) : { name: event.data.name, what: sentenceOf(event) }
+  const { name, what } =
+    event === undefined ? otherwise(request) : { name: event.data.name, what: harmless(phraseOf(event)) }
   const delay = event === undefined ? '' : paint('dim', `${request.atMs - Date.parse(event.time)} ms`)
   const time = paint('dim', new Date(request.atMs).toISOString().slice(11, 23))
   return [time, markOf(paint, verdict), paint('cyan', name.padEnd(22)), what, delay].join('  ').trimEnd()

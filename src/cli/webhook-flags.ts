@@ -1,14 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { findValueError } from '../events/filter.ts'
-import {
-  EVENT_SWITCHES,
-  type EventSwitch,
-  FURTHER_EVENTS,
-  FURTHER_NAMES,
-  type FurtherEvent,
-  forSwitches,
-  SWITCH_NAMES,
-} from '../events/kinds.ts'
+import { type EventSwitch, FURTHER_NAMES, type FurtherEvent, forSwitches, SWITCH_NAMES } from '../events/kinds.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import type { WebhookOptions } from '../webhooks/options/model.ts'
 import { unreadable } from './unreadable.ts'
@@ -41,7 +33,7 @@ export function eventsOf(names: readonly string[]): {
   events: FurtherEvent[]
 } {
   const wanted = new Set(names.flatMap((name) => (name === 'all' ? SWITCH_NAMES : name.split(','))))
-  const known = new Set<string>([...Object.keys(EVENT_SWITCHES), ...Object.keys(FURTHER_EVENTS)])
+  const known = new Set<string>([...SWITCH_NAMES, ...FURTHER_NAMES])
   for (const name of wanted)
     if (!known.has(name))
       throw wrongUsage(`--events has ${JSON.stringify(name)}: give all, or some of ${[...known].join(', ')}`)

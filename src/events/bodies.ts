@@ -304,6 +304,14 @@ export type CallEventBody = (typeof BODIES)[CallEventKind]['static']
 /** The body of an event about a phone, trunk, agent or queue. */
 export type StateEventBody = (typeof BODIES)[StateEventKind]['static']
 
+/** The body of a test request, which is no event. */
+type TestBody = {
+  readonly time: string
+  readonly data: { readonly name: 'test'; readonly id: string; readonly account: string | null }
+}
+/** The body of a request to a webhook. */
+export type SentBody = EventBody | TestBody
+
 /** The record of a saved call, as `GET /call/{id}` returns it. */
 export const CallRecord = t.Object(
   {

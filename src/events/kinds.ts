@@ -26,7 +26,11 @@ type Kind = {
 /** Subjects of a PBX beside calls, whose states are events too. */
 export type StateSubject = 'phone' | 'trunk' | 'agent' | 'queue'
 
-/** The kinds of events; call events in the order in which a call emits them. Their bodies are in events/bodies.ts. */
+/**
+ * The kinds of events; call events in the order in which a call emits them. A new kind has a row here, a body
+ * (bodies.ts), a phrase (phrase.ts), a sample (samples.ts), a row in the guide (docs/events.md), and a part that emits
+ * it: without one of these it does not compile, or test/events/kinds.test.ts says what is missing.
+ */
 export const EVENT_KINDS = {
   call_started: { obeys: 'call_started', summary: 'A call began' },
   dial_started: { obeys: 'dial_started', summary: 'A phone or an outside number starts ringing' },
@@ -35,15 +39,26 @@ export const EVENT_KINDS = {
   call_blind_transferred: { obeys: 'call_transferred', summary: 'The call was transferred without a consultation' },
   call_attended_transferred: { obeys: 'call_transferred', summary: 'The call was transferred after a consultation' },
   call_ended: { obeys: 'call_ended', summary: 'All parties have left the call' },
-  call_missed: { obeys: null, summary: 'An incoming or internal call was missed: it comes directly after its end' },
+  call_missed: {
+    obeys: null,
+    summary: 'None of your own people answered a call: it comes directly after the end of the call',
+  },
   call_held: { obeys: null, summary: 'A party put the other one on hold' },
   call_resumed: { obeys: null, summary: 'A party took the other one off hold' },
   call_saved: { obeys: 'call_saved', summary: 'The record of the call is complete, with its recordings' },
   recording_saved: { obeys: null, summary: 'A recording of the call is complete, and copied if that is configured' },
-  phone_changed: { of: 'phone', obeys: null, summary: 'A phone registered, is gone, rings or is in use' },
+  phone_changed: { of: 'phone', obeys: null, summary: 'A phone registered or is gone, or it rings, is in use or idle' },
   trunk_changed: { of: 'trunk', obeys: null, summary: 'A trunk is registered, rejected, reachable or unreachable' },
-  agent_changed: { of: 'agent', obeys: null, summary: 'An agent of a queue is available, busy, paused or gone' },
-  queue_changed: { of: 'queue', obeys: null, summary: 'The callers who wait in a queue, or its agents, have changed' },
+  agent_changed: {
+    of: 'agent',
+    obeys: null,
+    summary: 'An agent of a queue is available, busy, paused, logged out or unreachable',
+  },
+  queue_changed: {
+    of: 'queue',
+    obeys: null,
+    summary: 'The number of callers who wait in a queue, or of its agents, has changed',
+  },
 } as const satisfies Readonly<Record<string, Kind>>
 
 export type EventKind = keyof typeof EVENT_KINDS
@@ -58,7 +73,7 @@ export type CallEventKind = Exclude<EventKind, StateEventKind>
 export const EVENT_NAMES = Object.keys(EVENT_KINDS) as unknown as readonly [EventKind, ...EventKind[]]
 
 /** Returns whether events of a kind are about a phone, trunk, agent or queue: they have no call. */
-export const isOfState = (kind: EventKind): kind is StateEventKind => kind.endsWith('_changed')
+export const isOfState = (kind: EventKind): kind is StateEventKind => 'of' in EVENT_KINDS[kind]
 
 /** The `sequence` of stored events that belong to no call: `kept` as long as other events, `shortLived` for a day. */
 export const STATE_SEQUENCE = { kept: 0, shortLived: -1 } as const
@@ -67,25 +82,22 @@ export const STATE_SEQUENCE = { kept: 0, shortLived: -1 } as const
 export const callIdOf = ({ name, callId }: { readonly name: EventKind; readonly callId: string }): string | null =>
   isOfState(name) ? null : callId
 
-/** Kinds of event beyond the switches, each with when it occurs: a webhook asks for them in its options. */
-export const FURTHER_EVENTS = {
-  call_missed: 'None of your own people answered a call; it comes directly after `call_ended`',
-  call_held: 'One party put the other on hold',
-  call_resumed: 'One party took the other off hold',
-  recording_saved: 'A recording of the call is complete',
-  phone_changed: 'A phone registered or is gone, or it rings, is in use or idle',
-  trunk_changed: 'A trunk is registered, rejected, reachable or unreachable',
-  agent_changed: 'An agent of a queue is available, busy, paused, logged out or unreachable',
-  queue_changed: 'The number of callers who wait in a queue, or of its agents, has changed',
-} as const
-export type FurtherEvent = keyof typeof FURTHER_EVENTS
-export const FURTHER_NAMES = Object.keys(FURTHER_EVENTS) as unknown as readonly [FurtherEvent, ...FurtherEvent[]]
+/** The kinds beyond the switches: a webhook asks for them in its options. */
+export type FurtherEvent = {
+  [kind in EventKind]: (typeof EVENT_KINDS)[kind]['obeys'] extends null ? kind : never
+}[EventKind]
+
+/** Returns whether an event of a kind is stored only while a webhook of its account asks for the kind. */
+export const isOnlyOnRequest = (kind: EventKind): kind is FurtherEvent => EVENT_KINDS[kind].obeys === null
+
+// filter loses that there is a first one.
+export const FURTHER_NAMES = EVENT_NAMES.filter(isOnlyOnRequest) as unknown as readonly [
+  FurtherEvent,
+  ...FurtherEvent[],
+]
 
 /** The names of the switches, in the order of the contract. */
 export const SWITCH_NAMES = Object.keys(EVENT_SWITCHES) as unknown as readonly [EventSwitch, ...EventSwitch[]]
-
-/** Returns whether an event of a kind is stored only while a webhook of its account asks for the kind. */
-export const isOnlyOnRequest = (kind: EventKind): boolean => EVENT_KINDS[kind].obeys === null
 
 type Switches<Value> = { [name in EventSwitch]: Value }
 

@@ -1,4 +1,5 @@
-import type { Call, CallEventBody, Contact, EventBody, Party, Recording, Stage, StateEventBody } from './bodies.ts'
+import type { BODIES, Call, CallEventBody, Contact, EventBody, Party, Recording, Stage } from './bodies.ts'
+import { isOfCall } from './event-subject.ts'
 import type { EventKind } from './kinds.ts'
 
 // One body of each event: a call that Anna answers and transfers to Ben.
@@ -164,18 +165,20 @@ const stageMissed: Stage = {
   result: 'no_answer',
 }
 
-/** One example for each kind of event of a call, in the order of the call. */
-export const EXAMPLES: readonly CallEventBody[] = [
-  { time: '2026-11-20T21:51:36.014118Z', data: { name: 'call_started', ...head(1), call: ringing } },
-  {
+const stateHead = (place: number) => ({ id: furtherId(place), account: 'default', pbx: 'office', resync: false })
+
+/** One body for each kind of event; call events in the order of the call. */
+const SAMPLES: { readonly [kind in EventKind]: (typeof BODIES)[kind]['static'] } = {
+  call_started: { time: '2026-11-20T21:51:36.014118Z', data: { name: 'call_started', ...head(1), call: ringing } },
+  dial_started: {
     time: '2026-11-20T21:51:36.204118Z',
     data: { name: 'dial_started', ...head(2), call: ringing, stage: stageRinging },
   },
-  {
+  dial_answered: {
     time: '2026-11-20T21:51:42.104118Z',
     data: { name: 'dial_answered', ...head(3), call: answered, stage: stageAnswered },
   },
-  {
+  call_blind_transferred: {
     time: '2026-11-20T21:52:10.004118Z',
     data: {
       name: 'call_blind_transferred',
@@ -184,7 +187,7 @@ export const EXAMPLES: readonly CallEventBody[] = [
       transfer: { kind: 'blind', by: anna, transferee: caller, to: ben, call_id: CALL_ID, other_call_id: null },
     },
   },
-  {
+  call_attended_transferred: {
     time: '2026-11-20T21:52:10.004118Z',
     data: {
       name: 'call_attended_transferred',
@@ -193,35 +196,32 @@ export const EXAMPLES: readonly CallEventBody[] = [
       transfer: { kind: 'attended', by: anna, transferee: caller, to: ben, call_id: CALL_ID, other_call_id: OTHER_ID },
     },
   },
-  {
+  dial_ended: {
     time: '2026-11-20T21:52:10.004118Z',
     data: { name: 'dial_ended', ...head(5), call: transferred, stage: stageEnded },
   },
-  {
+  call_held: {
     time: '2026-11-20T21:52:20.004118Z',
     data: { name: 'call_held', ...head(7), id: furtherId(1), call: transferred, by: ben, stage: benAnswered },
   },
-  {
+  call_resumed: {
     time: '2026-11-20T21:52:31.004118Z',
     data: { name: 'call_resumed', ...head(7), id: furtherId(2), call: transferred, by: ben, stage: benAnswered },
   },
-  { time: '2026-11-20T21:53:02.404118Z', data: { name: 'call_ended', ...head(8), call: ended, stages } },
-  {
+  call_ended: { time: '2026-11-20T21:53:02.404118Z', data: { name: 'call_ended', ...head(8), call: ended, stages } },
+  call_missed: {
     time: '2026-11-20T21:53:02.404118Z',
     data: { name: 'call_missed', ...head(8), id: furtherId(3), call: missed, stages: [stageMissed] },
   },
-  { time: '2026-11-20T21:53:03.404118Z', data: { name: 'call_saved', ...head(9), call: ended, stages, recordings } },
-  {
+  call_saved: {
+    time: '2026-11-20T21:53:03.404118Z',
+    data: { name: 'call_saved', ...head(9), call: ended, stages, recordings },
+  },
+  recording_saved: {
     time: '2026-11-20T21:53:06.104118Z',
     data: { name: 'recording_saved', ...head(9), id: furtherId(4), call: ended, recording: { ...recorded, url: null } },
   },
-]
-
-const stateHead = (place: number) => ({ id: furtherId(place), account: 'default', pbx: 'office', resync: false })
-
-/** One example for each kind of event of a phone, trunk, agent or queue. */
-const STATE_EXAMPLES: readonly StateEventBody[] = [
-  {
+  phone_changed: {
     time: '2026-11-20T21:50:00.104118Z',
     data: {
       name: 'phone_changed',
@@ -236,7 +236,7 @@ const STATE_EXAMPLES: readonly StateEventBody[] = [
       },
     },
   },
-  {
+  trunk_changed: {
     time: '2026-11-20T21:50:02.004118Z',
     data: {
       name: 'trunk_changed',
@@ -244,7 +244,7 @@ const STATE_EXAMPLES: readonly StateEventBody[] = [
       trunk: { trunk: 'carrier', state: 'rejected', since: '2026-11-20T21:50:02.004118Z', reason: 'Rejected' },
     },
   },
-  {
+  agent_changed: {
     time: '2026-11-20T21:50:04.404118Z',
     data: {
       name: 'agent_changed',
@@ -258,7 +258,7 @@ const STATE_EXAMPLES: readonly StateEventBody[] = [
       },
     },
   },
-  {
+  queue_changed: {
     time: '2026-11-20T21:50:05.104118Z',
     data: {
       name: 'queue_changed',
@@ -266,10 +266,12 @@ const STATE_EXAMPLES: readonly StateEventBody[] = [
       queue: { queue: 'support', waiting: 2, longest_wait: 41, available: 0, busy: 3, paused: 1 },
     },
   },
-]
+}
 
 /** One example for each kind of event. */
-export const ALL_EXAMPLES: readonly EventBody[] = [...EXAMPLES, ...STATE_EXAMPLES]
+export const ALL_EXAMPLES: readonly EventBody[] = Object.values(SAMPLES)
+/** One example for each kind of event of a call, in the order of the call. */
+export const EXAMPLES: readonly CallEventBody[] = ALL_EXAMPLES.filter(isOfCall)
 
 /** Returns the example of each kind of event as JSON. */
 export const exampleTexts = (): ReadonlyMap<EventKind, string> =>
@@ -278,5 +280,5 @@ export const exampleTexts = (): ReadonlyMap<EventKind, string> =>
 /** Returns the event with which flows are tested. */
 export const flowSample = (): { readonly event: 'call_ended'; readonly body: string } => ({
   event: 'call_ended',
-  body: exampleTexts().get('call_ended') ?? '',
+  body: JSON.stringify(SAMPLES.call_ended),
 })

@@ -1,4 +1,4 @@
-import { BODIES, type CallEventBody, CallRecord, type EventBody } from './bodies.ts'
+import { BODIES, type CallEventBody, CallRecord, type EventBody, type SentBody } from './bodies.ts'
 import { isOfCall } from './event-subject.ts'
 import type { EventKind } from './kinds.ts'
 import { type Complete, completionOf } from './schema-completion.ts'
@@ -19,6 +19,14 @@ export function readEventBody(json: string): EventBody {
   // This program stored it, as above.
   const body: EventBody = JSON.parse(json)
   completeBody[body.data.name]?.(body)
+  return body
+}
+
+/** Parses the body of a request to a webhook: a stored event, or a test. */
+export function readSentBody(json: string): SentBody {
+  // This program wrote it, as above.
+  const body: SentBody = JSON.parse(json)
+  if (body.data.name !== 'test') completeBody[body.data.name]?.(body)
   return body
 }
 

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, t } from 'elysia'
-import { SWITCH_NAMES } from '../events/kinds.ts'
+import { FURTHER_NAMES, type FurtherEvent, isOfState, type StateEventKind, SWITCH_NAMES } from '../events/kinds.ts'
 import { textSchema } from '../lib/text.ts'
 import { HTTP_METHODS } from '../outbound/http-methods.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
@@ -32,7 +32,8 @@ const pointer = (description: string) =>
   t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$', description, examples: ['/result/id'] })
 
 /** The events that can begin a step: the switches' names, and the call events that options request. */
-export const STEP_EVENTS = [...SWITCH_NAMES, 'call_missed', 'call_held', 'call_resumed', 'recording_saved'] as const
+const isOfCall = (kind: FurtherEvent): kind is Exclude<FurtherEvent, StateEventKind> => !isOfState(kind)
+export const STEP_EVENTS = [...SWITCH_NAMES, ...FURTHER_NAMES.filter(isOfCall)] as const
 const stepEvent = words(STEP_EVENTS, 'A switch, or a kind of `events`')
 export type StepEvent = (typeof STEP_EVENTS)[number]
 const Keep = t.Record(t.String({ pattern: NAME_PATTERN }), pointer('Where the value is in the JSON answer'), {

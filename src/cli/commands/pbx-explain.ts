@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { Command } from 'commander'
+import { phraseOf } from '../../events/phrase.ts'
 import { Fault } from '../../lib/fault.ts'
 import { PBX_FACTS } from '../../lib/pbx-kinds.ts'
 import { type TenantRule, tenantsOf } from '../../lib/pbx-url.ts'
@@ -8,7 +9,6 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { lineOf, SETTING } from '../../pbx/endpoints/endpoint-summary.ts'
 import type { PbxRecording } from '../../pbx/recorded/recording.ts'
 import { type Explained, type Explanation, explain } from '../../pbx/tools/explain.ts'
-import { sentenceOf } from '../event-sentence.ts'
 import { GIVE_A_RECORDING, readGivenRecording } from '../given-recording.ts'
 import { jsonOption, list } from '../options.ts'
 import { counted, print } from '../print.ts'
@@ -91,7 +91,7 @@ function explainedLines(names: readonly string[], explained: Explained, paint: P
   const raw = [cause.name, harmless(cause.channel)].filter(Boolean).join(' ')
   const time = `${(atMs / 1_000).toFixed(3).padStart(9)} s`
   return [
-    `${time}  ${paint('cyan', event.name.padEnd(22))}  ${sentenceOf(event.body)}`,
+    `${time}  ${paint('cyan', event.name.padEnd(22))}  ${harmless(phraseOf(event.body))}`,
     paint('dim', `${' '.repeat(37)}${why} ${raw} at ${names[cause.file]}:${cause.line} (byte ${cause.offset})`),
     ...(reason === undefined ? [] : [paint('dim', `${' '.repeat(37)}${harmless(reason)}`)]),
   ]

@@ -1,6 +1,6 @@
 import type { CallEventBody, EventBody } from '../../events/bodies.ts'
 import { isOfCall } from '../../events/event-subject.ts'
-import { readEvent } from '../event-sentence.ts'
+import { readEvent } from '../read-event.ts'
 import { faultOf, type ReceivedRequest } from '../receiver.ts'
 import type { Played } from './recordings.ts'
 

@@ -1,5 +1,5 @@
-import { chatSentenceOf } from './event-sentence.ts'
-import type { EventView } from './event-view.ts'
+import type { SentBody } from '../../events/bodies.ts'
+import { nameOf, phraseOf } from '../../events/phrase.ts'
 import { flatOf, formBody } from './flat-body.ts'
 
 /** Ready-made bodies for common receivers. */
@@ -11,7 +11,7 @@ type Preset = {
   readonly contentType: string
   /** The required parameters, each with its description. */
   readonly parameters: Readonly<Record<string, string>>
-  render(view: EventView, parameters: Readonly<Record<string, string>>): string
+  render(body: SentBody, parameters: Readonly<Record<string, string>>): string
 }
 
 const JSON_TYPE = 'application/json'
@@ -22,7 +22,7 @@ export const PRESETS = {
     summary: 'One level of fields, for no-code tools and spreadsheets',
     contentType: JSON_TYPE,
     parameters: {},
-    render: (view) => json(flatOf(view)),
+    render: (body) => json(flatOf(body)),
   },
   form: {
     summary: 'The same as a form, for receivers that read $_POST',
@@ -71,8 +71,8 @@ export const PRESETS = {
     documentation: 'https://core.telegram.org/bots/api#sendmessage',
     contentType: JSON_TYPE,
     parameters: { chat_id: 'The chat to write to: a number, or @ and the name of a channel' },
-    render: (view, { chat_id = '' }) =>
-      json({ chat_id, text: textOf(view, same, 4_000), link_preview_options: { is_disabled: true } }),
+    render: (body, { chat_id = '' }) =>
+      json({ chat_id, text: textOf(body, same, 4_000), link_preview_options: { is_disabled: true } }),
   },
 } as const satisfies Readonly<Record<string, Preset>>
 
@@ -83,13 +83,43 @@ export const PRESET_NAMES = Object.keys(PRESETS) as unknown as readonly [PresetN
 export const bodyPresetOf = (name: PresetName): Preset => PRESETS[name]
 
 /** https://github.com/cloudevents/spec: structured mode; `source` is a path. */
-function cloudEvent({ time, data }: EventView): string {
-  const source = `/${[data.account, data.pbx ?? ''].map(encodeURIComponent).join('/')}`
-  const { call, phone, trunk, agent, queue } = data
-  const about = call?.id ?? phone?.extension ?? trunk?.trunk ?? agent?.extension ?? queue?.queue
+function cloudEvent(body: SentBody): string {
+  const { time, data } = body
+  const source = `/${[data.account ?? '', 'pbx' in data ? data.pbx : ''].map(encodeURIComponent).join('/')}`
+  const about = subjectOf(body)
   const subject = about === undefined ? {} : { subject: about }
   const head = { specversion: '1.0', id: data.id, source, type: `hookswitch.${data.name}`, ...subject, time }
   return json({ ...head, datacontenttype: JSON_TYPE, data })
+}
+
+/** Returns the id of the call, or the name of the phone, trunk, agent or queue; a test has none. */
+function subjectOf({ data }: SentBody): string | undefined {
+  if ('call' in data) return data.call.id
+  if ('phone' in data) return data.phone.extension
+  if ('trunk' in data) return data.trunk.trunk
+  if ('agent' in data) return data.agent.extension
+  return 'queue' in data ? data.queue.queue : undefined
+}
+
+/** A message of a chat: a title, and named facts. Not escaped. */
+type Message = { readonly title: string; readonly facts: readonly (readonly [name: string, value: string])[] }
+
+function messageOf(body: SentBody): Message {
+  const { data } = body
+  const title = phraseOf(body)
+  if (!('call' in data))
+    return { title, facts: 'pbx' in data ? [['PBX', data.pbx]] : [['Account', data.account ?? '']] }
+  const { from, to, direction, queue, result, duration } = data.call
+  const facts: [string, string][] = [
+    ['From', nameOf(from)],
+    ['To', nameOf(to)],
+    ['Direction', direction],
+  ]
+  if (queue !== null) facts.push(['Queue', queue.name])
+  if (result !== null) facts.push(['Result', result.replaceAll('_', ' ')])
+  if (duration !== null) facts.push(['Duration', `${duration} s`])
+  facts.push(['PBX', data.pbx])
+  return { title, facts }
 }
 
 type Escape = (text: string) => string
@@ -104,14 +134,14 @@ const cut = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 
 /** A title and a line for each fact. */
-function textOf(view: EventView, escaped: Escape, max: number, bold = ''): string {
-  const { title, facts } = chatSentenceOf(view)
+function textOf(body: SentBody, escaped: Escape, max: number, bold = ''): string {
+  const { title, facts } = messageOf(body)
   const lines = facts.map(([name, value]) => `${name}: ${escaped(cut(value, 200))}`)
   return cut([`${bold}${escaped(cut(title, 300))}${bold}`, ...lines].join('\n'), max)
 }
 
-function slack(view: EventView): string {
-  const { title, facts } = chatSentenceOf(view)
+function slack(body: SentBody): string {
+  const { title, facts } = messageOf(body)
   const heading = forSlack(cut(title, 500))
   const details = facts.map(([name, value]) => `${name}: ${forSlack(cut(value, 200))}`).join(' · ')
   // Plain text, since `mrkdwn` has no escape: a caller's name could be bold, a link or an emoji.
@@ -130,8 +160,8 @@ function slack(view: EventView): string {
   })
 }
 
-function teams(view: EventView): string {
-  const { title, facts } = chatSentenceOf(view)
+function teams(body: SentBody): string {
+  const { title, facts } = messageOf(body)
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -148,13 +178,13 @@ function teams(view: EventView): string {
   return json({ type: 'message', attachments: [{ contentType, contentUrl: null, content }] })
 }
 
-function mattermost(view: EventView): string {
-  return json({ text: textOf(view, forMarkdown, 4_000, '**') })
+function mattermost(body: SentBody): string {
+  return json({ text: textOf(body, forMarkdown, 4_000, '**') })
 }
 
-function discord(view: EventView): string {
-  const { title, facts } = chatSentenceOf(view)
+function discord(body: SentBody): string {
+  const { title, facts } = messageOf(body)
   const fields = facts.map(([name, value]) => ({ name, value: forMarkdown(cut(value, 200)), inline: true }))
-  const embed = { title: forMarkdown(cut(title, 100)), timestamp: view.time, fields }
+  const embed = { title: forMarkdown(cut(title, 100)), timestamp: body.time, fields }
   return json({ embeds: [embed], allowed_mentions: { parse: [] } })
 }

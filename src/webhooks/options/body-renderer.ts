@@ -1,7 +1,7 @@
+import { readSentBody } from '../../events/stored-json.ts'
 import type { BodyOption } from '../../store/operations/webhooks.ts'
 import type { Rendering, RenderRequest, TemplateRenderer } from '../../templates/renderer.ts'
 import { bodyPresetOf, type PresetName } from './body-presets.ts'
-import { viewOf } from './event-view.ts'
 
 /** A rendered body, or why rendering failed. An empty body is not sent. */
 export type RenderedBody = { readonly contentType: string } & Rendering
@@ -23,7 +23,7 @@ export function createBodyRenderer(
 ): BodyRenderer {
   if ('preset' in body) {
     const { contentType, render } = bodyPresetOf(body.preset as PresetName)
-    return (defaultBody) => ({ contentType, text: render(viewOf(defaultBody), body.parameters) })
+    return (defaultBody) => ({ contentType, text: render(readSentBody(defaultBody), body.parameters) })
   }
   const { contentType, template: text } = body
   const isJson = isJsonType(contentType)

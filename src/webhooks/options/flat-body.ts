@@ -1,4 +1,4 @@
-import type { EventView } from './event-view.ts'
+import type { SentBody } from '../../events/bodies.ts'
 
 type Flat = Readonly<Record<string, string | number | boolean | null>>
 
@@ -36,7 +36,7 @@ const NULLABLE: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Returns a body in one level: `time`, `event`, and the path below `data` joined by `_`. Lists are JSON text. */
-export function flatOf({ time, data }: EventView): Flat {
+export function flatOf({ time, data }: SentBody): Flat {
   const { name, ...rest } = data
   const flat: Record<string, Flat[string]> = { time, event: name }
   add(flat, rest, '')
@@ -56,5 +56,5 @@ function add(flat: Record<string, Flat[string]>, object: object, prefix: string)
 }
 
 /** Returns the flat body as a form; `null` becomes empty. */
-export const formBody = (view: EventView): string =>
-  new URLSearchParams(Object.entries(flatOf(view)).map(([key, value]) => [key, String(value ?? '')])).toString()
+export const formBody = (body: SentBody): string =>
+  new URLSearchParams(Object.entries(flatOf(body)).map(([key, value]) => [key, String(value ?? '')])).toString()

@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
 import { FILTER_KEYS, FILTER_NAMES } from '../../events/filter.ts'
-import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../events/kinds.ts'
+import { EVENT_KINDS, EVENT_NAMES, FURTHER_NAMES } from '../../events/kinds.ts'
 import { NewFlow } from '../../flows/model.ts'
 import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { nameSchema } from '../../lib/name.ts'
@@ -105,10 +105,13 @@ const fields = {
     description: 'Attempts per second, with a burst of one second; further deliveries wait in order. `null`: no limit',
   }),
   body: t.Union([WebhookBody, t.Null()], { description: 'The body that is sent; `null`: the default body' }),
-  events: t.Array(words(FURTHER_NAMES, listed(FURTHER_EVENTS)), {
-    uniqueItems: true,
-    description: 'Kinds of event beyond the seven switches',
-  }),
+  events: t.Array(
+    words(FURTHER_NAMES, listed(Object.fromEntries(FURTHER_NAMES.map((name) => [name, EVENT_KINDS[name].summary])))),
+    {
+      uniqueItems: true,
+      description: 'Kinds of event beyond the seven switches',
+    },
+  ),
   retain: t.Boolean({
     description: 'For an MQTT URL: the broker keeps the newest message of each topic for later subscribers',
   }),

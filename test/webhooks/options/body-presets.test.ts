@@ -4,7 +4,6 @@ import { Value } from '@sinclair/typebox/value'
 import { BODIES, type EventBody } from '../../../src/events/bodies.ts'
 import { EXAMPLES } from '../../../src/events/samples.ts'
 import { PRESETS } from '../../../src/webhooks/options/body-presets.ts'
-import type { EventView } from '../../../src/webhooks/options/event-view.ts'
 import { flatOf } from '../../../src/webhooks/options/flat-body.ts'
 
 const closed = { additionalProperties: false }
@@ -138,9 +137,9 @@ const parameters = { chat_id: '-100123' }
 /** All that a caller may choose is as long and as hostile as it can be. */
 const HOSTILE =
   '<!channel> @channel @everyone [x](https://evil.example) **b** <script> `a` _i_ | " \\ \n \u202e'.repeat(30)
-const hostile = (body: EventBody): EventView =>
+const hostile = (body: EventBody): EventBody =>
   JSON.parse(JSON.stringify(body, (key, value) => (key === 'name' && value !== body.data.name ? HOSTILE : value)))
-const VIEWS: readonly [string, EventView][] = EXAMPLES.flatMap((body): [string, EventView][] => [
+const VIEWS: readonly [string, EventBody][] = EXAMPLES.flatMap((body): [string, EventBody][] => [
   [body.data.name, body],
   [`${body.data.name} of a hostile caller`, hostile(body)],
 ])
@@ -197,7 +196,7 @@ describe('the preset flat', () => {
     for (const [name, schema] of Object.entries(BODIES)) {
       const nullable = nullableOf(schema.properties.data, '')
       for (const [path, fields] of nullable) {
-        const flat = flatOf({ time: '', data: { name, id: '', account: '', [path]: null } })
+        const flat = flatOf(JSON.parse(JSON.stringify({ time: '', data: { name, [path]: null } })))
         const columns = Object.keys(flat).filter((column) => column.startsWith(`${path}_`))
         expect([name, columns]).toEqual([name, fields.map((field) => `${path}_${field}`)])
       }

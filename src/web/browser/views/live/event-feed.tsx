@@ -1,6 +1,6 @@
 import type { EventBody } from '../../../../events/bodies.ts'
 import { isOfCall } from '../../../../events/event-subject.ts'
-import { stateSentenceOf } from '../../../../events/state-sentence.ts'
+import { phraseOf } from '../../../../events/phrase.ts'
 import { EventLabel } from '../../components/badge.tsx'
 import { DeliveryLink } from '../../components/delivery-link.tsx'
 import { overview } from '../../lib/connection.ts'
@@ -57,7 +57,7 @@ function hasFailed(delivery: Delivery): boolean {
 }
 
 function describeEvent(body: EventBody): string {
-  if (!isOfCall(body)) return stateSentenceOf(body.data) ?? ''
+  if (!isOfCall(body)) return phraseOf(body)
   const { data } = body
   if ('by' in data) return data.by === null ? '' : formatParty(data.by)
   if ('stage' in data) return formatStage(data.stage)

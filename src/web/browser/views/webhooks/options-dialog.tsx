@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { FILTER_KEYS, FILTER_NAMES } from '../../../../events/filter.ts'
-import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../events/kinds.ts'
+import { EVENT_KINDS, FURTHER_NAMES } from '../../../../events/kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { isMqttUrl } from '../../../../outbound/mqtt-url.ts'
 import { DialogForm } from '../../components/dialog-form.tsx'
@@ -126,7 +126,7 @@ function EventOptions({ form, errors, onChange }: PartProps) {
       {FURTHER_NAMES.map((name) => (
         <CheckField key={name} checked={form.events.includes(name)} onChange={(wanted) => toggle(name, wanted)}>
           <span>
-            <b>{humanize(name)}</b>: <InlineText text={FURTHER_EVENTS[name]} />
+            <b>{humanize(name)}</b>: <InlineText text={EVENT_KINDS[name].summary} />
           </span>
         </CheckField>
       ))}
