@@ -19,7 +19,8 @@ const CHECKS = [
 const PARTS = [
   /^test\/deliveries\//,
   /^test\/(web\/(?!chromium\/page)|openapi\/)/,
-  /^test\/(calls|webhooks)\//,
+  /^test\/calls\//,
+  /^test\/(flows|outbound|templates|webhooks)\//,
   /^test\/e2e\//,
   /^test\/system\/[l-z][\w-]+\.test\.ts$/,
   /^test\/(store|recordings)\//,
