@@ -16,6 +16,7 @@ import { createEventReader } from '../calls/api/event-reader.ts'
 import { eventRoutes } from '../calls/api/event-routes.ts'
 import { findCallsOfNumber } from '../calls/api/number-search.ts'
 import { callRoutes } from '../calls/api/routes.ts'
+import { createStoredFacts } from '../calls/api/stored-facts.ts'
 import { createToE164 } from '../calls/e164.ts'
 import { startCallRetention } from '../calls/ingest/call-retention.ts'
 import type { Ownership } from '../cluster/ownership.ts'
@@ -23,6 +24,7 @@ import { createContactDirectory } from '../contacts/directory.ts'
 import { contactRoutes } from '../contacts/routes.ts'
 import { createContactService } from '../contacts/service.ts'
 import { startPruner } from '../deliveries/log/pruner.ts'
+import { createReplayFilter, createReplayService } from '../deliveries/log/replay-service.ts'
 import { deliveryRoutes } from '../deliveries/log/routes.ts'
 import { createDeliveryService } from '../deliveries/log/service.ts'
 import { createTestSender } from '../deliveries/log/test-request.ts'
@@ -31,6 +33,7 @@ import { startArrivals } from '../deliveries/run/arrivals.ts'
 import { startDispatcher } from '../deliveries/run/dispatcher.ts'
 import { type Emitter, newEmitter } from '../deliveries/run/emitter.ts'
 import { startRefusalWatch } from '../deliveries/run/refusal-watch.ts'
+import { startReplayFeeder } from '../deliveries/run/replay-feeder.ts'
 import { combinedObserver, newAttemptLog, silent } from '../deliveries/sending/observer.ts'
 import { exampleTexts, flowSample } from '../events/samples.ts'
 import { createAuthorizer } from '../flows/authorization/authorizer.ts'
@@ -504,6 +507,16 @@ async function createRoot(
     },
     steadyUs: clock.steadyUs,
   })
+  const wantedOf = createReplayFilter({ webhooks: store.webhooks, factsOf: createStoredFacts(store.log) })
+  const replays = startReplayFeeder({
+    store,
+    ownership,
+    steadyUs: clock.steadyUs,
+    log,
+    wantedOf,
+    onDue: () => emitter.emit('due', []),
+  })
+  started.push(replays)
   const { exchange, authorizer } = sending
   const { webhooks: storedWebhooks, log: storedEvents } = store
   const setup = createSetupService({
@@ -549,10 +562,10 @@ async function createRoot(
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
     .use(
-      deliveryRoutes(
-        auth,
+      deliveryRoutes(auth, {
         deliveries,
-        createTestSender({
+        replays: createReplayService({ store, wantedOf, nowUs: persistence.wallUs, onAdded: replays.wake }),
+        sendTest: createTestSender({
           store,
           attempt,
           templates,
@@ -560,7 +573,7 @@ async function createRoot(
           isOwner,
           flow: { templates, send: sending.sendStep, authorizer: sending.authorizer, sample: flowSample() },
         }),
-      ),
+      }),
     )
     .use(openApiRoutes(() => root.routes, version))
 }

@@ -1,4 +1,4 @@
-import type { Call, CallEvent, Dialled, Party } from '../events/bodies.ts'
+import type { Call, CallEvent, CallEventBody, Dialled, Party } from '../events/bodies.ts'
 import type { EventFacts } from '../events/filter.ts'
 
 type StageOf = Dialled & { readonly id: string; readonly parentId: string | null }
@@ -22,7 +22,7 @@ function numbersOfDid({ did, to }: Call, didE164: string | null | undefined): st
 }
 
 /** Returns the facts that webhooks' filters check. */
-export function factsOf({ body, dialled = [], didE164 }: CallEvent): EventFacts {
+export function factsOf({ body, dialled = [], didE164 }: Pick<CallEvent, 'body' | 'dialled' | 'didE164'>): EventFacts {
   const { call, pbx } = body.data
   const isOfStage = body.data.name.startsWith('dial_')
   const targets = (kind: string) =>
@@ -40,4 +40,19 @@ export function factsOf({ body, dialled = [], didE164 }: CallEvent): EventFacts 
     extension: [...new Set([...targets('user'), ...extensions])],
     result: call.result,
   }
+}
+
+/** Returns the facts of the last of these bodies: those of a call's events up to one, in their order. */
+export function factsOfStored(bodies: readonly CallEventBody[]): EventFacts | undefined {
+  const body = bodies.at(-1)
+  if (body === undefined) return undefined
+  const stages = new Map<string, StageOf>()
+  for (const { data } of bodies) {
+    const all = 'stages' in data ? data.stages : []
+    const one = 'stage' in data && data.stage !== null ? [data.stage] : []
+    for (const { id, parent_id, kind, target } of [...all, ...one])
+      stages.set(id, { id, parentId: parent_id, kind, target })
+  }
+  const stageId = body.data.name.startsWith('dial_') && 'stage' in body.data ? body.data.stage?.id : undefined
+  return factsOf({ body, dialled: dialledBy([...stages.values()], stageId) })
 }

@@ -10,6 +10,7 @@ import type { OutageStore } from './operations/outages.ts'
 import type { PbxStore } from './operations/pbxs.ts'
 import type { QueueStore } from './operations/queue.ts'
 import type { RecordingStore } from './operations/recordings.ts'
+import type { ReplayStore } from './operations/replays.ts'
 import type { StatisticsStore } from './operations/statistics.ts'
 import type { WebhookStore } from './operations/webhooks.ts'
 
@@ -43,6 +44,7 @@ export type Store = {
   readonly statistics: StatisticsStore
   readonly maintenance: MaintenanceStore
   readonly outages: OutageStore
+  readonly replays: ReplayStore
   /** Calls back, within a second, after another process changed the store: cached rows are then stale. */
   onForeignChange(listener: () => void): void
   /**

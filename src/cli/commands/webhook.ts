@@ -18,6 +18,7 @@ import { describeDown, type RunningState, readRunningState } from '../running-se
 import { printTable } from '../table.ts'
 import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
 import { type AccountFlags, notInList, onAccount, type Services } from '../webhook-services.ts'
+import { replayEvents } from './webhook-replay.ts'
 import { checkPreset, listPresetUsers, sendTest, showPresets, showPreview } from './webhook-trials.ts'
 
 /** Adds `hookswitch webhook`. */
@@ -78,6 +79,12 @@ export function webhookCommand(program: Command): void {
     .description('list the CRM presets, or the parameters of one')
     .addOption(jsonOption())
     .action(showPresets)
+  ofUrl('replay', 'send the past events of a time to a URL, as if they had just occurred')
+    .requiredOption('--since <time>', 'from this time on: RFC 3339, or how long ago it was, as 7d')
+    .option('--until <time>', 'before this time (default: now)')
+    .option('--events <events>', 'kinds of call events, separated by commas (default: as the URL asks for)', list, [])
+    .option('--again', 'also events that were delivered to this URL before')
+    .action(replayEvents)
   ofUrl('test', 'send one signed test request, which is not stored, and print the response')
     .addOption(allowNetOption())
     .addOption(proxyOption())

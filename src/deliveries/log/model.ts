@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { EVENT_NAMES } from '../../events/kinds.ts'
-import { NAME_PATTERN } from '../../flows/model.ts'
+import { NAME_PATTERN, STEP_EVENTS } from '../../flows/model.ts'
 import { CURSOR } from '../../http/paging.ts'
 import { UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { HTTP_METHODS } from '../../outbound/http-methods.ts'
@@ -118,6 +118,28 @@ export type DeliveryFilter = typeof DeliveryFilter.static
 export const Queued = t.Object({
   queued: Type.Integer({ description: 'How many deliveries are sent again', form: count }),
 })
+
+/** Past events that a webhook is sent. */
+export const NewReplay = t.Object(
+  {
+    url: t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL }),
+    since: t.String({ format: 'date-time', description: 'Of events from this time on (RFC 3339)' }),
+    until: moment('of events before this time (RFC 3339); default: now'),
+    events: t.Optional(
+      t.Array(t.UnionEnum(STEP_EVENTS, { default: undefined }), {
+        minItems: 1,
+        uniqueItems: true,
+        description:
+          'Kinds of call events, also those for which the webhook does not ask. Default: those for which it asks; with a preset, of these those of the end of a call',
+      }),
+    ),
+    again: t.Optional(
+      t.Boolean({ description: 'Also events that were delivered to this webhook before; default: `false`' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type NewReplay = typeof NewReplay.static
 
 /** The outcome of a test request. */
 export const Tested = t.Object({

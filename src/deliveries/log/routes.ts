@@ -14,11 +14,13 @@ import {
   DeliveryDetail,
   DeliveryFilter,
   DeliveryPage,
+  NewReplay,
   Queued,
   Tested,
   TestedFlow,
   TestRequest,
 } from './model.ts'
+import type { ReplayService } from './replay-service.ts'
 import type { DeliveryService } from './service.ts'
 import type { SendTest } from './test-request.ts'
 
@@ -49,13 +51,14 @@ const DetailQuery = t.Object({
   ),
 })
 
+type Services = {
+  readonly deliveries: DeliveryService
+  readonly replays: ReplayService
+  readonly sendTest: SendTest
+}
+
 /** Returns the routes of the log of deliveries, of retries by hand, and of test requests. */
-export function deliveryRoutes(
-  auth: AuthService,
-  deliveries: DeliveryService,
-  sendTest: SendTest,
-  now: NowUs = steadyUs,
-) {
+export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTest }: Services, now: NowUs = steadyUs) {
   const quota = createQuota({ limit: TESTS_A_MINUTE, windowUs: 60 * SECOND, now, what: 'test requests' })
   return new Elysia({ name: 'deliveries', normalize: false })
     .use(accepts)
@@ -122,6 +125,24 @@ export function deliveryRoutes(
           summary: 'Send matching deliveries again, failed ones by default',
           description: 'All filters must match; without `state` the failed ones. The body may be left out.',
           requestBody: { required: false, content: {} },
+          ...about,
+        },
+      },
+    )
+    .post(
+      '/integration/webhook/replay',
+      async ({ accountId, body }) =>
+        success(
+          { queued: await replays.add(accountId, body) },
+          'The past events are being sent, those of new calls first.',
+        ),
+      {
+        ...takes(NewReplay),
+        response: responses(Queued, 'unauthenticated', 'conflict', ...BODY_FAULTS),
+        detail: {
+          summary: 'Send the past events of a time to a URL of the list',
+          description:
+            'As if they had just occurred, the oldest first: with the same bodies and ids, through its filter, flow and pace. Those that were delivered to it, or are pending, are left out. At most 1,000,000, and one such request for a URL at a time.',
           ...about,
         },
       },

@@ -46,6 +46,7 @@ function storeOver(db: Database): Store {
     authorizations: runOperations(db, GROUPS.authorizations),
     contacts: runOperations(db, GROUPS.contacts),
     outages: runOperations(db, GROUPS.outages),
+    replays: runOperations(db, GROUPS.replays),
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,

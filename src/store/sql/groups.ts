@@ -15,6 +15,7 @@ import { type Declarations, read } from './operation.ts'
 import { OUTAGES } from './outages.ts'
 import { PBX_MEMORY, PBXS } from './pbxs.ts'
 import { RECORDINGS } from './recordings.ts'
+import { REPLAYS } from './replays.ts'
 import { RETENTION } from './retention.ts'
 import { RETRIES } from './retries.ts'
 import { findWrong } from './verify.ts'
@@ -46,4 +47,5 @@ export const GROUPS = {
   statistics: STATISTICS,
   maintenance,
   outages: OUTAGES,
+  replays: REPLAYS,
 }

@@ -5,8 +5,8 @@ import { IS_ERASED, PENDING_TABLE, PER_EVENT } from './deliveries.ts'
 import { type Declarations, write } from './operation.ts'
 import { all, among, either, exists, forShareOf, integers, onSqlite, run, type Work } from './statement.ts'
 
-/** A pending delivery only becomes due; any other gets a new schedule, whose first attempt is due at once. */
-function* makeDue(deliveryIds: readonly number[], nowSteadyUs: number): Work<void> {
+/** Makes deliveries due: a pending one on its schedule, any other on a new one. */
+export function* makeDue(deliveryIds: readonly number[], nowSteadyUs: number): Work<void> {
   const ids = among(integers(deliveryIds))
   yield* run(sql`
     UPDATE ${PENDING_TABLE} SET due_at = ${nowSteadyUs}

@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
-import { forSwitches } from '../../events/kinds.ts'
+import { type EventKind, forSwitches } from '../../events/kinds.ts'
 import type { AuditFacts } from '../operations/audit.ts'
 import type { Outage } from '../operations/outages.ts'
 import type { PbxOrigin } from '../operations/pbxs.ts'
@@ -152,3 +152,16 @@ export const outages = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.what, table.key] })],
 )
+
+/** Past events that are sent to a webhook. */
+export const replays = sqliteTable('replays', {
+  webhookId: integer('webhook_id').primaryKey(),
+  accountId: integer('account_id').notNull(),
+  sinceUs: integer('since').notNull(),
+  untilUs: integer('until').notNull(),
+  kinds: text('kinds', { mode: 'json' }).$type<readonly EventKind[]>().notNull(),
+  again: flag('again'),
+  nextEventId: integer('next_event_id').notNull(),
+  endEventId: integer('end_event_id').notNull(),
+  createdUs: integer('created_at').notNull(),
+})

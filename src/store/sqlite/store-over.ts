@@ -33,6 +33,7 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     authorizations: declared('authorizations', GROUPS.authorizations),
     contacts: declared('contacts', GROUPS.contacts),
     outages: declared('outages', GROUPS.outages),
+    replays: declared('replays', GROUPS.replays),
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     // The writer's thread collects outcomes by itself.

@@ -93,3 +93,14 @@ test('a preset is chosen, checked, filled in and previewed', async () => {
   expect((await webhook('preview', crm.url, '--call', 'a', '--recording', recording)).code).toBe(2)
   expect(crm.calls()).toEqual([])
 })
+
+test('past events are counted and will be sent; a wrong time is refused', async () => {
+  const none = await webhook('replay', crm.url, '--since', '7d')
+  expect(none.stdout).toBe('No event of this time is to be sent: all were delivered, or are pending.')
+  expect(JSON.parse((await webhook('replay', crm.url, '--since', '7d', '--json')).stdout)).toEqual({ queued: 0 })
+  expect((await webhook('replay', crm.url, '--since', 'monday')).stderr).toContain('--since: monday is neither a time')
+  expect((await webhook('replay', crm.url, '--since', '7d', '--events', 'phone_changed')).stderr).toContain(
+    'no call event',
+  )
+  expect((await webhook('replay', 'https://other.example/', '--since', '7d')).stderr).toContain('is not in the list')
+})

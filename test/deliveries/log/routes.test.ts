@@ -49,7 +49,9 @@ async function setUp(): Promise<void> {
   rig = await newRig({ scheduleMs: [60_000, 60_000] })
   const sendTest = (accountId: number, to: string) =>
     sendTestRequest({ templates: TEMPLATES, store: rig.store, attempt }, { accountId, url: to })
-  api = await startApi(rig.store, (auth) => deliveryRoutes(auth, rig.deliveries, sendTest))
+  api = await startApi(rig.store, (auth) =>
+    deliveryRoutes(auth, { deliveries: rig.deliveries, replays: rig.replays, sendTest }),
+  )
   token = await api.logIn('default')
   strangers = await api.logIn('strangers')
   await rig.webhooks.replace(OTHER, [listed(url('/ok'))], null)
@@ -317,6 +319,35 @@ describe('sending again', () => {
     expect(answer.status).toBe(422)
     expect(answer.body.result).toMatchObject({ errors: [{ path }] })
     expect(receiver.received).toEqual([])
+  })
+})
+
+describe('past events', () => {
+  beforeAll(setUp)
+  afterAll(tearDown)
+
+  test('are sent to a URL of the account: how many; another request is a 409 while they are', async () => {
+    const body = { url: url('/ok'), since: '2020-01-01T00:00:00Z', again: true }
+    const first = await post('/integration/webhook/replay', { body })
+    expect([first.status, resultOf<{ queued: number }>(first).queued > 0]).toEqual([200, true])
+    const second = await post('/integration/webhook/replay', { body })
+    expect([second.status, second.body.message]).toEqual([409, expect.stringContaining('wait until')])
+    const others = await post('/integration/webhook/replay', { token: strangers, body: { ...body, url: url('/gone') } })
+    expect([others.status, others.body.result]).toEqual([
+      422,
+      { errors: [{ path: '/url', message: 'is not in the list' }] },
+    ])
+  })
+
+  test.each([
+    ['without a time', { since: undefined }, '/since'],
+    ['of a state', { events: ['phone_changed'] }, '/events/0'],
+    ['of no kind', { events: [] }, '/events'],
+    ['with a field that there is not', { surplus: 1 }, '/surplus'],
+  ])('%s: 422', async (_, more, path) => {
+    const body = { url: url('/ok'), since: '2020-01-01T00:00:00Z', ...more }
+    const answer = await post('/integration/webhook/replay', { body })
+    expect([answer.status, answer.body.result]).toMatchObject([422, { errors: [{ path }] }])
   })
 })
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
+import { createReplayService } from '../../../src/deliveries/log/replay-service.ts'
 import { createDeliveryService } from '../../../src/deliveries/log/service.ts'
 import { startDispatcher } from '../../../src/deliveries/run/dispatcher.ts'
 import type { DispatcherOptions } from '../../../src/deliveries/run/dispatcher-run.ts'
@@ -65,6 +66,7 @@ export async function newRig(options: RigOptions = {}) {
     nowUs,
     steadyUs,
   })
+  const replays = createReplayService({ store, wantedOf: async (_, events) => events, nowUs })
   const start = () =>
     startDispatcher({
       templates: TEMPLATES,
@@ -87,6 +89,7 @@ export async function newRig(options: RigOptions = {}) {
     clock,
     webhooks,
     deliveries,
+    replays,
     wake() {
       dispatcher ??= start()
       return dispatcher

@@ -22,6 +22,7 @@ import authorizationDrafts from '../migrations/018.sql' with { type: 'text' }
 import firstAttempts from '../migrations/019.sql' with { type: 'text' }
 import callsByE164 from '../migrations/020.sql' with { type: 'text' }
 import callEnds from '../migrations/021.sql' with { type: 'text' }
+import replays from '../migrations/022.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { CALL_ENDS, type EarlyIndex, makeEarlyIndexes } from './early-indexes.ts'
 import { createPartitions } from './partitions.ts'
@@ -61,6 +62,7 @@ const MIGRATIONS: readonly Migration[] = [
   { text: firstAttempts, usableFrom: 1 },
   { text: callsByE164, usableFrom: 1 },
   { text: callEnds, usableFrom: 1, early: CALL_ENDS },
+  { text: replays, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

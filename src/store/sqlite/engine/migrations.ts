@@ -28,6 +28,7 @@ import authorizationDrafts from '../migrations/027.sql' with { type: 'text' }
 import callsByE164 from '../migrations/028.sql' with { type: 'text' }
 import callEnds from '../migrations/029.sql' with { type: 'text' }
 import listVersions from '../migrations/030.sql' with { type: 'text' }
+import replays from '../migrations/031.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -61,4 +62,5 @@ export const MIGRATIONS = [
   callsByE164,
   callEnds,
   listVersions,
+  replays,
 ]

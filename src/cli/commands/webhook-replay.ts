@@ -1,0 +1,47 @@
+import { createStoredFacts } from '../../calls/api/stored-facts.ts'
+import type { NewReplay } from '../../deliveries/log/model.ts'
+import { createReplayFilter, createReplayService } from '../../deliveries/log/replay-service.ts'
+import { STEP_EVENTS } from '../../flows/model.ts'
+import { nowUs, parseDuration, parseTime, rfc3339 } from '../../lib/time.ts'
+import { wrongUsage } from '../../lib/usage.ts'
+import { storePlaceOf } from '../open-store.ts'
+import { counted, print, printError, printJson } from '../print.ts'
+import { readRunningState } from '../running-service.ts'
+import { type AccountFlags, onAccount } from '../webhook-services.ts'
+
+type ReplayFlags = AccountFlags & { since: string; until?: string; events: string[]; again?: boolean }
+
+/** Sends the past events of a time to a URL, and prints how many. */
+export async function replayEvents(url: string, flags: ReplayFlags): Promise<void> {
+  const { since, until, events, again = false, json } = flags
+  const request = {
+    url,
+    since: momentOf('--since', since),
+    again,
+    ...(until === undefined ? {} : { until: momentOf('--until', until) }),
+    ...(events.length === 0 ? {} : { events: events.map(kindOf) }),
+  }
+  const queued = await onAccount(flags, async (_, accountId, store) => {
+    const wantedOf = createReplayFilter({ webhooks: store.webhooks, factsOf: createStoredFacts(store.log) })
+    return await createReplayService({ store, wantedOf, nowUs }).add(accountId, request)
+  })
+  if (json) return printJson({ queued })
+  if (queued === 0) return print('No event of this time is to be sent: all were delivered, or are pending.')
+  print(`${counted(queued, 'event')} will be sent, those of new calls first.`)
+  const { isRunning } = await readRunningState(storePlaceOf(flags), [])
+  if (!isRunning) printError('No service is running on this store, so nothing is sent yet: hookswitch serve starts it.')
+}
+
+/** Returns a time that is given in RFC 3339, or as how long ago it was (`7d`). */
+function momentOf(flag: string, given: string): string {
+  const agoMs = parseDuration(given)
+  if (agoMs !== undefined) return rfc3339(nowUs() - agoMs * 1_000)
+  if (parseTime(given) !== undefined) return given
+  throw wrongUsage(`${flag}: ${given} is neither a time (2026-11-01T00:00:00Z) nor how long ago it was (7d, 12h)`)
+}
+
+function kindOf(name: string): NonNullable<NewReplay['events']>[number] {
+  const known = STEP_EVENTS.find((one) => one === name)
+  if (known === undefined) throw wrongUsage(`--events: ${name} is no call event: choose of ${STEP_EVENTS.join(', ')}`)
+  return known
+}
