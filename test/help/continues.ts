@@ -17,4 +17,12 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-group-answered': 'gap-group-answered-2',
   'gap-refer-to-enterprise-1': 'gap-refer-to-enterprise-2',
   'gap-click-answer-1': 'gap-click-answer-2',
+  'gap-atxfer-begins': 'gap-atxfer-begins-2',
+  'gap-atxfer-joined': 'gap-atxfer-joined-2',
+  'gap-transferer-leaves': 'gap-transferer-leaves-2',
+  'gap-transfer-to-menu': 'gap-transfer-to-menu-2',
+  'gap-transfer-to-queue': 'gap-transfer-to-queue-2',
+  'gap-transfer-to-queue-unseen': 'gap-transfer-to-queue-unseen-2',
+  'gap-moved-from-queue': 'gap-moved-from-queue-2',
+  'gap-blind-by-caller': 'gap-blind-by-caller-2',
 }

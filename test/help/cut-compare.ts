@@ -1,4 +1,4 @@
-import type { CallEvent, Stage } from '../../src/events/bodies.ts'
+import type { Call as CallBody, CallEvent, Stage } from '../../src/events/bodies.ts'
 import { type Cut, inRecording } from './cut.ts'
 
 /**
@@ -50,8 +50,28 @@ export function cutDifferences(whole: readonly CallEvent[], cut: readonly CallEv
       .toSorted((a, b) => a.length - b.length)
     differ.push(...(best ?? [`lost call: ${one.call.pbx_id} ${one.call.from.number} ${one.call.to.number}`]))
   }
-  return differ
+  return [...differ, ...notEmitted(whole, cut, isWithin)]
 }
+
+/** Returns the calls that were up at a moment that was seen, and were never emitted: consultations that were joined. */
+function notEmitted(whole: readonly CallEvent[], cut: readonly CallEvent[], isWithin: Gap['isWithin']): string[] {
+  const word = ({ pbx_id, from }: CallBody): string => `${pbx_id} of ${from.number}`
+  const startsIn = (events: readonly CallEvent[]): CallBody[] =>
+    events.flatMap(({ name, body }) => (name === 'call_started' ? [body.data.call] : []))
+  const left = startsIn(cut).map(word)
+  return startsIn(whole).flatMap((call) => {
+    const isOf = ({ name, body: { data } }: CallEvent): boolean =>
+      name !== 'call_saved' && (data.call.id === call.id || joins(data) === call.id)
+    const endsAt = whole.findLast(isOf)?.body.time
+    const isTold = left.includes(word(call))
+    if (isTold) left.splice(left.indexOf(word(call)), 1)
+    const span = { started_at: call.started_at, ended_at: endsAt ?? null }
+    return isTold || isWithin(span) ? [] : [`not emitted: ${word(call)} to ${call.to.number}`]
+  })
+}
+
+const joins = (data: CallEvent['body']['data']): string | null =>
+  'transfer' in data ? data.transfer.other_call_id : null
 
 type Gap = {
   readonly isUnseen: (time: string | null) => boolean

@@ -123,6 +123,7 @@ function applyToChannel(
       return
     }
     case 'hangup':
+      joinWhoTalks(state, signal.id)
       hangup(state, signal, signal.id, signal.end)
       return
     case 'tenant':
@@ -133,6 +134,14 @@ function applyToChannel(
       if (channel !== undefined) applyToKnown(state, channel, signal)
     }
   }
+}
+
+/** Joins the calls of two parties that were found talking, before one of them leaves. */
+function joinWhoTalks(state: TrackerState, id: string): void {
+  if (state.pendingLinks.length === 0) return
+  const channel = channelOf(state, id)
+  const others = channel === undefined ? [] : heardBy(state, channel)
+  joinUnseenLinks(state, [id, ...others.map((other) => other.id)])
 }
 
 type KnownKinds =
@@ -188,6 +197,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       applyBridged(state, channel, signal)
       break
     case 'unbridged':
+      joinWhoTalks(state, channel.id)
       if (channel.bridge === signal.bridge) {
         if (channel.inHoldingBridge) unpark(state, channel)
         leaveBridge(state, channel)

@@ -34,7 +34,7 @@ export const TIMES: readonly Rule[] = [
       'duration, wait_duration, talk_duration: start to end; start to answer (unanswered: to end); answer to end',
     check: each(({ data: { call } }) => {
       // Of an answer that was not seen the wait is unknown.
-      const isUnseen = call.result === 'answered' && call.merged_into === null
+      const isUnseen = call.result === 'answered' && (call.merged_into === null || call.answered_by !== null)
       const isOver = call.answered_at !== null || (call.result !== null && !isUnseen)
       const waited = isOver ? secondsBetween(call.started_at, call.answered_at ?? call.ended_at) : null
       return [

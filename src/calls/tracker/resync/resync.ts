@@ -4,15 +4,15 @@ import { noteDialledFrom, noteListedGroup, noteRungAll } from '../facts/ringing.
 import { arrange } from '../rules/arrange.ts'
 import { openQueue } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
-import { expectLink } from '../rules/linked-calls.ts'
-import { isOver } from '../rules/merges.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
 import { noteAnswer } from '../rules/stages.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
+import { callOf, channelOf, leaveBridge, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
-import { areOfOneAccount, noteTenant } from '../state/tenants.ts'
+import { noteTenant } from '../state/tenants.ts'
 import { type Listing, listingOf } from './listing.ts'
 import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
+import { relateConsultation } from './unseen-consultations.ts'
+import { joinReplaced, joinUnseen, markTransferers } from './unseen-transfers.ts'
 
 /**
  * Applies a snapshot, with a pause after each row. An unknown channel began while there was no connection; a known one
@@ -20,6 +20,7 @@ import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from '
  */
 export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChannel[]): Generator<void> {
   const listed = yield* listingOf(rows)
+  yield* joinReplaced(state, rows)
   for (const row of rows) {
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue
@@ -32,8 +33,10 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
   }
   const unknown = rows.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
   // A dialled channel is found through its dialler, and the dialler through the virtual channels in between.
+  // The party that asks in a consultation is older than the party that it asks.
   const rank = (row: SnapshotChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
-  for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) {
+  const age = (row: SnapshotChannel): number => row.startedUs ?? 0
+  for (const row of unknown.toSorted((a, b) => rank(a) - rank(b) || age(a) - age(b))) {
     addListed(state, at, row, listed)
     yield
   }
@@ -41,6 +44,7 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
     relateConsultation(state, row, listed)
     yield
   }
+  yield* markTransferers(state, at)
 }
 
 function resyncKnown(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel, listed: Listing): void {
@@ -50,6 +54,7 @@ function resyncKnown(state: TrackerState, at: At, channel: Channel, row: Snapsho
   if (row.bridge !== channel.bridge && isUp(channel)) {
     resyncRecordings(state, channel, row.bridge !== null)
     if (row.bridge !== null) enterListed(state, at, channel, row)
+    else leaveBridge(state, channel)
   }
   if (row.rungAll === true) noteRungAll(state, channel)
   if (isUp(channel)) noteListedPlace(state, at, channel, row)
@@ -65,46 +70,6 @@ function noteListedPlace(state: TrackerState, at: At, channel: Channel, row: Sna
   // Its next event would have shown from where it made its last dials.
   if (place !== null) noteDialledFrom(state, channel, place)
   if (row.group !== undefined) noteListedGroup(state, channel, row.group)
-}
-
-/**
- * Relates an extension's call that began unseen to the older call in which the extension talks: nobody talks in two
- * calls, so one is on hold for the other.
- */
-function relateConsultation(state: TrackerState, row: SnapshotChannel, { talking }: Listing): void {
-  const asking = channelOf(state, row.id)
-  const call = callOf(state, asking)
-  if (asking === undefined || call?.root !== asking.id || row.callee || row.originated === true) return
-  if (asking.endpoint.kind !== 'extension') return
-  for (const { id, onHold, startedUs } of talking.get(asking.endpoint.number) ?? []) {
-    const first = callOf(state, channelOf(state, id))
-    if (onHold === false || first === undefined || first === call) continue
-    const isKnown = startedUs !== null && row.startedUs !== null && startedUs !== row.startedUs
-    const isOlder = isKnown ? startedUs < row.startedUs : onHold === true
-    // Once its account is decided, a call loses its relation to a call of another account.
-    const mayBeOfOneAccount = call.accountDueUs !== null || areOfOneAccount(first, call)
-    if (isOlder && mayBeOfOneAccount) call.parentId ??= first.id
-  }
-}
-
-/**
- * Joins two calls if a party now talks with a party of the other call, and the PBX counts it to that call: a transfer
- * or bridge was missed.
- */
-function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
-  const channel = channelOf(state, row.id)
-  const own = callOf(state, channel)
-  const other = callByLinkedId(state, row.linkedId)
-  if (channel === undefined || own === undefined || other === undefined || own === other) return
-  if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
-  // A call that was settling because it may be a pick-up was one, wherever its channel is now.
-  if (!own.emitted && own.root === channel.id && own.stages.length === 0) {
-    expectLink(state, channel, other, true)
-    return
-  }
-  // A party that asks in a consultation belongs to the other call too, and talks with this party.
-  const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
-  if (isJoined) expectLink(state, channel, other, true)
 }
 
 /** Returns whether a channel was seen but its dial was not. */
@@ -130,8 +95,9 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
   if (dial === null || call === undefined || !isUp(channel) || dial.answeredUs !== null || isVirtual(channel)) return
   const stage = call.stages.find((one) => one.legs.includes(channel.id))
   if (stage === undefined || stage.ended || stage.answered) return
-  // A party that the PBX rang by itself has answered once it is up; another one only when it is connected.
-  const isOwn = dial.source === null && !row.callee && !dial.paged
+  // A party that the PBX rang by itself has answered once it is up, and so has one that is in the dialplan: it was
+  // transferred there. Another one has only when it is connected.
+  const isOwn = !row.callee && !dial.paged
   if (row.up && (row.bridge !== null || isOwn)) {
     stage.rang = true
     stage.answered = true

@@ -2,11 +2,10 @@ import type { At, SnapshotChannel } from '../../signal.ts'
 import { destination } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { arrange, place } from '../rules/arrange.ts'
-import { partyFor } from '../rules/dial-origin.ts'
 import { addStage, openQueue } from '../rules/dial-stages.ts'
 import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
-import { joinQueue } from '../rules/queues.ts'
+import { joinQueue, leaveQueue } from '../rules/queues.ts'
 import { noteAnswer } from '../rules/stages.ts'
 import { newChannel, newDial } from '../state/initial-state.ts'
 import {
@@ -25,6 +24,7 @@ import {
 } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import type { Listing } from './listing.ts'
+import { rungFor } from './unseen-consultations.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
 
@@ -76,8 +76,10 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
 }
 
 /** Notes where a caller is: in a queue, which rings for it from then on, or leaving a message. */
-export function noteActivity(state: TrackerState, at: At, channel: Channel, { activity }: SnapshotChannel): void {
+export function noteActivity(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel): void {
+  const { activity } = row
   const call = callOf(state, channel)
+  if (call !== undefined) leaveQueues(state, at, channel, row)
   if (call === undefined || activity === undefined) return
   if (activity.kind === 'voicemail' && call.answeredUs === null) {
     call.voicemail = true
@@ -88,11 +90,25 @@ export function noteActivity(state: TrackerState, at: At, channel: Channel, { ac
   if (activity.kind !== 'queue') return
   const { queue, name = null } = activity
   // A caller that was answered is still in the application.
-  const isKnown = (one: QueueState) => one.channel === channel.id && one.name === queue
+  const sourceOf = ({ stageId }: QueueState) => stageOf(call, stageId)?.source
+  // A caller that took the place of another one in the queue is the source of its stage.
+  const isKnown = (one: QueueState) =>
+    (one.channel === channel.id || sourceOf(one) === channel.id) && one.name === queue
   if (call.queues.some((one) => isKnown(one) && (one.leftUs === null || one.answeredUs !== null))) return
   joinQueue(state, channel, { ...at, kind: 'queue_joined', id: channel.id, queue, name, position: null })
   const joined = stageOf(call, call.queues.find(isKnown)?.stageId ?? null)
   if (joined !== undefined && call.partial) joined.startedUs = null
+}
+
+/** Takes a caller out of the queues that it has left unseen: it is at another place of the dialplan. */
+function leaveQueues(state: TrackerState, at: At, channel: Channel, { place, activity }: SnapshotChannel): void {
+  const now = destination(place ?? null)
+  for (const { name, channel: id, leftUs, answeredUs, place: joinedAt } of callOf(state, channel)?.queues ?? []) {
+    const isOpen = id === channel.id && leftUs === null && answeredUs === null
+    const isThere = now === null || joinedAt == null || joinedAt === now
+    if (!isOpen || isThere || (activity?.kind === 'queue' && activity.queue === name)) continue
+    leaveQueue(state, channel, { ...at, kind: 'queue_left', id: channel.id, queue: name, result: null })
+  }
 }
 
 /** Adds a party that the PBX rang first: the agent in click-to-call, or a dialler's customer. */
@@ -124,13 +140,6 @@ function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel,
   if (row.up) channel.dial.answeredUs = state.atUs
 }
 
-/** Returns the party for which a channel dials: the party behind it if it is virtual. */
-function partyOfSource(state: TrackerState, sourceId: string | null): string | null {
-  const source = channelOf(state, sourceId)
-  if (source === undefined || !isVirtual(source)) return sourceId
-  return partyFor(state, source)?.id ?? sourceId
-}
-
 /**
  * Returns the id of the channel that calls a listed one in the same call, `null` if it is unknown. A party that the PBX
  * rang first is listed as dialled, and calls the next party once it has answered.
@@ -158,13 +167,16 @@ function openUnseen(state: TrackerState, at: At, row: SnapshotChannel): Call {
 /** Adds the stage of a channel whose dial was not seen; unknown times stay `null`. */
 export function addUnseenStage(
   state: TrackerState,
-  call: Call,
+  listedIn: Call,
   channel: Channel,
   row: SnapshotChannel,
   diallerId: string | null,
   own = false,
 ): void {
-  const sourceId = partyOfSource(state, diallerId)
+  const rung = diallerId === null || !row.callee ? undefined : rungFor(state, channel, diallerId, row.startedUs)
+  const call = rung?.call ?? listedIn
+  const sourceId = rung?.party.id ?? diallerId
+  placeInCall(state, channel, call)
   const stage = addStage(state, call, {
     kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
     target: channel.endpoint.number,

@@ -176,12 +176,13 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
 
 /**
  * Ends the channels of a call that the last snapshot lacked, a moment after its caller and all others have ended since:
- * phones that stopped ringing unseen do not outlive a call whose end was seen.
+ * phones that stopped ringing unseen, and parties that left by a transfer, do not outlive a call whose end was seen.
  */
 export function endMissingWithCall(state: TrackerState, call: Call): void {
   const channels = channelsOf(state, call)
   const up = channels.filter(isUp)
-  if (up.length === 0 || up.length === channels.length || up.some(({ id }) => id === call.root)) return
+  const isCaller = ({ id, leftUs }: Channel): boolean => id === call.root && leftUs === null
+  if (up.length === 0 || up.length === channels.length || up.some(isCaller)) return
   if (up.some(({ missingUs }) => missingUs === null)) return
   const missingUs = Math.max(...up.map((channel) => channel.missingUs ?? 0))
   const lastUs = Math.max(...channels.map(({ goneArrivedUs }) => goneArrivedUs ?? 0))

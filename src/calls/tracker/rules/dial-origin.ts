@@ -5,9 +5,12 @@ import { type Channel, type Dial, isUp, isVirtual, type TrackerState } from '../
 
 /** The origin of a dial: the party for which it is made, through any number of virtual halves. */
 
-/** The origin of a dial: a party, no party (the PBX originates it), or unknown so far. */
+/**
+ * The origin of a dial: a party, no party (the PBX originates it), or unknown so far. `replacing`: a virtual half took
+ * the place of a party that transferred, among those who talk on: the dial is for them, and asks nothing.
+ */
 type Origin =
-  | { kind: 'party'; channel: Channel; consulting: boolean; through: Channel | null }
+  | { kind: 'party'; channel: Channel; consulting: boolean; replacing: boolean; through: Channel | null }
   | { kind: 'nobody' }
   | { kind: 'unknown' }
 
@@ -32,13 +35,14 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
       // The party that dialled the halves may have transferred the call: then the halves represent the party that
       // replaced it.
       const now = isUp(source) || through === null ? source : (realPartyOf(state, through) ?? source)
-      return { kind: 'party', channel: now, consulting: false, through }
+      return { kind: 'party', channel: now, consulting: false, replacing: false, through }
     }
     through ??= source
     if (source.half === 1) {
       // Click-to-call through a virtual channel: its first half represents the agent who answered behind the second.
       const agent = answeredBehind(state, source)
-      return agent === undefined ? { kind: 'unknown' } : { kind: 'party', channel: agent, consulting: false, through }
+      if (agent === undefined) return { kind: 'unknown' }
+      return { kind: 'party', channel: agent, consulting: false, replacing: false, through }
     }
     const one = channelOf(state, source.pair)
     if (one === undefined) return { kind: 'unknown' }
@@ -48,9 +52,9 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
       continue
     }
     const talker = heardBy(state, one).find((party) => callOf(state, party) !== undefined)
-    return talker === undefined
-      ? { kind: 'unknown' }
-      : { kind: 'party', channel: talker, consulting: !source.adopted, through: source }
+    if (talker === undefined) return { kind: 'unknown' }
+    const { adopted } = source
+    return { kind: 'party', channel: talker, consulting: !adopted, replacing: adopted, through: source }
   }
   return { kind: 'unknown' }
 }

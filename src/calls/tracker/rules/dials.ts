@@ -97,7 +97,8 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const party = origin.channel
   const first = callOf(state, party)
   if (first === undefined) return
-  const busy = origin.consulting || (party.spoke && heardBy(state, party).some((other) => other.id !== dest.id))
+  const talks = party.spoke && heardBy(state, party).some((other) => other.id !== dest.id)
+  const busy = origin.consulting || (talks && !origin.replacing)
   if (busy && !origin.consulting && isSettling()) return
   const to = { dialled: origin.through?.dialledNumber ?? null, party: partyOf(dest.endpoint) }
   const asked = { through: origin.through, to, startedUs: dial.beganUs }

@@ -101,18 +101,20 @@ function* answeredGroups(channels: readonly Rows[]): Generator<void, Map<string,
 
 /**
  * Returns the dialling channel of each channel that is dialled, by its id: the lists name none. It is in the same call,
- * and its Dial names the dialled channel, or its Queue rings members. Which of several one is, is unknown.
+ * and its Dial names the dialled channel, or its Queue rings members. A caller that took the dialling party's place by
+ * a transfer is in another call: the dialled channel shows its number. Which of several one is, is unknown.
  */
 function* diallersIn(channels: readonly Rows[]): Generator<void, Map<string, string>> {
-  const byCall = Map.groupBy(
-    channels.filter((rows) => !isCallee(rows) && DIALLING.has(headerOf(rows, 'Application'))),
-    (rows) => headerOf(rows, 'Linkedid'),
-  )
+  const dialling = channels.filter((rows) => !isCallee(rows) && DIALLING.has(headerOf(rows, 'Application')))
+  const byCall = Map.groupBy(dialling, (rows) => headerOf(rows, 'Linkedid'))
+  const byNumber = Map.groupBy(dialling, (rows) => headerOf(rows, 'CallerIDNum'))
   const found = new Map<string, string>()
   for (const rows of channels) {
     yield
     if (!isCallee(rows)) continue
-    const [dialler, ...others] = (byCall.get(headerOf(rows, 'Linkedid')) ?? []).filter((one) => dials(one, rows))
+    const ofCall = (byCall.get(headerOf(rows, 'Linkedid')) ?? []).filter((one) => dials(one, rows))
+    const ofNumber = (byNumber.get(headerOf(rows, 'ConnectedLineNum')) ?? []).filter((one) => dials(one, rows))
+    const [dialler, ...others] = ofCall.length > 0 ? ofCall : ofNumber
     if (dialler !== undefined && others.length === 0)
       found.set(headerOf(rows, 'Uniqueid'), headerOf(dialler, 'Uniqueid'))
   }

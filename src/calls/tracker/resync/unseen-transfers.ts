@@ -1,0 +1,73 @@
+import type { At, SnapshotChannel } from '../../signal.ts'
+import { destination } from '../facts/places.ts'
+import { expectLink } from '../rules/linked-calls.ts'
+import { isOver, mayBecomeOne, merge } from '../rules/merges.ts'
+import { markLeft, talkedWith } from '../state/conversations.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../state/registry.ts'
+import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
+
+/** Transfers and bridges that were missed: a snapshot shows where the parties are now. */
+
+/**
+ * Joins two calls if a party now talks with a party of the other call, and the PBX counts it to that call: a transfer
+ * or bridge was missed.
+ */
+export function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
+  const channel = channelOf(state, row.id)
+  const own = callOf(state, channel)
+  const other = callByLinkedId(state, row.linkedId)
+  if (channel === undefined || own === undefined || other === undefined || own === other) return
+  if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
+  // A call that was settling because it may be a pick-up was one, wherever its channel is now.
+  if (!own.emitted && own.root === channel.id && own.stages.length === 0) {
+    expectLink(state, channel, other, true)
+    return
+  }
+  // A party that asks in a consultation belongs to the other call too, and talks with this party.
+  const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
+  if (isJoined) expectLink(state, channel, other, true)
+}
+
+/**
+ * Joins a consultation with the call for which it was made, if a party of that call now stands where the party that
+ * asked stood: in a queue, menu or conference to which it was transferred. With a pause after each call and row.
+ */
+export function* joinReplaced(state: TrackerState, rows: readonly SnapshotChannel[]): Generator<void> {
+  const left = new Map<string, Call[]>()
+  for (const call of state.calls.values()) {
+    yield
+    const asking = channelOf(state, call.root)
+    if (call.parentId === null || isOver(call) || asking === undefined || asking.missingUs === null) continue
+    left.set(call.parentId, [...(left.get(call.parentId) ?? []), call])
+  }
+  if (left.size === 0) return
+  for (const row of rows) {
+    yield
+    const channel = channelOf(state, row.id)
+    const first = callOf(state, channel)
+    const place = destination(row.place ?? null)
+    if (channel === undefined || first === undefined || isOver(first) || row.callee || place === null) continue
+    if (place === channel.dialledNumber) continue
+    const consultation = left.get(first.id)?.find(({ root }) => channelOf(state, root)?.dialledNumber === place)
+    if (consultation === undefined || !mayBecomeOne(consultation, first)) continue
+    for (const call of [consultation, first]) call.partial = true
+    merge(state, consultation, first)
+  }
+}
+
+/**
+ * Notes that parties which a snapshot lacks have left by a transfer: a party with which they talked is up, and nobody
+ * is where they talked. With a pause after each channel.
+ */
+export function* markTransferers(state: TrackerState, at: At): Generator<void> {
+  for (const channel of state.channels.values()) {
+    yield
+    if (channel.missingUs !== at.arrivedUs || !isUp(channel) || isVirtual(channel)) continue
+    const isListed = (one: Channel): boolean => one.missingUs === null
+    const beside = channel.bridge === null ? [] : (state.bridges.get(channel.bridge) ?? [])
+    const isAlone = !beside.flatMap((id) => channelOf(state, id) ?? []).some(isListed)
+    if (!isAlone || !talkedWith(state, channel).some(isListed)) continue
+    markLeft(channel, at.atUs)
+    markChanged(state, callOf(state, channel))
+  }
+}
