@@ -19,6 +19,7 @@ import {
   joinUnseenLinks,
   linkCalls,
 } from './rules/linked-calls.ts'
+import { adopt } from './rules/merges.ts'
 import { joinPageUnderWay } from './rules/pages.ts'
 import { park, unpark } from './rules/parking.ts'
 import { joinQueue, leaveQueue, noteGoesOn } from './rules/queues.ts'
@@ -329,7 +330,7 @@ function applyBridged(
 /** A virtual half replaces a party that transferred: a party dialled behind it is dialled for the other party. */
 function takePlace(state: TrackerState, half: Channel, party: Channel | undefined): void {
   if (!isVirtual(half) || party === undefined || isVirtual(party)) return
-  for (const one of [half, channelOf(state, half.pair)]) if (one !== undefined) one.adopted = true
+  adopt(state, half)
 }
 
 /** A phone that is up and talks has answered, even if the end of its dial was not seen. */

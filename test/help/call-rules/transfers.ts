@@ -84,8 +84,10 @@ export const TRANSFERS: readonly Rule[] = [
 ]
 
 function transfererLeaves(story: Story): string[] {
-  return transfersOf(story).flatMap(({ time, index, name, transfer: { by } }) => {
+  return transfersOf(story).flatMap(({ time, index, name, transfer: { by } }, at, all) => {
     if (by.extension === null) return []
+    // Of a three-way call: who brought the others together stays, and may transfer again.
+    if (all.slice(at + 1).some(({ transfer }) => transfer.by.extension === by.extension)) return []
     const open = story.stages.filter(
       ({ id, last }) =>
         last.kind === 'user' &&

@@ -12,7 +12,7 @@ import { noteTenant } from '../state/tenants.ts'
 import { type Listing, listingOf } from './listing.ts'
 import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
 import { relateConsultation } from './unseen-consultations.ts'
-import { joinReplaced, joinUnseen, markTransferers } from './unseen-transfers.ts'
+import { joinReplaced, joinUnseen, markWhoLeft } from './unseen-transfers.ts'
 
 /**
  * Applies a snapshot, with a pause after each row. An unknown channel began while there was no connection; a known one
@@ -44,7 +44,7 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
     relateConsultation(state, row, listed)
     yield
   }
-  yield* markTransferers(state, at)
+  yield* markWhoLeft(state, at)
 }
 
 function resyncKnown(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel, listed: Listing): void {

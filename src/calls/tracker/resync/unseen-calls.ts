@@ -177,6 +177,7 @@ export function addUnseenStage(
   const call = rung?.call ?? listedIn
   const sourceId = rung?.party.id ?? diallerId
   placeInCall(state, channel, call)
+  if (call !== listedIn && !call.emitted) call.partial = true
   const stage = addStage(state, call, {
     kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
     target: channel.endpoint.number,

@@ -1,6 +1,7 @@
 import type { SnapshotChannel } from '../../signal.ts'
 import { consultation } from '../rules/consultations.ts'
 import { originOf } from '../rules/dial-origin.ts'
+import { adopt } from '../rules/merges.ts'
 import { newDial } from '../state/initial-state.ts'
 import { callOf, channelOf, channelsOf, heardBy } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
@@ -31,12 +32,11 @@ export function rungFor(
   const through = origin.kind === 'party' && party === dialler ? origin.through : halfBeside(state, channel)
   if (!isAsking(state, party, first, channel)) {
     // A transfer put these halves into the conversation of a party that asks nobody.
-    for (const half of pairOf(state, through)) half.adopted = true
+    if (through !== null) adopt(state, through)
     return { party, call: first }
   }
   const to = { dialled: through?.dialledNumber ?? null, party: partyOf(channel.endpoint) }
   const call = consultation(state, party, first, { through, to, startedUs })
-  call.partial ||= !call.emitted
   return { party, call }
 }
 
@@ -45,9 +45,6 @@ function halfBeside(state: TrackerState, { bridge }: Channel): Channel | null {
   const members = bridge === null ? [] : (state.bridges.get(bridge) ?? [])
   return members.flatMap((id) => channelOf(state, id) ?? []).find(isVirtual) ?? null
 }
-
-const pairOf = (state: TrackerState, half: Channel | null): Channel[] =>
-  half === null ? [] : [half, channelOf(state, half.pair)].flatMap((one) => one ?? [])
 
 /** Returns whether a party has left another one waiting, which it does not hear, while it dials. */
 function isAsking(state: TrackerState, party: Channel, first: Call, dialled: Channel): boolean {

@@ -1,9 +1,10 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { destination } from '../facts/places.ts'
-import { expectLink } from '../rules/linked-calls.ts'
-import { isOver, mayBecomeOne, merge } from '../rules/merges.ts'
+import { endUnseen } from '../rules/channels.ts'
+import { expectLink, joinUnseenTransfer } from '../rules/linked-calls.ts'
+import { isOver, mayBecomeOne } from '../rules/merges.ts'
 import { markLeft, talkedWith } from '../state/conversations.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../state/registry.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, markChanged, stageOf } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 
 /** Transfers and bridges that were missed: a snapshot shows where the parties are now. */
@@ -50,24 +51,39 @@ export function* joinReplaced(state: TrackerState, rows: readonly SnapshotChanne
     if (place === channel.dialledNumber) continue
     const consultation = left.get(first.id)?.find(({ root }) => channelOf(state, root)?.dialledNumber === place)
     if (consultation === undefined || !mayBecomeOne(consultation, first)) continue
-    for (const call of [consultation, first]) call.partial = true
-    merge(state, consultation, first)
+    joinUnseenTransfer(state, consultation, first)
   }
 }
 
 /**
- * Notes that parties which a snapshot lacks have left by a transfer: a party with which they talked is up, and nobody
- * is where they talked. With a pause after each channel.
+ * Notes that parties which a snapshot lacks have left, before the next one confirms that: whoever they talked with is
+ * elsewhere, or the caller for whom they rang. With a pause after each channel.
  */
-export function* markTransferers(state: TrackerState, at: At): Generator<void> {
+export function* markWhoLeft(state: TrackerState, at: At): Generator<void> {
   for (const channel of state.channels.values()) {
     yield
     if (channel.missingUs !== at.arrivedUs || !isUp(channel) || isVirtual(channel)) continue
-    const isListed = (one: Channel): boolean => one.missingUs === null
-    const beside = channel.bridge === null ? [] : (state.bridges.get(channel.bridge) ?? [])
-    const isAlone = !beside.flatMap((id) => channelOf(state, id) ?? []).some(isListed)
-    if (!isAlone || !talkedWith(state, channel).some(isListed)) continue
-    markLeft(channel, at.atUs)
+    if (hasLostTalkers(state, channel)) markLeft(channel, at.atUs)
+    else if (isRungNoMore(state, at, channel)) endUnseen(state, channel, at)
+    else continue
     markChanged(state, callOf(state, channel))
   }
+}
+
+const isListed = (one: Channel): boolean => isUp(one) && one.missingUs === null
+
+/** Returns whether a party with which a channel talked is up, and nobody is where they talked. */
+function hasLostTalkers(state: TrackerState, channel: Channel): boolean {
+  const beside = channel.bridge === null ? [] : (state.bridges.get(channel.bridge) ?? [])
+  const isAlone = !beside.flatMap((id) => channelOf(state, id) ?? []).some(isListed)
+  return isAlone && talkedWith(state, channel).some(isListed)
+}
+
+/** Returns whether the caller for whom a phone rang talks now, or is at another place of the dialplan. */
+function isRungNoMore(state: TrackerState, at: At, { callId, dial }: Channel): boolean {
+  if (dial === null || dial.answeredUs !== null) return false
+  const call = state.calls.get(callId ?? '')
+  const caller = channelOf(state, (call === undefined ? undefined : stageOf(call, dial.stageId))?.source ?? null)
+  if (caller === undefined || !isListed(caller)) return false
+  return caller.moves.at(-1)?.us === at.atUs || heardBy(state, caller).some(isListed)
 }

@@ -61,6 +61,12 @@ function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
   return asking === undefined || !isUp(asking) || asking.missingUs !== null
 }
 
+/** Joins a consultation with the call for which it was made, after a transfer that was missed. */
+export function joinUnseenTransfer(state: TrackerState, consultation: Call, first: Call): void {
+  for (const call of [consultation, first]) call.partial = true
+  merge(state, consultation, first)
+}
+
 /** Joins linked calls whose link nothing explained in time. */
 export function joinDueLinks(state: TrackerState): void {
   while (state.pendingLinks.length > 0) {

@@ -13,7 +13,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
-import { type Call, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
 import { place } from './arrange.ts'
 import { closeGroup } from './parent-stages.ts'
@@ -87,6 +87,11 @@ export function merge(state: TrackerState, from: Call, into: Call, atUs = state.
 
 /** Returns whether the end of a call was emitted, or is about to be. */
 export const isOver = (call: Call): boolean => call.ended || call.mergedInto !== null
+
+/** Makes a virtual half and its other half internal parts of a call: they ask nothing. */
+export function adopt(state: TrackerState, half: Channel): void {
+  for (const one of [half, channelOf(state, half.pair)]) if (one !== undefined) one.adopted = true
+}
 
 function moveInto(state: TrackerState, from: Call, into: Call): void {
   if (into.accountDueUs !== null && isKnown(from)) setAccount(state, into, from)
