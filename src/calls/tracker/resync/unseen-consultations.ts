@@ -10,7 +10,7 @@ import type { Listing } from './listing.ts'
 
 /** Consultations that a snapshot shows, and that began while there was no connection. */
 
-/** The party for which a listed channel is rung, and its call: a consultation, if that party has another one waiting. */
+/** The party for which a listed channel is rung; its call is a consultation, if that party has another one waiting. */
 type Rung = { readonly party: Channel; readonly call: Call }
 
 /**
