@@ -41,6 +41,7 @@ const FOLDERS = [
   'web/browser/components',
   'web/browser/lib',
   'web',
+  'pbx/originate',
   'pbx/watch',
   'pbx/tools',
   'pbx/tools/replay',

@@ -58,6 +58,9 @@ import { newExchange } from '../outbound/exchange.ts'
 import { newGuardedRequests } from '../outbound/guarded-request.ts'
 import { retainWarning } from '../outbound/mqtt-url.ts'
 import type { OpenRecording } from '../outbound/upload.ts'
+import { startCallOwner } from '../pbx/originate/call-owner.ts'
+import { createCallService } from '../pbx/originate/call-service.ts'
+import { originateRoutes } from '../pbx/originate/routes.ts'
 import { openPbxList, type PbxList } from '../pbx/watch/pbx-list.ts'
 import { createPbxService } from '../pbx/watch/pbx-service.ts'
 import { storePbxSettings } from '../pbx/watch/pbx-settings.ts'
@@ -382,8 +385,10 @@ async function startWatching(
     log,
   })
   const states = startPbxStates({ watch, store, ownership, steadyUs: clock.steadyUs, log })
+  const callOwner = startCallOwner({ store, ownership, running: watch.running, log, nowUs: persistence.wallUs })
+  emitter.on('foreign', callOwner.wake)
   // First: no new events are produced while the other parts stop.
-  started.unshift(states, watch)
+  started.unshift(callOwner, states, watch)
   const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs, retentionCallsMs: keepMs } = config
   const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
   const { disk } = persistence
@@ -406,7 +411,7 @@ async function startWatching(
     ...backupsOf(config, { alerts, log, nowUs: persistence.wallUs }),
     alerts,
   )
-  return { watch, states, disk }
+  return { watch, states, callOwner, disk }
 }
 
 /** Starts some parts after a time, unless they are stopped before. */
@@ -460,7 +465,7 @@ async function createRoot(
 ) {
   const { auth, audit, webhooks, options, eventReader } = access
   const { metrics, dispatcher, refusals, clock, allow, attempt, counts, lastHour } = sending
-  const { watch, states, disk } = watching
+  const { watch, states, callOwner, disk } = watching
   const { liveCalls, refreshCalls } = watch
   const watched = {
     store,
@@ -528,6 +533,16 @@ async function createRoot(
     exchange,
     authorizer,
   })
+  const madeCalls = createCallService({
+    store,
+    pbxs: list,
+    owner: callOwner,
+    states: watch.states,
+    isConnected: async (pbx) => (await states.read()).get(pbx)?.state === 'up',
+    liveCalls,
+    refreshCalls,
+    nowUs: persistence.wallUs,
+  })
   const pbxs = createPbxService({ store, list, states, canRead: hasCertificates, allowed: recordings.allowed })
   // The name that the service listens at is printed as its URL.
   const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })
@@ -537,7 +552,13 @@ async function createRoot(
     .use(healthRoutes(store, disk.nearlyFull))
     .use(metricsRoutes(config.metricsToken, metrics))
     .use(authRoutes(auth, audit.clientOf))
-    .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
+    .use(
+      tokenRoutes(
+        auth,
+        createTokenService({ accounts: store.accounts, onRevoked: auth.forget, usersMayCall: config.usersMayCall }),
+        audit,
+      ),
+    )
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
     .use(optionsRoutes({ auth, options, audit, warningOf: retainWarning }))
     .use(setupRoutes({ auth, setup }))
@@ -545,6 +566,7 @@ async function createRoot(
     .use(pbxRoutes({ auth, pbxs, audit }))
     .use(auditRoutes(auth, store.audit))
     .use(callRoutes(auth, store.calls, recordings.addUrls))
+    .use(originateRoutes({ auth, calls: madeCalls, audit, usersMayCall: config.usersMayCall }))
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
     .use(stateRoutes(auth, { list: async (id, kind, pbx) => listOf(kind, await watch.states(id, pbx)) }))

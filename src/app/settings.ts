@@ -198,6 +198,11 @@ export const SETTINGS = {
     default: 'info',
     read: required((given) => logLevel(given)),
   },
+  usersMayCall: {
+    flag: '--no-calls',
+    description: 'only administrators may have calls made, and tokens that an administrator made for it',
+    read: (given: Given) => given !== false,
+  },
   logMaskNumbers: {
     flag: '--log-mask-numbers',
     description: 'mask phone numbers in the log, except their last two digits',
@@ -225,8 +230,11 @@ export type GivenSettings = Readonly<Record<string, Given>>
 
 /** Returns the name of a flag: `allow-net` for `--allow-net <net>`. */
 const longNameOf = (flag: string): string => flag.replace(/^--/, '').replace(/ .*$/, '')
+/** Commander takes a flag that begins with `no-` for the opposite of one without it. */
 const attributeOf = (flag: string): string =>
-  longNameOf(flag).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  longNameOf(flag)
+    .replace(/^no-/, '')
+    .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** The raw values of the settings that have a default, by attribute name. */
 export const DEFAULTS: GivenSettings = Object.fromEntries(

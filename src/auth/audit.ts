@@ -21,6 +21,8 @@ export const SECURITY_EVENTS = {
   secret_rotated: 'the signing secret of a URL was rotated',
   pbx_set: 'a PBX was added or changed',
   pbx_removed: 'a PBX was removed',
+  call_made: 'a user had a call made',
+  call_hung_up: 'a user hung up a call',
   user_added: 'an operator added a user',
   user_removed: 'an operator removed a user',
   admin_added: 'an operator added an administrator',

@@ -62,12 +62,14 @@ const ACCESS_TOKEN = { pattern: '^hks_[A-Za-z0-9_-]{43}$' }
 /** The request for a new API token. */
 export const NewToken = t.Object({
   name: nameSchema(`What the token is for, ${MAX_NAME_CHARACTERS} characters at most`),
+  calls: t.Optional(t.Boolean({ description: 'Whether calls may be made and hung up with it; `false` if absent' })),
 })
 export type NewToken = Static<typeof NewToken>
 
 export const NamedToken = t.Object({
   id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
   name: nameSchema('What it is for'),
+  calls: t.Boolean({ description: 'Whether calls may be made and hung up with it' }),
   access_token: t.String({ description: 'The token itself, which cannot be read again', form: ACCESS_TOKEN }),
 })
 export type NamedToken = Static<typeof NamedToken>
@@ -76,6 +78,7 @@ export type NamedToken = Static<typeof NamedToken>
 export const TokenInfo = t.Object({
   id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
   name: textOrNull('The name of an API token; `null` for a login'),
+  calls: t.Boolean({ description: 'Whether calls may be made and hung up with this API token; `false` for a login' }),
   client: textOrNull('The User-Agent of the login'),
   created_at: t.String({ format: 'date-time', description: 'When it was created' }),
   last_used_at: t.Union([t.String({ format: 'date-time' }), t.Null()], {

@@ -1,10 +1,10 @@
 import { type NowUs, SECOND } from '../lib/time.ts'
-import type { UserRecord } from '../store/operations/accounts.ts'
+import type { UserOfToken } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 import { tokenHash } from './token.ts'
 
-/** The user and token of a request. */
-export type Session = { readonly user: UserRecord; readonly tokenHash: string; lastUsedUs: number | null }
+/** The user and token of a request. `name`: the name of an API token, `null` of a login. */
+export type Session = Omit<UserOfToken, 'lastUsedUs'> & { readonly tokenHash: string; lastUsedUs: number | null }
 
 /** The size of the session cache, more than a customer has systems; beyond it each request reads the store. */
 const MAX_SESSIONS = 10_000

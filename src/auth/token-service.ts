@@ -1,6 +1,7 @@
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339 } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
+import { mayCall, NO_CALLS } from './call-right.ts'
 import type { NamedToken, NewToken, TokenInfo } from './model.ts'
 import type { Session } from './sessions.ts'
 import { hashOf, newToken, tokenId } from './token.ts'
@@ -15,18 +16,21 @@ type Dependencies = {
   accounts: Store['accounts']
   /** Called after a token was revoked, to empty the cache of sessions. */
   onRevoked: () => void
+  /** Whether users who are no administrators may have calls made; a setting. */
+  usersMayCall?: boolean
   now?: NowUs
 }
 
 /** Creates the service by which users list, create and revoke their own tokens. */
-export function createTokenService({ accounts, onRevoked, now = nowUs }: Dependencies) {
+export function createTokenService({ accounts, onRevoked, usersMayCall = true, now = nowUs }: Dependencies) {
   return {
     /** Returns the user's tokens, most recently used first. */
     async list({ user, tokenHash }: Session): Promise<TokenInfo[]> {
       const rows = await accounts.tokenList(user.id, MAX_LISTED)
-      return rows.map(({ hash, name, client, createdUs, lastUsedUs }) => ({
+      return rows.map(({ hash, name, calls, client, createdUs, lastUsedUs }) => ({
         id: tokenId(hash),
         name,
+        calls,
         client,
         created_at: rfc3339(createdUs),
         last_used_at: lastUsedUs === null ? null : rfc3339(lastUsedUs),
@@ -36,15 +40,24 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
 
     /**
      * Creates an API token and returns it; it cannot be read again.
-     * @throws Fault 401 if the session was revoked in the meantime.
+     * @throws Fault 401 if the session was revoked in the meantime; 403 if the user may not give it the right to calls.
      */
-    async create({ user, tokenHash: madeWith }: Session, { name: given }: NewToken): Promise<NamedToken> {
+    async create(session: Session, { name: given, calls = false }: NewToken): Promise<NamedToken> {
+      const { user, tokenHash: madeWith } = session
+      if (calls && !mayCall(session, usersMayCall)) throw new Fault('forbidden', NO_CALLS)
       const token = newToken()
       const name = given.trim()
       const hash = hashOf(token)
-      const added = await accounts.tokenAddNamed({ userId: user.id, name, tokenHash: hash, madeWith, atUs: now() })
+      const added = await accounts.tokenAddNamed({
+        userId: user.id,
+        name,
+        calls,
+        tokenHash: hash,
+        madeWith,
+        atUs: now(),
+      })
       if (!added) throw new Fault('unauthenticated', 'This session has ended. Log in again.')
-      return { id: tokenId(hash), name, access_token: token }
+      return { id: tokenId(hash), name, calls, access_token: token }
     },
 
     /**

@@ -85,8 +85,9 @@ export function nameVariables(command: Command, env: Record<string, string | und
     option.env(variable)
     // Commander reads a variable only if the option had one when it was added.
     command.on(`optionEnv:${option.name()}`, (text?: string) => {
-      if (option.isBoolean() && !isOn(`${option.long} (${variable})`, env[variable] ?? '')) return
-      const value = option.isBoolean() ? true : (option.parseArg?.(text ?? '', option.defaultValue) ?? text)
+      const isSwitch = option.isBoolean() || option.negate
+      if (isSwitch && !isOn(`${option.long} (${variable})`, env[variable] ?? '')) return
+      const value = isSwitch ? !option.negate : (option.parseArg?.(text ?? '', option.defaultValue) ?? text)
       command.setOptionValueWithSource(option.attributeName(), value, 'env')
     })
   }

@@ -100,6 +100,7 @@ export const Call = t.Object(
     merged_from: t.Array(t.String({ form: UUID }), { description: 'The ids of calls that were merged into this one' }),
     merged_into: text('The id of the call into which this one was merged; else `null`', UUID),
     parent_id: text('If this is a consultation, the id of the call for which it was made; else `null`', UUID),
+    request_id: text('Of a call that was made with `POST /call`, the id of that request; else `null`', UUID),
     direction: words(DIRECTIONS, '`inbound`: from outside. `outbound`: to outside. `internal`: within the PBX'),
     state: words(
       CALL_STATES,

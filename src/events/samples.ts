@@ -32,6 +32,7 @@ const ringing: Call = {
   merged_from: [],
   merged_into: null,
   parent_id: null,
+  request_id: null,
   direction: 'inbound',
   state: 'ringing',
   from: caller,

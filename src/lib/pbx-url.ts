@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
 import { nameProblem } from './name.ts'
 import { isDubiousAddress } from './network.ts'
+import { CALLS_PARAMETERS, CallsRule, callsOf } from './pbx-calls.ts'
 import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-kinds.ts'
 import { comparedText, textProblem } from './text.ts'
 
@@ -57,10 +58,11 @@ export const PbxSource = Type.Object({
   /** The file of certificates that `amis` trusts instead of the system's. */
   caFile: Type.Optional(Type.String()),
   recordings: Type.Optional(RecordingsSource),
+  calls: Type.Optional(CallsRule),
 })
 export type PbxSource = Static<typeof PbxSource>
 
-const PARAMETERS = [
+const PARAMETERS: readonly string[] = [
   'name',
   'account',
   'tenants',
@@ -73,6 +75,7 @@ const PARAMETERS = [
   'recordings',
   'recordings_root',
   'recordings_token',
+  ...CALLS_PARAMETERS,
 ]
 
 /** Returns the address of a PBX for people: `192.0.2.1:5038`, `[2001:db8::1]:5038`. */
@@ -125,6 +128,8 @@ export function parsePbxUrl(text: string): Parsed {
   if (typeof gateways === 'string') return { wrong: gateways }
   const tenants = tenantsOf(query.get('tenants'), kind)
   if (typeof tenants === 'string') return { wrong: tenants }
+  const calls = callsOf(query, kind, tenants?.by)
+  if (typeof calls === 'string') return { wrong: calls }
   return {
     pbx: {
       protocol,
@@ -142,6 +147,7 @@ export function parsePbxUrl(text: string): Parsed {
       ...(caFile ? { caFile } : {}),
       ...(tenants === undefined ? {} : { tenants }),
       ...(recordings === undefined ? {} : { recordings }),
+      ...(calls === undefined ? {} : { calls }),
     },
   }
 }

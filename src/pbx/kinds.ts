@@ -1,14 +1,18 @@
 import type { PbxKind } from '../lib/pbx-kinds.ts'
+import type { PbxSource } from '../lib/pbx-url.ts'
 import { checkAmi } from './ami/check.ts'
+import { asteriskCalls } from './ami/originate.ts'
 import { amiDialect } from './ami/protocol.ts'
 import { readRecordedAmi } from './ami/recorded-events.ts'
 import { createAsterisk } from './ami/replay/asterisk.ts'
 import { talkAmi } from './ami/talk.ts'
 import { createAmiTranslator } from './ami/translator/translator.ts'
+import type { CallMaker, CallTimeouts } from './connection/call-order.ts'
 import type { Check } from './connection/finding.ts'
 import { type StartSession, sessionsOf } from './connection/session.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { checkEsl } from './esl/check.ts'
+import { freeswitchCalls } from './esl/originate.ts'
 import { eslDialect } from './esl/protocol.ts'
 import { readRecordedEsl } from './esl/recorded-events.ts'
 import { createFreeswitch } from './esl/replay/freeswitch.ts'
@@ -22,6 +26,8 @@ type Kind = {
   /** Follows a PBX: its dialect (login, lists, states) with its translator. */
   readonly startSession: StartSession
   readonly check: Check
+  /** Has calls made, apart from the connection that follows the PBX. */
+  readonly createCallMaker: (source: PbxSource, timeouts: CallTimeouts) => CallMaker
   /** Talks to a PBX whose bytes are recorded. */
   readonly talk: OpenTalk
   readonly readRecorded: (options: ReadOptions, endpoints: Endpoints) => RecordedEvents
@@ -34,6 +40,7 @@ export const KINDS: Readonly<Record<PbxKind, Kind>> = {
   asterisk: {
     startSession: sessionsOf(amiDialect, createAmiTranslator),
     check: checkAmi,
+    createCallMaker: asteriskCalls,
     talk: talkAmi,
     readRecorded: (options, endpoints) => readRecordedAmi(createAmiTranslator(options, endpoints), options, endpoints),
     createPersona: createAsterisk,
@@ -41,6 +48,7 @@ export const KINDS: Readonly<Record<PbxKind, Kind>> = {
   freeswitch: {
     startSession: sessionsOf(eslDialect, createEslTranslator),
     check: checkEsl,
+    createCallMaker: freeswitchCalls,
     talk: talkEsl,
     readRecorded: (options, endpoints) => readRecordedEsl(createEslTranslator(options, endpoints), options, endpoints),
     createPersona: createFreeswitch,

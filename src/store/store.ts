@@ -1,6 +1,7 @@
 import type { AccountStore } from './operations/accounts.ts'
 import type { AuditStore } from './operations/audit.ts'
 import type { AuthorizationStore } from './operations/authorizations.ts'
+import type { CallRequestStore } from './operations/call-requests.ts'
 import type { CallStore } from './operations/calls.ts'
 import type { ContactStore } from './operations/contacts.ts'
 import type { FlowStore } from './operations/flows.ts'
@@ -38,6 +39,7 @@ export type Store = {
   readonly queue: QueueStore
   readonly flows: FlowStore
   readonly calls: CallStore
+  readonly callRequests: CallRequestStore
   readonly recordings: RecordingStore
   readonly pbxs: PbxStore
   readonly log: LogStore

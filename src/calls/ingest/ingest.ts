@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts'
 import { callBatch, type UrlOf } from '../api/event-records.ts'
 import type { Signal } from '../signal.ts'
 import { isAnyMissing, isAnySilent } from '../tracker/resync/missing-channels.ts'
+import { channelsUp, type RequestedCall, requestedCall } from '../tracker/state/requested-calls.ts'
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
 import { type CallContacts, type ContactLookUps, createCallContacts } from './call-contacts.ts'
@@ -32,6 +33,10 @@ type Ingest = {
   readonly pendingEvents: () => number
   /** Returns the live calls of an account. */
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
+  /** Returns the call that was made for a request, `undefined` if it was not seen, or is over. */
+  readonly requestedCall: (requestId: string) => RequestedCall | undefined
+  /** Returns the channels of a call that are up. */
+  readonly channelsUp: (callId: string) => readonly string[]
   /** Returns the number of live calls of each account that has any. */
   readonly liveCallCounts: () => ReadonlyMap<number, number>
   /** Returns whether the last snapshot lacked a channel that was up: the next snapshot decides. */
@@ -220,6 +225,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     caughtUp: () => tracker.caughtUp() ?? storeCaughtUp(),
     pendingEvents: outbox.size,
     liveCalls: contacts === undefined ? liveCallsOf : (accountId) => withContacts(liveCallsOf(accountId), contacts),
+    requestedCall: (requestId) => requestedCall(state, requestId),
+    channelsUp: (callId) => channelsUp(state, callId),
     liveCallCounts: countLiveCalls,
     isAnyMissing: () => isAnyMissing(state),
     isAnySilent: () => isAnySilent(state, steadyUs() - SILENT_US),

@@ -16,7 +16,8 @@ export type AmiReply =
  */
 type AmiRows = { readonly rows: readonly AmiFrame[]; readonly uncertain: readonly string[] }
 
-type Action = { readonly Action: string } & Readonly<Record<string, string>>
+/** The headers of an action; a header with several values is sent several times. */
+export type Action = { readonly Action: string } & Readonly<Record<string, string | readonly string[]>>
 
 /** Actions that await their replies, matched by ActionID. */
 export type Actions = {
@@ -166,7 +167,7 @@ function replyOfList(
 
 /** Returns the bytes of an action, `undefined` if a value is too long or would end its line. */
 function encodeAction(action: Action): string | undefined {
-  const lines = Object.entries(action).map(([key, value]) => `${key}: ${value}`)
+  const lines = Object.entries(action).flatMap(([key, value]) => [value].flat().map((one) => `${key}: ${one}`))
   if (lines.some((line) => /[\r\n\0]/.test(line) || Buffer.byteLength(line) > MAX_LINE_BYTES)) return undefined
   return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -2,13 +2,18 @@ import { createHash } from 'node:crypto'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { LoginOutcome } from '../connection/protocol.ts'
 import type { Actions, AmiReply } from './actions.ts'
-import { EVENT_CLASSES } from './events.ts'
+import { EVENT_CLASSES, type EventClass } from './events.ts'
 
 /**
  * Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the event
- * classes that are read. `greeting` returns the first line of the connection. An Asterisk that is too old is refused.
+ * classes that are read (by default all that are wanted). `greeting` returns the first line of the connection. An Asterisk that is too old is refused.
  */
-export async function logIn(source: PbxSource, actions: Actions, greeting: () => string): Promise<LoginOutcome> {
+export async function logIn(
+  source: PbxSource,
+  actions: Actions,
+  greeting: () => string,
+  classes: readonly EventClass[] = EVENT_CLASSES,
+): Promise<LoginOutcome> {
   const challenge = await actions.send({ Action: 'Challenge', AuthType: 'MD5' })
   if (challenge.kind === 'unanswered') return { kind: 'lost', reason: challenge.message }
   if (isTooOld(greeting())) return { kind: 'refused', reason: `${TOO_OLD} (${greeting()})` }
@@ -23,7 +28,7 @@ export async function logIn(source: PbxSource, actions: Actions, greeting: () =>
     Action: 'Login',
     Username: source.user,
     ...proof,
-    Events: EVENT_CLASSES.join(','),
+    Events: classes.length === 0 ? 'off' : classes.join(','),
   })
   if (reply.kind === 'reply' || reply.kind === 'rows') return { kind: 'in' }
   if (reply.kind === 'unanswered') return { kind: 'lost', reason: reply.message }

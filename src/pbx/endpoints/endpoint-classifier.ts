@@ -160,7 +160,7 @@ const MAX_NAME_CHARACTERS = 256
  * Returns whether a text matches a pattern: `*` stands for any text, `?` for one character. Only the last `*` is ever
  * tried again, so no pattern takes more steps than its length times the length of the text.
  */
-function matches(pattern: string, text: string): boolean {
+export function matches(pattern: string, text: string): boolean {
   const length = Math.min(text.length, MAX_NAME_CHARACTERS)
   let at = 0
   let inPattern = 0

@@ -14,11 +14,16 @@ export type Commands = {
    * no output came.
    */
   runJob(command: string): Promise<string | undefined>
+  /** Begins to run an API command in the background. */
+  startJob(command: string): Job
   /** Takes a frame that greets, replies or ends a job; returns `false` for any other, or if nothing awaits it. */
   receive(frame: EslFrame): boolean
   /** Ends all commands and jobs: there will be no replies. */
   close(): void
 }
+
+/** `accepted`: the reply to the command, such as `+OK …`; `ended`: its output. `undefined`: it will not come. */
+type Job = { readonly accepted: Promise<string | undefined>; readonly ended: Promise<string | undefined> }
 
 type Pending = { readonly resolve: (reply: EslFrame | undefined) => void; readonly began: () => void }
 
@@ -49,6 +54,25 @@ export function createCommands({ write, replyMs, lost }: Options): Commands {
     })
   }
 
+  function startJob(command: string): Job {
+    if (isClosed || holdsLineEnd(command)) return NO_JOB
+    // Chosen here, since a job may end before its command is answered.
+    const id = crypto.randomUUID()
+    const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
+    const timer = setTimeout(() => resolve(undefined), replyMs)
+    jobs.set(id, resolve)
+    void ended.then(() => {
+      clearTimeout(timer)
+      jobs.delete(id)
+    })
+    const accepted = send(`bgapi ${command}\nJob-UUID: ${id}`, () => {}).then((begun) => {
+      const reply = begun?.get('Reply-Text')
+      if (reply?.startsWith('+OK') !== true) resolve(undefined)
+      return reply
+    })
+    return { accepted, ended }
+  }
+
   return {
     async greeting(withinMs) {
       const timer = setTimeout(() => greeting.resolve(false), withinMs)
@@ -60,19 +84,12 @@ export function createCommands({ write, replyMs, lost }: Options): Commands {
       return isClosed || holdsLineEnd(command) ? Promise.resolve(undefined) : send(command, began)
     },
     async runJob(command) {
-      if (isClosed || holdsLineEnd(command)) return undefined
-      // Chosen here, since a job may end before its command is answered.
-      const id = crypto.randomUUID()
-      const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
-      const timer = setTimeout(() => resolve(undefined), replyMs)
-      jobs.set(id, resolve)
-      const begun = await send(`bgapi ${command}\nJob-UUID: ${id}`, () => {})
-      if (begun !== undefined && !begun.get('Reply-Text').startsWith('+OK')) resolve('-ERR not allowed')
-      const body = begun === undefined ? undefined : await ended
-      clearTimeout(timer)
-      jobs.delete(id)
-      return body
+      const { accepted, ended } = startJob(command)
+      const reply = await accepted
+      if (reply === undefined) return undefined
+      return reply.startsWith('+OK') ? await ended : '-ERR not allowed'
     },
+    startJob,
     receive(frame) {
       if (frame.event?.name === 'BACKGROUND_JOB') {
         const { event } = frame
@@ -97,5 +114,8 @@ export function createCommands({ write, replyMs, lost }: Options): Commands {
     },
   }
 }
+
+const NOTHING: Promise<undefined> = Promise.resolve(undefined)
+const NO_JOB: Job = { accepted: NOTHING, ended: NOTHING }
 
 const holdsLineEnd = (command: string): boolean => /[\r\n\0]/.test(command)

@@ -10,6 +10,18 @@ const CLOSED: LoginOutcome = { kind: 'lost', reason: 'the connection is closed' 
  * than the password alone.
  */
 export async function logIn(source: PbxSource, commands: Commands, greetingMs: number): Promise<LoginOutcome> {
+  const outcome = await authenticate(source, commands, greetingMs)
+  if (outcome.kind !== 'in') return outcome
+  const subscription = await commands.send(`event json ${SUBSCRIPTION}`)
+  if (subscription === undefined) return CLOSED
+  const text = subscription.get('Reply-Text')
+  if (!text.startsWith('+OK')) return { kind: 'refused', reason: `it refuses to send events: ${text}` }
+  void followApplications(commands)
+  return outcome
+}
+
+/** Awaits the greeting and logs in. */
+export async function authenticate(source: PbxSource, commands: Commands, greetingMs: number): Promise<LoginOutcome> {
   const command = source.user === '' ? `auth ${source.secret}` : `userauth ${source.user}:${source.secret}`
   if (/[\r\n\0]/.test(command)) return { kind: 'refused', reason: 'the user or password contains a line break' }
   if (!(await commands.greeting(greetingMs)))
@@ -17,11 +29,6 @@ export async function logIn(source: PbxSource, commands: Commands, greetingMs: n
   const login = await commands.send(command)
   if (login === undefined) return CLOSED
   if (!login.get('Reply-Text').startsWith('+OK')) return { kind: 'refused', reason: 'it refuses the password' }
-  const subscription = await commands.send(`event json ${SUBSCRIPTION}`)
-  if (subscription === undefined) return CLOSED
-  const text = subscription.get('Reply-Text')
-  if (!text.startsWith('+OK')) return { kind: 'refused', reason: `it refuses to send events: ${text}` }
-  void followApplications(commands)
   return { kind: 'in' }
 }
 

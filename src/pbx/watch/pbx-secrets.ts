@@ -53,7 +53,8 @@ export function restoreSecrets(url: string, stored: string | undefined): { url: 
   const pairs = parts.pairs.map((pair) =>
     replaceSecret(pair, (secret, key) => {
       const found = before?.pairs.flatMap((one) => secretOf(one, key) ?? [])[0]
-      return kept(secret, places.now, found === undefined ? undefined : { secret: found, place: places.before })
+      const [now, was] = key === 'calls' ? [placeOf(url), placeOf(stored ?? '')] : [places.now, places.before]
+      return kept(secret, now, found === undefined ? undefined : { secret: found, place: was })
     }),
   )
   return wrong === undefined ? { url: textOf({ ...parts, password, pairs }) } : { wrong }
@@ -91,6 +92,7 @@ function replaceSecret(pair: string, replace: (secret: string, key: string) => s
   const key = decoded(pair.slice(0, Math.max(cut, 0)))
   const written = pair.slice(cut + 1)
   if (key === 'recordings_token') return `${pair.slice(0, cut + 1)}${replace(written, key)}`
+  if (key === 'calls') return replaceCallsSecret(pair, (secret) => replace(secret, key))
   if (key !== 'recordings') return pair
   const value = decoded(written)
   const secret = userinfoSecret(value)
@@ -98,6 +100,12 @@ function replaceSecret(pair: string, replace: (secret: string, key: string) => s
   const changed =
     value.slice(0, secret.from) + replace(value.slice(secret.from, secret.to), key) + value.slice(secret.to)
   return `${pair.slice(0, cut + 1)}${written === value ? changed : encodeURIComponent(changed)}`
+}
+
+/** Replaces the secret in `calls=USER:SECRET`; the colon may be percent-encoded. */
+function replaceCallsSecret(pair: string, replace: (secret: string) => string): string {
+  const [, before, secret = ''] = /^(.*?(?::|%3A))(.*)$/is.exec(pair) ?? []
+  return before === undefined ? pair : `${before}${replace(secret)}`
 }
 
 function secretOf(pair: string, key: string): string | undefined {

@@ -7,7 +7,7 @@ import type { KnownEndpoint } from '../endpoints/endpoints.ts'
 import { createSavedEndpointsReader } from './endpoint-memory.ts'
 import { createCallsElsewhere } from './live-calls-elsewhere.ts'
 import { createSlots } from './pbx-slots.ts'
-import type { WatchedStatus, WatchOptions } from './watched-pbx.ts'
+import type { WatchedPbx, WatchedStatus, WatchOptions } from './watched-pbx.ts'
 
 export type Watch = {
   status(): readonly WatchedStatus[]
@@ -29,6 +29,8 @@ export type Watch = {
   states(accountId: number, pbx?: string): Promise<Iterable<Present>>
   /** Returns the present states of each PBX to which this node is connected, of all accounts, by PBX name. */
   present(): ReadonlyMap<string, readonly Present[]>
+  /** Returns the PBXs that this node watches. */
+  running(): readonly WatchedPbx[]
   /** Returns the number of events of all PBXs that are emitted but not on disk yet. */
   waiting(): number
   stop(): Promise<void>
@@ -81,6 +83,7 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
           pbx.status().state === 'up' ? [[pbx.source.name, [...pbx.present()]] as const] : [],
         ),
       ),
+    running,
     waiting: () => running().reduce((sum, pbx) => sum + pbx.waiting(), 0),
     stop: slots.stop,
   }

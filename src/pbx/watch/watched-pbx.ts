@@ -1,5 +1,6 @@
 import type { UrlOf } from '../../calls/api/event-records.ts'
 import { startIngest } from '../../calls/ingest/ingest.ts'
+import type { RequestedCall } from '../../calls/tracker/state/requested-calls.ts'
 import type { LiveCall } from '../../calls/tracker/tracker.ts'
 import type { Ownership } from '../../cluster/ownership.ts'
 import type { ContactDirectory } from '../../contacts/directory.ts'
@@ -7,6 +8,7 @@ import type { Log } from '../../lib/log.ts'
 import { PBX_FACTS } from '../../lib/pbx-kinds.ts'
 import { type PbxSource, pbxKindOf } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
+import type { PhoneDevice } from '../../states/board/board.ts'
 import type { Present } from '../../states/board/subject.ts'
 import { startStateIngest } from '../../states/ingest/state-ingest.ts'
 import type { Clock } from '../../store/clock.ts'
@@ -64,6 +66,12 @@ export type WatchedPbx = {
   /** Returns the present states of all accounts, and of subjects without an account. */
   present(): Iterable<Present>
   waiting(): number
+  /** Returns the call that was made for a request, `undefined` if it was not seen, or is over. */
+  requestedCall(requestId: string): RequestedCall | undefined
+  /** Returns the channels of a call that are up. */
+  channelsUp(callId: string): readonly string[]
+  /** Returns the devices of an account's phone in order of name. */
+  devicesOf(account: string, extension: string): readonly PhoneDevice[]
   /** Connects, unless it is connected. */
   connect(): void
   /** Ends the connection. Events that were already read are stored. */
@@ -160,6 +168,9 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     states: (accountId) => states.presentOf((account) => account !== null && pbxs.accounts.get(account) === accountId),
     present: () => states.presentOf(() => true),
     waiting: ingest.pendingEvents,
+    requestedCall: ingest.requestedCall,
+    channelsUp: ingest.channelsUp,
+    devicesOf: states.devicesOf,
     connect() {
       supervisor ??= start()
       isFirst = false

@@ -736,3 +736,28 @@ export function* presentOf(
   for (const { account, present, isGone } of board.subjects.values())
     if (isOwner(account) && !isGone) yield atMoment(present, nowUs)
 }
+
+/** A device of a phone. `isRegistered`: calls reach it; `null`: nothing was reported of it. */
+export type PhoneDevice = {
+  readonly endpoint: string
+  readonly name: string | null
+  /** The tenant value as the PBX spells it; `null` if it shows none. */
+  readonly tenant: string | null
+  readonly isRegistered: boolean | null
+}
+
+/** Returns the devices of an account's phone in order of name; none if the account has no phone with this extension. */
+export function devicesOf(board: Board, account: string | null, extension: string): PhoneDevice[] {
+  const entries = board.endpointsOf.get(idOf('phone', account, extension)) ?? []
+  const devices = entries.map(({ endpoint, key, name, tenant }) => {
+    const facts = board.endpoints.get(endpoint)
+    const state = facts === undefined ? undefined : phoneOf({ key, name }, [facts])
+    return {
+      endpoint,
+      name,
+      tenant: board.tenants.get(endpoint) ?? tenant ?? null,
+      isRegistered: state === undefined ? null : state.state === 'registered',
+    }
+  })
+  return devices.toSorted((one, other) => (one.endpoint < other.endpoint ? -1 : 1))
+}

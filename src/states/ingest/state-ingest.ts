@@ -11,7 +11,16 @@ import { type NowUs, rfc3339, nowUs as wallUs } from '../../lib/time.ts'
 import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import { NO_FACTS } from '../../store/subscription.ts'
-import { applyState, type BoardOptions, newBoard, presentOf, takeForStore, takeStateChanges } from '../board/board.ts'
+import {
+  applyState,
+  type BoardOptions,
+  devicesOf,
+  newBoard,
+  type PhoneDevice,
+  presentOf,
+  takeForStore,
+  takeStateChanges,
+} from '../board/board.ts'
 import type { Change, Present, StoredSubject } from '../board/subject.ts'
 import type { EndpointEntry, StateSignal } from '../signal.ts'
 import { readSubject, subjectRow } from './stored-subject.ts'
@@ -25,6 +34,8 @@ type StateIngest = {
   feed(signals: readonly StateSignal[]): void
   /** Returns the present states of accounts; none before they are known. */
   presentOf(isOwner: (account: string | null) => boolean): Iterable<Present>
+  /** Returns the devices of an account's phone in order of name. */
+  devicesOf(account: string | null, extension: string): readonly PhoneDevice[]
   /** Stores the remaining changes and stops. */
   stop(): Promise<void>
 }
@@ -200,6 +211,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
       feed(signals)
     },
     presentOf: (isOwner) => presentOf(board, isOwner, nowUs()),
+    devicesOf: (account, extension) => devicesOf(board, account, extension),
     async stop() {
       isStopped = true
       writer.stop()

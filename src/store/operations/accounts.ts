@@ -62,6 +62,8 @@ export type NewTokenRecord = {
 type NewNamedToken = {
   readonly userId: number
   readonly name: string
+  /** Whether calls may be made with it. */
+  readonly calls: boolean
   readonly tokenHash: string
   readonly madeWith: string
   readonly atUs: number
@@ -70,8 +72,17 @@ type NewNamedToken = {
 export type TokenRecord = {
   readonly hash: string
   readonly name: string | null
+  readonly calls: boolean
   readonly client: string | null
   readonly createdUs: number
+  readonly lastUsedUs: number | null
+}
+
+/** The user of a token. `name`: the name of an API token, `null` of a login; `calls`: calls may be made with it. */
+export type UserOfToken = {
+  readonly user: UserRecord
+  readonly name: string | null
+  readonly calls: boolean
   readonly lastUsedUs: number | null
 }
 
@@ -87,8 +98,8 @@ export type AccountStore = {
   userList(): Promise<(UserRecord & { account: string })[]>
   /** Returns how many users there are. */
   userCount(): Promise<number>
-  /** Returns whose token has this hash, and when it was last used, or `undefined`. */
-  userGetByToken(tokenHash: string): Promise<{ user: UserRecord; lastUsedUs: number | null } | undefined>
+  /** Returns whose token has this hash, and its facts, or `undefined`. */
+  userGetByToken(tokenHash: string): Promise<UserOfToken | undefined>
   /** Returns a user with its password hash, or `undefined`. */
   userGetPassword(email: string): Promise<(UserRecord & { passwordHash: string }) | undefined>
   /** Sets the password of a user; its tokens stay. Returns false if there is no such user. */

@@ -38,6 +38,7 @@ function storeOver(db: Database): Store {
     queue: { ...createQueueStore(db, outcomes), ...runOperations(db, GROUPS.queue) },
     flows: runOperations(db, GROUPS.flows),
     calls: { batchStore: (batch, fence) => events.push({ batch, fence }), ...runOperations(db, GROUPS.calls) },
+    callRequests: runOperations(db, GROUPS.callRequests),
     recordings: runOperations(db, GROUPS.recordings),
     pbxs: runOperations(db, GROUPS.pbxs),
     log: { ...createLogStore(db), ...runOperations(db, GROUPS.log) },

@@ -9,6 +9,7 @@ import type {
   OperatorAct,
   PasswordChange,
   TokenRecord,
+  UserOfToken,
   UserRecord,
 } from '../operations/accounts.ts'
 import { addToAudit } from './audit.ts'
@@ -72,13 +73,22 @@ function* deleteTokensOfUser(email: string): Work<number | undefined> {
   return yield* count(sql`DELETE FROM tokens WHERE user_id = ${user.id} RETURNING 1`)
 }
 
-function* getByToken(tokenHash: string): Work<{ user: UserRecord; lastUsedUs: number | null } | undefined> {
-  const row = yield* first<UserRecord & { lastUsedUs: number | null }>(sql`
-    SELECT ${USER}, t.last_used_at AS "lastUsedUs" FROM tokens t JOIN users u ON u.id = t.user_id
-    WHERE t.hash = ${tokenHash}`)
+function* getByToken(tokenHash: string): Work<UserOfToken | undefined> {
+  // SQLite has no booleans.
+  type Found = UserRecord & { lastUsedUs: number | null; tokenName: string | null; calls: number | boolean }
+  const row = yield* first<Found>(sql`
+    SELECT ${USER}, t.last_used_at AS "lastUsedUs", t.name AS "tokenName", t.calls
+    FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ${tokenHash}`)
   if (row === undefined) return undefined
-  const { lastUsedUs, ...user } = row
-  return { user, lastUsedUs }
+  const { lastUsedUs, tokenName, calls, ...user } = row
+  return { user, name: tokenName, calls: Boolean(calls), lastUsedUs }
+}
+
+function* listTokens(userId: number, limit: number): Work<TokenRecord[]> {
+  const rows = yield* all<Omit<TokenRecord, 'calls'> & { calls: number | boolean }>(sql`
+    SELECT hash, name, calls, client, created_at AS "createdUs", last_used_at AS "lastUsedUs" FROM tokens
+    WHERE user_id = ${userId} ORDER BY coalesce(last_used_at, created_at) DESC LIMIT ${limit}`)
+  return rows.map((row) => ({ ...row, calls: Boolean(row.calls) }))
 }
 
 function* takeOperatorActs(): Work<OperatorAct[]> {
@@ -123,16 +133,13 @@ export const ACCOUNTS: Declarations<AccountStore> = {
   // The tokens of a user go with it: they refer to it.
   userDelete: write((email) => exists(sql`DELETE FROM users WHERE email = ${email} RETURNING 1`)),
   tokenAddIfPasswordUnchanged: write(addToken),
-  tokenAddNamed: write(({ userId, name, tokenHash, madeWith, atUs }) =>
+  tokenAddNamed: write(({ userId, name, calls, tokenHash, madeWith, atUs }) =>
     exists(sql`
-      INSERT INTO tokens (hash, user_id, name, created_at) SELECT ${tokenHash}, ${userId}, ${name}, ${atUs}
+      INSERT INTO tokens (hash, user_id, name, calls, created_at)
+      SELECT ${tokenHash}, ${userId}, ${name}, ${calls}, ${atUs}
       WHERE EXISTS (SELECT 1 FROM tokens WHERE hash = ${madeWith} ${forShare}) RETURNING 1`),
   ),
-  tokenList: read((userId, limit) =>
-    all<TokenRecord>(sql`
-      SELECT hash, name, client, created_at AS "createdUs", last_used_at AS "lastUsedUs" FROM tokens
-      WHERE user_id = ${userId} ORDER BY coalesce(last_used_at, created_at) DESC LIMIT ${limit}`),
-  ),
+  tokenList: read(listTokens),
   tokenSetUsed: write(
     ({ tokenHash, atUs }) => run(sql`UPDATE tokens SET last_used_at = ${atUs} WHERE hash = ${tokenHash}`),
     { isQuiet: true },

@@ -3,6 +3,7 @@ import type { MaintenanceStore } from '../operations/maintenance.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { AUDIT } from './audit.ts'
 import { AUTHORIZATIONS } from './authorizations.ts'
+import { CALL_REQUESTS } from './call-requests.ts'
 import { CALLS } from './calls.ts'
 import { CLOCK } from './clock.ts'
 import { readCondition } from './condition.ts'
@@ -41,6 +42,7 @@ export const GROUPS = {
   queue: RETRIES,
   flows: FLOWS,
   calls,
+  callRequests: CALL_REQUESTS,
   recordings: RECORDINGS,
   pbxs: PBXS,
   log: EVENT_READER,

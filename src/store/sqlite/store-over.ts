@@ -25,6 +25,7 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     },
     flows: declared('flows', GROUPS.flows),
     calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
+    callRequests: declared('callRequests', GROUPS.callRequests),
     recordings: declared('recordings', GROUPS.recordings),
     pbxs: declared('pbxs', GROUPS.pbxs),
     log: { ...group(createLogStore), ...declared('log', GROUPS.log) },

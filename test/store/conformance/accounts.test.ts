@@ -92,13 +92,17 @@ onEngines('accounts', ({ open }) => {
     await using at = await open()
     const { accounts } = at.store
     const userId = await withTokens(accounts, 'aaaa')
-    const named = { userId, name: 'crm', tokenHash: 'bbbb', atUs: NOW + 9 }
+    const named = { userId, name: 'crm', calls: true, tokenHash: 'bbbb', atUs: NOW + 9 }
     expect(await accounts.tokenAddNamed({ ...named, madeWith: 'revoked' })).toBe(false)
     expect(await accounts.tokenAddNamed({ ...named, madeWith: 'aaaa' })).toBe(true)
-    expect((await accounts.tokenList(userId, 10)).map(({ hash, name, client }) => [hash, name, client])).toEqual([
-      ['bbbb', 'crm', null],
-      ['aaaa', null, 'curl'],
+    expect(
+      (await accounts.tokenList(userId, 10)).map(({ hash, name, calls, client }) => [hash, name, calls, client]),
+    ).toEqual([
+      ['bbbb', 'crm', true, null],
+      ['aaaa', null, false, 'curl'],
     ])
+    expect(await accounts.userGetByToken('bbbb')).toMatchObject({ name: 'crm', calls: true })
+    expect(await accounts.userGetByToken('aaaa')).toMatchObject({ name: null, calls: false })
     expect(await accounts.tokenList(userId, 1)).toHaveLength(1)
     expect(await accounts.tokenDeleteOwn({ userId: userId + 1, id: 'bb' })).toBe(false)
     expect(await accounts.tokenDeleteOwn({ userId, id: 'bb' })).toBe(true)

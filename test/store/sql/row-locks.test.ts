@@ -42,7 +42,7 @@ test.each([
   [
     'a token that asks for another one',
     'FOR SHARE',
-    () => ACCOUNTS.tokenAddNamed.work({ userId: 1, name: 'n', tokenHash: 't', madeWith: 'm', atUs: 1 }),
+    () => ACCOUNTS.tokenAddNamed.work({ userId: 1, name: 'n', calls: false, tokenHash: 't', madeWith: 'm', atUs: 1 }),
   ],
   [
     'a secret that is replaced',

@@ -6,6 +6,7 @@ import type {
   Transfer,
 } from '../../../events/bodies.ts'
 import { rfc3339, wholeSeconds } from '../../../lib/time.ts'
+import { requestIdOf } from '../../request-channel.ts'
 import { hangupOf, resultOf } from './call-result.ts'
 import { handledBy } from './handled-by.ts'
 import { isMissed, triedBy } from './missed.ts'
@@ -50,6 +51,7 @@ export function callPayload(state: TrackerState, call: Call): CallView {
     merged_from: [...call.mergedFrom],
     merged_into: call.mergedInto?.id ?? null,
     parent_id: call.parentId,
+    request_id: requestIdOf(call.pbxId),
     direction: call.direction ?? 'internal',
     state: call.ended ? 'ended' : answered ? 'answered' : isWaiting(state, call) ? 'waiting' : 'ringing',
     from: partyPayload(state, call.from),

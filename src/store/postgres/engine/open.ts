@@ -23,6 +23,7 @@ import firstAttempts from '../migrations/019.sql' with { type: 'text' }
 import callsByE164 from '../migrations/020.sql' with { type: 'text' }
 import callEnds from '../migrations/021.sql' with { type: 'text' }
 import replays from '../migrations/022.sql' with { type: 'text' }
+import callRequests from '../migrations/023.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { CALL_ENDS, type EarlyIndex, makeEarlyIndexes } from './early-indexes.ts'
 import { createPartitions } from './partitions.ts'
@@ -63,6 +64,7 @@ const MIGRATIONS: readonly Migration[] = [
   { text: callsByE164, usableFrom: 1 },
   { text: callEnds, usableFrom: 1, early: CALL_ENDS },
   { text: replays, usableFrom: 1 },
+  { text: callRequests, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

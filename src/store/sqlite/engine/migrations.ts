@@ -29,6 +29,7 @@ import callsByE164 from '../migrations/028.sql' with { type: 'text' }
 import callEnds from '../migrations/029.sql' with { type: 'text' }
 import listVersions from '../migrations/030.sql' with { type: 'text' }
 import replays from '../migrations/031.sql' with { type: 'text' }
+import callRequests from '../migrations/032.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -63,4 +64,5 @@ export const MIGRATIONS = [
   callEnds,
   listVersions,
   replays,
+  callRequests,
 ]
