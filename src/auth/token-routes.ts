@@ -46,7 +46,9 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
         response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Create an API token',
-          description: 'For a program. It has the same rights as you, and is valid until it is revoked.',
+          description:
+            'For a program. It has the same rights as you, but makes calls only with `"calls": true`, and is valid until it is ' +
+            'revoked.',
           ...about,
         },
       },

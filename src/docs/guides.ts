@@ -1,5 +1,6 @@
 import api from './api.md' with { type: 'text' }
 import calls from './calls.md' with { type: 'text' }
+import clickToCall from './click-to-call.md' with { type: 'text' }
 import cluster from './cluster.md' with { type: 'text' }
 import connect from './connect.md' with { type: 'text' }
 import contacts from './contacts.md' with { type: 'text' }
@@ -30,6 +31,7 @@ export const GUIDES: readonly Guide[] = Object.entries({
   mqtt,
   crm,
   contacts,
+  'click-to-call': clickToCall,
   flows,
   recordings,
   api,

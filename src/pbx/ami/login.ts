@@ -6,7 +6,8 @@ import { EVENT_CLASSES, type EventClass } from './events.ts'
 
 /**
  * Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the event
- * classes that are read (by default all that are wanted). `greeting` returns the first line of the connection. An Asterisk that is too old is refused.
+ * classes that are read (by default all that are wanted). `greeting` returns the first line of the connection. An
+ * Asterisk that is too old is refused.
  */
 export async function logIn(
   source: PbxSource,

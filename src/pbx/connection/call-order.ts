@@ -14,7 +14,7 @@ export type CallOrder = {
 }
 
 /** The phone that rings. */
-export type OrderedPhone = {
+type OrderedPhone = {
   readonly extension: string
   /** Its name in the PBX: `PJSIP/101`, `1001@example.org`. */
   readonly endpoint: string
@@ -25,8 +25,8 @@ export type OrderedPhone = {
 }
 
 /**
- * The answer of a PBX. `made`: it has the call. `refused`: there is no call, with the reason. `unanswered`: nobody knows
- * whether there is one, since the command was sent and no answer came.
+ * The answer of a PBX. `made`: it has the call. `refused`: there is no call, with the reason. `unanswered`: nobody
+ * knows whether there is one, since the command was sent and no answer came.
  */
 export type CallAnswer =
   | { readonly kind: 'made' }
@@ -53,7 +53,7 @@ export type CallTimeouts = {
 export const CALL_TIMEOUTS: CallTimeouts = { answerMs: 5_000, failureMs: 3_000 }
 
 /** How the new channel shows its customer. */
-export type TenantMark =
+type TenantMark =
   | { readonly kind: 'none' }
   | { readonly kind: 'accountcode' | 'context'; readonly value: string }
   | { readonly kind: 'variable'; readonly name: string; readonly value: string }

@@ -1,36 +1,12 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import {
-  type CallAnswer,
-  type CallMaker,
-  type CallOrder,
-  type CallTimeouts,
-  tenantMarkOf,
-} from '../connection/call-order.ts'
+import type { CallAnswer, CallMaker, CallOrder, CallTimeouts } from '../connection/call-order.ts'
 import { addressOf, openSocket } from '../connection/socket.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { EslDecoder } from './decoder.ts'
 import { authenticate } from './login.ts'
+import { originateCommand } from './originate-command.ts'
 
-/** FreeSWITCH gives up ringing the phone after this time. */
-const RING_S = 30
 const CONTEXT = /^[\w.@-]{1,79}$/
-
-/** Returns the API command that makes a call; `context`: where the phone dials. */
-export function originateCommand(source: PbxSource, order: CallOrder, context: string): string {
-  const { channelId, to, name, phone } = order
-  const mark = tenantMarkOf(source.tenants, phone)
-  const variables = [
-    `origination_uuid=${channelId}`,
-    `origination_caller_id_number=${to}`,
-    `origination_caller_id_name='${name || to}'`,
-    `originate_timeout=${RING_S}`,
-    'ignore_early_media=true',
-    ...(mark.kind === 'accountcode' ? [`accountcode='${mark.value}'`] : []),
-    ...(mark.kind === 'variable' ? [`${mark.name}='${mark.value}'`] : []),
-  ]
-  const rung = source.calls?.phone === 'extension' ? `loopback/${phone.extension}/${context}` : `user/${phone.endpoint}`
-  return `originate {${variables.join(',')}}${rung} ${to} ${source.calls?.dialplan ?? 'XML'} ${context}`
-}
 
 /** Makes calls on a FreeSWITCH. */
 export const freeswitchCalls = (source: PbxSource, timeouts: CallTimeouts): CallMaker => ({

@@ -48,7 +48,8 @@ export type CallRequestStore = {
   /** Stores a request, unless its phone is busy or its account has used its limit. */
   callRequestAdd(request: NewCallRequest): Promise<CallRequestAdded>
   /**
-   * Takes the requests for a PBX that were stored within 3 seconds: they are `asked` from now on. Older ones are refused.
+   * Takes the requests for a PBX that were stored within 3 seconds: they are `asked` from now on. Older ones are
+   * refused.
    */
   callRequestTake(of: { pbx: string; atUs: number }, fence?: Fence): Promise<TakenCallRequest[]>
   /** Notes the answer of the PBX to a request that it was asked. */
