@@ -11,7 +11,8 @@ export function originateCommand(source: PbxSource, order: CallOrder, context: s
   const variables = [
     `origination_uuid=${channelId}`,
     `origination_caller_id_number=${to}`,
-    `origination_caller_id_name='${name || to}'`,
+    // FreeSWITCH decodes percent-encoding in names: `%0d%0a` would end the line of a SIP header.
+    `origination_caller_id_name='${name.replaceAll('%', '') || to}'`,
     `originate_timeout=${RING_S}`,
     'ignore_early_media=true',
     ...(mark.kind === 'accountcode' ? [`accountcode='${mark.value}'`] : []),

@@ -253,7 +253,7 @@ const FREESWITCH = sourceOf('esl://:p@h?calls=yes')
 const NAME = `[^"<>\\\\\${}[\\]',^|&;\\p{Cc}\\p{Zl}\\p{Zp}]*`
 const COMMAND = new RegExp(
   `^originate \\{origination_uuid=hks-${ID},origination_caller_id_number=(\\+?[0-9*#]{1,32}),` +
-    `origination_caller_id_name='${NAME}',originate_timeout=30,ignore_early_media=true\\}user/101@a\\.example \\1 XML default$`,
+    `origination_caller_id_name='${NAME.replace('[^', '[^%')}',originate_timeout=30,ignore_early_media=true\\}user/101@a\\.example \\1 XML default$`,
   'u',
 )
 const FIXED = { Action: 'Originate', Channel: 'PJSIP/101', Context: 'from-internal', Priority: '1', Async: 'true' }
