@@ -117,7 +117,7 @@ async function view({ accounts, webhooks, queue, calls, recordings, log, mainten
     recordings: await recordings.recordingListOfCalls(['call 1']),
     linkKey: await recordings.linkKeyGet(),
     untried: await queue.deliveryGetUntried({ webhookId: 1, afterId: 0, limit: 2_000 }),
-    due: await queue.deliveryGetDue({ webhookId: 2, dueSteadyUs: NOW * 2, limit: 2_000 }),
+    due: await queue.deliveryGetDue({ webhookId: 2, afterId: 0, exceptIds: [], dueSteadyUs: NOW * 2, limit: 2_000 }),
     listed,
     detail: await log.deliveryGet(null, 128),
     events: await log.eventRead({ accountId: 1, afterId: 3, limit: 1_000 }),

@@ -19,8 +19,6 @@ const MAX_QUEUED_OF_ALL = 8_192
 /** The queue of a webhook that is down or paused: enough different calls for its probes. */
 const MAX_QUEUED_WHEN_DOWN = 64
 const MAX_SCHEDULED = 64
-/** The most retries of a webhook in memory, not counting those in flight. */
-export const MAX_LOADED = MAX_QUEUED + MAX_SCHEDULED
 /**
  * All bodies in memory; webhooks that are down or paused get half. Above the limit each webhook still has its next
  * deliveries.
@@ -57,7 +55,10 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
   return {
     ...createRefresh(scheduler, index, evictAll),
     get: index.get,
-    countOf: (webhookId: number): number => index.of(webhookId).count,
+    countOf: (webhookId: number): number => index.of(webhookId).ids.size,
+    /** Returns the ids of the retries of a webhook that are in memory. */
+    retryIdsOf: (webhookId: number): number[] =>
+      [...index.of(webhookId).ids].filter((id) => index.get(id)?.dueUs !== undefined),
     /** Returns how many deliveries may be queued for a webhook. */
     limitOf,
     /** Returns how many more may be queued for it. */
@@ -192,8 +193,8 @@ function createRefresh(scheduler: Scheduler, index: Index, evictAll: EvictAll) {
   }
 }
 
-/** The deliveries of one webhook that are in memory: how many, and which of them are scheduled. */
-type OfWebhook = { count: number; scheduled: LoadedDelivery[] }
+/** The deliveries of one webhook that are in memory, and which of them are scheduled. */
+type OfWebhook = { readonly ids: Set<number>; scheduled: LoadedDelivery[] }
 
 /** The deliveries in memory, by their id and by their webhook. */
 function createIndex() {
@@ -205,7 +206,7 @@ function createIndex() {
   const of = (webhookId: number): OfWebhook => {
     const known = byWebhook.get(webhookId)
     if (known !== undefined) return known
-    const none = { count: 0, scheduled: [] }
+    const none = { ids: new Set<number>(), scheduled: [] }
     byWebhook.set(webhookId, none)
     return none
   }
@@ -222,7 +223,9 @@ function createIndex() {
     all: () => byId.values(),
     /** Returns the deliveries of a webhook that are in flight or being recorded. */
     active: (webhookId: number): LoadedDelivery[] =>
-      [...byId.values()].filter((one) => one.webhookId === webhookId && /^(in flight|recording)$/.test(one.phase)),
+      [...of(webhookId).ids]
+        .flatMap((id) => byId.get(id) ?? [])
+        .filter(({ phase }) => phase === 'in flight' || phase === 'recording'),
     removeWebhook(webhookId: number): void {
       dueTimes.remove(of(webhookId))
       byWebhook.delete(webhookId)
@@ -230,12 +233,12 @@ function createIndex() {
     add(delivery: LoadedDelivery): void {
       if (byId.has(delivery.id)) throw new Error(`delivery ${delivery.id} is in memory already`)
       byId.set(delivery.id, delivery)
-      of(delivery.webhookId).count += 1
+      of(delivery.webhookId).ids.add(delivery.id)
       bytes += delivery.body.length
     },
     remove(delivery: LoadedDelivery): void {
       if (!byId.delete(delivery.id)) throw new Error(`delivery ${delivery.id} is not in memory`)
-      of(delivery.webhookId).count -= 1
+      of(delivery.webhookId).ids.delete(delivery.id)
       bytes -= delivery.body.length
     },
     /** Takes all scheduled deliveries of a webhook. */

@@ -18,12 +18,10 @@ import {
   setStrict,
 } from '../queue/backlog.ts'
 import { loadDelivery } from '../queue/delivery.ts'
-import { type LoadedDeliveries, MAX_LOADED } from '../queue/loaded-deliveries.ts'
+import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
 import type { WebhookCache } from '../sending/webhook-cache.ts'
 
 const MAX_READ = 128
-/** A read also returns retries that are in memory: so its limit is higher than their number. */
-const MAX_RETRIES_READ = MAX_LOADED + MAX_READ
 
 export type BacklogReaderOptions = {
   readonly queue: Store['queue']
@@ -105,12 +103,17 @@ function createDueReader(options: BacklogReaderOptions): Read {
   return async (backlog, load) => {
     const { webhookId } = backlog
     const dueSteadyUs = steadyUs()
-    const due = await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit: MAX_RETRIES_READ })
+    const limit = Math.max(0, Math.min(MAX_READ, loaded.freeOf(webhookId)))
+    const due = await queue.deliveryGetDue({
+      webhookId,
+      afterId: cancelledTo(options, webhookId),
+      exceptIds: loaded.retryIdsOf(webhookId),
+      dueSteadyUs,
+      limit,
+    })
     if (!isUsable(options, backlog, load)) return
-    const wanted = due.filter((pending) => isNew(options, pending))
-    const free = Math.max(0, loaded.freeOf(webhookId))
-    const isCurrent = take(options, wanted.slice(0, free), load)
-    if (!isCurrent || due.length === MAX_RETRIES_READ || wanted.length > free) {
+    const isCurrent = take(options, due, load)
+    if (!isCurrent || due.length === limit) {
       noteRetriesRead(backlog, dueSteadyUs)
       return
     }

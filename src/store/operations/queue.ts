@@ -100,6 +100,15 @@ type FirstPending = {
   readonly dueSteadyUs: number | undefined
 }
 
+export type DueQuery = {
+  readonly webhookId: number
+  readonly afterId: number
+  /** The deliveries that are in memory. */
+  readonly exceptIds: readonly number[]
+  readonly dueSteadyUs: number
+  readonly limit: number
+}
+
 export type QueueStore = {
   /**
    * Returns deliveries of a webhook that were never tried, above an id, in id order, at most `limit`, however many are
@@ -117,8 +126,11 @@ export type QueueStore = {
    * without one are omitted.
    */
   deliveryGetFirstOfCalls(query: { webhookId: number; callIds: readonly string[] }): Promise<PendingDelivery[]>
-  /** Returns the due retries of a webhook, the longest due first, then in id order, at most `limit`. */
-  deliveryGetDue(query: { webhookId: number; dueSteadyUs: number; limit: number }): Promise<PendingDelivery[]>
+  /**
+   * Returns the due retries of a webhook with ids above `afterId` that are not among `exceptIds`, the longest due first,
+   * then in id order, at most `limit`.
+   */
+  deliveryGetDue(query: DueQuery): Promise<PendingDelivery[]>
   /** Returns a delivery that is pending, or `undefined`. */
   deliveryGetPending(id: number): Promise<PendingDelivery | undefined>
   /** Returns the time of a webhook's next retry after a time; `undefined` if no retry is scheduled. */

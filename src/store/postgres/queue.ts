@@ -65,12 +65,13 @@ export function createQueueStore(
       )
       return rows.map(pendingOf)
     },
-    deliveryGetDue: async ({ webhookId, dueSteadyUs, limit }) => {
+    deliveryGetDue: async ({ webhookId, afterId, exceptIds, dueSteadyUs, limit }) => {
       const rows = await read<Row>(
         `${SENDING} FROM (SELECT * FROM pending_deliveries
-           WHERE webhook_id = $1 AND due_at IS NOT NULL AND due_at <= $2 ORDER BY due_at, id LIMIT $3::int) AS d
+           WHERE webhook_id = $1 AND due_at IS NOT NULL AND due_at <= $2 AND id > $3 AND id <> ALL ($4::bigint[])
+           ORDER BY due_at, id LIMIT $5::int) AS d
          ${EVENT} ORDER BY d.due_at, d.id`,
-        [webhookId, dueSteadyUs, limit],
+        [webhookId, dueSteadyUs, afterId, bigints(exceptIds), limit],
       )
       return rows.map(pendingOf)
     },

@@ -1,5 +1,6 @@
 import {
   DELIVERIES_PER_EVENT,
+  type DueQuery,
   eventIdOf,
   MAX_COUNTED,
   type PendingDelivery,
@@ -116,14 +117,10 @@ export function createQueueStore(
         return row === null ? [] : (complete(row) ?? [])
       })
     },
-    deliveryGetDue: async ({ webhookId, dueSteadyUs, limit }) =>
-      completeAll(
-        prepared<Row, [number, number, number]>(
-          read,
-          `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_retry JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
-         WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NOT NULL AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
-        ).all(webhookId, dueSteadyUs, limit),
-      ),
+    deliveryGetDue: async (query) => {
+      const one = prepared<Row, [number]>(read, `SELECT ${COLUMNS} FROM deliveries d WHERE d.id = ?`)
+      return completeAll(dueIds(read, query).flatMap((id) => one.get(id) ?? []))
+    },
     async deliveryGetPending(id) {
       const row = prepared<Row, [number]>(
         read,
@@ -161,6 +158,17 @@ export function createQueueStore(
     pendingCount: async () => countPending(read),
     pendingGetOldest: async (webhookId) => oldestPending(read, webhookId),
   }
+}
+
+/** Returns the ids from the index alone: of thousands that are due, most may be in memory, and cost no other page. */
+function dueIds(read: Tx, { webhookId, afterId, exceptIds, dueSteadyUs, limit }: DueQuery): number[] {
+  const due = prepared<{ id: number }, [number, number, number, number]>(
+    read,
+    `SELECT id FROM deliveries INDEXED BY deliveries_retry
+     WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL AND due_at <= ? AND id > ? ORDER BY due_at, id LIMIT ?`,
+  ).all(webhookId, dueSteadyUs, afterId, limit + exceptIds.length)
+  const except = new Set(exceptIds)
+  return due.flatMap(({ id }) => (except.has(id) ? [] : id)).slice(0, limit)
 }
 
 function countPending(read: Tx): number {

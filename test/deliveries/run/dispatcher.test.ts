@@ -168,6 +168,33 @@ test('a backlog on disk is sent when the process starts, in order', async () => 
   expect(new Set(idsOf(receiver.received)).size).toBe(1_000)
 })
 
+test('of many retries that are due each is read once, a part at a time', async () => {
+  using receiver = disposable(startReceiver())
+  await using rig = await newRig({ asleep: true })
+  await rig.setUrls(receiver.url)
+  const calls = Array.from({ length: 600 }, (_, call) => `call ${call}`)
+  for (let sent = 0; sent < calls.length; sent += 100) await rig.emit(...calls.slice(sent, sent + 100))
+  rig.wake()
+  await until('all came', () => receiver.received.length === calls.length)
+  await until('all ended', async () => (await rig.store.queue.pendingCount()) === 0)
+  const { queue } = rig.store
+  const { deliveryGetDue } = queue
+  const read: number[][] = []
+  Object.assign(queue, {
+    async deliveryGetDue(query: Parameters<typeof deliveryGetDue>[0]) {
+      const due = await deliveryGetDue(query)
+      read.push(due.map(({ id }) => id))
+      return due
+    },
+  })
+  await rig.deliveries.retryAll(ACCOUNT, { state: 'delivered' })
+  await until('all came again', () => receiver.received.length === 2 * calls.length)
+  const ids = read.flat()
+  expect(ids).toHaveLength(calls.length)
+  expect(new Set(ids).size).toBe(calls.length)
+  expect(Math.max(...read.map(({ length }) => length))).toBeLessThanOrEqual(128)
+})
+
 test('the number of repeats after a kill is bounded: while outcomes cannot be stored, sending stops at the bound', async () => {
   using receiver = disposable(startReceiver())
   const disk = stallableDisk()

@@ -116,7 +116,7 @@ onEngines('flows', ({ open }) => {
     await using begin = await begun()
     const dueSteadyUs = NOW + 5 * SECOND
     await begin.flows.flowRecord(begin.turn({ tries: 1, dueSteadyUs, progress: { find: 'done', add: { made: 2 } } }))
-    const query = { webhookId: begin.webhookId, dueSteadyUs, limit: 10 }
+    const query = { webhookId: begin.webhookId, afterId: 0, exceptIds: [], dueSteadyUs, limit: 10 }
     expect(await begin.at.store.queue.deliveryGetDue(query)).toMatchObject([{ id: begin.delivery, tries: 1 }])
     expect((await begin.state()).progress).toEqual({ find: 'done', add: { made: 2 } })
   })

@@ -142,10 +142,14 @@ onEngines('queue', ({ open }) => {
     await due(a, NOW + 20)
     await due(d, NOW + 30)
     const webhookId = await at.webhookId()
-    const get = async (dueSteadyUs: number, limit = 9) =>
-      (await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit })).map(({ id }) => id)
+    const get = async (dueSteadyUs: number, { limit = 9, afterId = 0, exceptIds = [] as number[] } = {}) =>
+      (await queue.deliveryGetDue({ webhookId, afterId, exceptIds, dueSteadyUs, limit })).map(({ id }) => id)
     expect(await get(NOW + 29)).toEqual([c, a, b])
-    expect(await get(NOW + 29, 1)).toEqual([c])
+    expect(await get(NOW + 29, { limit: 1 })).toEqual([c])
+    expect(await get(NOW + 29, { limit: 1, exceptIds: [c, a] })).toEqual([b])
+    expect(await get(NOW + 29, { limit: 2, exceptIds: [c] })).toEqual([a, b])
+    expect(await get(NOW + 29, { afterId: a })).toEqual([c, b])
+    expect(await get(NOW + 29, { limit: 0 })).toEqual([])
     expect(await at.untried()).toEqual([])
     expect(await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: NOW + 21 })).toBe(NOW + 30)
     expect(await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: NOW + 31 })).toBeUndefined()
