@@ -1,5 +1,6 @@
-// Asks `/health` every 10 ms, whether or not the answers before have come: a process of its own, so that reading large
-// answers in the bench delays no request.
+// Asks the service every 10 ms for an answer that no store is needed for, and as often for `/health`, which waits for a
+// commit once a second; whether or not the answers before have come. A process of its own, so that reading large answers
+// in the bench delays no request.
 
 const EVERY_MS = 10
 /** After an action: what it left behind may still stop the service. */
@@ -7,6 +8,20 @@ const AFTER_MS = 300
 
 if (import.meta.main) {
   const [url = ''] = process.argv.slice(2)
+  const asked = [askAgainAndAgain(`${url}/no-such-path`, 404), askAgainAndAgain(`${url}/health`, 200)]
+  for await (const line of console) {
+    if (line === 'begin') {
+      for (const { begin } of asked) begin()
+      continue
+    }
+    const [loop, health] = asked.map(({ longestMs }) => longestMs())
+    console.log(JSON.stringify({ longestMs: loop, commitMs: health, isFailing: asked.some((one) => one.isFailing()) }))
+  }
+  // The bench has ended.
+  process.exit(0)
+}
+
+function askAgainAndAgain(url: string, expected: number) {
   let longestMs = 0
   let isFailing = false
   const open = new Set<number>()
@@ -14,9 +29,9 @@ if (import.meta.main) {
   const ask = async (dueMs: number) => {
     open.add(dueMs)
     try {
-      const response = await fetch(`${url}/health`)
+      const response = await fetch(url)
       await response.arrayBuffer()
-      isFailing ||= !response.ok
+      isFailing ||= response.status !== expected
     } catch {
       isFailing = true
     }
@@ -27,19 +42,28 @@ if (import.meta.main) {
   setInterval(() => {
     for (; beginMs + asked * EVERY_MS <= performance.now(); asked += 1) void ask(beginMs + asked * EVERY_MS)
   }, EVERY_MS / 2)
-  for await (const line of console) {
-    if (line === 'begin') {
+  return {
+    begin() {
       longestMs = 0
       isFailing = false
-      continue
-    }
-    const [oldestMs] = open
-    const waitedMs = oldestMs === undefined ? 0 : performance.now() - oldestMs
-    console.log(JSON.stringify({ longestMs: Math.max(longestMs, waitedMs), isFailing }))
+    },
+    /** Returns the longest time until an answer since the beginning; a request that waits counts so far. */
+    longestMs(): number {
+      const [oldestMs] = open
+      return oldestMs === undefined ? longestMs : Math.max(longestMs, performance.now() - oldestMs)
+    },
+    isFailing: () => isFailing,
   }
 }
 
-export type Stall = { readonly longestMs: number; readonly tookMs: number; readonly isFailing: boolean }
+export type Stall = {
+  /** The longest time in which the event loop answered nobody. */
+  readonly longestMs: number
+  /** The longest time that `/health` took: with a commit once a second. */
+  readonly commitMs: number
+  readonly tookMs: number
+  readonly isFailing: boolean
+}
 
 /** Starts the probe beside a service. */
 export function startProbe(url: string) {
@@ -54,7 +78,7 @@ export function startProbe(url: string) {
     return line
   }
   return {
-    /** Returns the longest time that `/health` took during an action. */
+    /** Returns the longest times that answers took during an action. */
     async during(action: () => Promise<unknown>): Promise<Stall> {
       child.stdin.write('begin\n')
       child.stdin.flush()

@@ -12,10 +12,10 @@ import { startStormyAsterisk } from './stormy-pbx.ts'
 import { atMost, type Row } from './table.ts'
 
 /**
- * How long one account, PBX, command or page keeps the service from answering: `/health` is asked every 10 ms in an open
- * loop beside each list with each filter, each first connection, reconnect, command, backup, open page and storm of
- * states, with two stores of which one has ten times as many calls. Prints the longest stall with the larger one, and
- * how it grew.
+ * How long one account, PBX, command or page keeps the service from answering: it is asked every 10 ms in an open loop
+ * beside each list with each filter, each first connection, reconnect, command, backup, open page, replay and storm of
+ * states, with two stores of which one has ten times as many calls. Prints the longest stall with the larger one, how
+ * it grew, and the longest wait for a commit.
  */
 type StallOptions = {
   /** The calls in the stores; the PBX has a tenth of them open. */
@@ -58,7 +58,8 @@ export async function benchStalls({ sizes, engines, only }: StallOptions): Promi
 function rowOf(what: string, small: Stall | undefined, large: Stall): Row {
   const before = small === undefined ? '' : `, grew ${small.longestMs.toFixed(0)} → ${large.longestMs.toFixed(0)} ms`
   const failing = large.isFailing ? ', /health FAILED' : ''
-  return atMost(what, BAR_MS, large.longestMs, ' ms', `took ${large.tookMs.toFixed(0)} ms${before}${failing}`)
+  const commit = `, commit ${large.commitMs.toFixed(0)} ms`
+  return atMost(what, BAR_MS, large.longestMs, ' ms', `took ${large.tookMs.toFixed(0)} ms${before}${commit}${failing}`)
 }
 
 /** Returns the longest stall beside each action, by its name. */
@@ -99,7 +100,8 @@ async function stallsOf(engine: Engine, calls: number, only: string): Promise<Ma
       const before = found.get(what)
       if (before === undefined || before.longestMs > stall.longestMs) found.set(what, stall)
     }
-    console.error(`  ${what}: ${found.get(what)?.longestMs.toFixed(0)} ms`)
+    const { longestMs = 0, commitMs = 0 } = found.get(what) ?? {}
+    console.error(`  ${what}: ${longestMs.toFixed(0)} ms, commit ${commitMs.toFixed(0)} ms`)
   }
   return found
 }
@@ -122,7 +124,9 @@ function actionsOf(beside: Beside): Action[] {
   return [
     { what: 'nothing', act: () => Bun.sleep(IDLE_MS) },
     ...pathsOf(beside).map(([name, path]) => ({ what: `GET ${name}`, act: () => get(beside, path) })),
+    ...coldPathsOf(beside),
     { what: 'bulk retry of the newest day', act: () => retryNewest(beside) },
+    { what: 'replay of the newest day', times: 1, act: () => replayNewest(beside) },
     ...commandsOf(beside),
     { what: 'first connection of the PBX', times: 1, act: () => connect(beside, () => addPbx(beside)) },
     { what: 'reconnect of the PBX', act: () => connect(beside, async () => pbx.cut()) },
@@ -170,6 +174,27 @@ function pathsOf({ filled: { lastCallId, middle }, hook }: Beside): [name: strin
     .map((name) => [name, path(name)])
 }
 
+const COLD = `
+/call?number=OWN /call?since=MIDDLE /event?event=call_missed /event?limit=1000 /integration/delivery?limit=200
+/integration/delivery?event=call_missed /integration/delivery?state=cancelled /integration/delivery?until=MIDDLE
+/integration/delivery?number=OWN /call/ID/event`
+
+/** Lists whose pages have to be read from the disk: the file of the store is dropped from the system's memory before. */
+function coldPathsOf(beside: Beside): Action[] {
+  const { app, engine } = beside
+  if (engine !== 'sqlite') return []
+  const wanted = new Set(COLD.trim().split(/\s+/))
+  return pathsOf(beside)
+    .filter(([name]) => wanted.has(name))
+    .map(([name, path]) => ({
+      what: `GET ${name}, cold pages`,
+      async act() {
+        await Bun.$`dd if=${app.cwd}/data/hookswitch.db iflag=nocache count=0`.quiet()
+        await get(beside, path)
+      },
+    }))
+}
+
 async function get({ app, token }: Beside, path: string): Promise<void> {
   const { status, body } = await ask(app, 'GET', path, { token })
   if (status >= 500) throw new Error(`${path}: ${body.message}`)
@@ -178,6 +203,11 @@ async function get({ app, token }: Beside, path: string): Promise<void> {
 const retryNewest = ({ app, token }: Beside) => {
   const since = new Date(Date.now() - 86_400_000).toISOString()
   return ask(app, 'POST', '/integration/delivery/retry', { token, body: { state: 'delivered', since } })
+}
+
+const replayNewest = ({ app, token, hook }: Beside) => {
+  const since = new Date(Date.now() - 86_400_000).toISOString()
+  return ask(app, 'POST', '/integration/webhook/replay', { token, body: { url: hook, since, again: true } })
 }
 
 function commandsOf(beside: Beside): Action[] {

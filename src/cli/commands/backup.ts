@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { startSyncThread } from '../../app/start-sync-thread.ts'
@@ -31,6 +32,8 @@ export function backupCommand(program: Command): void {
           `cannot write the backup ${file}: the folder ${folder} does not exist, create it first`,
         )
       recoverKeptOutcomes(store)
+      // Calls come first: the copy takes a processor for as long as the store is large.
+      setPriority(constants.priority.PRIORITY_LOW)
       const bytes = await backupStore(store, resolve(file), startSyncThread)
       print(json ? JSON.stringify({ file: resolve(file), bytes }) : `Backup written to ${file} (${bytes} bytes).`)
     })

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
@@ -29,6 +30,8 @@ export function verifyCommand(program: Command): void {
     .addOption(jsonOption())
     .action(async ({ data, databaseUrl, json }: StoreFlags & { json?: boolean }) => {
       const place = storePlaceOf({ data, databaseUrl })
+      // Calls come first: this takes a processor for as long as the store is large.
+      setPriority(constants.priority.PRIORITY_LOW)
       const wrong = await withExistingStore({ data, databaseUrl }, findFaults)
       // The store is whole, but no service can start on it.
       const lock = place.database === undefined ? lockProblem(join(data, 'lock')) : undefined

@@ -100,7 +100,13 @@ onEngines('replays', ({ open }) => {
     expect(first).toEqual(new Map(wanted))
     // Again: the same deliveries.
     expect(await at.store.replays.replayQueue({ webhookId: two, eventIds, nowSteadyUs: NOW + SECOND })).toEqual(first)
-    const due = await at.store.queue.deliveryGetDue({ webhookId: two, dueSteadyUs: NOW + SECOND, limit: 10 })
+    const due = await at.store.queue.deliveryGetDue({
+      webhookId: two,
+      afterId: 0,
+      exceptIds: [],
+      dueSteadyUs: NOW + SECOND,
+      limit: 10,
+    })
     expect(
       due.map(({ id, uuid, generation, tries, attemptsMade }) => [id, uuid, generation, tries, attemptsMade]),
     ).toEqual(stored.map(({ id, uuid }) => [id * DELIVERIES_PER_EVENT + 1, uuid, 1, 0, 0]))
@@ -112,7 +118,13 @@ onEngines('replays', ({ open }) => {
       nowSteadyUs: NOW + SECOND,
     })
     expect(again).toEqual(new Map([a, b].map((id, index) => [eventIds[index] ?? 0, id])))
-    const dueOfOne = await at.store.queue.deliveryGetDue({ webhookId: one, dueSteadyUs: NOW + SECOND, limit: 10 })
+    const dueOfOne = await at.store.queue.deliveryGetDue({
+      webhookId: one,
+      afterId: 0,
+      exceptIds: [],
+      dueSteadyUs: NOW + SECOND,
+      limit: 10,
+    })
     expect(dueOfOne.map(({ id, generation }) => [id, generation])).toEqual([[a, 2]])
     expect((await at.untried(ONE)).map(({ callId }) => callId)).toEqual(['b', 'c'])
     // These calls have no end.

@@ -8,6 +8,8 @@ export function emptyWriteAheadLog(path: string): boolean {
   const sqlite = new Sqlite(path, { create: false, readwrite: true, strict: true })
   try {
     sqlite.run('PRAGMA busy_timeout = 5000')
+    // This part blocks no writer. The second one does, and has only what was written meanwhile.
+    sqlite.run('PRAGMA wal_checkpoint(PASSIVE)')
     return sqlite.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
   } finally {
     sqlite.close()
