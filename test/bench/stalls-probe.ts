@@ -2,32 +2,38 @@
 // commit once a second; whether or not the answers before have come. A process of its own, so that reading large answers
 // in the bench delays no request.
 
+import { readFileSync } from 'node:fs'
+
 const EVERY_MS = 10
 /** After an action: what it left behind may still stop the service. */
 const AFTER_MS = 300
 
 if (import.meta.main) {
-  const [url = ''] = process.argv.slice(2)
-  const asked = [askAgainAndAgain(`${url}/no-such-path`, 404), askAgainAndAgain(`${url}/health`, 200)]
+  const [url = '', pid = ''] = process.argv.slice(2)
+  const busyMs = () => Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+  const asked = [askAgainAndAgain(`${url}/no-such-path`, 404, busyMs), askAgainAndAgain(`${url}/health`, 200, busyMs)]
   for await (const line of console) {
     if (line === 'begin') {
       for (const { begin } of asked) begin()
       continue
     }
-    const [loop, health] = asked.map(({ longestMs }) => longestMs())
-    console.log(JSON.stringify({ longestMs: loop, commitMs: health, isFailing: asked.some((one) => one.isFailing()) }))
+    const [loop, health] = asked.map((one) => one.result())
+    const isFailing = asked.some((one) => one.isFailing())
+    const { longestMs, busyMs } = loop ?? {}
+    console.log(JSON.stringify({ longestMs, busyMs, commitMs: health?.longestMs, isFailing }))
   }
   // The bench has ended.
   process.exit(0)
 }
 
-function askAgainAndAgain(url: string, expected: number) {
-  let longestMs = 0
+function askAgainAndAgain(url: string, expected: number, busyMs: () => number) {
+  let longest = { longestMs: 0, busyMs: 0 }
   let isFailing = false
-  const open = new Set<number>()
+  const open = new Map<number, number>()
   const beginMs = performance.now()
   const ask = async (dueMs: number) => {
-    open.add(dueMs)
+    const busyBeforeMs = busyMs()
+    open.set(dueMs, busyBeforeMs)
     try {
       const response = await fetch(url)
       await response.arrayBuffer()
@@ -36,7 +42,11 @@ function askAgainAndAgain(url: string, expected: number) {
       isFailing = true
     }
     open.delete(dueMs)
-    longestMs = Math.max(longestMs, performance.now() - dueMs)
+    note(dueMs, busyBeforeMs)
+  }
+  function note(dueMs: number, busyBeforeMs: number): void {
+    const waitedMs = performance.now() - dueMs
+    if (waitedMs > longest.longestMs) longest = { longestMs: waitedMs, busyMs: busyMs() - busyBeforeMs }
   }
   let asked = 0
   setInterval(() => {
@@ -44,13 +54,14 @@ function askAgainAndAgain(url: string, expected: number) {
   }, EVERY_MS / 2)
   return {
     begin() {
-      longestMs = 0
+      longest = { longestMs: 0, busyMs: 0 }
       isFailing = false
     },
     /** Returns the longest time until an answer since the beginning; a request that waits counts so far. */
-    longestMs(): number {
-      const [oldestMs] = open
-      return oldestMs === undefined ? longestMs : Math.max(longestMs, performance.now() - oldestMs)
+    result() {
+      const [oldest] = open
+      if (oldest !== undefined) note(...oldest)
+      return longest
     },
     isFailing: () => isFailing,
   }
@@ -59,6 +70,8 @@ function askAgainAndAgain(url: string, expected: number) {
 export type Stall = {
   /** The longest time in which the event loop answered nobody. */
   readonly longestMs: number
+  /** How long the thread of the event loop ran meanwhile: the rest it waited for a processor or the disk. */
+  readonly busyMs: number
   /** The longest time that `/health` took: with a commit once a second. */
   readonly commitMs: number
   readonly tookMs: number
@@ -66,8 +79,8 @@ export type Stall = {
 }
 
 /** Starts the probe beside a service. */
-export function startProbe(url: string) {
-  const child = Bun.spawn([process.execPath, import.meta.path, url], { stdin: 'pipe', stdout: 'pipe' })
+export function startProbe({ url, pid }: { readonly url: string; readonly pid: number }) {
+  const child = Bun.spawn([process.execPath, import.meta.path, url, String(pid)], { stdin: 'pipe', stdout: 'pipe' })
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   async function nextLine(): Promise<string> {

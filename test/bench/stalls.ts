@@ -58,7 +58,7 @@ export async function benchStalls({ sizes, engines, only }: StallOptions): Promi
 function rowOf(what: string, small: Stall | undefined, large: Stall): Row {
   const before = small === undefined ? '' : `, grew ${small.longestMs.toFixed(0)} → ${large.longestMs.toFixed(0)} ms`
   const failing = large.isFailing ? ', /health FAILED' : ''
-  const commit = `, commit ${large.commitMs.toFixed(0)} ms`
+  const commit = `, of them ${large.busyMs.toFixed(0)} ms on a processor, commit ${large.commitMs.toFixed(0)} ms`
   return atMost(what, BAR_MS, large.longestMs, ' ms', `took ${large.tookMs.toFixed(0)} ms${before}${commit}${failing}`)
 }
 
@@ -91,7 +91,7 @@ async function stallsOf(engine: Engine, calls: number, only: string): Promise<Ma
   cleaning.defer(() => stormy.stop())
   const app = await start()
   cleaning.defer(async () => void (await app.stop('SIGKILL')))
-  using probe = startProbe(app.url)
+  using probe = startProbe(app)
   const found = new Map<string, Stall>()
   for (const { what, times = TIMES, act } of actionsOf({ app, token, store, filled, hook, pbx, stormy, engine })) {
     if (!what.includes(only)) continue
@@ -100,8 +100,8 @@ async function stallsOf(engine: Engine, calls: number, only: string): Promise<Ma
       const before = found.get(what)
       if (before === undefined || before.longestMs > stall.longestMs) found.set(what, stall)
     }
-    const { longestMs = 0, commitMs = 0 } = found.get(what) ?? {}
-    console.error(`  ${what}: ${longestMs.toFixed(0)} ms, commit ${commitMs.toFixed(0)} ms`)
+    const { longestMs = 0, busyMs = 0, commitMs = 0 } = found.get(what) ?? {}
+    console.error(`  ${what}: ${longestMs.toFixed(0)} ms (busy ${busyMs.toFixed(0)}), commit ${commitMs.toFixed(0)} ms`)
   }
   return found
 }

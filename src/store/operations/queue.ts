@@ -127,8 +127,8 @@ export type QueueStore = {
    */
   deliveryGetFirstOfCalls(query: { webhookId: number; callIds: readonly string[] }): Promise<PendingDelivery[]>
   /**
-   * Returns the due retries of a webhook with ids above `afterId` that are not among `exceptIds`, the longest due first,
-   * then in id order, at most `limit`.
+   * Returns the due retries of a webhook with ids above `afterId` that are not among `exceptIds`, the longest due
+   * first, then in id order, at most `limit`.
    */
   deliveryGetDue(query: DueQuery): Promise<PendingDelivery[]>
   /** Returns a delivery that is pending, or `undefined`. */
