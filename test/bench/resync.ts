@@ -24,7 +24,7 @@ export async function benchResync(): Promise<Row[]> {
   const app = await startServe({ cwd: folder.path, args: ARGS })
   const token = await newToken(app, 'bench@example.com')
   await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.urls[0] ?? '')] })
-  using probe = startProbe(app.url)
+  using probe = startProbe(app)
   const busy = async () => {
     const { body } = await ask(app, 'GET', '/pbx', { token })
     const [one] = body.result as { since: string; state: string; calls: number }[]
