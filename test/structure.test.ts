@@ -11,100 +11,70 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
 const source = (path: string) => readFileSync(join(SRC, path), 'utf8')
 
 /**
- * All folders of src, from the roof to the floor: a file imports from its own folder and from those after it, types included. `.` is src
- * itself: main.ts.
+ * The modules of src from the ground up: a file imports from its own module and from those before it, types included. Of
+ * another module it imports the face alone (`auth/auth.ts`), or `routes.ts`. A toolbox has no face: all its files are
+ * public, or those that are listed, with the reason.
  */
-const FOLDERS = [
-  '.',
-  'cli/commands',
-  'cli/demo',
-  'cli/doctor',
-  'cli/setup',
-  'cli',
-  'app',
-  'backups',
-  'alerts',
-  'metrics',
-  'openapi',
-  'web/server',
-  'web/browser',
-  'web/browser/views',
-  'web/browser/views/account',
-  'web/browser/views/calls',
-  'web/browser/views/deliveries',
-  'web/browser/views/docs',
-  'web/browser/views/help',
-  'web/browser/views/pbxs',
-  'web/browser/views/phones',
-  'web/browser/views/webhooks',
-  'web/browser/views/live',
-  'web/browser/components',
-  'web/browser/lib',
-  'web',
-  'pbx/originate',
-  'pbx/watch',
-  'pbx/tools',
-  'pbx/tools/replay',
-  'pbx',
-  'pbx/ami/replay',
-  'pbx/ami/translator',
-  'pbx/ami',
-  'pbx/esl/replay',
-  'pbx/esl/translator',
-  'pbx/esl',
-  'pbx/connection',
-  'pbx/recorded',
-  'pbx/endpoints',
-  'recordings',
-  'recordings/copies',
-  'recordings/sources',
-  'states/api',
-  'states/ingest',
-  'states/board',
-  'states',
-  'calls/ingest',
-  'calls/api',
-  'calls/tracker',
-  'calls/tracker/resync',
-  'calls/tracker/emit',
-  'calls/tracker/rules',
-  'calls/tracker/facts',
-  'calls/tracker/state',
-  'calls/tracker/picture',
-  'calls',
-  'contacts',
-  'deliveries/log',
-  'deliveries/run',
-  'deliveries/mqtt',
-  'deliveries/sending',
-  'deliveries/queue',
-  'deliveries/policy',
-  'webhooks',
-  'webhooks/options',
-  'flows/setup',
-  'flows/authorization',
-  'flows/presets',
-  'flows',
-  'templates',
-  'auth',
-  'http',
-  'outbound',
-  'cluster',
-  'store/postgres',
-  'store/postgres/engine',
-  'store/sqlite',
-  'store/sqlite/engine',
-  'store/sql',
-  'store',
-  'store/operations',
-  'events',
-  'lib',
-  'docs',
-]
-/** Returns the place of a file's folder. A folder without code (migrations, examples) is below all. */
-const rank = (path: string) => {
-  const place = FOLDERS.indexOf(dirname(path))
-  return place < 0 ? FOLDERS.length : place
+const MODULES: Readonly<Record<string, 'face' | 'toolbox' | readonly string[]>> = {
+  docs: 'toolbox',
+  lib: 'toolbox',
+  events: 'toolbox',
+  // The interface; what of each engine opens, locks, saves or checks it; what runs in a thread of its own.
+  store: [
+    'store.ts',
+    'operations/',
+    'clock.ts',
+    'subscription.ts',
+    'webhook-options.ts',
+    'list-etag.ts',
+    'account-spelling.ts',
+    'sqlite/store.ts',
+    'sqlite/engine/',
+    'sqlite/kept-outcomes.ts',
+    'sqlite/calls.ts',
+    'sqlite/declared-mutations.ts',
+    'sqlite/outcomes.ts',
+    'sqlite/retention.ts',
+    'sqlite/retries.ts',
+    'postgres/store.ts',
+    'postgres/engine/',
+    'postgres/statuses.ts',
+  ],
+  cluster: 'face',
+  outbound: 'toolbox',
+  http: 'toolbox',
+  auth: 'face',
+  calls: 'face',
+  // The entry point of their thread.
+  templates: ['templates.ts', 'thread.ts'],
+  flows: 'face',
+  webhooks: 'face',
+  deliveries: 'face',
+  contacts: 'face',
+  states: 'face',
+  recordings: 'face',
+  // The lines of a PBX's configuration, which the page shows too: they import nothing.
+  pbx: ['pbx.ts', 'ami/manager-conf.ts', 'esl/event-socket-conf.ts'],
+  backups: 'face',
+  alerts: 'face',
+  metrics: 'face',
+  web: 'face',
+  openapi: 'face',
+  app: 'toolbox',
+  cli: ['commands/program.ts'],
+  'main.ts': 'toolbox',
+}
+const NAMES = Object.keys(MODULES)
+const moduleOf = (path: string): string => path.split('/')[0] ?? ''
+/** The face of a module, which exports the names of its files. The store's is an interface, which its own files import. */
+const isFace = (path: string): boolean => path === `${moduleOf(path)}/${moduleOf(path)}.ts` && path !== 'store/store.ts'
+const isPublic = (path: string): boolean => {
+  const name = moduleOf(path)
+  const file = path.slice(name.length + 1)
+  const rule = MODULES[name]
+  if (rule === 'toolbox' || file === 'routes.ts') return true
+  if (rule === 'face' || rule === undefined) return isFace(path)
+  return rule.some((one) => (one.endsWith('/') ? file.startsWith(one) : file === one))
 }
 
 /** Returns the files of src that a file imports. package.json is not one of them: every module may import it. */
@@ -145,15 +115,33 @@ const offenders = (pattern: RegExp, isChecked: (path: string) => boolean = () =>
   })
 
 describe('every file', () => {
-  test('is in a folder of the order, which has no other', () => {
-    expect([...new Set(files.map(dirname))].toSorted()).toEqual(FOLDERS.toSorted())
+  test('is in a module of the list, which has no other', () => {
+    expect([...new Set(files.map(moduleOf))].toSorted()).toEqual(NAMES.toSorted())
   })
 
-  test('imports from its own folder and the folders after it only', () => {
-    const backwards = files.flatMap((path) =>
-      (imports.get(path) ?? []).filter((target) => rank(target) < rank(path)).map((target) => `${path} -> ${target}`),
+  test('imports from its own module and those before it, there the face alone', () => {
+    const wrong = files.flatMap((path) =>
+      (imports.get(path) ?? [])
+        .filter((target) => /\.tsx?$/.test(target) && moduleOf(target) !== moduleOf(path))
+        .filter((target) => NAMES.indexOf(moduleOf(target)) > NAMES.indexOf(moduleOf(path)) || !isPublic(target))
+        .map((target) => `${path} -> ${target}`),
     )
-    expect(backwards).toEqual([])
+    expect(wrong).toEqual([])
+  })
+
+  test('imports no face of its own module, whose folders point one way: its root is their ground', () => {
+    const edges = new Map<string, Set<string>>()
+    for (const path of files.filter((one) => !isFace(one))) {
+      for (const target of imports.get(path) ?? []) {
+        if (moduleOf(target) !== moduleOf(path) || !/\.tsx?$/.test(target)) continue
+        expect(isFace(target) && `${path} imports ${target}`).toBe(false)
+        if (dirname(target) === dirname(path) || /\/routes\.ts$/.test(path)) continue
+        edges.set(dirname(path), (edges.get(dirname(path)) ?? new Set()).add(dirname(target)))
+      }
+    }
+    expect(
+      [...edges.keys()].map((folder) => circleOf(folder, [], edges)).find((one) => one !== undefined),
+    ).toBeUndefined()
   })
 
   test('imports a module in one statement', () => {
@@ -195,6 +183,18 @@ describe('every file', () => {
     expect(unused.toSorted()).toEqual(Object.keys(EXPORTED_FOR_TESTS).toSorted())
   })
 
+  test('a face exports only names that another module imports', () => {
+    const used = new Set(files.flatMap((path) => importedBy(path).map((name) => `${moduleOf(path)} ${name}`)))
+    const unused = files.filter(isFace).flatMap((face) =>
+      [...source(face).matchAll(/^export (?:type )?\{([^}]*)\}/gm)]
+        .flatMap(([, names = '']) => names.split(',').map((name) => name.trim().replace(/^type /, '')))
+        .filter((name) => name !== '')
+        .filter((name) => !NAMES.some((one) => one !== moduleOf(face) && used.has(`${one} ${face} ${name}`)))
+        .map((name) => `${face} ${name}`),
+    )
+    expect(unused).toEqual([])
+  })
+
   test('the wiring and its parts take clocks as parameters: the wall clock of a cluster is corrected', () => {
     const clock = /import \{[^}]*(?<!type )\b(nowUs|steadyUs)\b[^}]*\} from '[./]+lib\/time\.ts'/
     expect(offenders(clock, (path) => /^(app\/app\.ts|(alerts|backups|recordings|web\/server)\/)/.test(path))).toEqual(
@@ -207,21 +207,26 @@ describe('every file', () => {
   })
 })
 
-/** Returns the files on the first import cycle that is reachable from a file, or `undefined`. */
-function cycleFrom(path: string, trail: readonly string[], done: Set<string>): readonly string[] | undefined {
-  if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
-  if (done.has(path)) return undefined
-  for (const target of imports.get(path) ?? []) {
-    const cycle = cycleFrom(target, [...trail, path], done)
-    if (cycle !== undefined) return cycle
+/** Returns the first circle that is reachable from a file or folder, or `undefined`. */
+function circleOf(
+  from: string,
+  trail: readonly string[],
+  edges: ReadonlyMap<string, Iterable<string>>,
+  done = new Set<string>(),
+): readonly string[] | undefined {
+  if (trail.includes(from)) return [...trail.slice(trail.indexOf(from)), from]
+  if (done.has(from)) return undefined
+  for (const target of edges.get(from) ?? []) {
+    const circle = circleOf(target, [...trail, from], edges, done)
+    if (circle !== undefined) return circle
   }
-  done.add(path)
+  done.add(from)
   return undefined
 }
 
 test('no files import each other in a circle', () => {
   const done = new Set<string>()
-  expect(files.map((path) => cycleFrom(path, [], done)).find((cycle) => cycle !== undefined)).toBeUndefined()
+  expect(files.map((path) => circleOf(path, [], imports, done)).find((one) => one !== undefined)).toBeUndefined()
 })
 
 test('the project has the folders src and test, and hidden ones', () => {

@@ -1,9 +1,9 @@
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
-import type { WatchedStatus } from '../pbx/watch/watched-pbx.ts'
+import type { WatchedStatus } from '../pbx/pbx.ts'
 import type { Store } from '../store/store.ts'
-import type { Alerts } from './alerts.ts'
+import type { Alerts } from './alert-messages.ts'
 
 type PbxAlertOptions = {
   readonly status: () => readonly Pick<WatchedStatus, 'name' | 'state' | 'lastError' | 'callsNotFollowed'>[]

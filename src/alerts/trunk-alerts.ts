@@ -2,9 +2,9 @@ import type { Trunk } from '../events/states.ts'
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs } from '../lib/time.ts'
-import type { Present } from '../states/board/subject.ts'
+import type { Present } from '../states/states.ts'
 import type { Store } from '../store/store.ts'
-import type { Alerts } from './alerts.ts'
+import type { Alerts } from './alert-messages.ts'
 
 type TrunkAlertOptions = {
   /** Returns the present states of each PBX that this node is connected to, by name. */

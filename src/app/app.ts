@@ -1,47 +1,56 @@
 import { Elysia } from 'elysia'
-import { type Alerts, createAlerts } from '../alerts/alerts.ts'
-import { startPbxAlerts } from '../alerts/pbx-alerts.ts'
-import { startTrunkAlerts } from '../alerts/trunk-alerts.ts'
-import { createAudit, createOperatorLog } from '../auth/audit.ts'
-import { startAuditRetention } from '../auth/audit-retention.ts'
-import { auditRoutes } from '../auth/audit-routes.ts'
-import { ensureFirstUser } from '../auth/first-user.ts'
+import { type Alerts, createAlerts, startPbxAlerts, startTrunkAlerts } from '../alerts/alerts.ts'
+import {
+  auditRoutes,
+  createAudit,
+  createAuthService,
+  createOperatorLog,
+  createTokenService,
+  ensureFirstUser,
+  startAuditRetention,
+  tokenRoutes,
+} from '../auth/auth.ts'
 import { authRoutes } from '../auth/routes.ts'
-import { createAuthService } from '../auth/service.ts'
-import { tokenRoutes } from '../auth/token-routes.ts'
-import { createTokenService } from '../auth/token-service.ts'
-import { startBackups } from '../backups/backups.ts'
-import { backupPlaceOf } from '../backups/place.ts'
-import { createEventReader } from '../calls/api/event-reader.ts'
-import { eventRoutes } from '../calls/api/event-routes.ts'
-import { findCallsOfNumber } from '../calls/api/number-search.ts'
-import { callRoutes } from '../calls/api/routes.ts'
-import { createStoredFacts } from '../calls/api/stored-facts.ts'
-import { createToE164 } from '../calls/e164.ts'
-import { startCallRetention } from '../calls/ingest/call-retention.ts'
-import type { Ownership } from '../cluster/ownership.ts'
-import { createContactDirectory } from '../contacts/directory.ts'
+import { backupPlaceOf, startBackups } from '../backups/backups.ts'
+import {
+  callRoutes,
+  createEventReader,
+  createStoredFacts,
+  createToE164,
+  eventRoutes,
+  findCallsOfNumber,
+  startCallRetention,
+} from '../calls/calls.ts'
+import type { Ownership } from '../cluster/cluster.ts'
+import { createContactDirectory, createContactService } from '../contacts/contacts.ts'
 import { contactRoutes } from '../contacts/routes.ts'
-import { createContactService } from '../contacts/service.ts'
-import { startPruner } from '../deliveries/log/pruner.ts'
-import { createReplayFilter, createReplayService } from '../deliveries/log/replay-service.ts'
-import { deliveryRoutes } from '../deliveries/log/routes.ts'
-import { createDeliveryService } from '../deliveries/log/service.ts'
-import { createTestSender } from '../deliveries/log/test-request.ts'
-import { createAttempts } from '../deliveries/mqtt/attempts.ts'
-import { startArrivals } from '../deliveries/run/arrivals.ts'
-import { startDispatcher } from '../deliveries/run/dispatcher.ts'
-import { type Emitter, newEmitter } from '../deliveries/run/emitter.ts'
-import { startRefusalWatch } from '../deliveries/run/refusal-watch.ts'
-import { startReplayFeeder } from '../deliveries/run/replay-feeder.ts'
-import { combinedObserver, newAttemptLog, silent } from '../deliveries/sending/observer.ts'
+import {
+  combinedObserver,
+  createAttempts,
+  createDeliveryService,
+  createReplayFilter,
+  createReplayService,
+  createTestSender,
+  deliveryRoutes,
+  type Emitter,
+  newAttemptLog,
+  newEmitter,
+  silent,
+  startArrivals,
+  startDispatcher,
+  startPruner,
+  startRefusalWatch,
+  startReplayFeeder,
+} from '../deliveries/deliveries.ts'
 import { exampleTexts, flowSample } from '../events/samples.ts'
-import { createAuthorizer } from '../flows/authorization/authorizer.ts'
-import { createLoginRenderer } from '../flows/authorization/login-renderer.ts'
-import { setupRoutes } from '../flows/setup/routes.ts'
-import { createSetupService } from '../flows/setup/service.ts'
-import { newStepRequests } from '../flows/step-request.ts'
-import { createFlowTurns } from '../flows/turn.ts'
+import {
+  createAuthorizer,
+  createFlowTurns,
+  createLoginRenderer,
+  createSetupService,
+  newStepRequests,
+  setupRoutes,
+} from '../flows/flows.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
 import { faults } from '../http/fault-handler.ts'
 import { healthRoutes } from '../http/health.ts'
@@ -58,35 +67,38 @@ import { newExchange } from '../outbound/exchange.ts'
 import { newGuardedRequests } from '../outbound/guarded-request.ts'
 import { retainWarning } from '../outbound/mqtt-url.ts'
 import type { OpenRecording } from '../outbound/upload.ts'
-import { startCallOwner } from '../pbx/originate/call-owner.ts'
-import { createCallService } from '../pbx/originate/call-service.ts'
-import { originateRoutes } from '../pbx/originate/routes.ts'
-import { openPbxList, type PbxList } from '../pbx/watch/pbx-list.ts'
-import { createPbxService } from '../pbx/watch/pbx-service.ts'
-import { storePbxSettings } from '../pbx/watch/pbx-settings.ts'
-import { startPbxStates } from '../pbx/watch/pbx-states.ts'
-import { pbxStatusOf } from '../pbx/watch/pbx-status.ts'
-import { pbxRoutes } from '../pbx/watch/routes.ts'
-import { startWatch } from '../pbx/watch/watch.ts'
+import {
+  createCallService,
+  createPbxService,
+  openPbxList,
+  originateRoutes,
+  type PbxList,
+  pbxRoutes,
+  pbxStatusOf,
+  startCallOwner,
+  startPbxStates,
+  startWatch,
+  storePbxSettings,
+} from '../pbx/pbx.ts'
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
-import { listOf } from '../states/api/present-list.ts'
-import { stateRoutes } from '../states/api/routes.ts'
+import { listOf, stateRoutes } from '../states/states.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
-import { createTemplateRenderer, type TemplateRenderer } from '../templates/renderer.ts'
-import { startAccountState } from '../web/server/account-state.ts'
-import { loadAssets } from '../web/server/assets.ts'
-import { createDeliveryCounts } from '../web/server/delivery-counts.ts'
-import { startStreams, streamRoutes } from '../web/server/event-stream.ts'
-import { createLastHour } from '../web/server/last-hour.ts'
-import { startLastHourSaver } from '../web/server/last-hour-saver.ts'
-import { nodeRoutes } from '../web/server/nodes.ts'
-import { overviewRoutes } from '../web/server/overview.ts'
-import { pageRoutes } from '../web/server/page-routes.ts'
-import { optionsRoutes } from '../webhooks/options/routes.ts'
-import { createOptionsService } from '../webhooks/options/service.ts'
+import { createTemplateRenderer, type TemplateRenderer } from '../templates/templates.ts'
+import {
+  createDeliveryCounts,
+  createLastHour,
+  loadAssets,
+  nodeRoutes,
+  overviewRoutes,
+  pageRoutes,
+  startAccountState,
+  startLastHourSaver,
+  startStreams,
+  streamRoutes,
+} from '../web/web.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
-import { createWebhookService } from '../webhooks/service.ts'
+import { createOptionsService, createWebhookService, optionsRoutes } from '../webhooks/webhooks.ts'
 import type { Config } from './config.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
 import { settingsInForce, startServiceNote } from './service-note.ts'

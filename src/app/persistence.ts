@@ -1,7 +1,14 @@
 import { hostname } from 'node:os'
-import { newClockSkew, newDatabaseClock } from '../cluster/database-clock.ts'
-import { createLeaseKeeper, type LeaseKeeper } from '../cluster/lease-keeper.ts'
-import { accountLease, OWNS_EVERYTHING, type Ownership, pbxLease } from '../cluster/ownership.ts'
+import {
+  accountLease,
+  createLeaseKeeper,
+  type LeaseKeeper,
+  newClockSkew,
+  newDatabaseClock,
+  OWNS_EVERYTHING,
+  type Ownership,
+  pbxLease,
+} from '../cluster/cluster.ts'
 import type { Log } from '../lib/log.ts'
 import { type NowUs, nowUs, steadyUs } from '../lib/time.ts'
 import { type Clock, openClock } from '../store/clock.ts'

@@ -10,7 +10,7 @@ import { shownUrl } from '../lib/shown-url.ts'
 import { type NowUs, rfc3339 } from '../lib/time.ts'
 import { FILE_MODE } from '../store/sqlite/engine/data-folder.ts'
 import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
-import type { OwnStatuses } from '../web/server/webhook-statuses.ts'
+import type { OwnStatuses } from '../web/web.ts'
 import type { Config } from './config.ts'
 
 // The file `service.json` in the folder of a running service: its settings, and which webhooks are down or refuse, for

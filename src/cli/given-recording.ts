@@ -1,5 +1,5 @@
 import { Fault } from '../lib/fault.ts'
-import { type PbxRecording, readRecording } from '../pbx/recorded/recording.ts'
+import { type PbxRecording, readRecording } from '../pbx/pbx.ts'
 
 /** What to do about a file that is no recording of a PBX, for messages. */
 export const GIVE_A_RECORDING = 'give a recording (.ami or .esl, see pbx record)'

@@ -1,4 +1,4 @@
-import { emailProblem, type UserType } from '../auth/model.ts'
+import { emailProblem, type UserType } from '../auth/auth.ts'
 import { nameProblem } from '../lib/name.ts'
 
 /** A user to add, as the command line or a file names it. */

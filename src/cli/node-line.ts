@@ -1,7 +1,6 @@
-import { stateOfNode } from '../cluster/leases.ts'
-import { ownedBy } from '../cluster/ownership.ts'
+import { ownedBy, stateOfNode } from '../cluster/cluster.ts'
 import { MILLISECOND, rfc3339 } from '../lib/time.ts'
-import type { PbxState } from '../pbx/watch/pbx-states.ts'
+import type { PbxState } from '../pbx/pbx.ts'
 import type { NodeRecord } from '../store/operations/cluster.ts'
 import { counted } from './print.ts'
 

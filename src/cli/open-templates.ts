@@ -1,6 +1,6 @@
 import { startTemplateThread } from '../app/start-template-thread.ts'
 import { createLog } from '../lib/log.ts'
-import { createTemplateRenderer, type TemplateRenderer } from '../templates/renderer.ts'
+import { createTemplateRenderer, type TemplateRenderer } from '../templates/templates.ts'
 
 /** Runs a function with a renderer of templates. Errors in a template are in the result, not in a log. */
 export async function withTemplates<Result>(work: (templates: TemplateRenderer) => Promise<Result>): Promise<Result> {

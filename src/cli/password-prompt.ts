@@ -1,4 +1,4 @@
-import { MIN_PASSWORD_CHARACTERS } from '../auth/model.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../auth/auth.ts'
 import { Fault } from '../lib/fault.ts'
 import { wrongUsage } from '../lib/usage.ts'
 

@@ -6,14 +6,14 @@ import {
   readServiceNote,
   type SettingsInForce,
 } from '../app/service-note.ts'
-import { stateOfNode } from '../cluster/leases.ts'
+import { stateOfNode } from '../cluster/cluster.ts'
 import type { DatabaseSource } from '../lib/database-url.ts'
 import { formatDuration, nowUs, parseTime, rfc3339 } from '../lib/time.ts'
 import { newClient } from '../store/postgres/engine/client.ts'
 import { createStatusStore } from '../store/postgres/statuses.ts'
 import { openClusterStore } from '../store/postgres/store.ts'
 import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
-import { reportedStatus } from '../web/server/webhook-statuses.ts'
+import { reportedStatus } from '../web/web.ts'
 import type { StorePlace } from './suggested-commands.ts'
 
 /** The facts that a command can find out about the service on its store. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'
-import { normalEmail } from '../auth/model.ts'
+import { normalEmail } from '../auth/auth.ts'
 import { comparedText } from '../lib/text.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from './new-user.ts'

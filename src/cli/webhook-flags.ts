@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { findValueError } from '../events/filter.ts'
 import { type EventSwitch, FURTHER_NAMES, type FurtherEvent, forSwitches, SWITCH_NAMES } from '../events/kinds.ts'
 import { wrongUsage } from '../lib/usage.ts'
-import type { WebhookOptions } from '../webhooks/options/model.ts'
+import type { WebhookOptions } from '../webhooks/webhooks.ts'
 import { unreadable } from './unreadable.ts'
 
 /** The flags of `webhook set`, as they come. */

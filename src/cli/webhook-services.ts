@@ -1,9 +1,12 @@
 import { allowListOf } from '../app/settings.ts'
 import { exampleTexts } from '../events/samples.ts'
-import { createAuthorizer } from '../flows/authorization/authorizer.ts'
-import { createLoginRenderer } from '../flows/authorization/login-renderer.ts'
-import type { Authorizer } from '../flows/authorizer.ts'
-import { createSetupService, type SetupService } from '../flows/setup/service.ts'
+import {
+  type Authorizer,
+  createAuthorizer,
+  createLoginRenderer,
+  createSetupService,
+  type SetupService,
+} from '../flows/flows.ts'
 import { Fault } from '../lib/fault.ts'
 import { shownUrl } from '../lib/shown-url.ts'
 import { nowUs } from '../lib/time.ts'
@@ -13,9 +16,8 @@ import { spellingOf } from '../store/account-spelling.ts'
 import type { OperatorAct } from '../store/operations/accounts.ts'
 import type { NewDraft } from '../store/operations/authorizations.ts'
 import type { Store } from '../store/store.ts'
-import type { TemplateRenderer } from '../templates/renderer.ts'
-import { createOptionsService } from '../webhooks/options/service.ts'
-import { createWebhookService } from '../webhooks/service.ts'
+import type { TemplateRenderer } from '../templates/templates.ts'
+import { createOptionsService, createWebhookService } from '../webhooks/webhooks.ts'
 import { noteAct } from './note-act.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from './open-store.ts'
 import { withTemplates } from './open-templates.ts'

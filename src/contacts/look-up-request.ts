@@ -1,8 +1,12 @@
 import type { PhoneNumber } from '../events/phone-number.ts'
-import type { Authorizer } from '../flows/authorizer.ts'
-import { type Flow, MAX_ANSWER_BYTES, type Step } from '../flows/model.ts'
-import type { StepRenderer } from '../flows/step-renderer.ts'
-import { joinStepUrl } from '../flows/step-url.ts'
+import {
+  type Authorizer,
+  type Flow,
+  joinStepUrl,
+  MAX_ANSWER_BYTES,
+  type Step,
+  type StepRenderer,
+} from '../flows/flows.ts'
 import type { Exchange, ExchangeRequest } from '../outbound/exchange.ts'
 import { type ContactPlace, type LookUpAnswer, readLookUp, type Spelling, spelled } from './look-up.ts'
 

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
-import { NewAuthorization } from '../flows/model.ts'
+import { NewAuthorization } from '../flows/flows.ts'
 import { HTTP_METHODS } from '../outbound/http-methods.ts'
-import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../templates/templates.ts'
 import { SPELLINGS } from './look-up.ts'
 
 const closed = { additionalProperties: false } as const

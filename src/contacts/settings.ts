@@ -1,8 +1,16 @@
-import { joinSecrets, type Separated, separateSecrets } from '../flows/flow-secrets.ts'
-import { hasCredentials } from '../flows/header-rules.ts'
-import { authorizationOf, type NewFlow, STEP_DEFAULTS } from '../flows/model.ts'
-import { flowOfPreset, flowPresetOf, secretParametersOf } from '../flows/setup/flow-option.ts'
-import { flowErrors } from '../flows/setup/flow-rules.ts'
+import {
+  authorizationOf,
+  flowErrors,
+  flowOfPreset,
+  flowPresetOf,
+  hasCredentials,
+  joinSecrets,
+  type NewFlow,
+  type Separated,
+  STEP_DEFAULTS,
+  secretParametersOf,
+  separateSecrets,
+} from '../flows/flows.ts'
 import type { FieldError } from '../lib/fault.ts'
 import { objectOf } from '../lib/foreign-json.ts'
 import { SPELLINGS } from './look-up.ts'

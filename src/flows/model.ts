@@ -2,7 +2,7 @@ import { type Static, type TSchema, t } from 'elysia'
 import { FURTHER_NAMES, type FurtherEvent, isOfState, type StateEventKind, SWITCH_NAMES } from '../events/kinds.ts'
 import { textSchema } from '../lib/text.ts'
 import { HTTP_METHODS } from '../outbound/http-methods.ts'
-import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../templates/templates.ts'
 
 // A flow: several requests for one event, as data. In the `New…` types, which clients send, absent fields get their
 // defaults; the other types have every field.

@@ -1,7 +1,13 @@
 import { foreignJsonOf } from '../lib/foreign-json.ts'
 import { MILLISECOND } from '../lib/time.ts'
-import { type Escaping, escapingOf } from '../templates/content-escaping.ts'
-import type { Rendering, RenderRequest, TemplateRenderer, TemplateText } from '../templates/renderer.ts'
+import {
+  type Escaping,
+  escapingOf,
+  type Rendering,
+  type RenderRequest,
+  type TemplateRenderer,
+  type TemplateText,
+} from '../templates/templates.ts'
 import { type Kept, MAX_ELEMENTS, type Parameters, type Step } from './model.ts'
 
 /** The data of a step's templates. */

@@ -1,4 +1,4 @@
-import { accountLease, type Ownership } from '../cluster/ownership.ts'
+import { accountLease, type Ownership } from '../cluster/cluster.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import type { AbortGroup } from '../outbound/abort-group.ts'

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { Elysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './measurement.ts'
 
 const digest = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest()
 

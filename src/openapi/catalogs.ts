@@ -1,6 +1,6 @@
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../events/kinds.ts'
 import { ALL_EXAMPLES, EXAMPLES } from '../events/samples.ts'
-import { bodyPresetOf, PRESET_NAMES, type PresetName } from '../webhooks/options/body-presets.ts'
+import { bodyPresetOf, PRESET_NAMES, type PresetName } from '../webhooks/webhooks.ts'
 import { type CatalogPart, catalogHtml, escapedHtml } from './catalog-page.ts'
 
 const EVENTS_LEAD = `Every webhook request has one of these bodies: <code>time</code> and <code>data</code>. Keys never disappear: an

@@ -8,11 +8,10 @@ import {
   TokenInfo,
   TokenResult,
   UserTypeResource,
-} from '../auth/model.ts'
-import { AnyBody, EventList, ReadEvent } from '../calls/api/event-routes.ts'
-import { CallPage } from '../calls/api/routes.ts'
-import { NewContactSettings } from '../contacts/model.ts'
-import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/log/model.ts'
+} from '../auth/auth.ts'
+import { AnyBody, CallPage, EventList, ReadEvent } from '../calls/calls.ts'
+import { NewContactSettings } from '../contacts/contacts.ts'
+import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/deliveries.ts'
 import {
   BODIES,
   Call,
@@ -28,7 +27,7 @@ import {
 import { EVENT_NAMES, type EventKind } from '../events/kinds.ts'
 import { Agent, Phone, Queue, Trunk } from '../events/states.ts'
 import { Failure, FieldProblem } from '../http/envelope.ts'
-import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/watch/model.ts'
+import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/pbx.ts'
 import { Link } from '../recordings/routes.ts'
 import {
   EventWithDeliveries,
@@ -40,19 +39,22 @@ import {
   PbxStatus,
   WebhookHealth,
   WebhookMinute,
-} from '../web/model.ts'
-import { Rotation, UrlOnly, Webhook, WebhookSecret } from '../webhooks/model.ts'
+} from '../web/web.ts'
 import {
   AuthorizationProblem,
   NewWebhookOptions,
   PresetBody,
   Preview,
   PreviewRequest,
+  Rotation,
   TemplateBody,
+  UrlOnly,
+  Webhook,
   WebhookBody,
   WebhookFilter,
   WebhookOptions,
-} from '../webhooks/options/model.ts'
+  WebhookSecret,
+} from '../webhooks/webhooks.ts'
 
 /** Returns the name of the schema of a kind of event: `CallStarted`. */
 export const bodyName = (kind: EventKind): string => kind.replace(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase())

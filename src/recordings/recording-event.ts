@@ -1,4 +1,4 @@
-import { newEvent, type UrlOf } from '../calls/api/event-records.ts'
+import { newEvent, type UrlOf } from '../calls/calls.ts'
 import type { CallEvent, Recording } from '../events/bodies.ts'
 import { readCallRecord } from '../events/stored-json.ts'
 import { newUuid } from '../lib/id.ts'

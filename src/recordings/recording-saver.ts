@@ -1,4 +1,4 @@
-import { MAINTENANCE_LEASE, pbxLease } from '../cluster/ownership.ts'
+import { MAINTENANCE_LEASE, pbxLease } from '../cluster/cluster.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { SECOND } from '../lib/time.ts'
 import { FIRST_RECORDING, type RecordingPosition } from '../store/operations/recordings.ts'

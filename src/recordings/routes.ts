@@ -1,6 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { guard, headerToken, requireSession } from '../auth/guard.ts'
-import type { AuthService } from '../auth/service.ts'
+import { type AuthService, guard, headerToken, requireSession } from '../auth/auth.ts'
 import { accepts } from '../http/accepts.ts'
 import { matchesAny } from '../http/entity-tag.ts'
 import { Failure, responses, success } from '../http/envelope.ts'

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
-import { NODE_STATES } from '../cluster/leases.ts'
-import { Delivery } from '../deliveries/log/model.ts'
+import { NODE_STATES } from '../cluster/cluster.ts'
+import { Delivery } from '../deliveries/deliveries.ts'
 import { Call, Stage, Transfer } from '../events/bodies.ts'
 import { EVENT_NAMES } from '../events/kinds.ts'
 import { ACCOUNT_NAME, described, UUID, WEBHOOK_URL } from '../lib/api-schema.ts'
 import { PBX_KINDS } from '../lib/pbx-kinds.ts'
-import { PBX_STATES } from '../pbx/watch/model.ts'
+import { PBX_STATES } from '../pbx/pbx.ts'
 
 /** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
 

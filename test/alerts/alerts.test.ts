@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { createAlerts } from '../../src/alerts/alerts.ts'
+import { createAlerts } from '../../src/alerts/alert-messages.ts'
 import { startPbxAlerts } from '../../src/alerts/pbx-alerts.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { nowUs } from '../../src/lib/time.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Alerts } from '../../src/alerts/alerts.ts'
+import type { Alerts } from '../../src/alerts/alert-messages.ts'
 import { startTrunkAlerts } from '../../src/alerts/trunk-alerts.ts'
 import type { TrunkState } from '../../src/events/states.ts'
 import { createLog } from '../../src/lib/log.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { METRICS, type MetricDefinition } from '../../src/metrics/catalog.ts'
 import { grafanaDashboard } from '../../src/metrics/dashboard.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createMetrics } from '../../src/metrics/measurement.ts'
 import { newRig } from '../deliveries/run/rig.ts'
 import { emptyFolder, run } from '../help/app.ts'
 import { GUIDE_TEXT } from '../help/guides.ts'

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
-import { guard, requireSession } from '../../auth/guard.ts'
-import type { AuthService } from '../../auth/service.ts'
+import { type AuthService, guard, requireSession } from '../../auth/auth.ts'
 import { BODIES } from '../../events/bodies.ts'
 import { EVENT_NAMES } from '../../events/kinds.ts'
 import { accepts } from '../../http/accepts.ts'

@@ -1,6 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { guard } from '../../auth/guard.ts'
-import type { AuthService } from '../../auth/service.ts'
+import { type AuthService, guard } from '../../auth/auth.ts'
 import { Call, CallRecord } from '../../events/bodies.ts'
 import { DIRECTIONS } from '../../events/enums.ts'
 import { readCallRecord } from '../../events/stored-json.ts'

@@ -1,4 +1,4 @@
-import { type Ownership, pbxLease } from '../../cluster/ownership.ts'
+import { type Ownership, pbxLease } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import type { CallBatch, CallStore, PlacedEvent } from '../../store/operations/calls.ts'
 import { type Fence, LeaseLost } from '../../store/operations/cluster.ts'

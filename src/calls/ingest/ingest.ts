@@ -1,4 +1,4 @@
-import type { Ownership } from '../../cluster/ownership.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
 import type { CallEvent } from '../../events/bodies.ts'
 import { type NewId, newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type AuditEntry, entryOf } from '../../auth/audit-entry.ts'
+import { type AuditEntry, entryOf } from '../../auth/auth.ts'
 import { type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, wholeNumber } from '../options.ts'
 import { printJson } from '../print.ts'

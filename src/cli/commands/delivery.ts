@@ -1,6 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { Delivery, DeliveryDetail } from '../../deliveries/log/model.ts'
-import { createDeliveryService, type DeliveryService } from '../../deliveries/log/service.ts'
+import {
+  createDeliveryService,
+  type Delivery,
+  type DeliveryDetail,
+  type DeliveryService,
+} from '../../deliveries/deliveries.ts'
 import { EVENT_NAMES } from '../../events/kinds.ts'
 import { openOpaqueIds, readDeliveryId } from '../../http/opaque-ids.ts'
 import { Fault } from '../../lib/fault.ts'

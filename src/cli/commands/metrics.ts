@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { grafanaDashboard } from '../../metrics/dashboard.ts'
+import { grafanaDashboard } from '../../metrics/metrics.ts'
 import { print } from '../print.ts'
 
 /** Adds `hookswitch metrics`. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { newLinkKey } from '../../recordings/links.ts'
+import { newLinkKey } from '../../recordings/recordings.ts'
 import { type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption } from '../options.ts'
 import { print } from '../print.ts'

@@ -1,8 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { Argument, type Command } from 'commander'
-import { normalEmail, USER_TYPES, userTypeName } from '../../auth/model.ts'
-import { createPasswords, passwordProblem } from '../../auth/password.ts'
-import { userWithEmail } from '../../auth/user-email.ts'
+import {
+  createPasswords,
+  normalEmail,
+  passwordProblem,
+  USER_TYPES,
+  userTypeName,
+  userWithEmail,
+} from '../../auth/auth.ts'
 import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { comparedText } from '../../lib/text.ts'

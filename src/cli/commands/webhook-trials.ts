@@ -1,22 +1,23 @@
 import { basename } from 'node:path'
 import { allowListOf, httpUrl } from '../../app/settings.ts'
-import type { TestedFlow } from '../../deliveries/log/model.ts'
-import { sendTestRequest } from '../../deliveries/log/test-request.ts'
-import { createAttempts } from '../../deliveries/mqtt/attempts.ts'
+import { createAttempts, sendTestRequest, type TestedFlow } from '../../deliveries/deliveries.ts'
 import type { EventKind } from '../../events/kinds.ts'
 import { exampleTexts, flowSample } from '../../events/samples.ts'
-import type { CallPreview, PresetTrial } from '../../flows/setup/model.ts'
-import { type SetupService, shownPresets } from '../../flows/setup/service.ts'
-import { newStepRequests } from '../../flows/step-request.ts'
+import {
+  type CallPreview,
+  newStepRequests,
+  type PresetTrial,
+  type SetupService,
+  shownPresets,
+} from '../../flows/flows.ts'
 import { Fault } from '../../lib/fault.ts'
 import { shownUrl } from '../../lib/shown-url.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { newExchange } from '../../outbound/exchange.ts'
 import { newGuardedRequests } from '../../outbound/guarded-request.ts'
-import { explain } from '../../pbx/tools/explain.ts'
-import type { WebhookOptions } from '../../webhooks/options/model.ts'
-import { optionsFrom } from '../../webhooks/options/rules.ts'
+import { explain } from '../../pbx/pbx.ts'
+import { optionsFrom, type WebhookOptions } from '../../webhooks/webhooks.ts'
 import { readGivenRecording } from '../given-recording.ts'
 import { hasStore, storePlaceOf } from '../open-store.ts'
 import { print, printError, printJson } from '../print.ts'

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type as t } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { forSwitches } from '../../events/kinds.ts'
-import type { Webhook } from '../../webhooks/model.ts'
+import type { Webhook } from '../../webhooks/webhooks.ts'
 
 const Token = t.Object({ access_token: t.String() })
 const Secrets = t.Array(t.Object({ url: t.String(), secret: t.String() }))

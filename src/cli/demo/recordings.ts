@@ -1,5 +1,5 @@
 import type { EventKind } from '../../events/kinds.ts'
-import { type PbxRecording, recordingOf } from '../../pbx/recorded/recording.ts'
+import { type PbxRecording, recordingOf } from '../../pbx/pbx.ts'
 import ringGroup from './ring-group.ami' with { type: 'text' }
 import ringGroupTiming from './ring-group.timing' with { type: 'text' }
 import transfer from './transfer.esl' with { type: 'text' }

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../app/config.ts'
-import { backupPlaceOf } from '../../backups/place.ts'
-import { backupsAmong } from '../../backups/schedule.ts'
+import { backupPlaceOf, backupsAmong } from '../../backups/backups.ts'
 import { parseS3Url } from '../../lib/s3-url.ts'
 import { formatDuration } from '../../lib/time.ts'
 import { advice, type Diagnosis, ok } from './diagnosis.ts'

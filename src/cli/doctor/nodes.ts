@@ -1,4 +1,4 @@
-import { stateOfNode } from '../../cluster/leases.ts'
+import { stateOfNode } from '../../cluster/cluster.ts'
 import { formatDuration } from '../../lib/time.ts'
 import type { NodeRecord } from '../../store/operations/cluster.ts'
 import { diagnoseDatabaseClock } from './database-server.ts'

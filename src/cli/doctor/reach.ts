@@ -1,3 +1,4 @@
+import { loadBrokerConnection } from '../../deliveries/deliveries.ts'
 import { type AllowList, addressRefusal, newAddressGuard } from '../../outbound/address-guard.ts'
 import { reasonOf } from '../../outbound/attempt-failure.ts'
 import { USER_AGENT } from '../../outbound/guarded-request.ts'
@@ -50,7 +51,7 @@ export async function reach(target: Target, allow: AllowList, resolve: Resolve =
 
 /** Logs in to a broker, and publishes nothing. */
 async function reachBroker(broker: MqttUrl, name: string, address: string): Promise<Reach> {
-  const { connectToBroker } = await import('../../deliveries/mqtt/broker-connection.ts')
+  const { connectToBroker } = await loadBrokerConnection()
   const connection = await connectToBroker({
     broker,
     address,

@@ -1,7 +1,5 @@
 import { harmless } from '../../lib/terminal-text.ts'
-import { markOf } from '../../recordings/copies/copies-place.ts'
-import { problemOfMark } from '../../recordings/copies/store-mark.ts'
-import { CANNOT_DELETE_COPY } from '../../recordings/copy-retention.ts'
+import { CANNOT_DELETE_COPY, markOf, problemOfMark } from '../../recordings/recordings.ts'
 import type { Store } from '../../store/store.ts'
 import { quoted } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'

@@ -1,15 +1,20 @@
-import { OWNS_EVERYTHING } from '../../cluster/ownership.ts'
-import type { Authorizer } from '../../flows/authorizer.ts'
-import { MAX_SHOWN_CHARACTERS, previewFlow } from '../../flows/flow-preview.ts'
-import { secretMask } from '../../flows/flow-secrets.ts'
-import { createStepRenderer } from '../../flows/step-renderer.ts'
-import type { SendStep, StepRequest } from '../../flows/step-request.ts'
-import { createFlowTurns, type FlowWebhook } from '../../flows/turn.ts'
-import type { TurnRecord } from '../../flows/turn-record.ts'
+import { OWNS_EVERYTHING } from '../../cluster/cluster.ts'
+import {
+  type Authorizer,
+  createFlowTurns,
+  createStepRenderer,
+  type FlowWebhook,
+  MAX_SHOWN_CHARACTERS,
+  previewFlow,
+  type SendStep,
+  type StepRequest,
+  secretMask,
+  type TurnRecord,
+} from '../../flows/flows.ts'
 import { newUuid } from '../../lib/id.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { FlowStore } from '../../store/operations/flows.ts'
-import type { TemplateRenderer } from '../../templates/renderer.ts'
+import type { TemplateRenderer } from '../../templates/templates.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'
 import type { TestedFlow, TestedStep } from './model.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { EVENT_NAMES } from '../../events/kinds.ts'
-import { NAME_PATTERN, STEP_EVENTS } from '../../flows/model.ts'
+import { NAME_PATTERN, STEP_EVENTS } from '../../flows/flows.ts'
 import { CURSOR } from '../../http/paging.ts'
 import { UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { HTTP_METHODS } from '../../outbound/http-methods.ts'

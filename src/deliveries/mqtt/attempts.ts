@@ -37,3 +37,6 @@ export function createAttempts(options: AttemptOptions): Attempts {
     },
   }
 }
+
+/** Loads the code that connects to a broker, which few commands need. */
+export const loadBrokerConnection = () => import('./broker-connection.ts')

@@ -1,4 +1,4 @@
-import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import { accountLease, type Ownership } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { Store } from '../../store/store.ts'

@@ -1,4 +1,4 @@
-import type { Ownership } from '../../cluster/ownership.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'

@@ -1,4 +1,4 @@
-import type { Ownership } from '../../cluster/ownership.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { PendingDelivery } from '../../store/operations/queue.ts'
 import type { Store } from '../../store/store.ts'

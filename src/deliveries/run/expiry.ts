@@ -1,4 +1,4 @@
-import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import { accountLease, type Ownership } from '../../cluster/cluster.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Fence } from '../../store/operations/cluster.ts'
 import type { Store } from '../../store/store.ts'

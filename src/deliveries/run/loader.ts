@@ -1,4 +1,4 @@
-import type { Ownership } from '../../cluster/ownership.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'

@@ -1,4 +1,4 @@
-import type { Ownership } from '../../cluster/ownership.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import { startPeriodic } from '../../lib/periodic.ts'
 import type { NowUs } from '../../lib/time.ts'

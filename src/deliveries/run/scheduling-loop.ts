@@ -1,4 +1,4 @@
-import type { Ownership } from '../../cluster/ownership.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
 import type { Clock } from '../../store/clock.ts'

@@ -2,13 +2,13 @@ import type { Attempted } from '../../outbound/outcome.ts'
 import type { Signer } from '../../outbound/signature.ts'
 import { NOTHING_TO_SEND } from '../../store/operations/log.ts'
 import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
-import { topicOfEvent } from '../../webhooks/event-topic.ts'
 import {
   type AccountTemplates,
   type BodyRenderer,
   createBodyRenderer,
   type RenderedBody,
-} from '../../webhooks/options/body-renderer.ts'
+  topicOfEvent,
+} from '../../webhooks/webhooks.ts'
 import type { Attempt, Request } from './attempt.ts'
 
 /** How the requests to a webhook differ from the default: its own headers and body. */

@@ -1,4 +1,4 @@
-import type { TurnAttempted } from '../../flows/turn.ts'
+import type { TurnAttempted } from '../../flows/flows.ts'
 import type { Log } from '../../lib/log.ts'
 import type { DeliveryState } from '../../store/operations/delivery-state.ts'
 import type { LoadedDelivery } from '../queue/delivery.ts'

@@ -1,4 +1,4 @@
-import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import { accountLease, type Ownership } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import { type Fence, LeaseLost } from '../../store/operations/cluster.ts'
 import type { FlowTurn } from '../../store/operations/flows.ts'

@@ -1,6 +1,5 @@
 import { isOfState } from '../../events/kinds.ts'
-import type { MakeTurn, TurnAttempted } from '../../flows/turn.ts'
-import type { TurnRecord } from '../../flows/turn-record.ts'
+import type { MakeTurn, TurnAttempted, TurnRecord } from '../../flows/flows.ts'
 import type { Log } from '../../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
 import { type AbortGroup, newAbortGroup } from '../../outbound/abort-group.ts'

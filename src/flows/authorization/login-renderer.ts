@@ -1,4 +1,4 @@
-import type { TemplateRenderer } from '../../templates/renderer.ts'
+import type { TemplateRenderer } from '../../templates/templates.ts'
 import { createStepRenderer } from '../step-renderer.ts'
 import { joinStepUrl } from '../step-url.ts'
 import type { LoginRenderer } from './authorizer.ts'

@@ -1,6 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { guard } from '../../auth/guard.ts'
-import type { AuthService } from '../../auth/service.ts'
+import { type AuthService, guard } from '../../auth/auth.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, takes } from '../../http/body.ts'
 import { responses, success } from '../../http/envelope.ts'

@@ -1,6 +1,6 @@
 import { foreignJsonOf } from '../../lib/foreign-json.ts'
 import type { Exchange, Exchanged } from '../../outbound/exchange.ts'
-import type { TemplateRenderer } from '../../templates/renderer.ts'
+import type { TemplateRenderer } from '../../templates/templates.ts'
 import type { TrialAuthorizer } from '../authorizer.ts'
 import { judge } from '../flow-machine.ts'
 import { secretMask, secretsOfHeaders } from '../flow-secrets.ts'

@@ -1,4 +1,4 @@
-import type { Signal } from '../../calls/signal.ts'
+import type { Signal } from '../../calls/calls.ts'
 import type { ReadRecorded } from '../recorded/recorded-events.ts'
 import { AmiDecoder, type AmiFrame } from './decoder.ts'
 import { isWanted, variablesOf } from './events.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AgentState, TrunkState } from '../../events/states.ts'
 import { SECOND } from '../../lib/time.ts'
-import type { ContactFact, DeviceFact, StateSignal } from '../../states/signal.ts'
+import type { ContactFact, DeviceFact, StateSignal } from '../../states/states.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
 import { cleanText } from '../endpoints/sanitize.ts'
 import { isEndpoint, type StateEvent } from './events.ts'

@@ -1,6 +1,4 @@
-import type { AccountDirectory } from '../../calls/ingest/account-directory.ts'
-import type { CallOwners } from '../../calls/ingest/open-tracker.ts'
-import type { Tenants } from '../../calls/tracker/state/account-decision.ts'
+import type { AccountDirectory, CallOwners, Tenants } from '../../calls/calls.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PbxSource, TenantRule } from '../../lib/pbx-url.ts'
 import { kindOfContext } from '../endpoints/endpoint-classifier.ts'

@@ -1,4 +1,4 @@
-import type { Signal, Translator } from '../../calls/signal.ts'
+import type { Signal, Translator } from '../../calls/calls.ts'
 
 /** A snapshot at its place in the stream; its rows are set once all of them have arrived. */
 export type SnapshotEntry<Frame> = {

@@ -1,4 +1,4 @@
-import type { StateSignal } from '../../states/signal.ts'
+import type { StateSignal } from '../../states/states.ts'
 import type { Inbox } from './inbox.ts'
 import type { InboxEntry } from './inbox-entry.ts'
 import type { InventoryReply } from './inventory-refresh.ts'

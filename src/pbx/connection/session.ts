@@ -1,4 +1,4 @@
-import type { Signal, Translator } from '../../calls/signal.ts'
+import type { Signal, Translator } from '../../calls/calls.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import { nextPbxTurn, runInSlices } from '../../lib/slices.ts'

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../calls/signal.ts'
+import type { Endpoint } from '../../calls/calls.ts'
 import {
   bareName,
   bySetting,

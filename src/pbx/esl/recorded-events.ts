@@ -1,4 +1,4 @@
-import type { Signal } from '../../calls/signal.ts'
+import type { Signal } from '../../calls/calls.ts'
 import type { ReadRecorded } from '../recorded/recorded-events.ts'
 import { EslDecoder, type EslFrame } from './decoder.ts'
 

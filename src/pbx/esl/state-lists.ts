@@ -1,6 +1,6 @@
 import { runInSlices } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
-import type { StateList } from '../../states/signal.ts'
+import type { StateList } from '../../states/states.ts'
 import type { StateFeed } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
 import { profilesOf, table } from './inventory.ts'

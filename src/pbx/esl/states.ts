@@ -1,6 +1,6 @@
 import type { AgentState } from '../../events/states.ts'
 import { SECOND } from '../../lib/time.ts'
-import type { ContactFact, DeviceFact, EndpointEntry, StateSignal } from '../../states/signal.ts'
+import type { ContactFact, DeviceFact, EndpointEntry, StateSignal } from '../../states/states.ts'
 import { cleanText } from '../endpoints/sanitize.ts'
 import { userOf } from './address.ts'
 import { type EslEvent, variableOf } from './event.ts'

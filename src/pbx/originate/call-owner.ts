@@ -1,4 +1,4 @@
-import { type Ownership, pbxLease } from '../../cluster/ownership.ts'
+import { type Ownership, pbxLease } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import { pbxKindOf } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'

@@ -1,6 +1,6 @@
-import { requestChannel } from '../../calls/request-channel.ts'
+import { requestChannel } from '../../calls/calls.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { PhoneDevice } from '../../states/board/board.ts'
+import type { PhoneDevice } from '../../states/states.ts'
 import type { TakenCallRequest } from '../../store/operations/call-requests.ts'
 import { type CallOrder, tenantMarkOf } from '../connection/call-order.ts'
 import { mayBeCalled, nameToShow, numberToDial, plainText } from './number.ts'

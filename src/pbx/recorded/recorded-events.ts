@@ -1,4 +1,4 @@
-import type { Signal, Translator } from '../../calls/signal.ts'
+import type { Signal, Translator } from '../../calls/calls.ts'
 import type { TenantRule } from '../../lib/pbx-url.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 

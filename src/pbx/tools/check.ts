@@ -1,6 +1,5 @@
 import { type PbxSource, pbxKindOf } from '../../lib/pbx-url.ts'
-import { checkRecordings } from '../../recordings/check-recordings.ts'
-import type { AllowedPlaces } from '../../recordings/sources/allowed-places.ts'
+import { type AllowedPlaces, checkRecordings } from '../../recordings/recordings.ts'
 import type { Find, Finding } from '../connection/finding.ts'
 import { KINDS } from '../kinds.ts'
 import { type AccountOf, judgeTenants } from './check-tenants.ts'

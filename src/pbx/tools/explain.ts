@@ -1,6 +1,4 @@
-import type { Signal } from '../../calls/signal.ts'
-import { reasonFor } from '../../calls/tracker/emit/reasons.ts'
-import { newTracker, track } from '../../calls/tracker/tracker.ts'
+import { newTracker, reasonFor, type Signal, track } from '../../calls/calls.ts'
 import type { CallEvent } from '../../events/bodies.ts'
 import type { TenantRule } from '../../lib/pbx-url.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'

@@ -1,6 +1,4 @@
-import type { AccountDirectory } from '../../calls/ingest/account-directory.ts'
-import { openTracker } from '../../calls/ingest/open-tracker.ts'
-import type { LiveCall } from '../../calls/tracker/tracker.ts'
+import { type AccountDirectory, type LiveCall, openTracker } from '../../calls/calls.ts'
 import { newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'

@@ -1,8 +1,8 @@
 import { Value } from '@sinclair/typebox/value'
-import { type AccountDirectory, newAccountDirectory } from '../../calls/ingest/account-directory.ts'
+import { type AccountDirectory, newAccountDirectory } from '../../calls/calls.ts'
 import type { Log } from '../../lib/log.ts'
 import { type PbxSource, parsePbxUrl, RecordingsSource } from '../../lib/pbx-url.ts'
-import type { RecordingsPlace } from '../../recordings/recording-files.ts'
+import type { RecordingsPlace } from '../../recordings/recordings.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
 

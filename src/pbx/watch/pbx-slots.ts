@@ -1,5 +1,5 @@
-import { startIngest } from '../../calls/ingest/ingest.ts'
-import { pbxLease } from '../../cluster/ownership.ts'
+import { startIngest } from '../../calls/calls.ts'
+import { pbxLease } from '../../cluster/cluster.ts'
 import { nowUs } from '../../lib/time.ts'
 import type { PbxEntry } from './pbx-list.ts'
 import { startWatchedPbx, type WatchedPbx, type WatchOptions } from './watched-pbx.ts'

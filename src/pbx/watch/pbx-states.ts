@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { t } from 'elysia'
-import { type Ownership, pbxLease } from '../../cluster/ownership.ts'
+import { type Ownership, pbxLease } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import { startPeriodic } from '../../lib/periodic.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'

@@ -1,7 +1,6 @@
-import type { AccountDirectory } from '../../calls/ingest/account-directory.ts'
+import type { AccountDirectory } from '../../calls/calls.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { BoardOptions } from '../../states/board/board.ts'
-import type { EndpointEntry } from '../../states/signal.ts'
+import type { BoardOptions, EndpointEntry } from '../../states/states.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 

@@ -1,6 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { guard } from '../../auth/guard.ts'
-import type { AuthService } from '../../auth/service.ts'
+import { type AuthService, guard } from '../../auth/auth.ts'
 import type { StateSubject } from '../../events/kinds.ts'
 import { Agent, Phone, Queue, type States, Trunk } from '../../events/states.ts'
 import { accepts } from '../../http/accepts.ts'

@@ -1,5 +1,5 @@
-import { createBatchWriter } from '../../calls/ingest/batch-writer.ts'
-import type { Ownership } from '../../cluster/ownership.ts'
+import { createBatchWriter } from '../../calls/calls.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
 import type { StateEventBody } from '../../events/bodies.ts'
 import { STATE_SEQUENCE, type StateEventKind } from '../../events/kinds.ts'
 import { newFifo } from '../../lib/fifo.ts'

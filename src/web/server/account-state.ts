@@ -1,5 +1,5 @@
-import type { Ownership } from '../../cluster/ownership.ts'
-import type { Emitter } from '../../deliveries/run/emitter.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
+import type { Emitter } from '../../deliveries/deliveries.ts'
 import type { Log } from '../../lib/log.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'

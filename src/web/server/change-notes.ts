@@ -1,4 +1,4 @@
-import type { Emitter } from '../../deliveries/run/emitter.ts'
+import type { Emitter } from '../../deliveries/deliveries.ts'
 import type { Log } from '../../lib/log.ts'
 import { startPeriodic } from '../../lib/periodic.ts'
 import type { ChangePosition, StatusStore } from '../../store/operations/statuses.ts'

@@ -1,6 +1,5 @@
-import type { Emitter } from '../../deliveries/run/emitter.ts'
-import type { Observer } from '../../deliveries/sending/observer.ts'
-import type { TurnAttempted } from '../../flows/turn.ts'
+import type { Emitter, Observer } from '../../deliveries/deliveries.ts'
+import type { TurnAttempted } from '../../flows/flows.ts'
 import { type NowUs, rfc3339 } from '../../lib/time.ts'
 import { type Attempted, failureOf, statusOf } from '../../outbound/outcome.ts'
 import type { WebhookHealth } from '../model.ts'

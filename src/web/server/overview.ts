@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
-import { guard } from '../../auth/guard.ts'
-import type { AuthService } from '../../auth/service.ts'
-import { deliveryOf } from '../../deliveries/log/service.ts'
+import { type AuthService, guard } from '../../auth/auth.ts'
+import { deliveryOf } from '../../deliveries/deliveries.ts'
 import { readEventBody } from '../../events/stored-json.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
@@ -14,7 +13,7 @@ import { bodyInSlices } from '../../lib/slices.ts'
 import { type NowUs, rfc3339 } from '../../lib/time.ts'
 import { ERASED_START, type EventRow } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
-import { MAX_URL_CHARACTERS, MAX_WEBHOOKS } from '../../webhooks/model.ts'
+import { MAX_URL_CHARACTERS, MAX_WEBHOOKS } from '../../webhooks/webhooks.ts'
 import {
   EventWithDeliveries,
   type LiveCall,

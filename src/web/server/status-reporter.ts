@@ -1,4 +1,4 @@
-import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import { accountLease, type Ownership } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
 import { startPeriodic } from '../../lib/periodic.ts'
 import type { StatusStore, WebhookStatusRecord } from '../../store/operations/statuses.ts'

@@ -1,5 +1,4 @@
-import { startArrivals } from '../../deliveries/run/arrivals.ts'
-import type { Emitter } from '../../deliveries/run/emitter.ts'
+import { type Emitter, startArrivals } from '../../deliveries/deliveries.ts'
 import type { Log } from '../../lib/log.ts'
 import type { LogStore } from '../../store/operations/log.ts'
 

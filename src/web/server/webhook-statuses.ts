@@ -1,5 +1,5 @@
-import type { Ownership } from '../../cluster/ownership.ts'
-import type { RefusalWatch } from '../../deliveries/run/refusal-watch.ts'
+import type { Ownership } from '../../cluster/cluster.ts'
+import type { RefusalWatch } from '../../deliveries/deliveries.ts'
 import type { BreakerHealth } from '../../outbound/circuit-breaker.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { DeliveryCounts, LastResponse } from './delivery-counts.ts'

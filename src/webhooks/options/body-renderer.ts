@@ -1,6 +1,6 @@
 import { readSentBody } from '../../events/stored-json.ts'
 import type { BodyOption } from '../../store/operations/webhooks.ts'
-import type { Rendering, RenderRequest, TemplateRenderer } from '../../templates/renderer.ts'
+import type { Rendering, RenderRequest, TemplateRenderer } from '../../templates/templates.ts'
 import { bodyPresetOf, type PresetName } from './body-presets.ts'
 
 /** A rendered body, or why rendering failed. An empty body is not sent. */

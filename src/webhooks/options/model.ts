@@ -1,11 +1,11 @@
 import { type Static, t } from 'elysia'
 import { FILTER_KEYS, FILTER_NAMES } from '../../events/filter.ts'
 import { EVENT_KINDS, EVENT_NAMES, FURTHER_NAMES } from '../../events/kinds.ts'
-import { NewFlow } from '../../flows/model.ts'
+import { NewFlow } from '../../flows/flows.ts'
 import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { nameSchema } from '../../lib/name.ts'
 import { textSchema } from '../../lib/text.ts'
-import { MAX_TEMPLATE_CHARACTERS } from '../../templates/limits.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../../templates/templates.ts'
 import { PRESET_NAMES, PRESETS } from './body-presets.ts'
 
 const closed = { additionalProperties: false } as const

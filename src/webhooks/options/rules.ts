@@ -1,6 +1,5 @@
 import { Value } from '@sinclair/typebox/value'
-import { hasCredentials, headerErrors } from '../../flows/header-rules.ts'
-import { flowErrors } from '../../flows/setup/flow-rules.ts'
+import { flowErrors, hasCredentials, headerErrors } from '../../flows/flows.ts'
 import { errorsOf, INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { objectOf } from '../../lib/foreign-json.ts'

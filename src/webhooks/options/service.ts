@@ -1,12 +1,19 @@
 import { findLackingKey } from '../../events/filter.ts'
 import { EVENT_KINDS, type EventKind, type EventSwitch, SWITCH_NAMES } from '../../events/kinds.ts'
-import { separateSecrets } from '../../flows/flow-secrets.ts'
-import { pointerTo } from '../../flows/header-rules.ts'
-import { type Flow, flowOfSteps, type NewFlow, type StepEvent, stepOf } from '../../flows/model.ts'
-import { flowPresetOf, secretParametersOf } from '../../flows/setup/flow-option.ts'
-import { flowRefusals } from '../../flows/setup/flow-rules.ts'
-import { flowProblems } from '../../flows/setup/flow-trial.ts'
-import { createStepRenderer } from '../../flows/step-renderer.ts'
+import {
+  createStepRenderer,
+  type Flow,
+  flowOfSteps,
+  flowPresetOf,
+  flowProblems,
+  flowRefusals,
+  type NewFlow,
+  pointerTo,
+  type StepEvent,
+  secretParametersOf,
+  separateSecrets,
+  stepOf,
+} from '../../flows/flows.ts'
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
@@ -14,7 +21,7 @@ import type { AllowList } from '../../outbound/address-guard.ts'
 import type { BodyOption, WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_OPTIONS } from '../../store/webhook-options.ts'
-import type { TemplateRenderer } from '../../templates/renderer.ts'
+import type { TemplateRenderer } from '../../templates/templates.ts'
 import { createBodyRenderer, type RenderedBody } from './body-renderer.ts'
 import type { NewWebhookOptions, Preview, PreviewRequest, WebhookBody, WebhookOptions } from './model.ts'
 

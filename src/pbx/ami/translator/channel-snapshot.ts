@@ -1,4 +1,4 @@
-import type { Activity, SnapshotChannel } from '../../../calls/signal.ts'
+import type { Activity, SnapshotChannel } from '../../../calls/calls.ts'
 import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'

@@ -1,4 +1,4 @@
-import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
+import type { ChannelSignal, Endpoint } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { dropOldest } from '../../connection/oldest.ts'

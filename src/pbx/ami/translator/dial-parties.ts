@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../calls/signal.ts'
+import type { Endpoint } from '../../../calls/calls.ts'
 import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'
 import { type AmiContext, isHelper } from './channels.ts'

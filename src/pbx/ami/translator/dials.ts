@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { ChannelSignal } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'

@@ -1,4 +1,4 @@
-import type { End } from '../../../calls/signal.ts'
+import type { End } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
 
 /** The DialStatus of a DialEnd (app_dial, app_queue) as the result of a stage; any other is `other`. */

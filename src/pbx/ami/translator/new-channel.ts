@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { ChannelSignal } from '../../../calls/calls.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'

@@ -1,4 +1,4 @@
-import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
+import type { ChannelSignal, Endpoint } from '../../../calls/calls.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'

@@ -1,4 +1,4 @@
-import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signal.ts'
+import type { At, ChannelSignal, Signal, Translator } from '../../../calls/calls.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { runAtOnce } from '../../../lib/slices.ts'
 import { createClockOffset } from '../../connection/clock-offset.ts'

@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { ChannelSignal } from '../../../calls/calls.ts'
 import type { EslEvent } from '../event.ts'
 import { type EslContext, type Leg, partyBehind, secondsIn } from './legs.ts'
 import { meaningOfMeeting, wentAlone } from './transfers.ts'

@@ -1,4 +1,4 @@
-import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
+import type { ChannelSignal, Endpoint } from '../../../calls/calls.ts'
 import { isShortNumber, kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'

@@ -1,4 +1,4 @@
-import type { Endpoint, SnapshotChannel } from '../../../calls/signal.ts'
+import type { Endpoint, SnapshotChannel } from '../../../calls/calls.ts'
 import { SECOND } from '../../../lib/time.ts'
 import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'

@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { ChannelSignal } from '../../../calls/calls.ts'
 import type { EslEvent } from '../event.ts'
 import { answered } from './bridges.ts'
 import { areOfOneCustomer, customerOf, type EslContext, type Leg } from './legs.ts'

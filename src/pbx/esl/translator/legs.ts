@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../calls/signal.ts'
+import type { Endpoint } from '../../../calls/calls.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { dropOldest } from '../../connection/oldest.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'

@@ -1,4 +1,4 @@
-import type { SnapshotChannel } from '../../../calls/signal.ts'
+import type { SnapshotChannel } from '../../../calls/calls.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import type { ListRow } from '../list-rows.ts'

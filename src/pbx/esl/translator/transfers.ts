@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { ChannelSignal } from '../../../calls/calls.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import { type EslEvent, variableOf } from '../event.ts'

@@ -1,4 +1,4 @@
-import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
+import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
 import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { runAtOnce } from '../../../lib/slices.ts'

@@ -1,4 +1,4 @@
-import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
+import type { ChannelSignal, Endpoint } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
 import { type EslEvent, variableOf } from '../event.ts'
 import { partsOf, usersOf } from './dial-strings.ts'

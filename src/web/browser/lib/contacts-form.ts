@@ -1,4 +1,4 @@
-import type { NewContactSettings } from '../../../contacts/model.ts'
+import type { NewContactSettings } from '../../../contacts/contacts.ts'
 import type { FieldError } from '../../../lib/fault.ts'
 import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.ts'
 

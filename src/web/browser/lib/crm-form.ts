@@ -1,5 +1,5 @@
 import type { FieldError } from '../../../lib/fault.ts'
-import type { NewWebhookOptions } from '../../../webhooks/options/model.ts'
+import type { NewWebhookOptions } from '../../../webhooks/webhooks.ts'
 import { formatSentence } from './format.ts'
 import type { CrmUser, FlowPreset, WebhookOptions } from './resources.ts'
 

@@ -1,6 +1,6 @@
 import { findValueError } from '../../../events/filter.ts'
 import type { FieldError } from '../../../lib/fault.ts'
-import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../webhooks/options/model.ts'
+import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../webhooks/webhooks.ts'
 import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.ts'
 
 /** The options of a URL as a form holds them: every field a text, a choice or a list. */

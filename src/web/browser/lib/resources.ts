@@ -1,22 +1,20 @@
-import type { PresetDirectory } from '../../../flows/setup/model.ts'
+import type { PresetDirectory } from '../../../flows/flows.ts'
 
-export type { AuditEntry } from '../../../auth/audit-entry.ts'
-export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
-export type { ContactSettings } from '../../../contacts/model.ts'
+export type { AuditEntry, AuthUser as User, NamedToken, TokenInfo } from '../../../auth/auth.ts'
+export type { ContactSettings } from '../../../contacts/contacts.ts'
 export type {
   Delivery,
   DeliveryDetail,
   LoggedAttempt as Attempt,
   Tested as TestResult,
   TestedFlow as FlowTestResult,
-} from '../../../deliveries/log/model.ts'
+} from '../../../deliveries/deliveries.ts'
 export type { Call, CallRecord, Contact, Party, Recording, Stage, Transfer } from '../../../events/bodies.ts'
 export type { Agent, Phone, Queue, Trunk } from '../../../events/states.ts'
-export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../flows/setup/model.ts'
-export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/watch/model.ts'
+export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../flows/flows.ts'
+export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/pbx.ts'
 export type { DeliveryState } from '../../../store/operations/delivery-state.ts'
-export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
-export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
+export type { Preview as WebhookPreview, Webhook, WebhookOptions, WebhookSecret } from '../../../webhooks/webhooks.ts'
 export type {
   EventWithDeliveries,
   LiveCall,

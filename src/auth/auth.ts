@@ -1,0 +1,32 @@
+// Users, passwords, tokens, login limits, and the log of security events. Knows no resource of the API but its own.
+
+export { type Audit, createAudit, createOperatorLog } from './audit.ts'
+export { AuditEntry, entryOf } from './audit-entry.ts'
+export { startAuditRetention } from './audit-retention.ts'
+export { auditRoutes } from './audit-routes.ts'
+export { mayCall, NO_CALLS } from './call-right.ts'
+export { ensureFirstUser } from './first-user.ts'
+export { adminGuard, guard, headerToken, requireSession } from './guard.ts'
+export {
+  AuthUser,
+  ChangePassword,
+  emailProblem,
+  isAdmin,
+  Login,
+  MIN_PASSWORD_CHARACTERS,
+  NamedToken,
+  NewToken,
+  normalEmail,
+  TokenInfo,
+  TokenResult,
+  USER_TYPES,
+  type UserType,
+  UserTypeResource,
+  userTypeName,
+} from './model.ts'
+export { createPasswords, passwordProblem } from './password.ts'
+export { type AuthService, createAuthService } from './service.ts'
+export type { Session } from './sessions.ts'
+export { tokenRoutes } from './token-routes.ts'
+export { createTokenService } from './token-service.ts'
+export { userWithEmail } from './user-email.ts'

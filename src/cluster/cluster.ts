@@ -1,0 +1,6 @@
+// Which node owns an account or a PBX: leases, members, shares. Does not know what is owned.
+
+export { newClockSkew, newDatabaseClock } from './database-clock.ts'
+export { createLeaseKeeper, type LeaseKeeper } from './lease-keeper.ts'
+export { NODE_STATES, stateOfNode } from './leases.ts'
+export { accountLease, MAINTENANCE_LEASE, OWNS_EVERYTHING, type Ownership, ownedBy, pbxLease } from './ownership.ts'

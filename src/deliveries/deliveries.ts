@@ -1,0 +1,26 @@
+// Deliveries: queues (queue/, pure), the dispatcher (run/), an attempt (sending/, mqtt/), the log (log/). Does not
+// know what an event means.
+
+export {
+  Delivery,
+  DeliveryDetail,
+  DeliveryPage,
+  LoggedAttempt,
+  NewReplay,
+  Queued,
+  Tested,
+  TestedFlow,
+} from './log/model.ts'
+export { startPruner } from './log/pruner.ts'
+export { createReplayFilter, createReplayService } from './log/replay-service.ts'
+export { deliveryRoutes } from './log/routes.ts'
+export { createDeliveryService, type DeliveryService, deliveryOf } from './log/service.ts'
+export { createTestSender, sendTestRequest } from './log/test-request.ts'
+export { createAttempts, loadBrokerConnection } from './mqtt/attempts.ts'
+export { startArrivals } from './run/arrivals.ts'
+export { startDispatcher } from './run/dispatcher.ts'
+export type { Dispatcher } from './run/dispatcher-run.ts'
+export { type Emitter, newEmitter } from './run/emitter.ts'
+export { type RefusalWatch, startRefusalWatch } from './run/refusal-watch.ts'
+export { startReplayFeeder } from './run/replay-feeder.ts'
+export { combinedObserver, newAttemptLog, type Observer, silent } from './sending/observer.ts'
