@@ -45,7 +45,7 @@ import {
   noteHeard,
   stageOf,
 } from './state/registry.ts'
-import { type Channel, isUp, isVirtual, partyOfNumber, type TrackerState } from './state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, partyOfNumber, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 
 /**
@@ -352,6 +352,13 @@ function noteHangupRequest(state: TrackerState, channel: Channel): void {
   const call = callOf(state, channel)
   if (call === undefined || isVirtual(channel)) return
   const answered = channel.dial === null || channel.dial.answeredUs !== null
-  if (channel.id === call.root) call.hungUpBy ??= 'caller'
+  if (channel.id === call.root || tookCallersPlace(state, call, channel)) call.hungUpBy ??= 'caller'
   else if (answered) call.hungUpBy ??= 'callee'
+}
+
+/** Returns whether a party was dialled for the called one, to whom the caller had transferred it. */
+function tookCallersPlace(state: TrackerState, call: Call, { dial }: Channel): boolean {
+  const source = channelOf(state, stageOf(call, dial?.stageId ?? null)?.source ?? null)
+  const hasLeft = (channelOf(state, call.root)?.leftUs ?? null) !== null
+  return hasLeft && source !== undefined && source.id !== call.root && source.dial !== null
 }

@@ -97,7 +97,8 @@ export function noteActivity(state: TrackerState, at: At, channel: Channel, row:
   if (call.queues.some((one) => isKnown(one) && (one.leftUs === null || one.answeredUs !== null))) return
   joinQueue(state, channel, { ...at, kind: 'queue_joined', id: channel.id, queue, name, position: null })
   const joined = stageOf(call, call.queues.find(isKnown)?.stageId ?? null)
-  if (joined !== undefined && call.partial) joined.startedUs = null
+  // When it joined was not seen.
+  if (joined !== undefined) joined.startedUs = null
 }
 
 /** Takes a caller out of the queues that it has left unseen: it is at another place of the dialplan. */

@@ -58,7 +58,18 @@ export function learnCaller(call: Call | undefined, caller: Channel, learned: Pi
     name: party.name ?? learned.name,
   })
   caller.endpoint = add(caller.endpoint)
-  if (call?.root === caller.id && !call.clickToCall) call.from = add(call.from)
+  const isAgent = call?.from.extension !== null && call?.from.extension === caller.endpoint.number
+  if (call?.root === caller.id && (isAgent || !call.clickToCall)) call.from = add(call.from)
+}
+
+/** Names the extensions that call and are called, where only their own stages have a name. */
+export function nameParties(call: Call): void {
+  const nameOf = ({ extension, name }: Party): string | null =>
+    name ?? call.stages.find((stage) => stage.kind === 'user' && stage.target === extension && stage.name)?.name ?? null
+  for (const side of ['from', 'to'] as const) {
+    const party = call[side]
+    if (party.extension !== null && party.name === null) call[side] = { ...party, name: nameOf(party) }
+  }
 }
 
 /** Notes the extension that the caller of an internal call dialled: the PBX may forward the call before it rings. */

@@ -14,7 +14,7 @@ import { isStill } from '../state/waits.ts'
 import { arrange } from './arrange.ts'
 import { closeStage } from './dial-stages.ts'
 import { placeDial } from './dials.ts'
-import { nameAgent, noteIntercom } from './direction.ts'
+import { nameAgent, nameParties, noteIntercom } from './direction.ts'
 import { updateParents } from './parent-stages.ts'
 import { transferByParking } from './parking.ts'
 import { placeQueue } from './queues.ts'
@@ -54,6 +54,7 @@ export function updateStages(state: TrackerState, call: Call): void {
   for (const stage of call.stages)
     if (!stage.ended && stage.legs.length > 0 && !isRinging(state, stage)) updateEnd(state, call, stage)
   updateParents(state, call)
+  nameParties(call)
 }
 
 /** Returns whether a party was not answered yet, and one of its devices still rings: nothing of its end is known. */

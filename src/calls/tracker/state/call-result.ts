@@ -84,6 +84,12 @@ function stayedAlone(state: TrackerState, call: Call, root: Channel | undefined)
   return others.length > 0 && (root.goneUs ?? 0) - lastUs > SAME_END_US
 }
 
+/** Returns whether a phone said that it is busy, itself or in a group, not the PBX in its place. */
+const isBusyPhone = (call: Call, top: Stage): boolean =>
+  call.stages.some(
+    (stage) => stage.result === 'busy' && stage.legs.length > 0 && (stage === top || top.legs.length === 0),
+  )
+
 /** Returns the cause of a call's end, and the side that ended it. */
 export function hangupOf(state: TrackerState, call: Call): Hangup {
   const root = channelOf(state, call.root)
@@ -101,6 +107,7 @@ export function hangupOf(state: TrackerState, call: Call): Hangup {
   if (unallocated && last?.result === 'unavailable') return { cause: 'invalid_number', code: UNALLOCATED, by }
   const top = call.stages.findLast((stage) => stage.parentId === null)
   if (top?.result === 'rejected') return { cause: 'rejected', code, by: 'callee' }
+  if (top?.result === 'busy' && isBusyPhone(call, top)) return { cause: 'busy', code, by: 'callee' }
   if (top?.result) return { cause: HANGUP_CAUSE_OF[top.result], code, by }
   if (unallocated) return { cause: 'invalid_number', code, by }
   // Nobody was dialled: the PBX refused the call itself.

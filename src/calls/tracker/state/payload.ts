@@ -86,14 +86,19 @@ function isWaiting(state: TrackerState, call: Call): boolean {
 function queuePayload(call: Call): CallView['queue'] {
   const queue = call.queues.at(-1)
   if (queue === undefined) return null
-  const untilUs = queue.answeredUs ?? queue.leftUs ?? stageOf(call, queue.stageId)?.endedUs ?? null
-  return { name: queue.name, position: queue.position, wait_duration: between(queue.joinedUs, untilUs) }
+  const stage = stageOf(call, queue.stageId)
+  const untilUs = queue.answeredUs ?? queue.leftUs ?? stage?.endedUs ?? null
+  // A list showed the caller in the queue: since when is unknown.
+  const sinceUs = stage !== undefined && stage.startedUs === null ? null : queue.joinedUs
+  return { name: queue.name, position: queue.position, wait_duration: between(sinceUs, untilUs) }
 }
 
 /** Returns a stage for a body. */
 export function stagePayload(stage: Stage): StageView {
   // How long it rang until an answer that was not seen is unknown.
-  const rings = stage.rangUs !== null && !(stage.answered && stage.answeredUs === null)
+  // When a group or queue that a list showed first rang was not seen.
+  const isFound = !isPartyStage(stage) && stage.startedUs === null
+  const rings = stage.rangUs !== null && !isFound && !(stage.answered && stage.answeredUs === null)
   const ringEndUs = stage.answeredUs ?? stage.endedUs
   return {
     id: stage.id,
@@ -105,7 +110,7 @@ export function stagePayload(stage: Stage): StageView {
     started_at: time(stage.startedUs),
     answered_at: time(stage.answeredUs),
     ended_at: time(stage.endedUs),
-    ring_duration: rings ? between(stage.rangUs, ringEndUs) : stage.ended && !stage.rang ? 0 : null,
+    ring_duration: rings ? between(stage.rangUs, ringEndUs) : stage.ended && !stage.rang && !isFound ? 0 : null,
     talk_duration: between(stage.answeredUs, stage.endedUs),
     result: stage.result,
     forwarded_to: stage.forwardedTo,

@@ -23,6 +23,8 @@ export type KnownChannel = {
   /** Nobody knows its party's number, or its name, so far. */
   lacksNumber: boolean
   lacksName: boolean
+  /** Its own number, if it is an extension. */
+  extension: string | null
   /** The last extension with a number that it entered: the caller of the running macro or subroutine. */
   entered: string | null
   /** The extension whose follow-me of FreePBX has begun, until the follow-me reports how it rings its members. */
@@ -90,6 +92,7 @@ export function addChannel(
     calls: false,
     lacksNumber: false,
     lacksName: false,
+    extension: null,
     entered: null,
     followMe: null,
     subroutine: null,

@@ -32,7 +32,8 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
         begins: frame.get('ChannelState') === RING,
       })
   known.lacksNumber = endpoint.kind === 'external' && endpoint.number === null
-  known.lacksName = endpoint.kind === 'external' && endpoint.name === null
+  known.lacksName = endpoint.kind !== 'virtual' && endpoint.name === null
+  known.extension = endpoint.kind === 'extension' ? endpoint.number : null
   known.dialledNothing = endpoint.kind === 'external' && !/^\+?\d+$/.test(known.exten)
   const channel: ChannelSignal = {
     kind: 'channel',
@@ -57,11 +58,14 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
 
 /**
  * Reads NewCallerid: the PBX has learned the number or name of a caller from outside, from an analog line, an identity
- * header or a look-up. What was known before stays.
+ * header or a look-up, or the name of an extension. What was known before stays.
  */
 export function newCallerid(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
-  if (known === undefined || !known.calls || (!known.lacksNumber && !known.lacksName)) return []
+  if (known === undefined || (!known.lacksNumber && !known.lacksName)) return []
+  // An extension may show another number: that name is not its own.
+  const isOwn = known.extension === null ? known.calls : known.extension === frame.get('CallerIDNum')
+  if (!isOwn) return []
   const number = cleanText(frame.get('CallerIDNum'))
   const display = cleanText(displayName(frame.get('CallerIDName')))
   // A dialplan may give a caller without a name the number as name.
