@@ -117,7 +117,7 @@ export const STAGES: readonly Rule[] = [
         ...(queue.name === last.target || queue.name === last.name
           ? []
           : [`${queue.name}, and its stage is ${last.target}`]),
-        ...(queue.wait_duration === null && !ended.call.partial ? ['its wait is not over'] : []),
+        ...(queue.wait_duration === null && last.started_at !== null ? ['its wait is not over'] : []),
         ...((queue.wait_duration ?? 0) > (duration ?? Number.POSITIVE_INFINITY)
           ? ['it waited longer than the call']
           : []),
