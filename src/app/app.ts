@@ -1,12 +1,12 @@
+import { join, resolve } from 'node:path'
 import { Elysia } from 'elysia'
 import { type Alerts, createAlerts, startPbxAlerts, startTrunkAlerts } from '../alerts/alerts.ts'
 import {
   auditRoutes,
-  createAudit,
-  createAuthService,
   createOperatorLog,
   createTokenService,
   ensureFirstUser,
+  peopleRoutes,
   startAuditRetention,
   tokenRoutes,
 } from '../auth/auth.ts'
@@ -52,6 +52,7 @@ import {
   setupRoutes,
 } from '../flows/flows.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
+import { CONTROL_SOCKET, type ControlSocket, closeFolder, openControlSocket } from '../http/control-socket.ts'
 import { faults } from '../http/fault-handler.ts'
 import { healthRoutes } from '../http/health.ts'
 import { openOpaqueIds } from '../http/opaque-ids.ts'
@@ -99,9 +100,11 @@ import {
 } from '../web/web.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import { createOptionsService, createWebhookService, optionsRoutes } from '../webhooks/webhooks.ts'
+import { createAccess } from './access.ts'
 import type { Config } from './config.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
 import { settingsInForce, startServiceNote } from './service-note.ts'
+import { serviceRoutes } from './service-routes.ts'
 import { allowListOf } from './settings.ts'
 import { noteSettings } from './settings-trail.ts'
 import { startTemplateThread } from './start-template-thread.ts'
@@ -144,9 +147,12 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   const { store, ownership } = persistence
   let draining = false
   let server: HttpServer | undefined
+  let control: ControlSocket | undefined
   const started: Stoppable[] = []
   const stop = async () => {
     draining = true
+    // Commands that come now wait for the lock, and then answer themselves.
+    await control?.stop()
     await persistence.leave()
     for (const one of started) await one.stop()
     // The port stays open until now: while the other parts stop, requests are answered with 503.
@@ -161,7 +167,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     await noteSettings(config, { store, log })
     const templates = createTemplateRenderer({ startThread: startTemplateThread, log })
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
-    const access = createAccess(context)
+    const access = createAccess({ store, log, trustProxies: config.trustProxies })
+    const lists = createLists(context, access)
     const sending = await startSending(context)
     const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
     context.emitter.on('foreign', pbxs.update)
@@ -172,9 +179,17 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     )
     sending.recordingFiles.resolve(recordings.open)
     const watching = await startWatching(context, { sending, pbxs, recordings, contacts })
-    const parts = { access, sending, watching, recordings, pbxs, contacts }
+    const parts = { access, lists, url: server.url, sending, watching, recordings, pbxs, contacts }
     const root = await createRoot(context, parts, { version, draining: () => draining })
     server.serve(root)
+    control = await openControl(config, {
+      version,
+      log,
+      answer(request) {
+        access.operators.admit(request)
+        return root.fetch(request)
+      },
+    })
     // Nodes that share a database report to each other in it, and have no folder.
     const settings = settingsInForce(server.url, config)
     if (config.database === undefined) {
@@ -210,12 +225,22 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   }
 }
 
-/** Creates logins, tokens, webhook lists, and the log of security events. */
-function createAccess({ config, log, store, emitter, templates, ownership, started }: Context) {
-  const audit = createAudit({ accounts: store.accounts, trail: store.audit, log, trustProxies: config.trustProxies })
+type ControlOptions = Omit<Parameters<typeof openControlSocket>[0], 'path'>
+
+/** Opens the control socket beside the lock of the data folder. With a database there is neither. */
+async function openControl({ database, dataPath, control }: Config, options: ControlOptions) {
+  if (database !== undefined && control === undefined) return undefined
+  if (database === undefined) closeFolder(dataPath, options.log)
+  return await openControlSocket({ ...options, path: resolve(control ?? join(dataPath, CONTROL_SOCKET)) })
+}
+
+/** Creates webhook lists with their options, and the reading of events. */
+function createLists(
+  { config, log, store, emitter, templates, ownership, started }: Context,
+  { audit, auth }: ReturnType<typeof createAccess>,
+) {
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
   operatorLog.update()
-  const auth = createAuthService({ accounts: store.accounts, note: audit.note })
   const webhooks = createWebhookService({
     webhooks: store.webhooks,
     onChanged: (accountId) => emitter.emit('webhooks', accountId),
@@ -242,7 +267,7 @@ function createAccess({ config, log, store, emitter, templates, ownership, start
     : undefined
   started.push({ stop: async () => arrivals?.stop() })
   started.push(eventReader)
-  return { audit, auth, webhooks, options, eventReader }
+  return { webhooks, options, eventReader }
 }
 
 /** Starts the sending of deliveries, with its measurements and alerts. */
@@ -377,7 +402,7 @@ async function startContacts(
 /** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
 async function startWatching(
   context: Context,
-  { sending, pbxs, recordings, contacts }: Omit<Parts, 'access' | 'watching'>,
+  { sending, pbxs, recordings, contacts }: Omit<Parts, 'access' | 'lists' | 'url' | 'watching'>,
 ) {
   const { config, log, store, emitter, ownership, persistence, started } = context
   const { clock, intake, alerts } = sending
@@ -462,6 +487,9 @@ function backupsOf(
 
 type Parts = {
   readonly access: ReturnType<typeof createAccess>
+  readonly lists: ReturnType<typeof createLists>
+  /** Where the service listens. */
+  readonly url: string
   readonly sending: Sending
   readonly watching: Awaited<ReturnType<typeof startWatching>>
   readonly recordings: Recordings
@@ -472,10 +500,13 @@ type Parts = {
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
   { config, log, store, emitter, templates, ownership, persistence, started }: Context,
-  { access, sending, watching, recordings, pbxs: list, contacts }: Parts,
+  { access, lists, url, sending, watching, recordings, pbxs: list, contacts }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
-  const { auth, audit, webhooks, options, eventReader } = access
+  const { auth, audit, people } = access
+  const { webhooks, options, eventReader } = lists
+  const linkBase = (request: Request) =>
+    config.publicUrl ?? (auth.isOperators(request) ? url : new URL(request.url).origin)
   const { metrics, dispatcher, refusals, clock, allow, attempt, counts, lastHour } = sending
   const { watch, states, callOwner, disk } = watching
   const { liveCalls, refreshCalls } = watch
@@ -560,10 +591,12 @@ async function createRoot(
   const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })
   return root
-    .use(faults({ log, routes: () => root.routes, draining, isHostAllowed }))
+    .use(faults({ log, routes: () => root.routes, draining, isHostAllowed, isOperators: auth.isOperators }))
     .use(healthRoutes(store, disk.nearlyFull))
     .use(metricsRoutes(config.metricsToken, metrics))
     .use(authRoutes(auth, audit.clientOf))
+    .use(serviceRoutes(auth, { url }))
+    .use(peopleRoutes({ auth, people, audit, linkBase }))
     .use(
       tokenRoutes(
         auth,

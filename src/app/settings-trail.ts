@@ -7,7 +7,7 @@ import { SETTINGS, type Settings } from './settings.ts'
 /** Settings that have secrets: the audit trail only has a fingerprint of them. */
 const SECRET: ReadonlySet<string> = new Set(['database', 'pbxs', 'proxy', 'metricsToken', 'alertUrl'])
 /** Settings in which the nodes of a cluster differ. */
-const OWN_OF_MACHINE: ReadonlySet<string> = new Set(['listen', 'dataPath', 'publicUrl'])
+const OWN_OF_MACHINE: ReadonlySet<string> = new Set(['listen', 'dataPath', 'control', 'publicUrl'])
 
 /**
  * Stores in the audit trail which settings have changed since the last start: `settings` has all of them, `changed` the

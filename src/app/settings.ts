@@ -67,6 +67,11 @@ export const SETTINGS = {
     default: './data',
     read: required((given) => given),
   },
+  control: {
+    flag: '--control <path>',
+    description: 'the socket on which commands ask the service; without it control.sock in the folder of --data',
+    read: optional((given) => given),
+  },
   database: {
     flag: '--database-url <url>',
     description: 'a Postgres database in place of --data, for several nodes: postgres://user:password@host/database',

@@ -4,6 +4,8 @@ import type { OperatorAct, UserRecord } from '../store/operations/accounts.ts'
 import type { AuditFacts } from '../store/operations/audit.ts'
 import type { Store } from '../store/store.ts'
 import { createClientOf, type RequestClient, type SocketAddresses } from './client-address.ts'
+import { NO_ACCOUNT } from './model.ts'
+import type { Operators } from './operators.ts'
 
 /** The security events and the log line of each. With them an operator can find out later who did what. */
 export const SECURITY_EVENTS = {
@@ -14,7 +16,7 @@ export const SECURITY_EVENTS = {
   password_changed: 'a user changed the password',
   password_change_failed: 'changing a password failed: the old password was wrong',
   token_made: 'a user created an API token',
-  token_revoked: 'a user revoked a token',
+  token_revoked: 'a token was revoked',
   webhooks_replaced: 'the list of webhooks was replaced',
   webhook_options_replaced: 'the options of a URL were replaced',
   contacts_replaced: 'the look-up of contacts was replaced',
@@ -23,13 +25,16 @@ export const SECURITY_EVENTS = {
   pbx_removed: 'a PBX was removed',
   call_made: 'a user had a call made',
   call_hung_up: 'a user hung up a call',
-  user_added: 'an operator added a user',
-  user_removed: 'an operator removed a user',
-  admin_added: 'an operator added an administrator',
-  user_made_admin: 'an operator made a user an administrator',
-  admin_made_user: 'an operator took the rights of an administrator from a user',
-  user_password_set: 'an operator set a new password for a user',
-  user_logged_out: 'an operator revoked all tokens of a user',
+  user_added: 'a user was added',
+  user_changed: 'the name or the account of a user was changed',
+  user_removed: 'a user was removed',
+  admin_added: 'an administrator was added',
+  user_made_admin: 'a user was made an administrator',
+  admin_made_user: 'a user lost the rights of an administrator',
+  user_password_set: 'a new password was set for a user',
+  user_logged_out: 'all tokens of a user were revoked',
+  user_invited: 'a link was made with which a user chooses a password',
+  user_welcomed: 'a user chose a password with a link',
   settings_changed: 'the service was started with new settings',
 } as const
 export type SecurityEvent = keyof typeof SECURITY_EVENTS
@@ -53,14 +58,18 @@ export type Actor = {
   readonly client: RequestClient
 }
 
+/** A user who was changed by another one, with the name of the account. */
+type Changed = { readonly email: string; readonly account: string }
+
 export type Audit = {
   /** Returns the client that sent a request. */
   clientOf(request: Request, peers: SocketAddresses | null): RequestClient
   /**
    * Logs a security event with its user and the client's address. A change is also stored in the audit trail: it
-   * resolves after that, and never rejects, because the change itself is done.
+   * resolves after that, and never rejects, because the change itself is done. `changed`: somebody else, who was
+   * changed.
    */
-  note(event: SecurityEvent, actor: Actor, facts?: AuditFacts): Promise<void>
+  note(event: SecurityEvent, actor: Actor, facts?: AuditFacts, changed?: Changed): Promise<void>
   /** Logs what an operator did on the command line. */
   noteOperator(act: OperatorAct): void
 }
@@ -70,6 +79,7 @@ type AuditOptions = {
   readonly trail: Pick<Store['audit'], 'auditAdd'>
   readonly log: Log
   readonly trustProxies: readonly string[]
+  readonly operators?: Pick<Operators, 'nameOf'>
   /** Measures the time between refused logins. */
   readonly now?: NowUs
   readonly nowUs?: NowUs
@@ -80,7 +90,7 @@ type AuditOptions = {
  * client typed.
  */
 export function createAudit(options: AuditOptions): Audit {
-  const { accounts, trail, log, trustProxies, now = steadyUs, nowUs = wallUs } = options
+  const { accounts, trail, log, trustProxies, operators, now = steadyUs, nowUs = wallUs } = options
   const refusedUs = new Map<string, number>()
 
   function isRepeated(address: string): boolean {
@@ -92,7 +102,7 @@ export function createAudit(options: AuditOptions): Audit {
   }
 
   async function accountOf(user: Actor['user']): Promise<string | null> {
-    if (user === undefined) return null
+    if (user === undefined || user.accountId === NO_ACCOUNT) return null
     // The event is logged even if the account's name cannot be read.
     return (await accounts.accountGetName(user.accountId).catch(() => undefined)) ?? String(user.accountId)
   }
@@ -104,14 +114,22 @@ export function createAudit(options: AuditOptions): Audit {
   }
 
   return {
-    clientOf: createClientOf(trustProxies),
-    async note(event, { user, client: { address } }, facts = {}) {
-      if (event === 'login_refused' && isRepeated(address)) return
-      const account = await accountOf(user)
-      const email = user?.email ?? null
-      write(event, { user: email, account, address, ...facts })
+    clientOf: createClientOf(trustProxies, operators),
+    async note(event, { user, client }, facts = {}, changed) {
+      if (event === 'login_refused' && isRepeated(client.address)) return
+      const account = changed?.account ?? (await accountOf(user))
+      const { operator: by = null } = client
+      const who = by === null ? { user: user?.email ?? null, address: client.address } : { user: null, address: null }
+      const subject = changed?.email ?? null
+      write(event, {
+        ...who,
+        account,
+        ...(by === null ? {} : { by }),
+        ...(subject === null ? {} : { subject }),
+        ...facts,
+      })
       if (isLoggedOnly(event)) return
-      const change = { action: event, account, user: email, by: null, address, subject: null, facts }
+      const change = { action: event, account, ...who, by, subject, facts }
       await trail
         .auditAdd({ ...change, atUs: nowUs() })
         .catch((error) => log.warn({ err: error, security: event }, 'a change could not be stored in the audit trail'))

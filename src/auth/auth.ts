@@ -6,7 +6,7 @@ export { startAuditRetention } from './audit-retention.ts'
 export { auditRoutes } from './audit-routes.ts'
 export { mayCall, NO_CALLS } from './call-right.ts'
 export { ensureFirstUser } from './first-user.ts'
-export { adminGuard, guard, headerToken, requireSession } from './guard.ts'
+export { accountSession, adminGuard, guard, headerToken, operatorGuard, requireSession } from './guard.ts'
 export {
   AuthUser,
   ChangePassword,
@@ -19,12 +19,13 @@ export {
   normalEmail,
   TokenInfo,
   TokenResult,
-  USER_TYPES,
-  type UserType,
   UserTypeResource,
-  userTypeName,
 } from './model.ts'
+export { createOperators, OPERATOR_HEADER } from './operators.ts'
 export { createPasswords, passwordProblem } from './password.ts'
+export { createPeople } from './people.ts'
+export { accountProblem, type LoggedOut, type NewUser, type User } from './people-model.ts'
+export { peopleRoutes } from './people-routes.ts'
 export { type AuthService, createAuthService } from './service.ts'
 export type { Session } from './sessions.ts'
 export { tokenRoutes } from './token-routes.ts'

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type Address, isWithin, networkOf } from '../lib/network.ts'
+import type { Operators } from './operators.ts'
 
 /** The client that sent a request. */
 export type RequestClient = {
@@ -9,6 +10,8 @@ export type RequestClient = {
   readonly network: string
   /** Its User-Agent. */
   readonly program: string | null
+  /** The operator of the machine, who has no address; `undefined`: any other client. */
+  readonly operator?: string | undefined
 }
 
 /** The part of the server that knows a request's socket address. */
@@ -20,7 +23,7 @@ const MAX_PROGRAM_CHARACTERS = 200
  * Creates a function that returns the client of a request. Its address is the socket's, or the last hop of
  * `X-Forwarded-For` if the socket belongs to a trusted proxy.
  */
-export function createClientOf(trustProxies: readonly string[]) {
+export function createClientOf(trustProxies: readonly string[], operators?: Pick<Operators, 'nameOf'>) {
   const trusted = trustProxies.map(networkOf)
 
   function addressOf(socketAddress: string, forwardedFor: string | null): Address | undefined {
@@ -32,6 +35,8 @@ export function createClientOf(trustProxies: readonly string[]) {
   }
 
   return (request: Request, peers: SocketAddresses | null): RequestClient => {
+    const operator = operators?.nameOf(request)
+    if (operator !== undefined) return { address: '', network: '', program: null, operator }
     const socketAddress = peers?.requestIP(request)?.address ?? 'unknown'
     const address = addressOf(socketAddress, request.headers.get('x-forwarded-for'))
     return {

@@ -1,7 +1,8 @@
 import { type NowUs, nowUs } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
+import { USER_TYPES } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
-import { emailProblem, normalEmail, USER_TYPES } from './model.ts'
+import { emailProblem, normalEmail } from './model.ts'
 import { createPasswords, passwordProblem } from './password.ts'
 
 /**

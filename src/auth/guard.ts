@@ -1,5 +1,6 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
+import { NO_SUCH_PATH } from '../http/fault-handler.ts'
 import { Fault } from '../lib/fault.ts'
 import { isAdmin } from './model.ts'
 import type { AuthService } from './service.ts'
@@ -21,28 +22,66 @@ export const headerToken = new Elysia({ name: 'header-token' })
   })
   .use(bearer())
 
-/**
- * Creates the plugin that authenticates requests: it adds `{ user, accountId, session }` for the routes after it, or
- * answers 401.
- */
-export const guard = (auth: AuthService) => authenticated('guard', (token) => requireSession(auth, token))
+/** A request with its token and its query, from which the operator's choice of an account is taken. */
+type Asked = { readonly request: Request; readonly token: string | undefined; readonly query: Record<string, unknown> }
+
+const DEFAULT_ACCOUNT = 'default'
+/** In the operator's query: every account. */
+const ALL = '*'
 
 /**
- * Creates the plugin for routes that only an `ADMIN` may use: it adds the same as `guard`, or answers 401, or 403 to
- * other users.
+ * Creates the plugin that authenticates requests about an account: it adds `{ user, accountId, session }` for the
+ * routes after it, or answers 401. The operator of the machine chooses an account with `?account=`; an unknown one is
+ * 404.
+ */
+export const guard = (auth: AuthService) => authenticated('guard', auth, (asked) => accountSession(auth, asked))
+
+/** Returns the session of a request about an account. @throws Fault `unauthenticated`; 404 as `guard`. */
+export async function accountSession(auth: AuthService, { request, token, query }: Asked): Promise<Session> {
+  return auth.isOperators(request) ? auth.operatorSession(chosenAccount(query)) : requireSession(auth, token)
+}
+
+/** Creates the plugin for routes about the user of the token, who is nobody for the operator: 404. */
+export const ownGuard = (auth: AuthService) =>
+  authenticated('own-guard', auth, async ({ request, token }) => {
+    if (auth.isOperators(request))
+      throw new Fault('not_found', 'By the control socket there is no such path: it has no user.')
+    return await requireSession(auth, token)
+  })
+
+/**
+ * Creates the plugin for routes that only an `ADMIN` or the operator of the machine may use: it adds the same as
+ * `guard`, or answers 401, or 403 to other users.
  */
 export const adminGuard = (auth: AuthService) =>
-  authenticated('admin-guard', async (token) => {
+  authenticated('admin-guard', auth, async ({ request, token }) => {
+    if (auth.isOperators(request)) return auth.operatorSession()
     const session = await requireSession(auth, token)
     if (!isAdmin(session.user)) throw new Fault('forbidden', ADMINS_ONLY)
     return session
   })
 
-function authenticated(name: string, sessionOf: (token: string | undefined) => Promise<Session>) {
-  return new Elysia({ name }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
-    const session = await sessionOf(bearer)
-    return { session, user: session.user, accountId: session.user.accountId }
+/** Creates the plugin for routes of the operator of the machine alone: for anybody else there is no such path. */
+export const operatorGuard = (auth: AuthService) =>
+  authenticated('operator-guard', auth, async ({ request }) => {
+    if (!auth.isOperators(request)) throw new Fault('not_found', NO_SUCH_PATH)
+    return await auth.operatorSession()
   })
+
+function authenticated(name: string, auth: AuthService, sessionOf: (asked: Asked) => Promise<Session>) {
+  return new Elysia({ name }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer, request, query }) => {
+    const session = await sessionOf({ request, token: bearer, query })
+    const { user } = session
+    return { session, user, accountId: user.accountId, bearer: auth.tokenOf(request, bearer) }
+  })
+}
+
+/** Takes the account from the operator's query: the routes do not know this parameter. */
+function chosenAccount(query: Record<string, unknown>): string {
+  const { account = DEFAULT_ACCOUNT } = query
+  delete query.account
+  if (account === ALL) throw new Fault('not_found', 'There is no such path for all accounts: name one with ?account=.')
+  return String(account)
 }
 
 /** Returns the session of a token. @throws Fault `unauthenticated` if it has none. */

@@ -4,27 +4,27 @@ import { described } from '../lib/api-schema.ts'
 import { MAX_NAME_CHARACTERS, nameSchema } from '../lib/name.ts'
 import { comparedText, textProblem } from '../lib/text.ts'
 import { rfc3339 } from '../lib/time.ts'
-import type { UserRecord } from '../store/operations/accounts.ts'
+import { USER_TYPES, type UserRecord } from '../store/operations/accounts.ts'
 
-/** The types of users, with their number in the store and in the API. An `ADMIN` is a person who runs the service. */
-export const USER_TYPES = { USER: 1, ADMIN: 2 } as const
 export type UserType = keyof typeof USER_TYPES
+/** The account id of the operator of the machine, where no account is meant. */
+export const NO_ACCOUNT = 0
 
 /** Returns the name of a user type; `UNKNOWN` for a number that a later version has stored. */
-export const userTypeName = (number: number): string =>
+const userTypeName = (number: number): string =>
   Object.entries(USER_TYPES).find(([, one]) => one === number)?.[0] ?? 'UNKNOWN'
 
 /** Returns whether a user runs the service, and may change what belongs to all accounts. */
 export const isAdmin = ({ type }: Pick<UserRecord, 'type'>): boolean => type === USER_TYPES.ADMIN
 
 /** The longest e-mail address that RFC 5321 allows. */
-const MAX_EMAIL_CHARACTERS = 254
+export const MAX_EMAIL_CHARACTERS = 254
 export const MAX_PASSWORD_BYTES = 1_024
 export const MIN_PASSWORD_CHARACTERS = 6
 
 const isPassword = { maxLength: MAX_PASSWORD_BYTES, format: 'password' }
 /** The length is counted in code points, which schemas do not count. */
-const isNewPassword = { ...isPassword, minLength: MIN_PASSWORD_CHARACTERS }
+export const isNewPassword = { ...isPassword, minLength: MIN_PASSWORD_CHARACTERS }
 /** A password to check: no user has a longer one. Its bytes are counted, which schemas do not count. */
 const presentedPassword = t.String({
   description: `${MAX_PASSWORD_BYTES} bytes at most`,

@@ -1,4 +1,5 @@
 import type { FieldError } from '../lib/fault.ts'
+import { NO_PASSWORD } from '../store/operations/accounts.ts'
 import { createFairTurns, type TurnSource } from './fair-turns.ts'
 import { MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS } from './model.ts'
 
@@ -70,9 +71,10 @@ export function createPasswords(): Passwords {
     hash: (password, source = THIS_PROCESS) => inTurn(source, () => Bun.password.hash(password, ARGON2ID)),
     async verify(password, hash, source = THIS_PROCESS) {
       const usable = password !== '' && Buffer.byteLength(password) <= MAX_PASSWORD_BYTES
-      const compared = hash ?? UNKNOWN_USER_HASH
+      const isSet = hash !== undefined && hash !== NO_PASSWORD
+      const compared = isSet ? hash : UNKNOWN_USER_HASH
       const same = await inTurn(source, () => Bun.password.verify(usable ? password : 'none', compared))
-      return same && usable && hash !== undefined
+      return same && usable && isSet
     },
   }
 }

@@ -1,5 +1,3 @@
-import type { Session } from './sessions.ts'
-
 /** Ends event streams and waiting reads when their token is revoked: both outlive the check of the token. */
 type Revocations = {
   /** Calls `onRevoked` once when the token is revoked. Returns the function that ends the watch. */
@@ -8,10 +6,8 @@ type Revocations = {
   check(): void
 }
 
-type Lookup = (token: string) => Session | undefined | Promise<Session | undefined>
-
 /** Creates the watch of tokens. */
-export function createRevocations(session: Lookup): Revocations {
+export function createRevocations(isValid: (token: string) => Promise<boolean>): Revocations {
   const watched = new Map<string, Set<() => void>>()
   let isChecking = false
   let isWanted = false
@@ -19,11 +15,7 @@ export function createRevocations(session: Lookup): Revocations {
   async function checkAll(): Promise<void> {
     for (const [token, listeners] of [...watched]) {
       // Where the store cannot be read now, the next check decides.
-      const isGone = await Promise.resolve(session(token)).then(
-        (found) => found === undefined,
-        () => false,
-      )
-      if (!isGone) continue
+      if (await isValid(token).catch(() => true)) continue
       watched.delete(token)
       for (const onRevoked of listeners) onRevoked()
     }

@@ -3,9 +3,10 @@ import { accepts } from '../http/accepts.ts'
 import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
 import type { Audit } from './audit.ts'
-import { guard } from './guard.ts'
+import { ownGuard } from './guard.ts'
 import { AuthUser, authUser, ChangePassword, Login, TokenResult } from './model.ts'
 import { loginRule, passwordRule } from './password.ts'
+import { Welcome } from './people-model.ts'
 import type { AuthService } from './service.ts'
 
 const tags = ['Authentication']
@@ -30,9 +31,27 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
     },
   )
 
+  open.post(
+    '/auth/welcome',
+    async ({ body, request, server }) => {
+      const token = await auth.welcome(body, clientOf(request, server))
+      return success({ access_token: token }, 'The password was chosen.')
+    },
+    {
+      ...takes(Welcome, passwordRule),
+      response: responses(TokenResult, 'unauthenticated', ...BODY_FAULTS),
+      detail: {
+        summary: 'Choose a password with a link',
+        description:
+          'Returns a token, as a log-in. The code is in the link after `#welcome=`, and is used once. After 10 wrong codes within 5 minutes: 429 with Retry-After.',
+        tags,
+      },
+    },
+  )
+
   const guarded = new Elysia({ name: 'auth', normalize: false, encodeSchema: false })
     .use(accepts)
-    .use(guard(auth))
+    .use(ownGuard(auth))
     .get('/auth/me', ({ user }) => success(authUser(user), 'The user of this token.'), {
       response: responses(AuthUser, 'unauthenticated'),
       detail: { summary: 'Who am I?', description: 'The user whose token this is.', tags, security: [{ bearer: [] }] },

@@ -1,11 +1,16 @@
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs } from '../lib/time.ts'
+import { spellingOf } from '../store/account-spelling.ts'
+import { USER_TYPES } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 import type { Actor, Audit } from './audit.ts'
 import type { RequestClient } from './client-address.ts'
+import { hashOfCode, isCode } from './invitation.ts'
 import { createLoginLimits, type LoginLimits } from './login-limits.ts'
-import { type ChangePassword, type Login, normalEmail } from './model.ts'
+import { type ChangePassword, type Login, NO_ACCOUNT, normalEmail } from './model.ts'
+import type { Operators } from './operators.ts'
 import { createPasswords, type Passwords } from './password.ts'
+import type { Welcome } from './people-model.ts'
 import { createRevocations } from './revocations.ts'
 import { createSessions, type Session } from './sessions.ts'
 import { hashOf, newToken } from './token.ts'
@@ -24,6 +29,8 @@ type Dependencies = {
   now?: NowUs
   /** Logs security events. */
   note?: Audit['note']
+  /** Knows the requests of the operator of the machine; without it there are none. */
+  operators?: Pick<Operators, 'nameOf'> | undefined
 }
 
 /** Creates the service for login, logout, password changes and the users of tokens. */
@@ -33,9 +40,14 @@ export function createAuthService({
   limits = createLoginLimits(),
   now = nowUs,
   note = async () => {},
+  operators,
 }: Dependencies) {
   const sessions = createSessions(accounts, now)
-  const revocations = createRevocations(sessions.get)
+  // It stays in this process: the operator's requests have no token, but what watches tokens has to know them.
+  const operatorsToken = newToken()
+  const isValid = async (token: string): Promise<boolean> =>
+    token === operatorsToken || (await sessions.get(token)) !== undefined
+  const revocations = createRevocations(isValid)
   const forget = (): void => {
     sessions.forget()
     revocations.check()
@@ -44,6 +56,23 @@ export function createAuthService({
     session: sessions.get,
     forget,
     onRevoked: revocations.watch,
+    /** Returns whether a token is valid; the operator's, which `tokenOf` returns, always is. */
+    isValid,
+    /** Returns the token by which a request is watched. */
+    tokenOf: (request: Request, token: string | undefined): string =>
+      operators?.nameOf(request) === undefined ? (token ?? '') : operatorsToken,
+
+    /** Returns whether a request is one of the operator of the machine. */
+    isOperators: (request: Request): boolean => operators?.nameOf(request) !== undefined,
+    /**
+     * Returns the operator's session, with the rights of an administrator, in an account or in none.
+     * @throws Fault 404 for an unknown account.
+     */
+    async operatorSession(account?: string): Promise<Session> {
+      const accountId = account === undefined ? NO_ACCOUNT : await accountIdOf(accounts, account)
+      const user = { id: 0, accountId, type: USER_TYPES.ADMIN, name: 'command line', email: '', createdUs: 0 }
+      return { user, name: null, calls: true, tokenHash: '', lastUsedUs: null }
+    },
 
     /**
      * Logs a user in.
@@ -94,6 +123,28 @@ export function createAuthService({
       return token
     },
 
+    /**
+     * Chooses the password of the user to whom a link was given, and logs the user in.
+     * @returns a new token.
+     * @throws Fault 401, the same for a code that is wrong, used or expired; 429 after too many wrong codes.
+     */
+    async welcome({ code, password }: Welcome, client: RequestClient): Promise<string> {
+      const codeHash = isCode(code) ? hashOfCode(code) : ''
+      const token = await limits.attempt([{ key: `welcome ${client.network}`, limit: PAIR_LIMIT }], async () => {
+        const invited = await accounts.userGetInvited({ codeHash, atUs: now() })
+        if (invited === undefined) return undefined
+        const passwordHash = await passwords.hash(password, { network: client.network, user: invited.email })
+        const fresh = newToken()
+        const chosen = { codeHash, passwordHash, tokenHash: hashOf(fresh), client: client.program, atUs: now() }
+        const user = await accounts.userWelcome(chosen)
+        if (user !== undefined) await note('user_welcomed', { user, client })
+        return user && fresh
+      })
+      if (token === undefined)
+        throw new Fault('unauthenticated', 'The link is wrong, was used, or has expired. Ask for a new one.')
+      return token
+    },
+
     /** Revokes the token of a session. */
     async logout({ user, tokenHash: hash }: Session, client: RequestClient): Promise<void> {
       await accounts.tokenDelete(hash)
@@ -101,6 +152,13 @@ export function createAuthService({
       void note('logged_out', { user, client })
     },
   }
+}
+
+/** Returns the id of an account in any spelling. @throws Fault 404 if there is none. */
+async function accountIdOf(accounts: Store['accounts'], name: string): Promise<number> {
+  const accountId = await accounts.accountGetId(spellingOf(name, await accounts.accountList()))
+  if (accountId === undefined) throw new Fault('not_found', `There is no account ${name}.`)
+  return accountId
 }
 
 const ASCII = /^[ -~]*$/

@@ -5,7 +5,7 @@ import { Nothing, responses, success } from '../http/envelope.ts'
 import { createQuota } from '../http/rate-limit.ts'
 import { SECOND, steadyUs } from '../lib/time.ts'
 import type { Audit } from './audit.ts'
-import { guard } from './guard.ts'
+import { ownGuard } from './guard.ts'
 import { NamedToken, NewToken, TOKEN_ID, TokenInfo } from './model.ts'
 import type { AuthService } from './service.ts'
 import type { TokenService } from './token-service.ts'
@@ -20,7 +20,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
   const quota = createQuota({ limit: MADE_A_MINUTE, windowUs: 60 * SECOND, now: steadyUs })
   return new Elysia({ name: 'tokens', normalize: false, encodeSchema: false })
     .use(accepts)
-    .use(guard(auth))
+    .use(ownGuard(auth))
     .get('/auth/token', async ({ session }) => success(await tokens.list(session), 'Your sessions and API tokens.'), {
       response: responses(t.Array(TokenInfo), 'unauthenticated'),
       detail: {

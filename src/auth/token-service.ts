@@ -1,5 +1,6 @@
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339 } from '../lib/time.ts'
+import type { TokenRecord } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 import { mayCall, NO_CALLS } from './call-right.ts'
 import type { NamedToken, NewToken, TokenInfo } from './model.ts'
@@ -27,15 +28,7 @@ export function createTokenService({ accounts, onRevoked, usersMayCall = true, n
     /** Returns the user's tokens, most recently used first. */
     async list({ user, tokenHash }: Session): Promise<TokenInfo[]> {
       const rows = await accounts.tokenList(user.id, MAX_LISTED)
-      return rows.map(({ hash, name, calls, client, createdUs, lastUsedUs }) => ({
-        id: tokenId(hash),
-        name,
-        calls,
-        client,
-        created_at: rfc3339(createdUs),
-        last_used_at: lastUsedUs === null ? null : rfc3339(lastUsedUs),
-        current: hash === tokenHash,
-      }))
+      return rows.map((row) => tokenInfo(row, tokenHash))
     },
 
     /**
@@ -71,3 +64,17 @@ export function createTokenService({ accounts, onRevoked, usersMayCall = true, n
     },
   }
 }
+
+/** Returns a token as the API shows it. `current`: the hash of the token of the request. */
+export const tokenInfo = (
+  { hash, name, calls, client, createdUs, lastUsedUs }: TokenRecord,
+  current: string | undefined,
+): TokenInfo => ({
+  id: tokenId(hash),
+  name,
+  calls,
+  client,
+  created_at: rfc3339(createdUs),
+  last_used_at: lastUsedUs === null ? null : rfc3339(lastUsedUs),
+  current: hash === current,
+})

@@ -19,7 +19,7 @@ export type StoreFlags = { readonly data: string; readonly databaseUrl?: string 
 export const onWaiting = (message: string): void => printError(`hookswitch: ${message}`)
 
 /** Only for people: a script reads the error that follows. */
-const onSilence = process.stderr.isTTY === true ? onWaiting : undefined
+export const onSilence = process.stderr.isTTY === true ? onWaiting : undefined
 
 /**
  * Reads the place of the store.

@@ -19,6 +19,13 @@ export const dataOption = () =>
 /** Returns the option `--database-url`, for every command that has `--data`. */
 export const databaseOption = () => new Option(SETTINGS.database.flag, SETTINGS.database.description)
 
+/** Returns the option `--control`, for every command that asks the service. */
+const controlOption = () => new Option(SETTINGS.control.flag, SETTINGS.control.description)
+
+/** Gives a command the flags of every command that asks the service on a store, and returns it. */
+export const withStoreOptions = (command: Command): Command =>
+  command.addOption(dataOption()).addOption(databaseOption()).addOption(controlOption()).addOption(jsonOption())
+
 /**
  * Leaves a command one place of the store, or none that was given: a flag wins over the environment, and there a
  * database over the folder, which images and packages set for all. `store copy` takes both: it copies between them.

@@ -12,7 +12,7 @@ import { formatDuration, nowUs, parseTime, rfc3339 } from '../lib/time.ts'
 import { newClient } from '../store/postgres/engine/client.ts'
 import { createStatusStore } from '../store/postgres/statuses.ts'
 import { openClusterStore } from '../store/postgres/store.ts'
-import { holderOf } from '../store/sqlite/engine/folder-lock.ts'
+import { isServed } from '../store/sqlite/engine/folder-lock.ts'
 import { reportedStatus } from '../web/web.ts'
 import type { StorePlace } from './suggested-commands.ts'
 
@@ -45,7 +45,7 @@ export async function readRunningState(place: StorePlace, webhookIds: readonly n
 /** Returns whether a service holds a data folder; false where the lock cannot be read. */
 export function isHeld(folder: string): boolean {
   try {
-    return holderOf(join(folder, 'lock')) !== undefined
+    return isServed(join(folder, 'lock'))
   } catch {
     // This user may not open the lock, or it is none: the store itself reports the reason.
     return false

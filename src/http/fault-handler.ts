@@ -14,6 +14,8 @@ type FaultsOptions = {
   draining?: () => boolean
   /** Returns whether requests with this header `Host` are answered; others are refused with 421. */
   isHostAllowed?: (host: string | null) => boolean
+  /** Returns whether a request came by the control socket, where any `Host` is answered. */
+  isOperators?: (request: Request) => boolean
   newRequestId?: () => string
   now?: NowUs
 }
@@ -34,7 +36,7 @@ const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff
  */
 export function faults(options: FaultsOptions) {
   const { log, routes, draining = () => false, newRequestId = () => newUuid(nowUs()) } = options
-  const { isHostAllowed = () => true, now = steadyUs } = options
+  const { isHostAllowed = () => true, isOperators = () => false, now = steadyUs } = options
   let lastUnavailable = { message: '', atUs: 0 }
 
   function isLogged({ code, cause, message }: Fault): boolean {
@@ -48,7 +50,8 @@ export function faults(options: FaultsOptions) {
   return new Elysia({ name: 'faults' })
     .onRequest(({ set, request }) => {
       Object.assign(set.headers, ALWAYS, { 'x-request-id': newRequestId() })
-      if (!isHostAllowed(request.headers.get('host'))) throw new Fault('misdirected', MISDIRECTED)
+      if (!isOperators(request) && !isHostAllowed(request.headers.get('host')))
+        throw new Fault('misdirected', MISDIRECTED)
       if (draining())
         throw new Fault('unavailable', 'The service is stopping. Try again in a moment.', {
           headers: { connection: 'close' },
@@ -73,9 +76,12 @@ function asFault(error: unknown, requestId: string): Fault {
   return new Fault('internal', `Internal error. Please report it with the request id ${requestId}.`, { cause: error })
 }
 
+/** The message for an unknown path. */
+export const NO_SUCH_PATH = 'There is no such path: /docs lists the API.'
+
 function unrouted(routes: readonly Routed[], method: string, path: string): Fault {
   const allowed = allowedMethods(routes, path)
-  if (allowed.length === 0) return new Fault('not_found', 'There is no such path: /docs lists the API.')
+  if (allowed.length === 0) return new Fault('not_found', NO_SUCH_PATH)
   return new Fault('method_not_allowed', `${method} is not allowed here. Allowed: ${allowed.join(', ')}.`, {
     headers: { allow: allowed.join(', ') },
   })

@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { type AuthService, guard, headerToken, requireSession } from '../auth/auth.ts'
+import { type AuthService, accountSession, guard, headerToken } from '../auth/auth.ts'
 import { accepts } from '../http/accepts.ts'
 import { matchesAny } from '../http/entity-tag.ts'
 import { Failure, responses, success } from '../http/envelope.ts'
@@ -47,18 +47,20 @@ const SOUND = { 'audio/*': { schema: { type: 'string' as const, format: 'binary'
 
 /** Serves the files of recordings, to a token of their account or to a link. */
 export function recordingRoutes(auth: AuthService, { recordings, links, files }: RecordingRoutesOptions) {
-  async function find(ref: RecordingRef, token: string | undefined, query: typeof Query.static) {
+  async function find(ref: RecordingRef, asked: { request: Request; token?: string; query: typeof Query.static }) {
+    const { token, query } = asked
     if (query.signature !== undefined || query.expires !== undefined) {
       if (await links.isValid(ref, query)) return recordings.recordingGet(ref)
       if (!token) throw new Fault('forbidden', 'The link is wrong or has expired. Ask for a new one.')
     }
-    const { user } = await requireSession(auth, token)
+    const { user } = await accountSession(auth, { ...asked, token })
     const found = await recordings.recordingGet(ref)
     return found?.accountId === user.accountId ? found : undefined
   }
   const answer = async ({ params, query, bearer, request, server, set }: Context) => {
     await nextTurn()
-    const recording = await find({ callId: params.id, recordingId: params.recording }, bearer, query)
+    const ref = { callId: params.id, recordingId: params.recording }
+    const recording = await find(ref, { request, query, ...(bearer && { token: bearer }) })
     if (recording === undefined) throw new Fault('not_found', 'There is no such recording.')
     // Set before the file is opened, so that a slow place is reported as a fault, not as a broken connection.
     server?.timeout(request, SILENT_FOR_S)

@@ -1,10 +1,10 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { USER_TYPES } from '../../src/auth/model.ts'
 import { createPasswords } from '../../src/auth/password.ts'
 import { createAuthService } from '../../src/auth/service.ts'
 import { userWithEmail } from '../../src/auth/user-email.ts'
+import { USER_TYPES } from '../../src/store/operations/accounts.ts'
 import { emptyFolder } from '../help/app.ts'
 import { openStore } from '../help/store.ts'
 

@@ -1,20 +1,32 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import type { Audit } from '../../src/auth/audit.ts'
 import { createClientOf } from '../../src/auth/client-address.ts'
-import { USER_TYPES, type UserType } from '../../src/auth/model.ts'
+import type { UserType } from '../../src/auth/model.ts'
 import { type AuthService, createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { faults } from '../../src/http/fault-handler.ts'
 import { openPort } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { USER_TYPES } from '../../src/store/operations/accounts.ts'
 import type { Store } from '../../src/store/store.ts'
 
 export const SILENT_AUDIT: Audit = { clientOf: createClientOf([]), note: async () => {}, noteOperator() {} }
 
 /** Some routes on a port of their own, behind the same hooks as in the service. */
 export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (auth: AuthService) => AnyElysia) {
-  const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false })
-  root.use(faults({ log: createLog('silent'), routes: () => root.routes })).use(routes(createAuthService({ accounts })))
+  const auth = createAuthService({ accounts })
+  return startRoutes({ accounts }, auth, [routes(auth)])
+}
+
+/** The same with a given service for users and tokens. */
+export function startRoutes(
+  { accounts }: Pick<Store, 'accounts'>,
+  { isOperators }: AuthService,
+  routes: readonly AnyElysia[],
+) {
+  const root: AnyElysia = new Elysia({ name: 'root', normalize: false, encodeSchema: false })
+  root.use(faults({ log: createLog('silent'), routes: () => root.routes, isOperators }))
+  for (const one of routes) root.use(one)
   const server = openPort({ host: '127.0.0.1', port: 0 })
   server.serve(root)
   return {
@@ -32,6 +44,7 @@ export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (a
     },
     /** Requests that are not answered to their end. */
     pendingRequests: () => root.server?.pendingRequests ?? 0,
+    handle: (request: Request) => root.handle(request),
     stop: () => server.stop(),
   }
 }

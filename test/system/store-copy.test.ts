@@ -139,7 +139,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch store copy', () => {
     expect((await run(['user', 'list'], { cwd: folder.path })).code).toBe(1)
     await run(['user', 'add', '--email', 'x@example.com', '--name', 'X'], { cwd: folder.path, stdin: '123456789\n' })
     const store = openSqliteStore(path)
-    await store.accounts.userDelete('x@example.com')
+    for (const { id } of await store.accounts.userList()) await store.accounts.userDelete(id)
     await fill(store)
     const before = await view(store)
     await store.stop()

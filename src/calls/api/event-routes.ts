@@ -90,7 +90,7 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
         const { after, limit = PAGE_SIZE, wait = 0, event, call_id } = query
         if (wait > 0) server?.timeout(request, wait + MARGIN_S)
         const revoked = new AbortController()
-        const unwatch = auth.onRevoked(bearer ?? '', () => revoked.abort())
+        const unwatch = auth.onRevoked(bearer, () => revoked.abort())
         const page = await events
           .read(accountId, {
             after,

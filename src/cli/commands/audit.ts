@@ -37,7 +37,8 @@ export function auditCommand(program: Command): void {
 }
 
 const whoOf = ({ user, operator, address }: AuditEntry): string => {
-  if (operator !== null) return `${operator} (command)`
+  // An earlier version stored the system user alone.
+  if (operator !== null) return /^command line\b/.test(operator) ? operator : `${operator} (command)`
   return user === null ? 'the service' : `${user}${address === null ? '' : ` (${address})`}`
 }
 

@@ -1,32 +1,20 @@
 import { randomInt } from 'node:crypto'
 import { Argument, type Command } from 'commander'
-import {
-  createPasswords,
-  normalEmail,
-  passwordProblem,
-  USER_TYPES,
-  userTypeName,
-  userWithEmail,
-} from '../../auth/auth.ts'
+import { type LoggedOut, type NewUser, normalEmail, passwordProblem, type User, userWithEmail } from '../../auth/auth.ts'
 import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
-import { comparedText } from '../../lib/text.ts'
-import { nowUs, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import type { OperatorAct } from '../../store/operations/accounts.ts'
-import type { Store } from '../../store/store.ts'
-import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from '../new-user.ts'
-import { noteAct } from '../note-act.ts'
-import { type StoreFlags, storePlaceOf, whereItExists, withExistingStore, withStore } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption } from '../options.ts'
+import { DEFAULT_ACCOUNT, type NamedUser, TYPES } from '../new-user.ts'
+import { hasStore, storePlaceOf } from '../open-store.ts'
+import { withStoreOptions } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { counted, print, printError, printJson } from '../print.ts'
-import { isHeld } from '../running-service.ts'
+import { type Service, type ServiceFlags, withService } from '../service.ts'
 import { afterUser } from '../suggested-commands.ts'
 import { printTable } from '../table.ts'
 
-type Flags = StoreFlags & { json?: boolean; email: string }
-type AddFlags = StoreFlags & {
+type Flags = ServiceFlags & { json?: boolean; email: string }
+type AddFlags = ServiceFlags & {
   json?: boolean
   email?: string
   name?: string
@@ -40,152 +28,141 @@ export function userCommand(program: Command): void {
   const user = program.command('user').description('manage the users who can log in')
   const emailOption = () => ['--email <address>', "the user's e-mail address"] as const
 
-  user
+  const add = user
     .command('add')
     .description('add a user; the password is typed, or is one line of standard input')
     .option(...emailOption())
     .option('--name <name>', "the user's name")
     .option('--account <account>', `the account of the user; it is created if it is new (default: ${DEFAULT_ACCOUNT})`)
-    .option('--admin', 'an administrator: may manage all PBXs in the web page and with the API')
+    .option('--admin', 'an administrator: may manage users and PBXs in the web page and with the API')
     .option(
       '--from <file>',
       'add the users of a CSV file (-: standard input), lines of account,name,email,kind (user or admin); ' +
         'each gets a password, which is printed once',
     )
-    .addOption(dataOption())
-    .addOption(databaseOption())
-    .addOption(jsonOption())
-    .action(async ({ from, ...flags }: AddFlags) => {
-      if (from === undefined) return await addUser(flags)
-      if ([flags.email, flags.name, flags.account, flags.admin].some((given) => given !== undefined))
-        throw wrongUsage(
-          '--from has all users with their accounts: give it without --email, --name, --account, --admin',
-        )
-      return await addUsers(from, flags)
-    })
-  user
-    .command('list')
-    .description('list all users')
-    .addOption(dataOption())
-    .addOption(databaseOption())
-    .addOption(jsonOption())
-    .action(showUsers)
-  user
+  withStoreOptions(add).action(async ({ from, ...flags }: AddFlags) => {
+    if (from === undefined) return await addUser(flags)
+    if ([flags.email, flags.name, flags.account, flags.admin].some((given) => given !== undefined))
+      throw wrongUsage('--from has all users with their accounts: give it without --email, --name, --account, --admin')
+    return await addUsers(from, flags)
+  })
+  withStoreOptions(user.command('list').description('list all users')).action(showUsers)
+  const type = user
     .command('type')
     .addArgument(new Argument('<type>', 'the new type of the user').choices(Object.keys(TYPES)))
-    .description('make a user an administrator, who may manage all PBXs, or an ordinary user again')
+    .description('make a user an administrator, who may manage users and PBXs, or an ordinary user again')
     .requiredOption(...emailOption())
-    .addOption(dataOption())
-    .addOption(databaseOption())
-    .addOption(jsonOption())
-    .action(changeType)
+  withStoreOptions(type).action(changeType)
   for (const [name, description, action] of [
     ['passwd', 'set a new password; it is typed, or is one line of standard input', changePassword],
     ['remove', 'remove a user and all its tokens', dropUser],
     ['logout', 'revoke all tokens of a user', logOut],
-  ] as const)
-    user
+  ] as const) {
+    const command = user
       .command(name)
       .description(description)
       .requiredOption(...emailOption())
-      .addOption(dataOption())
-      .addOption(databaseOption())
-      .addOption(jsonOption())
-      .action(action)
+    withStoreOptions(command).action(action)
+  }
 }
 
-async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise<void> {
-  const { email = '', name = '', account = DEFAULT_ACCOUNT, admin = false } = given
-  for (const flag of ['email', 'name'] as const)
-    if (given[flag] === undefined) throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
-  const user: NamedUser = {
-    account: comparedText(account.trim()),
-    name: name.trim(),
-    email: normalEmail(email),
-    type: admin ? 'ADMIN' : 'USER',
-  }
-  const problem = userProblem(user)
-  if (problem !== undefined) throw wrongUsage(`--${problem}`)
+async function addUser({ email = '', name = '', account, admin = false, json, ...flags }: AddFlags): Promise<void> {
+  for (const [flag, given] of [
+    ['email', email],
+    ['name', name],
+  ])
+    if (given === '') throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
+  const known = normalEmail(email)
   // Before a person types a password twice for nothing.
-  const before = await whereItExists({ data, databaseUrl }, ({ accounts }) => accounts.userList())
-  if (before?.some((one) => normalEmail(one.email) === user.email)) throw takenFault(user.email)
-  const passwordHash = await hashed(await readPassword())
-  const made = await withStore({ data, databaseUrl }, (store) => createUser(store, user, passwordHash))
-  if (made === undefined) throw takenFault(user.email)
+  const before = hasStore(flags) ? await withService(flags, usersOf) : []
+  if (before.some((one) => normalEmail(one.email) === known)) throw takenFault(known)
+  const password = await newPassword()
+  const { added, isRunning } = await withService(
+    flags,
+    async (service) => ({
+      added: await addOne(service, {
+        ...(account && { account }),
+        name,
+        email,
+        type: admin ? 'ADMIN' : 'USER',
+        password,
+      }),
+      isRunning: service.isRunning,
+    }),
+    { mayCreate: true },
+  )
+  if (json) return printJson(added)
   // Standard output has only the id, for scripts; at a terminal it is a sentence.
-  const place = `to the account ${made.account}${made.account === account ? '' : ', its exact name'}`
-  const sentence = `${user.email} was added ${place}, with the id ${made.id}.`
-  if (json) return print(JSON.stringify({ id: made.id, account: made.account }))
+  const isExact = account === undefined || added.account === account
+  const sentence = `${added.email} was added to the account ${added.account}${isExact ? '' : ', its exact name'}, with the id ${added.id}.`
   if (process.stdout.isTTY === true) print(sentence)
   else {
-    print(String(made.id))
+    print(String(added.id))
     printError(sentence)
   }
   if (process.stderr.isTTY !== true) return
-  const storePlace = storePlaceOf({ data, databaseUrl })
-  const isServed = storePlace.database === undefined && isHeld(data)
-  const added = { email: user.email, account: made.account, isAdmin: admin, place: storePlace, isServed }
-  for (const line of afterUser(added)) printError(line)
+  const next = { email: added.email, account: added.account, isAdmin: admin, place: storePlaceOf(flags) }
+  for (const line of afterUser({ ...next, isServed: isRunning })) printError(line)
 }
 
 const takenFault = (email: string) =>
-  new Fault('invalid', `${email} already exists: change the password with hookswitch user passwd`)
+  new Fault('conflict', `${email} already exists: change the password with hookswitch user passwd`)
 
-/** Creates a user in the account of this name, in any case. Returns `undefined` if the e-mail address exists. */
-async function createUser(
-  store: Store,
-  { account: wanted, type, name, email }: NamedUser,
-  passwordHash: string,
-): Promise<{ id: number; account: string } | undefined> {
-  const fresh = { account: wanted, type: USER_TYPES[type], name, email, passwordHash, atUs: nowUs() }
-  const created = await store.accounts.userCreate(fresh)
-  if (created === undefined) return undefined
-  const { account } = created
-  await noteAct(store, { event: type === 'ADMIN' ? 'admin_added' : 'user_added', email, account, facts: null })
-  return created
+/** Adds a user. @throws Fault if the e-mail address is taken. */
+async function addOne(service: Service, user: NewUser): Promise<User> {
+  const added = await service.ask<User>('POST', '/user', { body: user }).catch((cause) => {
+    throw cause instanceof Fault && cause.code === 'conflict' ? takenFault(normalEmail(user.email)) : cause
+  })
+  return added.result
 }
+
+const usersOf = async (service: Service): Promise<User[]> => (await service.ask<User[]>('GET', '/user')).result
 
 /** Users whose passwords are hashed at the same time. */
 const HASHED_AT_ONCE = 4
 
 /** Adds the users of a file. Each one's password is printed as soon as the user is stored. */
-async function addUsers(path: string, { data, databaseUrl, json }: AddFlags): Promise<void> {
+async function addUsers(path: string, { json, ...flags }: AddFlags): Promise<void> {
   // The other commands start without it.
   const { readUserFile } = await import('../user-file.ts')
   const users = await readUserFile(path)
   const added: { account: string; name: string; email: string; kind: string; password: string }[] = []
-  const existing = await withStore({ data, databaseUrl }, async (store) => {
-    const known = new Map((await store.accounts.userList()).map((one) => [normalEmail(one.email), one]))
-    const elsewhere = users.filter(({ email, account }) => {
-      const there = known.get(email)?.account
-      return there !== undefined && accountKey(there) !== accountKey(account)
-    })
-    if (elsewhere.length > 0)
-      throw new Fault(
-        'invalid',
-        `no user was added: ${elsewhere.map(({ email }) => `${email} is in the account ${known.get(email)?.account}`).join('; ')}`,
-      )
-    const fresh = users.filter(({ email }) => !known.has(email))
-    if (!json && fresh.length > 0) print('account,name,email,kind,password')
-    try {
-      for (let at = 0; at < fresh.length; at += HASHED_AT_ONCE)
-        await addSome(store, fresh.slice(at, at + HASHED_AT_ONCE))
-    } finally {
-      // Printed even after an error, for the users added before it: a password is printed only once.
-      if (json) printJson(added)
-    }
-    return users.length - fresh.length
-  })
+  const existing = await withService(
+    flags,
+    async (service) => {
+      const known = new Map((await usersOf(service)).map((one) => [normalEmail(one.email), one]))
+      const elsewhere = users.filter(({ email, account }) => {
+        const there = known.get(email)?.account
+        return there !== undefined && accountKey(there) !== accountKey(account)
+      })
+      if (elsewhere.length > 0)
+        throw new Fault(
+          'conflict',
+          `no user was added: ${elsewhere.map(({ email }) => `${email} is in the account ${known.get(email)?.account}`).join('; ')}`,
+        )
+      const fresh = users.filter(({ email }) => !known.has(email))
+      if (!json && fresh.length > 0) print('account,name,email,kind,password')
+      try {
+        for (let at = 0; at < fresh.length; at += HASHED_AT_ONCE)
+          await addSome(service, fresh.slice(at, at + HASHED_AT_ONCE))
+      } finally {
+        // Printed even after an error, for the users added before it: a password is printed only once.
+        if (json) printJson(added)
+      }
+      return users.length - fresh.length
+    },
+    { mayCreate: true },
+  )
 
-  async function addSome(store: Store, some: readonly NamedUser[]): Promise<void> {
-    const passwords = some.map(() => newPassword())
-    const hashes = await Promise.all(passwords.map(hashed))
-    for (const [at, user] of some.entries()) {
-      const [password = '', passwordHash = ''] = [passwords[at], hashes[at]]
-      const made = await createUser(store, user, passwordHash)
-      if (made === undefined) throw takenFault(user.email)
-      const { name, email, type } = user
-      const line = { account: made.account, name, email, kind: type.toLowerCase(), password }
+  async function addSome(service: Service, some: readonly NamedUser[]): Promise<void> {
+    const passwords = some.map(() => randomPassword())
+    const made = await Promise.allSettled(
+      some.map((user, at) => addOne(service, { ...user, password: passwords[at] ?? '' })),
+    )
+    for (const [at, one] of made.entries()) {
+      if (one.status === 'rejected') throw one.reason
+      const { account, name, email, type } = one.value
+      const line = { account, name, email, kind: type.toLowerCase(), password: passwords[at] ?? '' }
       added.push(line)
       if (!json) print(Object.values(line).map(csvCell).join(','))
     }
@@ -203,7 +180,7 @@ const PASSWORD_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
 const PASSWORD_CHARACTERS = 20
 
 /** Returns a random password of some 99 bits, in groups that people can type. */
-function newPassword(): string {
+function randomPassword(): string {
   const characters = Array.from(
     { length: PASSWORD_CHARACTERS },
     () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)],
@@ -211,81 +188,66 @@ function newPassword(): string {
   return characters.join('').replace(/(.{4})(?=.)/g, '$1-')
 }
 
-async function showUsers({ data, databaseUrl, json }: Flags): Promise<void> {
-  const rows = (await withExistingStore({ data, databaseUrl }, ({ accounts }) => accounts.userList())).map((row) => ({
-    id: row.id,
-    email: row.email,
-    name: row.name,
-    account: row.account,
-    type: userTypeName(row.type),
-    created_at: rfc3339(row.createdUs),
-  }))
-  if (json) printJson(rows)
-  else printTable(Object.keys(rows[0] ?? {}), rows.map(Object.values), { whenEmpty: NO_USER })
+async function showUsers({ json, ...flags }: Flags): Promise<void> {
+  const users = await withService(flags, usersOf)
+  if (json) return printJson(users)
+  const columns = ['id', 'email', 'name', 'account', 'type', 'created_at', 'last_login_at'] as const
+  printTable(
+    columns,
+    users.map((user) => columns.map((column) => user[column])),
+    { whenEmpty: NO_USER },
+  )
 }
 
 const NO_USER = 'There is no user: hookswitch user add --admin --email you@example.com --name You adds one.'
 
-async function changeType(given: string, { data, databaseUrl, email, json }: Flags): Promise<void> {
+async function changeType(given: string, { email, json, ...flags }: Flags): Promise<void> {
   const type = TYPES[given] ?? 'USER'
-  const event = type === 'ADMIN' ? 'user_made_admin' : 'admin_made_user'
-  await toUser({ data, databaseUrl }, email, event, async ({ accounts }, known) =>
-    (await accounts.userSetType({ email: known, type: USER_TYPES[type] })) ? true : undefined,
+  const changed = await toUser(flags, email, (service, id) =>
+    service.ask<User>('PATCH', `/user/${id}`, { body: { type } }),
   )
-  if (json) print(JSON.stringify({ type }))
+  if (json) printJson(changed.result)
   else print(type === 'ADMIN' ? 'The user is an administrator now.' : 'The user is an ordinary user now.')
 }
 
-async function changePassword({ data, databaseUrl, email, json }: Flags): Promise<void> {
-  await withExistingStore({ data, databaseUrl }, (store) => userOf(store, email))
+async function changePassword({ email, json, ...flags }: Flags): Promise<void> {
+  const user = await withService(flags, (service) => userOf(service, email))
   // Typing takes a while: the store is not kept open meanwhile.
-  const passwordHash = await hashed(await readPassword())
-  await toUser({ data, databaseUrl }, email, 'user_password_set', async ({ accounts }, known) =>
-    (await accounts.userSetPassword({ email: known, passwordHash })) ? true : undefined,
+  const password = await newPassword()
+  const { result } = await withService(flags, (service) =>
+    service.ask<User>('PATCH', `/user/${user.id}`, { body: { password } }),
   )
-  print(json ? '{}' : 'The password was changed. Tokens stay valid; revoke them with hookswitch user logout.')
+  if (json) printJson(result)
+  else print('The password was changed. Tokens stay valid; revoke them with hookswitch user logout.')
 }
 
-async function dropUser({ data, databaseUrl, email, json }: Flags): Promise<void> {
-  await toUser({ data, databaseUrl }, email, 'user_removed', async ({ accounts }, known) =>
-    (await accounts.userDelete(known)) ? true : undefined,
-  )
-  print(json ? '{}' : 'The user was removed.')
+async function dropUser({ email, json, ...flags }: Flags): Promise<void> {
+  const { result } = await toUser(flags, email, (service, id) => service.ask('DELETE', `/user/${id}`))
+  if (json) printJson(result)
+  else print('The user was removed.')
 }
 
-async function logOut({ data, databaseUrl, email, json }: Flags): Promise<void> {
-  const ended = await toUser({ data, databaseUrl }, email, 'user_logged_out', ({ accounts }, known) =>
-    accounts.tokenDeleteOfUser(known),
-  )
-  print(json ? JSON.stringify({ revoked: ended }) : `${counted(ended, 'token was', 'tokens were')} revoked.`)
+async function logOut({ email, json, ...flags }: Flags): Promise<void> {
+  const { result } = await toUser(flags, email, (service, id) => service.ask<LoggedOut>('POST', `/user/${id}/logout`))
+  if (json) printJson(result)
+  else print(`${counted(result.revoked, 'token was', 'tokens were')} revoked.`)
 }
 
-/**
- * Changes a user, and stores the act for the log of security events.
- * @throws Fault `not_found` if there is no such user.
- */
-function toUser<Result>(
-  flags: StoreFlags,
+/** Does something to a user, whom people know by the address. @throws Fault `not_found` if there is no such user. */
+const toUser = <Result>(
+  flags: ServiceFlags,
   email: string,
-  event: OperatorAct['event'],
-  act: (store: Store, email: string) => Promise<Result | undefined>,
-): Promise<Result> {
-  return withExistingStore(flags, async (store) => {
-    const user = await userOf(store, email)
-    const done = await act(store, user.email)
-    if (done === undefined) throw noSuchUser(user.email)
-    await noteAct(store, { event, email: user.email, account: user.account, facts: null })
-    return done
-  })
-}
+  act: (service: Service, id: number) => Promise<Result>,
+): Promise<Result> => withService(flags, async (service) => act(service, (await userOf(service, email)).id))
 
 /**
  * Returns the user with an e-mail address.
  * @throws Fault `not_found` if no user has it; `conflict` if several have it in spellings that look the same.
  */
-async function userOf({ accounts }: Store, email: string) {
-  const found = userWithEmail(await accounts.userList(), email)
-  if (found === undefined) throw noSuchUser(normalEmail(email))
+async function userOf(service: Service, email: string): Promise<User> {
+  const found = userWithEmail(await usersOf(service), email)
+  if (found === undefined)
+    throw new Fault('not_found', `there is no user ${normalEmail(email)}: list the users with hookswitch user list`)
   if (found === 'several')
     throw new Fault(
       'conflict',
@@ -294,11 +256,10 @@ async function userOf({ accounts }: Store, email: string) {
   return found.user
 }
 
-const noSuchUser = (email: string) =>
-  new Fault('not_found', `there is no user ${email}: list the users with hookswitch user list`)
-
-async function hashed(password: string): Promise<string> {
+/** Reads a password. @throws CommanderError (exit code 2) if it is not acceptable. */
+async function newPassword(): Promise<string> {
+  const password = await readPassword()
   const problem = passwordProblem(password)
   if (problem !== undefined) throw wrongUsage(`the password ${problem}`)
-  return createPasswords().hash(password)
+  return password
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../../app/config.ts'
 import { portProblem } from '../../http/server.ts'
 import { formatDuration } from '../../lib/time.ts'
-import { holderOf, lockProblem } from '../../store/sqlite/engine/folder-lock.ts'
+import { isServed, lockProblem } from '../../store/sqlite/engine/folder-lock.ts'
 import { fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { dataFlag, quoted } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
@@ -56,11 +56,11 @@ export async function diagnoseService(config: Config): Promise<Diagnosis[]> {
       wrong('service', `it cannot start: ${problem}`, `mv ${quoted(lock)} ${quoted(`${lock}.moved`)}`),
       ...diagnosePort(listen),
     ]
-  const isServed = holderOf(lock) !== undefined
+  const isHeld = isServed(lock)
   const status = await healthStatus(url)
-  if (status === undefined && isServed)
+  if (status === undefined && isHeld)
     return [advice('service', `it is running, but does not answer at ${url}`, 'give doctor the same --listen as serve')]
-  if (!isServed)
+  if (!isHeld)
     return [
       advice('service', `no service is running on this folder`, `hookswitch serve${dataFlag(config)}`),
       ...diagnosePort(listen),

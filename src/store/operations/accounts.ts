@@ -2,7 +2,16 @@ import type { AuditFacts } from './audit.ts'
 
 // Accounts with their users and tokens, and notes of operators' changes.
 
+/** The types of users, with their number in the store and in the API. An `ADMIN` is a person who runs the service. */
+export const USER_TYPES = { USER: 1, ADMIN: 2 } as const
+
 export type AccountRecord = { readonly id: number; readonly name: string }
+/** An account with the numbers of its users and listed webhooks. */
+export type AccountWithCounts = AccountRecord & {
+  readonly users: number
+  readonly webhooks: number
+  readonly createdUs: number
+}
 export type UserRecord = {
   readonly id: number
   readonly accountId: number
@@ -12,12 +21,46 @@ export type UserRecord = {
   readonly createdUs: number
 }
 
+/** A user with the name of its account. `invitedUntilUs`: when the link expires with which it may choose a password. */
+export type ListedUser = UserRecord & {
+  readonly account: string
+  readonly lastLoginUs: number | null
+  readonly invitedUntilUs: number | null
+}
+
+/** A link with which a user chooses a password once. Only the hash of its code is stored. */
+type Invitation = { readonly codeHash: string; readonly untilUs: number }
+
+/** The hash of a user without a password: no password matches it. */
+export const NO_PASSWORD = ''
+
 export type NewUser = {
   readonly account: string
   readonly type: number
   readonly name: string
   readonly email: string
+  /** `NO_PASSWORD`: the user chooses one with the invitation. */
   readonly passwordHash: string
+  readonly invitation?: Invitation | undefined
+  readonly atUs: number
+}
+
+/** The fields of a user to change. Of a user with another account, the API tokens are deleted. */
+export type UserChange = {
+  readonly id: number
+  readonly name?: string | undefined
+  readonly type?: number | undefined
+  readonly account?: string | undefined
+  readonly passwordHash?: string | undefined
+  readonly atUs: number
+}
+
+/** The password of a user whose link has this code, and the token of the first log-in with it. */
+type Welcome = {
+  readonly codeHash: string
+  readonly passwordHash: string
+  readonly tokenHash: string
+  readonly client: string | null
   readonly atUs: number
 }
 
@@ -95,22 +138,29 @@ export type AccountStore = {
    */
   userCreate(user: NewUser): Promise<{ id: number; account: string } | undefined>
   /** Returns all users with their accounts' names, in id order. */
-  userList(): Promise<(UserRecord & { account: string })[]>
+  userList(): Promise<ListedUser[]>
   /** Returns how many users there are. */
   userCount(): Promise<number>
   /** Returns whose token has this hash, and its facts, or `undefined`. */
   userGetByToken(tokenHash: string): Promise<UserOfToken | undefined>
   /** Returns a user with its password hash, or `undefined`. */
   userGetPassword(email: string): Promise<(UserRecord & { passwordHash: string }) | undefined>
-  /** Sets the password of a user; its tokens stay. Returns false if there is no such user. */
-  userSetPassword(change: { email: string; passwordHash: string }): Promise<boolean>
-  /** Sets the type of a user; its tokens stay. Returns false if there is no such user. */
-  userSetType(change: { email: string; type: number }): Promise<boolean>
+  /**
+   * Changes a user. A new account is created; a new password ends the invitation. `last`: nobody else is an
+   * administrator with a password, so that this one stays.
+   */
+  userUpdate(change: UserChange): Promise<'updated' | 'unknown' | 'last'>
+  /** Replaces the invitation of a user. Returns false if there is no such user. */
+  userInvite(invited: Invitation & { id: number }): Promise<boolean>
+  /** Returns the user whose invitation has this code and has not expired, or `undefined`. */
+  userGetInvited(invited: { codeHash: string; atUs: number }): Promise<UserRecord | undefined>
+  /** Ends an invitation with a password and a first token. Returns the user; `undefined` if it ended or expired. */
+  userWelcome(welcome: Welcome): Promise<UserRecord | undefined>
   /** Sets the password and adds a token if the password has not changed since it was checked; else returns false. */
   userChangePasswordIfUnchanged(change: PasswordChange): Promise<boolean>
-  /** Deletes a user and its tokens. Returns false if there is no such user. */
-  userDelete(email: string): Promise<boolean>
-  /** Adds a token if the user's password has not changed since it was checked; else returns false. */
+  /** Deletes a user and its tokens; its account stays. `last`: as for `userUpdate`. */
+  userDelete(id: number): Promise<'deleted' | 'unknown' | 'last'>
+  /** Adds the token of a log-in if the user's password has not changed since it was checked; else returns false. */
   tokenAddIfPasswordUnchanged(token: NewTokenRecord): Promise<boolean>
   /** Adds a named token; returns false if the token that asks for it was revoked meanwhile. */
   tokenAddNamed(token: NewNamedToken): Promise<boolean>
@@ -123,7 +173,7 @@ export type AccountStore = {
   /** Deletes a token, if there is one with this hash. */
   tokenDelete(tokenHash: string): Promise<void>
   /** Deletes all tokens of a user. Returns how many, or `undefined` if there is no such user. */
-  tokenDeleteOfUser(email: string): Promise<number | undefined>
+  tokenDeleteOfUser(id: number): Promise<number | undefined>
   /** Notes an operator's change of a user (who may be deleted by now) or of webhooks. */
   operatorActAdd(act: OperatorAct): Promise<void>
   /** Returns the noted changes of operators, the oldest first, and deletes them: so each is logged once. */
@@ -132,6 +182,8 @@ export type AccountStore = {
   accountGetId(name: string): Promise<number | undefined>
   /** Returns all accounts, in id order. */
   accountList(): Promise<AccountRecord[]>
+  /** Returns all accounts with their numbers, in id order. */
+  accountListWithCounts(): Promise<AccountWithCounts[]>
   /** Returns the name of an account, or `undefined`. */
   accountGetName(id: number): Promise<string | undefined>
 }

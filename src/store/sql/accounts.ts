@@ -1,25 +1,31 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { comparedText } from '../../lib/text.ts'
 import { spellingOf } from '../account-spelling.ts'
-import type {
-  AccountRecord,
-  AccountStore,
-  NewTokenRecord,
-  NewUser,
-  OperatorAct,
-  PasswordChange,
-  TokenRecord,
-  UserOfToken,
-  UserRecord,
+import {
+  type AccountRecord,
+  type AccountStore,
+  type AccountWithCounts,
+  type ListedUser,
+  type NewTokenRecord,
+  type NewUser,
+  NO_PASSWORD,
+  type OperatorAct,
+  type PasswordChange,
+  type TokenRecord,
+  USER_TYPES,
+  type UserChange,
+  type UserOfToken,
+  type UserRecord,
 } from '../operations/accounts.ts'
 import { addToAudit } from './audit.ts'
 import { type Declarations, read, write } from './operation.ts'
-import { all, count, exists, first, forShare, forUpdate, run, type Work } from './statement.ts'
+import { all, count, exists, first, forShare, forUpdate, forUpdateOf, run, type Work } from './statement.ts'
 
 const USER = sql`u.id, u.account_id AS "accountId", u.type, u.name, u.email, u.created_at AS "createdUs"`
 const ALL_ACCOUNTS = sql`SELECT id, name FROM accounts ORDER BY id`
 
 const ASCII = /^[ -~]*$/
+const { ADMIN } = USER_TYPES
 
 /** An earlier version stored addresses as they were typed: an accent may stand apart from its letter. */
 function* isTaken(email: string): Work<boolean> {
@@ -34,18 +40,94 @@ function* createUser({
   name,
   email,
   passwordHash,
+  invitation,
   atUs,
 }: NewUser): Work<{ id: number; account: string } | undefined> {
-  // One at a time: of two spellings of a new account the second has to find the first.
-  yield* run(sql`SELECT 1 FROM public_ids ${forUpdate}`)
+  yield* run(ONE_AT_A_TIME)
   if (yield* isTaken(email)) return undefined
+  const account = yield* ensureAccount(wanted, atUs)
+  const created = yield* first<{ id: number }>(sql`
+    INSERT INTO users (account_id, type, name, email, password_hash, created_at, invitation, invited_until)
+    SELECT id, ${type}, ${name}, ${email}, ${passwordHash}, ${atUs}, ${invitation?.codeHash ?? null},
+      ${invitation?.untilUs ?? null}
+    FROM accounts WHERE name = ${account} RETURNING id`)
+  return created && { id: created.id, account }
+}
+
+/**
+ * Of two spellings of a new account the second has to find the first, and of two administrators who demote each other
+ * the second has to find one administrator.
+ */
+const ONE_AT_A_TIME = sql`SELECT 1 FROM public_ids ${forUpdate}`
+
+/** Returns how an account is spelt; a new one is created. */
+function* ensureAccount(wanted: string, atUs: number): Work<string> {
   const account = spellingOf(wanted, yield* all<AccountRecord>(ALL_ACCOUNTS))
   yield* run(sql`
-    INSERT INTO accounts (name) SELECT ${account} WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = ${account})`)
-  const created = yield* first<{ id: number }>(sql`
-    INSERT INTO users (account_id, type, name, email, password_hash, created_at)
-    SELECT id, ${type}, ${name}, ${email}, ${passwordHash}, ${atUs} FROM accounts WHERE name = ${account} RETURNING id`)
-  return created && { id: created.id, account }
+    INSERT INTO accounts (name, created_at)
+    SELECT ${account}, ${atUs} WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = ${account})`)
+  return account
+}
+
+/** Returns whether no other user is an administrator who can log in. */
+function* isLastAdmin({ type, passwordHash, id }: UserRecord & { passwordHash: string }): Work<boolean> {
+  if (type !== ADMIN || passwordHash === NO_PASSWORD) return false
+  return !(yield* exists(sql`
+    SELECT 1 FROM users WHERE type = ${ADMIN} AND password_hash <> ${NO_PASSWORD} AND id <> ${id} LIMIT 1`))
+}
+
+const userOf = (id: number): Work<(UserRecord & { passwordHash: string }) | undefined> =>
+  first(sql`SELECT ${USER}, u.password_hash AS "passwordHash" FROM users u WHERE u.id = ${id}`)
+
+function* updateUser(change: UserChange): Work<'updated' | 'unknown' | 'last'> {
+  const { id, name, type, account, passwordHash, atUs } = change
+  yield* run(ONE_AT_A_TIME)
+  const before = yield* userOf(id)
+  if (before === undefined) return 'unknown'
+  if (type !== undefined && type !== ADMIN && (yield* isLastAdmin(before))) return 'last'
+  if (name !== undefined) yield* run(sql`UPDATE users SET name = ${name} WHERE id = ${id}`)
+  if (type !== undefined) yield* run(sql`UPDATE users SET type = ${type} WHERE id = ${id}`)
+  if (passwordHash !== undefined)
+    yield* run(sql`
+      UPDATE users SET password_hash = ${passwordHash}, invitation = NULL, invited_until = NULL WHERE id = ${id}`)
+  if (account !== undefined) yield* moveUser(id, yield* ensureAccount(account, atUs))
+  return 'updated'
+}
+
+/** A session goes with its user; an API token was made for a program of the account. */
+function* moveUser(id: number, account: string): Work<void> {
+  const hasMoved = yield* exists(sql`
+    UPDATE users SET account_id = (SELECT id FROM accounts WHERE name = ${account})
+    WHERE id = ${id} AND account_id <> (SELECT id FROM accounts WHERE name = ${account}) RETURNING 1`)
+  if (hasMoved) yield* run(sql`DELETE FROM tokens WHERE user_id = ${id} AND name IS NOT NULL`)
+}
+
+function* deleteUser(id: number): Work<'deleted' | 'unknown' | 'last'> {
+  yield* run(ONE_AT_A_TIME)
+  const before = yield* userOf(id)
+  if (before === undefined) return 'unknown'
+  if (yield* isLastAdmin(before)) return 'last'
+  // The tokens of a user go with it: they refer to it.
+  yield* run(sql`DELETE FROM users WHERE id = ${id}`)
+  return 'deleted'
+}
+
+type Code = { readonly codeHash: string; readonly atUs: number }
+
+const hasInvitation = ({ codeHash, atUs }: Code): SQL => sql`invitation = ${codeHash} AND invited_until > ${atUs}`
+
+function* welcome(given: Parameters<AccountStore['userWelcome']>[0]): Work<UserRecord | undefined> {
+  const { passwordHash, tokenHash, client, atUs } = given
+  const user = yield* first<UserRecord>(
+    sql`SELECT ${USER} FROM users u WHERE ${hasInvitation(given)} ${forUpdateOf('u')}`,
+  )
+  if (user === undefined) return undefined
+  yield* run(sql`
+    UPDATE users SET password_hash = ${passwordHash}, invitation = NULL, invited_until = NULL, last_login_at = ${atUs}
+    WHERE id = ${user.id}`)
+  yield* run(sql`
+    INSERT INTO tokens (hash, user_id, client, created_at) VALUES (${tokenHash}, ${user.id}, ${client}, ${atUs})`)
+  return user
 }
 
 /** The user's row stays as it is until the transaction ends. */
@@ -59,6 +141,12 @@ function* addToken({ userId, passwordHash, tokenHash, client = null, atUs }: New
   return true
 }
 
+function* logIn(token: NewTokenRecord): Work<boolean> {
+  const isAdded = yield* addToken(token)
+  if (isAdded) yield* run(sql`UPDATE users SET last_login_at = ${token.atUs} WHERE id = ${token.userId}`)
+  return isAdded
+}
+
 function* changePassword(change: PasswordChange): Work<boolean> {
   const { userId, newPasswordHash, revokeOthers, tokenHash } = change
   if (!(yield* addToken(change))) return false
@@ -67,10 +155,9 @@ function* changePassword(change: PasswordChange): Work<boolean> {
   return true
 }
 
-function* deleteTokensOfUser(email: string): Work<number | undefined> {
-  const user = yield* first<{ id: number }>(sql`SELECT id FROM users WHERE email = ${email} ${forUpdate}`)
-  if (user === undefined) return undefined
-  return yield* count(sql`DELETE FROM tokens WHERE user_id = ${user.id} RETURNING 1`)
+function* deleteTokensOfUser(id: number): Work<number | undefined> {
+  if (!(yield* exists(sql`SELECT 1 FROM users WHERE id = ${id} ${forUpdate}`))) return undefined
+  return yield* count(sql`DELETE FROM tokens WHERE user_id = ${id} RETURNING 1`)
 }
 
 function* getByToken(tokenHash: string): Work<UserOfToken | undefined> {
@@ -110,9 +197,9 @@ function* addOperatorAct({ atUs, event, email, account, by, facts }: OperatorAct
 export const ACCOUNTS: Declarations<AccountStore> = {
   userCreate: write(createUser),
   userList: read(() =>
-    all<UserRecord & { account: string }>(
-      sql`SELECT ${USER}, a.name AS account FROM users u JOIN accounts a ON a.id = u.account_id ORDER BY u.id`,
-    ),
+    all<ListedUser>(sql`
+      SELECT ${USER}, a.name AS account, u.last_login_at AS "lastLoginUs", u.invited_until AS "invitedUntilUs"
+      FROM users u JOIN accounts a ON a.id = u.account_id ORDER BY u.id`),
   ),
   userCount: read(function* () {
     return (yield* first<{ count: number }>(sql`SELECT count(*) AS count FROM users`))?.count ?? 0
@@ -123,16 +210,15 @@ export const ACCOUNTS: Declarations<AccountStore> = {
       sql`SELECT ${USER}, u.password_hash AS "passwordHash" FROM users u WHERE u.email = ${email}`,
     ),
   ),
-  userSetPassword: write(({ email, passwordHash }) =>
-    exists(sql`UPDATE users SET password_hash = ${passwordHash} WHERE email = ${email} RETURNING 1`),
+  userUpdate: write(updateUser),
+  userInvite: write(({ id, codeHash, untilUs }) =>
+    exists(sql`UPDATE users SET invitation = ${codeHash}, invited_until = ${untilUs} WHERE id = ${id} RETURNING 1`),
   ),
-  userSetType: write(({ email, type }) =>
-    exists(sql`UPDATE users SET type = ${type} WHERE email = ${email} RETURNING 1`),
-  ),
+  userGetInvited: read((code) => first<UserRecord>(sql`SELECT ${USER} FROM users u WHERE ${hasInvitation(code)}`)),
+  userWelcome: write(welcome),
   userChangePasswordIfUnchanged: write(changePassword),
-  // The tokens of a user go with it: they refer to it.
-  userDelete: write((email) => exists(sql`DELETE FROM users WHERE email = ${email} RETURNING 1`)),
-  tokenAddIfPasswordUnchanged: write(addToken),
+  userDelete: write(deleteUser),
+  tokenAddIfPasswordUnchanged: write(logIn),
   tokenAddNamed: write(({ userId, name, calls, tokenHash, madeWith, atUs }) =>
     exists(sql`
       INSERT INTO tokens (hash, user_id, name, calls, created_at)
@@ -159,6 +245,13 @@ export const ACCOUNTS: Declarations<AccountStore> = {
     return (yield* first<{ id: number }>(sql`SELECT id FROM accounts WHERE name = ${name}`))?.id
   }),
   accountList: read(() => all<AccountRecord>(ALL_ACCOUNTS)),
+  accountListWithCounts: read(() =>
+    all<AccountWithCounts>(sql`
+      SELECT a.id, a.name, (SELECT count(*) FROM users u WHERE u.account_id = a.id) AS users,
+        (SELECT count(*) FROM webhooks w WHERE w.account_id = a.id AND w.position IS NOT NULL) AS webhooks,
+        coalesce(a.created_at, (SELECT min(u.created_at) FROM users u WHERE u.account_id = a.id), 0) AS "createdUs"
+      FROM accounts a ORDER BY a.id`),
+  ),
   accountGetName: read(function* (id) {
     return (yield* first<{ name: string }>(sql`SELECT name FROM accounts WHERE id = ${id}`))?.name
   }),

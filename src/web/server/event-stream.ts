@@ -192,7 +192,7 @@ function createChangeSender(caughtUp: () => Promise<void>, send: (ids: readonly 
 /** Sends each client a comment at regular intervals, and closes the streams of revoked tokens. */
 function startHeartbeat(clients: ReadonlySet<Client>, auth: AuthService, everyMs: number): Timer {
   async function beat(client: Client): Promise<void> {
-    if ((await auth.session(client.token)) === undefined) client.sink.close()
+    if (!(await auth.isValid(client.token))) client.sink.close()
     else client.sink.comment('still here')
   }
   return setInterval(() => {
@@ -242,7 +242,7 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
     async ({ accountId, bearer, query, request, server }) => {
       // Elysia answers HEAD by reading GET's response to its end: a stream has no end.
       if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
-      const stream = await streams.open(accountId, bearer ?? '', {
+      const stream = await streams.open(accountId, bearer, {
         calls: query.calls,
         closed: () => void server?.timeout(request, END_WITHIN_S),
       })

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { userTypeName } from '../../../src/auth/model.ts'
 import { afterUser } from '../../../src/cli/suggested-commands.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { emptyFolder, run } from '../../help/app.ts'
@@ -67,7 +66,7 @@ describe('the users of a file', () => {
     const store = openSqliteStore(join(cwd, 'data/hookswitch.db'))
     try {
       const users = await store.accounts.userList()
-      const rows = users.map(({ account, name, email, type }) => [account, name, email, userTypeName(type)])
+      const rows = users.map(({ account, name, email, type }) => [account, name, email, type === 2 ? 'ADMIN' : 'USER'])
       const hashes = await Promise.all(users.map(({ email }) => store.accounts.userGetPassword(email)))
       return { ...ran, users: rows.slice(1), hashes: hashes.slice(1).map((one) => one?.passwordHash) }
     } finally {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Store } from '../../../src/store/store.ts'
-import { NOW, onEngines, user } from './rig.ts'
+import { HOUR, NOW, onEngines, user } from './rig.ts'
 
 onEngines('accounts', ({ open }) => {
   test('a user is created with its account, and an e-mail address is taken once', async () => {
@@ -19,7 +19,8 @@ onEngines('accounts', ({ open }) => {
       { id: 1, name: 'default' },
       { id: accountId, name: 'acme' },
     ])
-    const record = { accountId, type: 1, name: 'A', account: 'acme', createdUs: NOW }
+    const times = { createdUs: NOW, lastLoginUs: null, invitedUntilUs: null }
+    const record = { accountId, type: 1, name: 'A', account: 'acme', ...times }
     expect(await accounts.userList()).toEqual([
       { id: made?.id ?? 0, email: 'a@example.com', ...record },
       { id: (made?.id ?? 0) + 1, email: 'b@example.com', ...record },
@@ -56,9 +57,9 @@ onEngines('accounts', ({ open }) => {
   test('changes the type of a user, whose tokens stay', async () => {
     await using at = await open()
     const { accounts } = at.store
-    await withTokens(accounts, 'one')
-    expect(await accounts.userSetType({ email: 'a@example.com', type: 2 })).toBe(true)
-    expect(await accounts.userSetType({ email: 'nobody@example.com', type: 2 })).toBe(false)
+    const id = await withTokens(accounts, 'one')
+    expect(await accounts.userUpdate({ id, type: 2, atUs: NOW })).toBe('updated')
+    expect(await accounts.userUpdate({ id: 999, type: 2, atUs: NOW })).toBe('unknown')
     expect((await accounts.userGetByToken('one'))?.user.type).toBe(2)
     expect((await accounts.userList()).map(({ type }) => type)).toEqual([2])
   })
@@ -112,12 +113,12 @@ onEngines('accounts', ({ open }) => {
   test('tokens are deleted one by one, or all of a user', async () => {
     await using at = await open()
     const { accounts } = at.store
-    await withTokens(accounts, 'one', 'two', 'three')
+    const id = await withTokens(accounts, 'one', 'two', 'three')
     await accounts.tokenDelete('one')
     await accounts.tokenDelete('unknown')
     expect(await accounts.userGetByToken('one')).toBeUndefined()
-    expect(await accounts.tokenDeleteOfUser('nobody@example.com')).toBeUndefined()
-    expect(await accounts.tokenDeleteOfUser('a@example.com')).toBe(2)
+    expect(await accounts.tokenDeleteOfUser(999)).toBeUndefined()
+    expect(await accounts.tokenDeleteOfUser(id)).toBe(2)
   })
 
   test('a password is changed if it is still the one that was checked; other tokens end if that is asked', async () => {
@@ -137,17 +138,75 @@ onEngines('accounts', ({ open }) => {
     expect(await accounts.userGetByToken('last')).toBeDefined()
   })
 
-  test('the operator sets a password and deletes a user with its tokens', async () => {
+  test('an administrator changes and deletes a user with its tokens', async () => {
     await using at = await open()
     const { accounts } = at.store
-    await withTokens(accounts, 'one')
-    expect(await accounts.userSetPassword({ email: 'b@example.com', passwordHash: 'x' })).toBe(false)
-    expect(await accounts.userSetPassword({ email: 'a@example.com', passwordHash: 'x' })).toBe(true)
-    expect(await accounts.userGetPassword('a@example.com')).toMatchObject({ passwordHash: 'x' })
-    expect(await accounts.userDelete('b@example.com')).toBe(false)
-    expect(await accounts.userDelete('a@example.com')).toBe(true)
+    const id = await withTokens(accounts, 'one')
+    expect(await accounts.userUpdate({ id, name: 'B', passwordHash: 'x', atUs: NOW })).toBe('updated')
+    expect(await accounts.userGetPassword('a@example.com')).toMatchObject({ name: 'B', passwordHash: 'x' })
+    expect(await accounts.userDelete(999)).toBe('unknown')
+    expect(await accounts.userDelete(id)).toBe('deleted')
     expect(await accounts.userGetByToken('one')).toBeUndefined()
     expect(await accounts.userGetPassword('a@example.com')).toBeUndefined()
+    expect((await accounts.accountListWithCounts()).map(({ name, users }) => [name, users])).toEqual([['default', 0]])
+  })
+
+  test('sessions go with a user to another account, and API tokens do not', async () => {
+    await using at = await open()
+    const { accounts } = at.store
+    const id = await withTokens(accounts, 'one')
+    await accounts.tokenAddNamed({ userId: id, name: 'crm', tokenHash: 'two', madeWith: 'one', atUs: NOW })
+    await accounts.userUpdate({ id, account: 'DEFAULT', atUs: NOW })
+    expect(await accounts.userGetByToken('two')).toBeDefined()
+    await accounts.userUpdate({ id, account: 'acme', atUs: NOW })
+    const accountId = (await accounts.accountGetId('acme')) ?? 0
+    expect(await accounts.userGetByToken('one')).toMatchObject({ user: { accountId } })
+    expect(await accounts.userGetByToken('two')).toBeUndefined()
+    expect(await accounts.accountListWithCounts()).toMatchObject([
+      { name: 'default', users: 0, webhooks: 0 },
+      { name: 'acme', users: 1, webhooks: 0, createdUs: NOW },
+    ])
+  })
+
+  test('of two administrators who demote each other at once one stays', async () => {
+    await using at = await open()
+    const { accounts } = at.store
+    const another = (await at.another()).accounts
+    const ids: number[] = []
+    for (const email of ['a@example.com', 'b@example.com'])
+      ids.push((await accounts.userCreate({ ...user(email), type: 2 }))?.id ?? 0)
+    const [one = 0, two = 0] = ids
+    // An invited administrator cannot log in yet: no one depends on him.
+    const invitation = { codeHash: 'c', untilUs: NOW + 1 }
+    await accounts.userCreate({ ...user('c@example.com'), type: 2, passwordHash: '', invitation })
+    const demoted = await Promise.all([
+      accounts.userUpdate({ id: one, type: 1, atUs: NOW }),
+      another.userUpdate({ id: two, type: 1, atUs: NOW }),
+    ])
+    expect(demoted.toSorted()).toEqual(['last', 'updated'])
+    const left = (await accounts.userList()).find(({ type, email }) => type === 2 && email !== 'c@example.com')
+    expect(await accounts.userDelete(left?.id ?? 0)).toBe('last')
+  })
+
+  test('a link is used once, within its time, and a second one makes the first void', async () => {
+    await using at = await open()
+    const { accounts } = at.store
+    const id = await withTokens(accounts, 'old')
+    const untilUs = NOW + HOUR
+    expect(await accounts.userInvite({ id: 999, codeHash: 'first', untilUs })).toBe(false)
+    expect(await accounts.userInvite({ id, codeHash: 'first', untilUs })).toBe(true)
+    await accounts.userInvite({ id, codeHash: 'second', untilUs })
+    expect((await accounts.userList())[0]).toMatchObject({ invitedUntilUs: untilUs })
+    expect(await accounts.userGetInvited({ codeHash: 'first', atUs: NOW })).toBeUndefined()
+    expect(await accounts.userGetInvited({ codeHash: 'second', atUs: untilUs })).toBeUndefined()
+    expect(await accounts.userGetInvited({ codeHash: 'second', atUs: NOW })).toMatchObject({ id })
+    const welcome = { codeHash: 'second', passwordHash: 'new', tokenHash: 'fresh', client: null, atUs: NOW + 1 }
+    expect(await accounts.userWelcome(welcome)).toMatchObject({ id, email: 'a@example.com' })
+    expect(await accounts.userWelcome({ ...welcome, tokenHash: 'again' })).toBeUndefined()
+    expect((await accounts.userList())[0]).toMatchObject({ invitedUntilUs: null, lastLoginUs: NOW + 1 })
+    expect(await accounts.userGetPassword('a@example.com')).toMatchObject({ passwordHash: 'new' })
+    expect(await accounts.userGetByToken('fresh')).toBeDefined()
+    expect(await accounts.userGetByToken('old')).toBeDefined()
   })
 
   test('what operators did is handed out once, in order', async () => {

@@ -24,6 +24,7 @@ import callsByE164 from '../migrations/020.sql' with { type: 'text' }
 import callEnds from '../migrations/021.sql' with { type: 'text' }
 import replays from '../migrations/022.sql' with { type: 'text' }
 import callRequests from '../migrations/023.sql' with { type: 'text' }
+import people from '../migrations/024.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { CALL_ENDS, type EarlyIndex, makeEarlyIndexes } from './early-indexes.ts'
 import { createPartitions } from './partitions.ts'
@@ -65,6 +66,7 @@ const MIGRATIONS: readonly Migration[] = [
   { text: callEnds, usableFrom: 1, early: CALL_ENDS },
   { text: replays, usableFrom: 1 },
   { text: callRequests, usableFrom: 1 },
+  { text: people, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

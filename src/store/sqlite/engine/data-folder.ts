@@ -1,4 +1,5 @@
-import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fchownSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Fault } from '../../../lib/fault.ts'
 import { storeFault, storeFaultKind } from './store-fault.ts'
 
@@ -22,10 +23,19 @@ export function makeFolder(path: string): void {
  */
 export function makeFile(path: string): void {
   try {
-    closeSync(openSync(path, 'a', FILE_MODE))
+    const isNew = !existsSync(path)
+    const file = openSync(path, 'a', FILE_MODE)
+    if (isNew) giveToOwner(file, dirname(path))
+    closeSync(file)
   } catch (cause) {
     throw unusable(path, path, cause)
   }
+}
+
+/** Gives a file that root made to the owner of its folder: else the service of another user could not open it. */
+function giveToOwner(file: number, folder: string): void {
+  const { uid, gid } = statSync(folder)
+  if (process.getuid?.() === 0 && uid !== 0) fchownSync(file, uid, gid)
 }
 
 /** Reads a file of the data folder. @throws Fault `unavailable` */

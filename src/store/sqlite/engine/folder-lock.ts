@@ -5,13 +5,26 @@ import { Fault } from '../../../lib/fault.ts'
 import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFaultKind } from './store-fault.ts'
 
+/** Who holds a data folder: a service, or a command that works without one. Others may name neither. */
+type HolderKind = 'process' | 'command'
+
 /**
  * Locks a data folder for one process, until it is released or the process ends. The lock is the operating system's,
  * taken by SQLite; a file with a process id could name another process by now. The lock file contains the name of the
  * holder.
  * @throws Fault `unavailable` with the holder, or why the lock cannot be taken.
  */
-export function lockFolder(path: string): { release(): void } {
+export function lockFolder(path: string, kind: HolderKind = 'process'): Lock {
+  const lock = tryLockFolder(path, kind)
+  if (lock !== undefined) return lock
+  const who = holderOf(path) ?? UNKNOWN_PROCESS
+  throw new Fault('unavailable', `the data folder is in use by ${who}: stop it, or give another folder with --data`)
+}
+
+type Lock = { release(): void }
+
+/** Does the same, but returns `undefined` while another process has the folder. */
+export function tryLockFolder(path: string, kind: HolderKind): Lock | undefined {
   requireFile(path)
   makeFile(path)
   const connection = open(path, { create: true })
@@ -19,13 +32,13 @@ export function lockFolder(path: string): { release(): void } {
     // The name of the holder need not survive a power cut, and one row that is overwritten leaves the file whole.
     if (statSync(path).size > 0) connection.run('PRAGMA synchronous = OFF')
     connection.run('BEGIN IMMEDIATE')
-    writeHolder(connection)
+    writeHolder(connection, kind)
     // This lock excludes writers but not readers, so that the next process can read the holder.
     if (!connection.inTransaction) connection.run('BEGIN IMMEDIATE')
   } catch (cause) {
-    const fault = refusal(path, connection, cause)
     connection.close()
-    throw fault
+    if (storeFaultKind(cause, path) === 'busy') return undefined
+    throw asStoreFault(cause, path)
   }
   return {
     release() {
@@ -52,6 +65,15 @@ export function holderOf(path: string): string | undefined {
   }
 }
 
+/** Returns whether a service holds a data folder, or may do so: a command names itself. */
+export const isServed = (path: string): boolean => {
+  const holder = holderOf(path)
+  return holder !== undefined && !isCommand(holder)
+}
+
+/** Returns whether a holder is a command, which ends soon. */
+export const isCommand = (holder: string): boolean => holder.startsWith('command ')
+
 /** Returns why there can be no lock at a path, and what to do; `undefined`: there can be one. */
 export function lockProblem(path: string): string | undefined {
   if (!existsSync(path) || statSync(path).isFile()) return undefined
@@ -74,26 +96,18 @@ function open(path: string, { create }: { create: boolean }): Sqlite {
  * Writes the holder into the lock file, for the next process. On a full disk it is omitted: the lock itself needs no
  * space.
  */
-function writeHolder(connection: Sqlite): void {
+function writeHolder(connection: Sqlite, kind: HolderKind): void {
   try {
     connection.run('CREATE TABLE IF NOT EXISTS holder (who TEXT NOT NULL)')
     connection.run('DELETE FROM holder')
     const { pid } = process
     connection.run('INSERT INTO holder (who) VALUES (?)', [
-      `process ${pid} on ${hostname()}, since ${new Date().toISOString()}`,
+      `${kind} ${pid} on ${hostname()}, since ${new Date().toISOString()}`,
     ])
     connection.run('COMMIT')
   } catch {
     if (connection.inTransaction) connection.run('ROLLBACK')
   }
-}
-
-function refusal(path: string, connection: Sqlite, cause: unknown): unknown {
-  if (storeFaultKind(cause, path) !== 'busy') return asStoreFault(cause, path)
-  const who = readHolder(connection)
-  return new Fault('unavailable', `the data folder is in use by ${who}: stop it, or give another folder with --data`, {
-    cause,
-  })
 }
 
 const UNKNOWN_PROCESS = 'another process'
@@ -102,7 +116,7 @@ const UNKNOWN_PROCESS = 'another process'
 function readHolder(connection: Sqlite): string {
   try {
     const who = connection.query<{ who: string }, []>('SELECT who FROM holder').get()?.who ?? UNKNOWN_PROCESS
-    const [, pid, host] = /^process (\d+) on (.+), since /.exec(who) ?? []
+    const [, pid, host] = /^(?:process|command) (\d+) on (.+), since /.exec(who) ?? []
     return host === hostname() && !isRunning(Number(pid)) ? UNKNOWN_PROCESS : who
   } catch {
     return UNKNOWN_PROCESS

@@ -30,6 +30,7 @@ import callEnds from '../migrations/029.sql' with { type: 'text' }
 import listVersions from '../migrations/030.sql' with { type: 'text' }
 import replays from '../migrations/031.sql' with { type: 'text' }
 import callRequests from '../migrations/032.sql' with { type: 'text' }
+import people from '../migrations/033.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -65,4 +66,5 @@ export const MIGRATIONS = [
   listVersions,
   replays,
   callRequests,
+  people,
 ]

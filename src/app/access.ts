@@ -1,0 +1,15 @@
+import { createAudit, createAuthService, createOperators, createPasswords, createPeople } from '../auth/auth.ts'
+import type { Log } from '../lib/log.ts'
+import type { Store } from '../store/store.ts'
+
+type Options = { readonly store: Store; readonly log: Log; readonly trustProxies: readonly string[] }
+
+/** Creates what decides who may do what: users and their tokens, the operator of the machine, and the audit trail. */
+export function createAccess({ store, log, trustProxies }: Options) {
+  const operators = createOperators()
+  const audit = createAudit({ accounts: store.accounts, trail: store.audit, log, trustProxies, operators })
+  const passwords = createPasswords()
+  const auth = createAuthService({ accounts: store.accounts, passwords, note: audit.note, operators })
+  const people = createPeople({ store, passwords, onChanged: auth.forget })
+  return { operators, audit, auth, people }
+}

@@ -1,0 +1,22 @@
+import { Elysia, t } from 'elysia'
+import { type AuthService, operatorGuard } from '../auth/auth.ts'
+import { accepts } from '../http/accepts.ts'
+import { responses, success } from '../http/envelope.ts'
+
+/** The facts about this process that a command on the same machine needs. */
+const ServiceFacts = t.Object({
+  /** Where the service listens; `null`: a command answers itself, over the store. */
+  url: t.Union([t.String(), t.Null()]),
+})
+type ServiceFacts = typeof ServiceFacts.static
+
+/** Creates `GET /service`, for the operator of the machine alone. */
+export function serviceRoutes(auth: AuthService, facts: ServiceFacts) {
+  return new Elysia({ name: 'service', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(operatorGuard(auth))
+    .get('/service', () => success(facts, 'This is the service.'), {
+      response: responses(ServiceFacts),
+      detail: { hide: true },
+    })
+}

@@ -1,0 +1,12 @@
+const CODE_BYTES = 32
+const CODE = /^[A-Za-z0-9_-]{43}$/
+
+/** Creates the code of a link with which a user chooses a password: 256 random bits, of which only a hash is stored. */
+export const newCode = (): string =>
+  Buffer.from(crypto.getRandomValues(new Uint8Array(CODE_BYTES))).toString('base64url')
+
+/** Returns the hash under which a code is stored. */
+export const hashOfCode = (code: string): string => new Bun.CryptoHasher('sha256').update(code).digest('hex')
+
+/** Returns whether a text may be a code. */
+export const isCode = (text: string): boolean => CODE.test(text)
