@@ -2,13 +2,17 @@ import { join } from 'node:path'
 import type { DatabaseSource } from '../lib/database-url.ts'
 import { type NodeStores, openNodeStores, type PostgresOptions } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
-import { lockFolder } from '../store/sqlite/engine/folder-lock.ts'
+import { isServed, lockFolder, tryLockFolder } from '../store/sqlite/engine/folder-lock.ts'
 import { removeLeftCopies } from '../store/sqlite/engine/restore.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
 /** How long a start waits for the database server to come up. */
 const DATABASE_WITHIN_MS = 30_000
+
+/** How long a start waits for a command, which takes a moment. */
+const COMMAND_WITHIN_MS = 10_000
+const AGAIN_MS = 50
 
 type Place = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
 
@@ -38,12 +42,23 @@ export async function openServiceStore(
     return { store: nodeStores.store, release: () => undefined, nodeStores }
   }
   makeFolder(dataPath)
-  const lock = lockFolder(join(dataPath, 'lock'))
+  const lock = await lockAfterCommands(join(dataPath, 'lock'))
   try {
     removeLeftCopies(dataPath)
     return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread, onMigrated }), release: lock.release }
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+/** Locks a folder for a service; waits for a command that uses it. @throws Fault `unavailable` if a service does. */
+async function lockAfterCommands(path: string): Promise<ReturnType<typeof lockFolder>> {
+  const untilMs = performance.now() + COMMAND_WITHIN_MS
+  for (;;) {
+    const lock = tryLockFolder(path, 'process')
+    if (lock !== undefined) return lock
+    if (isServed(path) || performance.now() > untilMs) return lockFolder(path)
+    await Bun.sleep(AGAIN_MS)
   }
 }

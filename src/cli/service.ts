@@ -140,16 +140,16 @@ async function openHere(
 
 /** @throws Fault if a service holds the store that does not answer this command, and waiting does not help. */
 function refuseService({ data, control }: ServiceFlags, holder: string, isLast: boolean): void {
-  if (existsSync(join(data, 'service.json')) && !isCommand(holder))
-    throw new Fault(
-      'unavailable',
-      `the running service (${holder}) is of an earlier version than this command: restart it with version ${VERSION}`,
-    )
   const path = socketOf({ data, control }) ?? ''
   if (Buffer.byteLength(path) > MAX_SOCKET_BYTES && !isCommand(holder))
     throw new Fault(
       'unavailable',
       `the running service cannot be asked, since the path ${path} is longer than ${MAX_SOCKET_BYTES} bytes: give serve and this command a shorter one with --control`,
+    )
+  if (existsSync(join(data, 'service.json')) && !isCommand(holder))
+    throw new Fault(
+      'unavailable',
+      `the running service (${holder}) is of an earlier version than this command: restart it with version ${VERSION}`,
     )
   if (!isLast) return
   throw new Fault(

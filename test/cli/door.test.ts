@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { lockFolder } from '../../src/store/sqlite/engine/folder-lock.ts'
-import { emptyFolder, run, startServe } from '../help/app.ts'
+import { EXECUTABLE, emptyFolder, run, startServe } from '../help/app.ts'
 import { addUser, ask, logIn, PASSWORD } from '../help/client.ts'
 
 /** There is one way in: commands ask the running service, or answer the same requests over the store. */
@@ -184,7 +184,9 @@ describe('without a service', () => {
 const isRoot = process.getuid?.() === 0
 describe.skipIf(!isRoot)('as another user', () => {
   const asNobody = async (cwd: string, args: readonly string[]) => {
-    const { EXECUTABLE } = await import('../help/app.ts')
+    // The folder of all tests is closed to other users.
+    const parent = dirname(cwd)
+    if (basename(parent).startsWith('hookswitch-tests-')) chmodSync(parent, 0o755)
     const command = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--', EXECUTABLE, ...args]
     const child = Bun.spawn(command, { cwd, env: {}, stdout: 'pipe', stderr: 'pipe' })
     return [await child.exited, await new Response(child.stderr).text()]
