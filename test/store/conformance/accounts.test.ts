@@ -155,7 +155,14 @@ onEngines('accounts', ({ open }) => {
     await using at = await open()
     const { accounts } = at.store
     const id = await withTokens(accounts, 'one')
-    await accounts.tokenAddNamed({ userId: id, name: 'crm', tokenHash: 'two', madeWith: 'one', atUs: NOW })
+    await accounts.tokenAddNamed({
+      userId: id,
+      name: 'crm',
+      calls: false,
+      tokenHash: 'two',
+      madeWith: 'one',
+      atUs: NOW,
+    })
     await accounts.userUpdate({ id, account: 'DEFAULT', atUs: NOW })
     expect(await accounts.userGetByToken('two')).toBeDefined()
     await accounts.userUpdate({ id, account: 'acme', atUs: NOW })
