@@ -19,6 +19,7 @@ export {
   normalEmail,
   TokenInfo,
   TokenResult,
+  type UserType,
   UserTypeResource,
 } from './model.ts'
 export { createOperators, OPERATOR_HEADER } from './operators.ts'

@@ -1,4 +1,4 @@
-import { emailProblem, type UserType } from '../auth/auth.ts'
+import { accountProblem, emailProblem, type UserType } from '../auth/auth.ts'
 import { nameProblem } from '../lib/name.ts'
 
 /** A user to add, as the command line or a file names it. */
@@ -12,8 +12,6 @@ export type NamedUser = {
 export const DEFAULT_ACCOUNT = 'default'
 /** The types of users as they are typed. */
 export const TYPES: Readonly<Record<string, UserType>> = { user: 'USER', admin: 'ADMIN' }
-/** Printable, and short enough for a metric's label. */
-const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
 
 /** Returns the first fault of a new user, with the name of its field first; `undefined` if the user is valid. */
 export function userProblem({ account, name, email }: NamedUser): string | undefined {
@@ -22,7 +20,7 @@ export function userProblem({ account, name, email }: NamedUser): string | undef
   if (name.trim() === '') return "name is empty: give the user's name"
   const wrong = nameProblem(name)
   if (wrong !== undefined) return `name ${wrong}`
-  if (!ACCOUNT_NAME.test(account))
+  if (accountProblem(account) !== undefined)
     return `account is ${JSON.stringify(account)}: use at most 64 letters, digits, dots, dashes and spaces`
   return undefined
 }

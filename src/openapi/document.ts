@@ -21,6 +21,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Contacts: 'Who calls: looked up in your own system before the phone rings',
   Deliveries: 'The log of deliveries with every attempt, and retries by hand',
   Calls: 'Records and recordings of calls, events to read back, and a live stream',
+  People: 'Accounts and users, for administrators',
   'Phones and queues': 'Phones, trunks, agents and queues as they are now',
   PBXs: 'The PBXs of the account; administrators add, check and remove them',
   Page: 'For the web page: the present state and the last hour',

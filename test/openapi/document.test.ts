@@ -183,7 +183,7 @@ describe('the API document', () => {
     const open = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.values(methods).flatMap((operation) => ((operation.security ?? []).length === 0 ? [path] : [])),
     )
-    expect(open.toSorted()).toEqual(['/auth/login', '/health'])
+    expect(open.toSorted()).toEqual(['/auth/login', '/auth/welcome', '/health'])
     for (const methods of Object.values(document.paths))
       for (const operation of Object.values(methods)) expect(operation.security).toBeArray()
   })

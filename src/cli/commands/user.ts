@@ -1,6 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { Argument, type Command } from 'commander'
-import { type LoggedOut, type NewUser, normalEmail, passwordProblem, type User, userWithEmail } from '../../auth/auth.ts'
+import {
+  type LoggedOut,
+  type NewUser,
+  normalEmail,
+  passwordProblem,
+  type User,
+  userWithEmail,
+} from '../../auth/auth.ts'
 import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { wrongUsage } from '../../lib/usage.ts'
