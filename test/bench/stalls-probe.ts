@@ -45,8 +45,10 @@ function askAgainAndAgain(url: string, expected: number, busyMs: () => number) {
     note(dueMs, busyBeforeMs)
   }
   function note(dueMs: number, busyBeforeMs: number): void {
-    const waitedMs = performance.now() - dueMs
-    if (waitedMs > longest.longestMs) longest = { longestMs: waitedMs, busyMs: busyMs() - busyBeforeMs }
+    longest = {
+      longestMs: Math.max(longest.longestMs, performance.now() - dueMs),
+      busyMs: Math.max(longest.busyMs, busyMs() - busyBeforeMs),
+    }
   }
   let asked = 0
   setInterval(() => {
@@ -70,7 +72,10 @@ function askAgainAndAgain(url: string, expected: number, busyMs: () => number) {
 export type Stall = {
   /** The longest time in which the event loop answered nobody. */
   readonly longestMs: number
-  /** How long the thread of the event loop ran meanwhile: the rest it waited for a processor or the disk. */
+  /**
+   * The longest time that the thread of the event loop ran while one of them waited. What is missing to `longestMs` it
+   * waited for a processor or the disk.
+   */
   readonly busyMs: number
   /** The longest time that `/health` took: with a commit once a second. */
   readonly commitMs: number

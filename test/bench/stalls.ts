@@ -58,7 +58,7 @@ export async function benchStalls({ sizes, engines, only }: StallOptions): Promi
 function rowOf(what: string, small: Stall | undefined, large: Stall): Row {
   const before = small === undefined ? '' : `, grew ${small.longestMs.toFixed(0)} → ${large.longestMs.toFixed(0)} ms`
   const failing = large.isFailing ? ', /health FAILED' : ''
-  const commit = `, of them ${large.busyMs.toFixed(0)} ms on a processor, commit ${large.commitMs.toFixed(0)} ms`
+  const commit = `, at most ${large.busyMs.toFixed(0)} ms on a processor, commit ${large.commitMs.toFixed(0)} ms`
   return atMost(what, BAR_MS, large.longestMs, ' ms', `took ${large.tookMs.toFixed(0)} ms${before}${commit}${failing}`)
 }
 

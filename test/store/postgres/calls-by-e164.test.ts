@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
+import { newClient } from '../../../src/store/postgres/engine/client.ts'
+import { makeCallsByE164 } from '../../../src/store/postgres/engine/early-e164.ts'
+import { workBeforeMigrations } from '../../../src/store/postgres/engine/early-indexes.ts'
 import migration from '../../../src/store/postgres/migrations/020.sql' with { type: 'text' }
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
@@ -31,7 +34,27 @@ test.skipIf(POSTGRES_MISSING !== undefined)(
     await store.calls.batchStore(batch({ saved: records }))
     const sql = new SQL({ url: database.url, max: 1 })
     await sql.unsafe('ALTER TABLE calls DROP COLUMN from_e164, DROP COLUMN to_e164')
+    // What a run that was killed leaves behind.
+    await sql.unsafe('ALTER TABLE calls ADD COLUMN from_e164 text, ADD COLUMN to_e164 text')
+    await sql.unsafe('CREATE INDEX calls_by_to_e164 ON calls (to_e164)')
+    await sql.unsafe(`UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'calls_by_to_e164'::regclass`)
+    const clients = [0, 1].map(() =>
+      newClient(databaseSource(database.url), { role: 'start', connections: 1, statementMs: 60_000 }),
+    )
+    await Promise.all(clients.map((client) => workBeforeMigrations(client, [makeCallsByE164])))
+    for (const client of clients) await client.stop()
+    const indexes = async () => [
+      ...(await sql.unsafe(
+        `SELECT indexrelid::regclass::text AS name, indnkeyatts::int AS keys, indisvalid AS valid, indexrelid::int AS id
+         FROM pg_index WHERE indexrelid::regclass::text LIKE 'calls\\_by\\_%e164' ORDER BY 1`,
+      )),
+    ]
+    const made = await indexes()
+    expect(made).toMatchObject(
+      ['calls_by_from_e164', 'calls_by_to_e164'].map((name) => ({ name, keys: 5, valid: true })),
+    )
     await sql.unsafe(migration)
+    expect(await indexes()).toEqual(made)
     await sql.close()
     const ofNumber = (number: string) => store.calls.callListIdsOfNumber({ accountId: 1, number, limit: 9 })
     expect((await ofNumber(E164)).toSorted()).toEqual(['from', 'to'])

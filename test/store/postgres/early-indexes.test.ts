@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
-import { CALL_ENDS, makeEarlyIndexes } from '../../../src/store/postgres/engine/early-indexes.ts'
+import { makeCallEnds, workBeforeMigrations } from '../../../src/store/postgres/engine/early-indexes.ts'
 import migration from '../../../src/store/postgres/migrations/021.sql' with { type: 'text' }
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 
@@ -21,10 +21,10 @@ test.skipIf(POSTGRES_MISSING !== undefined)(
     await sql.unsafe('DROP INDEX events_by_call_end')
     expect(await indexes()).toEqual([])
     // What a run that was killed leaves behind.
-    await sql.unsafe(`CREATE INDEX events_0_by_call_end ON events_0 ${CALL_ENDS.on}`)
+    await sql.unsafe(`CREATE INDEX events_0_by_call_end ON events_0 (call_id)`)
     await sql.unsafe(`UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'events_0_by_call_end'::regclass`)
     const [unfinished] = await indexes()
-    await Promise.all(clients.map((client) => makeEarlyIndexes(client, [CALL_ENDS])))
+    await Promise.all(clients.map((client) => workBeforeMigrations(client, [makeCallEnds])))
     const made = await indexes()
     expect(made.map(({ name, valid, attached }) => ({ name, valid, attached }))).toEqual(
       ['events_0_by_call_end', 'events_1_by_call_end'].map((name) => ({ name, valid: true, attached: false })),

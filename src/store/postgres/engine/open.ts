@@ -26,7 +26,8 @@ import replays from '../migrations/022.sql' with { type: 'text' }
 import callRequests from '../migrations/023.sql' with { type: 'text' }
 import people from '../migrations/024.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
-import { CALL_ENDS, type EarlyIndex, makeEarlyIndexes } from './early-indexes.ts'
+import { makeCallsByE164 } from './early-e164.ts'
+import { type EarlyWork, makeCallEnds, workBeforeMigrations } from './early-indexes.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
@@ -34,8 +35,8 @@ import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
 type Migration = {
   readonly text: string
   readonly usableFrom: number
-  /** An index of it that would block the events of all nodes for as long as it is made. */
-  readonly early?: EarlyIndex
+  /** Its part that takes long in a large store, and would block the events of all nodes meanwhile. */
+  readonly early?: EarlyWork
 }
 
 /**
@@ -62,8 +63,8 @@ const MIGRATIONS: readonly Migration[] = [
   { text: contactErasures, usableFrom: 1 },
   { text: authorizationDrafts, usableFrom: 1 },
   { text: firstAttempts, usableFrom: 1 },
-  { text: callsByE164, usableFrom: 1 },
-  { text: callEnds, usableFrom: 1, early: CALL_ENDS },
+  { text: callsByE164, usableFrom: 1, early: makeCallsByE164 },
+  { text: callEnds, usableFrom: 1, early: makeCallEnds },
   { text: replays, usableFrom: 1 },
   { text: callRequests, usableFrom: 1 },
   { text: people, usableFrom: 1 },
@@ -176,12 +177,12 @@ async function prepare(client: Client, preparing: Preparing): Promise<void> {
       `the database ${name} has the encoding ${server.encoding}: make one with createdb --encoding=UTF8`,
     )
   await makeVersionRow(client, name)
-  await makeEarlyIndexes(client, await earlyIndexes(client.query))
+  await workBeforeMigrations(client, await earlyWorks(client.query))
   await migrateWhenFree(client, preparing)
 }
 
-/** Returns the indexes of missing migrations; a store without tables needs none. */
-async function earlyIndexes(query: Query): Promise<EarlyIndex[]> {
+/** Returns the early work for missing migrations; a store without tables needs none. */
+async function earlyWorks(query: Query): Promise<EarlyWork[]> {
   const [row] = await query<{ version: number }>('SELECT version FROM hookswitch_store')
   const version = row?.version ?? 0
   return version === 0 ? [] : MIGRATIONS.slice(version).flatMap(({ early }) => early ?? [])
