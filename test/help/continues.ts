@@ -17,6 +17,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-group-answered': 'gap-group-answered-2',
   'gap-refer-to-enterprise-1': 'gap-refer-to-enterprise-2',
   'gap-click-answer-1': 'gap-click-answer-2',
+  'gap-agent-found': 'gap-agent-found-2',
   'gap-atxfer-begins': 'gap-atxfer-begins-2',
   'gap-atxfer-joined': 'gap-atxfer-joined-2',
   'gap-transferer-leaves': 'gap-transferer-leaves-2',

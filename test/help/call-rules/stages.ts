@@ -9,6 +9,9 @@ const text = (value: unknown): string => JSON.stringify(value) ?? ''
 /** Fields of a call that stay as they were once they are known. */
 const STAYS = ['pbx_id', 'started_at', 'answered_at', 'answered_by', 'parent_id', 'did', 'merged_into'] as const
 
+/** Returns whether a stage was answered while nobody saw it. */
+const isAnsweredUnseen = ({ result, answered_at }: Stage): boolean => result === 'answered' && answered_at === null
+
 export const STAGES: readonly Rule[] = [
   {
     name: 'the final list has every stage',
@@ -117,7 +120,9 @@ export const STAGES: readonly Rule[] = [
         ...(queue.name === last.target || queue.name === last.name
           ? []
           : [`${queue.name}, and its stage is ${last.target}`]),
-        ...(queue.wait_duration === null && last.started_at !== null ? ['its wait is not over'] : []),
+        ...(queue.wait_duration === null && last.started_at !== null && !isAnsweredUnseen(last)
+          ? ['its wait is not over']
+          : []),
         ...((queue.wait_duration ?? 0) > (duration ?? Number.POSITIVE_INFINITY)
           ? ['it waited longer than the call']
           : []),

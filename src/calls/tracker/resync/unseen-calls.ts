@@ -57,6 +57,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   }
   if (row.originated === true && call.root === null) {
     addOriginated(state, at, { call, channel, row })
+    noteActivity(state, at, channel, row)
     return
   }
   if (call.root !== null) {

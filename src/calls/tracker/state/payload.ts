@@ -88,8 +88,9 @@ function queuePayload(call: Call): CallView['queue'] {
   if (queue === undefined) return null
   const stage = stageOf(call, queue.stageId)
   const untilUs = queue.answeredUs ?? queue.leftUs ?? stage?.endedUs ?? null
-  // A list showed the caller in the queue: since when is unknown.
-  const sinceUs = stage !== undefined && stage.startedUs === null ? null : queue.joinedUs
+  // A list showed the caller in the queue, or answered: since when is unknown.
+  const isUnseen = stage?.startedUs === null || (stage?.result === 'answered' && stage.answeredUs === null)
+  const sinceUs = isUnseen ? null : queue.joinedUs
   return { name: queue.name, position: queue.position, wait_duration: between(sinceUs, untilUs) }
 }
 

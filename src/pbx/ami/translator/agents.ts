@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/calls.ts'
+import type { ChannelSignal, SnapshotChannel } from '../../../calls/calls.ts'
 import { endpointOf } from '../dial-string.ts'
 import type { AmiFrame } from '../frame.ts'
 import { type AgentPool, type AmiContext, isHelper, type KnownChannel } from './channels.ts'
@@ -41,6 +41,41 @@ export function agentEnters({ agentPool }: AmiContext, frame: AmiFrame, id: stri
     { kind: 'dial_end', source: caller, dest: part, result: 'answered', forwardedTo: null },
     { kind: 'bridged', id: part, bridge, conference: false, holding: false },
   ]
+}
+
+/** A channel that a list shows: its application and its bridge, empty without one. */
+type Listed = { readonly id: string; readonly application: string; readonly bridge: string }
+
+/** Notes the agents who wait on the line and the channels that request one, as a list shows them. */
+export function noteListedAgents(context: AmiContext, listed: readonly Listed[]): void {
+  const { agentPool, channels } = context
+  for (const { id, application, bridge } of listed) {
+    if (application === 'AgentLogin') agentLogin(context, channels.get(id), id)
+    if (application !== 'AgentRequest') continue
+    agentPool.requests.add(id)
+    if (bridge !== '') agentPool.bridges.set(bridge, id)
+  }
+}
+
+/** Returns the part of a listed agent in the call of a caller; undefined if he waits. */
+export function listedPart({ agentPool }: AmiContext, { id, bridge }: Listed): SnapshotChannel | undefined {
+  const agent = agentPool.agents.get(id)
+  const caller = agentPool.bridges.get(bridge)
+  if (agent === undefined || caller === undefined) return undefined
+  const part = `${id} in ${bridge}`
+  agent.service = { part, bridge }
+  return {
+    id: part,
+    linkedId: null,
+    endpoint: agent.endpoint,
+    dialledNumber: null,
+    callee: true,
+    source: caller,
+    up: true,
+    ringing: false,
+    bridge,
+    startedUs: null,
+  }
 }
 
 /** Returns the signals of a bridge that an agent leaves, or with `bridge` null, of the end of his channel. */

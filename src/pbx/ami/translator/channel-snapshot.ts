@@ -4,6 +4,7 @@ import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
 import { GROUP_VARIABLES } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
+import { isWait, listedPart, noteListedAgents } from './agents.ts'
 import {
   type AmiContext,
   addChannel,
@@ -55,7 +56,33 @@ export function* snapshotChannels(
     channels.push({ ...channel, source: diallers.get(id) ?? null, ...pair, ...answered.get(id) })
     yield
   }
-  return channels
+  return withAgents(context, channels, byId)
+}
+
+/** Adds the parts that agents who wait on the line have in calls; an agent's own channel talks with nobody. */
+function withAgents(
+  context: AmiContext,
+  channels: readonly SnapshotChannel[],
+  byId: ReadonlyMap<string, Rows>,
+): SnapshotChannel[] {
+  const listed = [...byId].map(([id, rows]) => ({
+    id,
+    application: headerOf(rows, 'Application'),
+    bridge: bridgeOf(rows),
+  }))
+  noteListedAgents(context, listed)
+  const parts = listed.flatMap((one) => listedPart(context, one) ?? [])
+  const linkedIds = new Map(channels.map(({ id, linkedId }) => [id, linkedId]))
+  return [
+    ...channels.map((channel): SnapshotChannel => {
+      const { id, linkedId, pair } = channel
+      if (context.agentPool.agents.has(id)) return { ...channel, bridge: null }
+      // Asterisk counts the half that meets an agent to the agent's wait.
+      if (linkedId === null || !isWait(context, linkedId, id)) return channel
+      return { ...channel, linkedId: linkedIds.get(pair?.id ?? '') ?? null }
+    }),
+    ...parts,
+  ]
 }
 
 type Rows = readonly AmiFrame[]
