@@ -45,8 +45,7 @@ const MODULES: Readonly<Record<string, 'face' | 'toolbox' | readonly string[]>> 
   http: 'toolbox',
   auth: 'face',
   calls: 'face',
-  // The entry point of their thread.
-  templates: ['templates.ts', 'thread.ts'],
+  templates: 'face',
   flows: 'face',
   webhooks: 'face',
   deliveries: 'face',
@@ -282,7 +281,7 @@ test('every thread is an entry point of the executable', () => {
       join(dirname(path), name),
     ),
   )
-  expect(threads.toSorted()).toEqual(['app/sync-thread.ts', 'app/template-thread.ts', 'app/writer.ts'])
+  expect(threads.toSorted()).toEqual(['app/sync-thread.ts', 'app/writer.ts'])
   const entries = manifest.scripts.build.split(' ').filter((word) => word.startsWith('src/'))
   expect(entries.toSorted()).toEqual(['main.ts', ...threads].map((name) => `src/${name}`).toSorted())
 })
@@ -298,9 +297,9 @@ function loadedWith(path: string, loaded = new Set<string>()): ReadonlySet<strin
   return loaded
 }
 
-test('the engine of templates is loaded by its thread, and not at the start of the service', () => {
+test('the engine of templates is loaded with the first template, not at the start of the service', () => {
   const isEngine = (path: string) => /from 'liquidjs'/.test(source(path))
-  expect([...loadedWith('app/template-thread.ts')].filter(isEngine)).toContain('templates/engine.ts')
+  expect([...loadedWith('templates/render-job.ts')].filter(isEngine)).toContain('templates/engine.ts')
   expect([...loadedWith('app/app.ts')].filter(isEngine)).toEqual([])
 })
 

@@ -107,7 +107,6 @@ import { settingsInForce, startServiceNote } from './service-note.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { allowListOf } from './settings.ts'
 import { noteSettings } from './settings-trail.ts'
-import { startTemplateThread } from './start-template-thread.ts'
 
 export type App = {
   url: string
@@ -165,7 +164,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     await againForAWhile(() => storePbxSettings({ store, pbxs: config.pbxs, log }))
     if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
     await noteSettings(config, { store, log })
-    const templates = createTemplateRenderer({ startThread: startTemplateThread, log })
+    const templates = createTemplateRenderer()
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
     const access = createAccess({ store, log, trustProxies: config.trustProxies })
     const lists = createLists(context, access)
@@ -347,7 +346,6 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     refusals,
     attempts,
     authorizer,
-    templates,
     startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log, nowUs: persistence.wallUs }),
   )
   return {

@@ -1,5 +1,5 @@
 import { CaseTag, Context, defaultOperators, type Emitter, Expression, Tokenizer, TokenKind, toValue } from 'liquidjs'
-import { MAX_RENDER_MS, MAX_UNITS } from './limits.ts'
+import { MAX_RENDER_MS } from './limits.ts'
 
 /**
  * The limits that the engine enforces while it renders a template. Liquid checks the time between tags, and memory
@@ -21,6 +21,8 @@ const MAX_SEARCH = 20_000_000
 const MAX_BOUND = 1e12
 /** Digits of a number in a text. */
 const MAX_NUMBER_CHARACTERS = 40
+/** Above the limit of any job. */
+const MAX_COUNTED = 400_000
 const TOO_SLOW = 'render limit exceeded'
 const TOO_LARGE = 'memory alloc limit exceeded'
 
@@ -30,14 +32,19 @@ export function processorUs(): number {
   return user + system
 }
 
+/** The limits of one job, which all its templates share: when it began, in `processorUs`, and its units so far. */
+export type JobLimits = { readonly startedUs: number; readonly units: number; readonly maxUnits: number }
+
 /** The context of a rendering. It checks the time whenever a property is read, also by a filter for each item. */
 export class LimitedContext extends Context {
   /** The units counted so far. */
   usedUnits = 0
+  readonly maxUnits: number
 
-  /** @param startedUs `processorUs` when the rendering began */
-  constructor(data: object, { options, ...parts }: { options: Context['opts']; liquid: unknown }, startedUs: number) {
+  constructor(data: object, { options, ...parts }: { options: Context['opts']; liquid: unknown }, limits: JobLimits) {
     super(data, options, { sync: true }, parts)
+    const { startedUs, units: usedBefore, maxUnits } = limits
+    this.maxUnits = maxUnits - usedBefore
     let deadlineMs = performance.now() + MAX_RENDER_MS
     this.renderLimit.check = (nowMs) => {
       if (nowMs <= deadlineMs) return
@@ -48,7 +55,7 @@ export class LimitedContext extends Context {
     }
     this.memoryLimit.use = (units) => {
       if (!(units > 0)) return
-      if (this.usedUnits + units > MAX_UNITS) throw new Error(TOO_LARGE)
+      if (this.usedUnits + units > this.maxUnits) throw new Error(TOO_LARGE)
       this.usedUnits += units
     }
   }
@@ -98,7 +105,7 @@ export class LimitedEmitter implements Emitter {
   }
 }
 
-/** Returns the units of a value and all that it contains. */
+/** Returns the units of a value and all that it contains; above `MAX_COUNTED` not all of them are counted. */
 export function unitsOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length / CHARACTERS_PER_UNIT
   if (typeof value !== 'object' || value === null) return 1
@@ -106,7 +113,7 @@ export function unitsOf(value: unknown): number {
   // A list may contain the same text a hundred thousand times.
   for (const item of Array.isArray(value) ? value : Object.values(value)) {
     units += UNITS_PER_ITEM + unitsOf(item)
-    if (units > MAX_UNITS) return units
+    if (units > MAX_COUNTED) return units
   }
   return units
 }

@@ -14,6 +14,7 @@ import {
 import type { Escaping } from './content-escaping.ts'
 import {
   hasObject,
+  type JobLimits,
   LIMITED_OPERATORS,
   LimitedCase,
   LimitedContext,
@@ -110,9 +111,8 @@ export function createTemplateEngine({ forSteps = false } = {}) {
   liquid.renderer.renderTemplates = renderTemplates
   return {
     parse: (text: string): Template[] => liquid.parse(text),
-    /** @param startedUs the processor's time of this thread when the rendering began */
-    render(template: Template[], data: object, startedUs: number, escaping: Escaping = 'none'): RenderedTemplate {
-      const context = new ReportingContext(data, { options: liquid.options, liquid }, startedUs)
+    render(template: Template[], data: object, limits: JobLimits, escaping: Escaping = 'none'): RenderedTemplate {
+      const context = new ReportingContext(data, { options: liquid.options, liquid }, limits)
       const emitter = forSteps ? new LimitedEmitter(context, createWriting(escaping)) : new LimitedEmitter(context)
       context.reported = emitter
       try {

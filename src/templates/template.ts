@@ -1,15 +1,15 @@
 import { LiquidError } from 'liquidjs'
 import type { Escaping } from './content-escaping.ts'
 import { createTemplateEngine, type EmptyExpression, type RenderedTemplate } from './engine.ts'
-import { processorUs } from './engine-limits.ts'
-import { MAX_DEPTH, MAX_RENDER_MS, MAX_RESULT_CHARACTERS, MAX_TEMPLATE_CHARACTERS } from './limits.ts'
+import { type JobLimits, processorUs } from './engine-limits.ts'
+import { MAX_DEPTH, MAX_RENDER_MS, MAX_RESULT_CHARACTERS, MAX_TEMPLATE_CHARACTERS, MAX_UNITS } from './limits.ts'
 
 /**
  * Templates as their owners write them, in Liquid. A template is a stranger's program. So it can reach no files, no
  * code and no inherited properties, and has limits: on its length and depth when it is read, on time and memory when it
  * is rendered, and on its result.
  */
-export type ReadTemplate = (data: object, startedUs?: number) => Rendered
+export type ReadTemplate = (data: object, limits?: JobLimits) => Rendered
 
 /** The result of a template and the units that it used. A problem is a sentence for its owner. */
 export type Rendered = { readonly units: number } & (
@@ -35,11 +35,12 @@ export function readTemplate(text: string, escaping?: Escaping): ReadTemplate | 
   try {
     const engine = escaping === undefined ? bodyEngine() : stepEngine()
     const template = engine.parse(text)
-    const render = (data: object, startedUs: number) => renderedOf(engine.render(template, data, startedUs, escaping))
-    return (data, startedUs = processorUs()) => {
-      const once = render(data, startedUs)
+    const render = (data: object, limits: JobLimits) => renderedOf(engine.render(template, data, limits, escaping))
+    return (data, limits = { startedUs: processorUs(), units: 0, maxUnits: MAX_UNITS }) => {
+      const once = render(data, limits)
       // The first rendering also compiles parts of the engine, which is not the template's fault.
-      return 'problem' in once && once.problem.endsWith(TOO_SLOW) ? render(data, processorUs()) : once
+      const isSlow = 'problem' in once && once.problem.endsWith(TOO_SLOW)
+      return isSlow ? render(data, { ...limits, startedUs: processorUs() }) : once
     }
   } catch (error) {
     return problemOf(error)

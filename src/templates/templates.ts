@@ -2,10 +2,5 @@
 
 export { type Escaping, escapingOf } from './content-escaping.ts'
 export { MAX_TEMPLATE_CHARACTERS } from './limits.ts'
-export {
-  createTemplateRenderer,
-  type Rendering,
-  type RenderRequest,
-  type TemplateRenderer,
-  type TemplateText,
-} from './renderer.ts'
+export type { TemplateText } from './render-job.ts'
+export { createTemplateRenderer, type Rendering, type RenderRequest, type TemplateRenderer } from './renderer.ts'

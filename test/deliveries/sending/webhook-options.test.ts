@@ -5,17 +5,14 @@ import { createScheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { expireDeliveries } from '../../../src/deliveries/run/expiry.ts'
 import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
 import { createWebhookCache } from '../../../src/deliveries/sending/webhook-cache.ts'
-import { newUuid } from '../../../src/lib/id.ts'
 import { SECOND } from '../../../src/lib/time.ts'
 import { recordOutcome } from '../../../src/outbound/circuit-breaker.ts'
 import { faultOfSigned } from '../../../src/outbound/signature.ts'
 import type { WebhookOptionsRecord } from '../../../src/store/operations/webhooks.ts'
 import { DEFAULT_OPTIONS } from '../../../src/store/webhook-options.ts'
-import { createTemplateRenderer } from '../../../src/templates/renderer.ts'
 import { startReceiver, until } from '../../help/receiver.ts'
-import { storeEvents } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
-import { ACCOUNT, allowing, LOG, newRig } from '../run/rig.ts'
+import { ACCOUNT, allowing, newRig } from '../run/rig.ts'
 
 /** The options of a webhook as its receiver sees them. */
 
@@ -207,50 +204,6 @@ test('a template without an end takes little time from other webhooks', async ()
     'the template: took too long, or too much memory: it is tried again after a rest',
   ])
   expect(receiver.received.every(({ path }) => path === '/good')).toBe(true)
-  await receiver.stop()
-})
-
-test('a template that does not end is a failed attempt that says so, and holds nobody up', async () => {
-  const receiver = startReceiver()
-  const templates = createTemplateRenderer({
-    // Its engine works without end on data with `fault`.
-    startThread: () => new Worker(new URL('../../help/faulty-template-thread.ts', import.meta.url).href),
-    log: LOG,
-  })
-  await using rig = await newRig({ templates, scheduleMs: [3_600_000] })
-  const [hostile, good] = [`${receiver.url}/hostile`, `${receiver.url}/good`]
-  await rig.setUrls(hostile, good)
-  const body = (template: string) => ({ body: { template, contentType: 'text/plain' } })
-  await setOptions(rig, hostile, body('{{ data.name }}'))
-  rig.wake()
-  const store = (n: number) =>
-    storeEvents(rig.store, [
-      {
-        uuid: newUuid(n),
-        callId: `call ${n}`,
-        name: 'call_started',
-        sequence: 1,
-        atUs: n,
-        body: JSON.stringify({ time: '', fault: 'endless', data: { name: `call ${n}` } }),
-      },
-    ])
-  for (const n of [1, 2, 3]) rig.emitter.emit('stored', await store(n))
-  await until('the other webhook has all', () => receiver.received.length === 3)
-  const attempted = async () => {
-    const { items } = await rig.deliveries.list(ACCOUNT, { url: hostile }, 200)
-    return await Promise.all(items.map(async ({ id }) => (await rig.deliveries.show(ACCOUNT, id)).attempts))
-  }
-  await until('each was tried', async () => (await attempted()).every(({ length }) => length > 0))
-  const errors = (await attempted()).map(([attempt]) => attempt?.error)
-  const ended = 'the template: did not end by itself and was ended: it is tried again after a rest'
-  const resting = 'the template: took too long, or too much memory: it is tried again after a rest'
-  expect(errors.filter((error) => error === ended).length).toBeGreaterThan(0)
-  expect(errors.every((error) => error === ended || error === resting)).toBe(true)
-  expect(await states(rig)).toEqual(expect.arrayContaining(['pending', 'pending', 'pending']))
-  // Showing a delivery does not render a template that rests.
-  const [{ id = '' } = {}] = (await rig.deliveries.list(ACCOUNT, { url: hostile }, 1)).items
-  expect((await rig.deliveries.show(ACCOUNT, id)).rendered).toBeNull()
-  await templates.stop()
   await receiver.stop()
 })
 

@@ -1,5 +1,0 @@
-import { serveTemplates } from '../templates/thread.ts'
-
-declare const self: Worker
-
-serveTemplates(self)
