@@ -37,5 +37,5 @@ async function benchFlood(what: string, pbx: FloodingPbx): Promise<Row> {
 }
 
 /** Returns the most memory that a process has had, in megabytes. */
-const peakResidentMb = (pid: number): number =>
+export const peakResidentMb = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024

@@ -1,5 +1,8 @@
 import { statSync } from 'node:fs'
 import { nowUs } from '../../src/lib/time.ts'
+import { newClient } from '../../src/store/postgres/engine/client.ts'
+import { makeCallsByE164 } from '../../src/store/postgres/engine/early-e164.ts'
+import { workBeforeMigrations } from '../../src/store/postgres/engine/early-indexes.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { buildOnce, emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
@@ -51,13 +54,14 @@ async function growthOf(engine: 'sqlite' | 'postgres', calls: number): Promise<R
   const filled = await fillStore(open, BASE_CALLS, nowUs())
   await open.stop()
   const statements = url === undefined ? sqliteStatements(path) : postgresStatements(url)
-  const [, filledMs] = await timed(() => multiplyCalls(statements, Math.ceil(calls / BASE_CALLS)))
+  const [indexes, filledMs] = await timed(() => multiplyCalls(statements, Math.ceil(calls / BASE_CALLS)))
   const count = await statements.number('SELECT count(*) AS n FROM calls')
   const bytes = url === undefined ? statSync(path).size : await statements.number(SIZE)
   const rows = [
     figure('size', bytes / MEBIBYTE, ' MiB', `${count} calls, filled in ${Math.round(filledMs / 1_000)} s`),
-    ...(await migrationsOf(statements)),
+    ...indexes.map(({ name, ms }) => figure(`index ${name} is made`, ms / 1_000, ' s')),
   ]
+  if (url !== undefined) rows.push(await migrationOfE164(statements, url))
   if (url !== undefined) await statements.run('ANALYZE')
   await statements.stop()
   const [app, startMs] = await timed(start)
@@ -70,20 +74,13 @@ async function growthOf(engine: 'sqlite' | 'postgres', calls: number): Promise<R
 
 const SIZE = 'SELECT pg_database_size(current_database()) AS n'
 
-/** Makes the indexes of the latest migrations again. */
-async function migrationsOf({ engine, run }: Statements): Promise<Row[]> {
-  const end = engine === 'sqlite' ? 'substr(call_id, -8)' : 'right(call_id, 8)'
-  const made = [
-    ['events_by_call_end', `events (${end}, account_id) WHERE sequence > 0`],
-    ['calls_by_to_e164', 'calls (account_id, to_e164, direction, saved_at, id) WHERE to_e164 IS NOT NULL'],
-  ] as const
-  const rows: Row[] = []
-  for (const [name, on] of made) {
-    await run(`DROP INDEX ${name}`)
-    const [, ms] = await timed(() => run(`CREATE INDEX ${name} ON ${on}`))
-    rows.push(figure(`migration: index ${name}`, ms / 1_000, ' s'))
-  }
-  return rows
+/** Does the work before the migration that gave calls the columns of their numbers in E.164. */
+async function migrationOfE164({ run }: Statements, url: string): Promise<Row> {
+  await run('ALTER TABLE calls DROP COLUMN from_e164, DROP COLUMN to_e164')
+  const client = newClient(databaseSource(url), { role: 'start', connections: 1, statementMs: 600_000 })
+  const [, ms] = await timed(() => workBeforeMigrations(client, [makeCallsByE164]))
+  await client.stop()
+  return figure('migration: numbers of all calls in E.164', ms / 1_000, ' s')
 }
 
 const LISTS = `

@@ -7,6 +7,7 @@ import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
 import { benchContacts } from './contacts.ts'
 import { benchFilters } from './filters.ts'
 import { benchFloods } from './floods.ts'
+import { benchFreeswitchCalls } from './freeswitch-calls.ts'
 import { benchGrowth } from './growth.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
@@ -88,6 +89,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   reading: benchReading,
   filters: async () => benchFilters(),
   floods: benchFloods,
+  'freeswitch-calls': benchFreeswitchCalls,
   recordings: benchRecordings,
   resync: benchResync,
   tracker: benchTracker,

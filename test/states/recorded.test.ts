@@ -119,7 +119,7 @@ test('a FreeSWITCH', () => {
     status: 'Available',
     state: 'Waiting',
   })
-  feed(states.users([user('1003'), user('1004')], 0))
+  feed([...states.users([user('1003'), user('1004')], 0)].flat())
   rig.feed(...LISTED)
   const tier = row({ queue, agent: '1004@default' })
   feed(states.agents({ queues: [row({ name: queue })], agents: [agent], tiers: [tier] }, 0))

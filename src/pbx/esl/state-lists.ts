@@ -1,6 +1,6 @@
-import { runInSlices } from '../../lib/slices.ts'
+import { nextPbxTurn, runInSlices, takeSlice } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
-import type { StateList } from '../../states/states.ts'
+import type { StateList, StateSignal } from '../../states/states.ts'
 import type { StateFeed } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
 import { profilesOf, table } from './inventory.ts'
@@ -29,7 +29,7 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
 
   states.beginLists()
   const users = table((await ask('list_users')) ?? '')
-  feed(states.users(users, nowUs()))
+  await feedInSlices(feed, states.users(users, nowUs()))
   const sofia = await ask('sofia status')
 
   begin('contacts')
@@ -41,10 +41,10 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
     isComplete &&= answer !== undefined
     for (const one of await runInSlices(registrationsOf(answer ?? ''))) registrations.push(one)
   }
-  if (isComplete) feed(states.registrations(registrations, nowUs()))
+  if (isComplete) await feedInSlices(feed, states.registrations(registrations, nowUs()))
   const channels = await commands.send('api show channels as json')
   const legs = await runInSlices(listRowsInSteps(channels?.body ?? ''))
-  feed(states.legs(legs.map(rowOf), nowUs()))
+  await feedInSlices(feed, states.legs(legs.map(rowOf), nowUs()))
   end('contacts', isComplete)
   end('devices', isComplete)
 
@@ -65,6 +65,16 @@ export async function requestStates({ commands, states, nowUs, feed }: ListReque
   }
   end('queues', tiers !== undefined)
   return users.length > 0 ? [] : [...new Set(registrations.map(({ user }) => user))]
+}
+
+/** Feeds the signals of a list as they are made. Events have their turns in between. */
+async function feedInSlices(feed: StateFeed, steps: Iterator<StateSignal[]>): Promise<void> {
+  for (;;) {
+    const { taken, done } = takeSlice(steps)
+    feed(taken.flat())
+    if (done) return
+    await nextPbxTurn()
+  }
 }
 
 const rowOf = (row: Readonly<Record<string, string>>): ListedRow => new Map(Object.entries(row))

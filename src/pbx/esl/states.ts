@@ -14,11 +14,13 @@ export type EslStates = {
   signals(event: EslEvent, arrivedUs: number): StateSignal[]
   /** Notes that lists are requested: later events are newer than their rows. */
   beginLists(): void
-  users(rows: readonly ListedRow[], atUs: number): StateSignal[]
+  /** Takes the users, a row at a time: there may be tens of thousands of them. Returns the signals of each step. */
+  users(rows: readonly ListedRow[], atUs: number): Generator<StateSignal[]>
   gateways(gateways: readonly Gateway[], atUs: number): StateSignal[]
-  registrations(rows: readonly Registration[], atUs: number): StateSignal[]
-  /** Takes the legs that are up, from which the states of phones' devices follow. */
-  legs(rows: readonly ListedRow[], atUs: number): StateSignal[]
+  /** Takes the registrations, a row at a time: events that come in between are newer. Returns the signals of each. */
+  registrations(rows: readonly Registration[], atUs: number): Generator<StateSignal[]>
+  /** Takes the legs that are up, in one step. Returns the signals of each phone's device, which follow from them. */
+  legs(rows: readonly ListedRow[], atUs: number): Generator<StateSignal[]>
   agents(
     lists: { queues: readonly ListedRow[]; agents: readonly ListedRow[]; tiers: readonly ListedRow[] },
     atUs: number,
@@ -225,14 +227,15 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
       return event.subclass.startsWith('sofia::') ? registration(event, arrivedUs) : []
     },
     beginLists: () => touched.clear(),
-    users(rows, atUs) {
+    *users(rows, atUs) {
       for (const row of rows) {
         const endpoint = addressOf(row.get('userid') ?? '', row.get('domain') ?? '')
         const number = row.get('effective_caller_id_number') ?? ''
         const name = cleanText(row.get('effective_caller_id_name') ?? '')
         if (endpoint !== '') entries.set(endpoint, phoneEntry(endpoint, /^\d{2,6}$/.test(number) ? number : null, name))
+        yield []
       }
-      return [{ kind: 'endpoints', endpoints: [...entries.values()], atUs }]
+      yield [{ kind: 'endpoints', endpoints: [...entries.values()], atUs }]
     },
     gateways(gateways, atUs) {
       return gateways.flatMap(({ name, state, isUp, isPinged }) => {
@@ -245,19 +248,19 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
         return trunk(name, found ?? UNKNOWN, atUs)
       })
     },
-    registrations(rows, atUs) {
+    *registrations(rows, atUs) {
       const listed = new Set(rows.map(({ callId }) => callId))
       for (const [endpoint, own] of contacts) {
         for (const contact of own) if (!listed.has(contact) && !touched.has(contact)) own.delete(contact)
         if (own.size === 0) contacts.delete(endpoint)
       }
-      return rows.flatMap(({ user, callId, ping }) => {
-        if (touched.has(callId)) return []
+      for (const { user, callId, ping } of rows) {
+        if (touched.has(callId)) continue
         const state = /unreachable/i.test(ping) ? 'unreachable' : /reachable/i.test(ping) ? 'reachable' : 'unchecked'
-        return registered(user.toLowerCase(), callId, state, atUs)
-      })
+        yield registered(user.toLowerCase(), callId, state, atUs)
+      }
     },
-    legs(rows, atUs) {
+    *legs(rows, atUs) {
       legs.clear()
       legsOf.clear()
       for (const row of rows) {
@@ -267,7 +270,7 @@ export function createEslStates(gatewayNames: Readonly<Record<string, string>> =
         const isUp = row.get('direction') === 'inbound' || !/^(RINGING|EARLY)$/.test(state)
         addLeg(row.get('uuid') ?? '', { endpoint, isUp })
       }
-      return [...contacts.keys()].flatMap((endpoint) => device(endpoint, atUs))
+      for (const endpoint of [...contacts.keys()]) yield device(endpoint, atUs)
     },
     agents({ queues, agents: rows, tiers }, atUs) {
       for (const row of rows) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { runAtOnce } from '../../../src/lib/slices.ts'
 import { eventFromJson } from '../../../src/pbx/esl/event.ts'
 import { createEslStates, type ListedRow } from '../../../src/pbx/esl/states.ts'
 import type { StateSignal } from '../../../src/states/signal.ts'
@@ -78,9 +79,9 @@ const textOf = (signal: StateSignal): string => {
 function listed() {
   const states = createEslStates()
   states.beginLists()
-  states.users(USERS, 0)
-  states.registrations([{ user: '1004@pbx.example', callId: 'r1', ping: 'Reachable' }], 0)
-  states.legs([], 0)
+  runAtOnce(states.users(USERS, 0))
+  runAtOnce(states.registrations([{ user: '1004@pbx.example', callId: 'r1', ping: 'Reachable' }], 0))
+  runAtOnce(states.legs([], 0))
   states.agents(LISTS, 0)
   return states
 }
@@ -159,9 +160,21 @@ describe('states of a FreeSWITCH', () => {
     states.beginLists()
     states.signals(unregister(), 1)
     const rows = [{ user: '1004@pbx.example', callId: 'r1', ping: '' }]
-    expect(states.registrations(rows, 2)).toEqual([])
+    expect([...states.registrations(rows, 2)].flat()).toEqual([])
     states.signals(agent('agent-status-change', { 'CC-Agent-Status': 'On Break' }), 3)
     expect(states.agents(LISTS, 4).map(textOf)).toContain('1004 of support@default paused')
+  })
+
+  test('registrations are taken a row at a time, and an event that comes between two rows is newer than the second', () => {
+    const states = createEslStates()
+    states.beginLists()
+    const row = (callId: string) => ({ user: '1004@pbx.example', callId, ping: 'Reachable' })
+    const steps = states.registrations([row('r2'), row('r1'), row('r3')], 0)
+    const next = () => (steps.next().value ?? []).map(textOf)
+    expect(next()).toContain('contact r2 reachable')
+    expect(states.signals(unregister(), 1).map(textOf)).toContain('contact_gone r1')
+    expect(next()).toContain('contact r3 reachable')
+    expect(steps.next().done).toBe(true)
   })
 
   test('a gateway that is listed between two attempts stays refused', () => {
