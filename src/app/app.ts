@@ -82,7 +82,7 @@ import {
   storePbxSettings,
 } from '../pbx/pbx.ts'
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
-import { listOf, stateRoutes } from '../states/states.ts'
+import { listInSlices, stateRoutes } from '../states/states.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import { createTemplateRenderer, type TemplateRenderer } from '../templates/templates.ts'
@@ -612,7 +612,7 @@ async function createRoot(
     .use(originateRoutes({ auth, calls: madeCalls, audit, usersMayCall: config.usersMayCall }))
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
-    .use(stateRoutes(auth, { list: async (id, kind, pbx) => listOf(kind, await watch.states(id, pbx)) }))
+    .use(stateRoutes(auth, { list: async (id, kind, pbx) => listInSlices(kind, await watch.states(id, pbx)) }))
     .use(
       overviewRoutes(auth, {
         ...state,

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
 import { FAULT_STATUS, type Fault, type FaultCode } from '../lib/fault.ts'
+import { bodyInSlices } from '../lib/slices.ts'
 
 /** Returns the schema of a response. `result` is `[]` when there is nothing to return. */
 const envelope = <const Status extends string, Code extends TSchema, Result extends TSchema>(
@@ -42,6 +43,23 @@ export function responses<Result extends TSchema>(result: Result, ...faults: rea
 /** Returns the body of a successful response. */
 export function success<Result>(result: Result, message: string) {
   return { status: 'success' as const, code: 200 as const, result, message }
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+
+/** Returns a successful response with a list of thousands: its text is made while the client reads it. */
+export const successInSlices = (result: Iterable<unknown>, message: string): Response =>
+  new Response(bodyInSlices(textOf(result, message)), { headers: JSON_HEADERS })
+
+function* textOf(list: Iterable<unknown>, message: string): Generator<string> {
+  const { status, code } = success([], message)
+  yield `{"status":"${status}","code":${code},"result":[`
+  let isFirst = true
+  for (const item of list) {
+    yield `${isFirst ? '' : ','}${JSON.stringify(item)}`
+    isFirst = false
+  }
+  yield `],"message":${JSON.stringify(message)}}`
 }
 
 /** Returns the body of a failed response. */

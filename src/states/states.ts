@@ -1,6 +1,6 @@
 // Phones, trunks, agents and queues: changes of signals (board/), their events (ingest/), lists (api/).
 
-export { listOf, ownedRows, presentOfRows } from './api/present-list.ts'
+export { listInSlices, listOf, ownedRows, presentOfRows } from './api/present-list.ts'
 export { stateRoutes } from './api/routes.ts'
 export type { BoardOptions, PhoneDevice } from './board/board.ts'
 export type { Present } from './board/subject.ts'

@@ -4,7 +4,7 @@ import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { forSwitches } from '../../src/events/kinds.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { startWatch } from '../../src/pbx/watch/watch.ts'
-import { listOf, ownedRows, presentOfRows } from '../../src/states/api/present-list.ts'
+import { listInSlices, listOf, ownedRows, presentOfRows } from '../../src/states/api/present-list.ts'
 import { stateRoutes } from '../../src/states/api/routes.ts'
 import { openClock } from '../../src/store/clock.ts'
 import type { StoredEvent } from '../../src/store/operations/calls.ts'
@@ -47,7 +47,7 @@ beforeAll(async () => {
     log,
   })
   api = await startApi(store, (auth) =>
-    stateRoutes(auth, { list: async (id, kind, name) => listOf(kind, await watch.states(id, name)) }),
+    stateRoutes(auth, { list: async (id, kind, name) => listInSlices(kind, await watch.states(id, name)) }),
   )
   token = await api.logIn('default')
   await until('the PBX is listed', async () => (await get('/queue')).length === 1)

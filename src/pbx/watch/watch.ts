@@ -71,10 +71,11 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
       const others = watchedByOthers().filter(({ name }) => isAsked(name))
       const isOwner = (account: string) => pbxs.accounts.get(account) === accountId
       const stored = await Promise.all(others.map(({ name }) => store.calls.subjectStateList(name)))
-      return [
-        ...stored.flatMap((rows) => [...presentOfRows(rows, isOwner, nowUs())]),
-        ...own.flatMap((pbx) => [...pbx.states(accountId)]),
-      ]
+      // Made one by one, while they are read.
+      return (function* () {
+        for (const rows of stored) yield* presentOfRows(rows, isOwner, nowUs())
+        for (const pbx of own) yield* pbx.states(accountId)
+      })()
     },
     present: () =>
       new Map(

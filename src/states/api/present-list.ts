@@ -1,22 +1,49 @@
 import type { StateSubject } from '../../events/kinds.ts'
 import type { States } from '../../events/states.ts'
+import { runAtOnce, runInSlices } from '../../lib/slices.ts'
 import { atMoment } from '../board/facts.ts'
 import type { Present } from '../board/subject.ts'
 import { readSubject } from '../ingest/stored-subject.ts'
 
 /** Returns the states of one kind, in order of name: 99 before 101. */
-export function listOf<Kind extends StateSubject>(kind: Kind, present: Iterable<Present>): States[Kind][] {
-  const found: States[Kind][] = []
-  // Filtering by kind makes this the type of the state.
-  for (const one of present) if (one.kind === kind) found.push(one.state as States[Kind])
+export const listOf = <Kind extends StateSubject>(kind: Kind, present: Iterable<Present>): States[Kind][] =>
+  runAtOnce(sortedInSteps(kind, present))
+
+/** Returns the same, and lets other work run in between: a PBX may have tens of thousands of phones. */
+export const listInSlices = <Kind extends StateSubject>(
+  kind: Kind,
+  present: Iterable<Present>,
+): Promise<States[Kind][]> => runInSlices(sortedInSteps(kind, present))
+
+/** A step takes one state, or sorts those of a queue. */
+function* sortedInSteps<Kind extends StateSubject>(
+  kind: Kind,
+  present: Iterable<Present>,
+): Generator<void, States[Kind][]> {
+  const ofQueue = new Map<string, Named<States[Kind]>[]>()
+  for (const one of present) {
+    yield
+    if (one.kind !== kind) continue
+    // Filtering by kind makes this the type of the state.
+    const state = one.state as States[Kind]
+    const queue = 'queue' in state ? state.queue : ''
+    const named = ofQueue.get(queue) ?? []
+    named.push({ state, ...nameOf(state) })
+    ofQueue.set(queue, named)
+  }
   // Creating the first one takes 2 ms, which the start does not spend.
   const { compare } = new Intl.Collator('en', { numeric: true })
-  const queues = new Set(found.map(queueOf))
-  const placeOf = new Map([...queues].toSorted(compare).map((queue, at) => [queue, at] as const))
-  const keyed = found.map((state) => ({ state, place: placeOf.get(queueOf(state)) ?? 0, ...nameOf(state) }))
-  keyed.sort((one, other) => one.place - other.place || one.number - other.number || compare(one.name, other.name))
-  return keyed.map(({ state }) => state)
+  const sorted: States[Kind][] = []
+  for (const queue of [...ofQueue.keys()].toSorted(compare)) {
+    yield
+    const named = ofQueue.get(queue) ?? []
+    named.sort((one, other) => one.number - other.number || compare(one.name, other.name))
+    for (const { state } of named) sorted.push(state)
+  }
+  return sorted
 }
+
+type Named<State> = { readonly state: State; readonly name: string; readonly number: number }
 
 type Rows = readonly { readonly id: string; readonly state: string }[]
 
@@ -33,8 +60,6 @@ export function* ownedRows(rows: Rows, nowUs: number): Generator<{ account: stri
       yield { account: subject.account, present: atMoment(subject.present, nowUs) }
   }
 }
-
-const queueOf = (state: States[StateSubject]): string => ('queue' in state ? state.queue : '')
 
 /**
  * Returns the name of a subject, in its queue if it serves one, and its number: comparing tens of thousands of numbers

@@ -3,7 +3,7 @@ import { type AuthService, guard } from '../../auth/auth.ts'
 import type { StateSubject } from '../../events/kinds.ts'
 import { Agent, Phone, Queue, type States, Trunk } from '../../events/states.ts'
 import { accepts } from '../../http/accepts.ts'
-import { responses, success } from '../../http/envelope.ts'
+import { responses, successInSlices } from '../../http/envelope.ts'
 import { asks } from '../../http/query.ts'
 
 /** Reads the present states of an account. */
@@ -30,7 +30,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     .get(
       '/phone',
       async ({ accountId, query }) =>
-        success(await states.list(accountId, 'phone', query.pbx), 'These are the phones.'),
+        successInSlices(await states.list(accountId, 'phone', query.pbx), 'These are the phones.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(Phone), ...faults),
@@ -43,7 +43,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     .get(
       '/trunk',
       async ({ accountId, query }) =>
-        success(await states.list(accountId, 'trunk', query.pbx), 'These are the trunks.'),
+        successInSlices(await states.list(accountId, 'trunk', query.pbx), 'These are the trunks.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(Trunk), ...faults),
@@ -56,7 +56,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     .get(
       '/agent',
       async ({ accountId, query }) =>
-        success(await states.list(accountId, 'agent', query.pbx), 'These are the agents.'),
+        successInSlices(await states.list(accountId, 'agent', query.pbx), 'These are the agents.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(Agent), ...faults),
@@ -66,7 +66,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     .get(
       '/queue',
       async ({ accountId, query }) =>
-        success(await states.list(accountId, 'queue', query.pbx), 'These are the queues.'),
+        successInSlices(await states.list(accountId, 'queue', query.pbx), 'These are the queues.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(Queue), ...faults),
