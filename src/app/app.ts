@@ -48,7 +48,9 @@ import {
   createFlowTurns,
   createLoginRenderer,
   createSetupService,
+  loadPresetFolder,
   newStepRequests,
+  setPresetsOfFiles,
   setupRoutes,
 } from '../flows/flows.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
@@ -165,6 +167,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
     await noteSettings(config, { store, log })
     const templates = createTemplateRenderer()
+    await loadPresets(config, { log, templates })
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
     const access = createAccess({ store, log, trustProxies: config.trustProxies })
     const lists = createLists(context, access)
@@ -222,6 +225,16 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     await stop()
     throw error
   }
+}
+
+/** Offers the presets of files. A wrong one is named in the log and left out. */
+async function loadPresets({ presets: folder }: Config, { log, templates }: Pick<Context, 'log' | 'templates'>) {
+  if (folder === undefined) return setPresetsOfFiles([])
+  const names = await loadPresetFolder(folder, {
+    onLeftOut: (path, problem) => log.error({ path, problem }, 'a preset is left out'),
+    trial: { templates, samples: exampleTexts() },
+  })
+  log.info({ folder, presets: names.join(', ') }, 'presets of files are offered')
 }
 
 type ControlOptions = Omit<Parameters<typeof openControlSocket>[0], 'path'>

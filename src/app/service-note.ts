@@ -24,6 +24,8 @@ export const SettingsInForce = t.Object({
   allowNets: t.Array(t.String()),
   /** Without its user and password. */
   proxy: textOrNull,
+  /** The folder of presets; a service of an earlier version does not note it. */
+  presets: t.Optional(textOrNull),
   recordingsFrom: t.Array(t.String()),
   recordingsCopy: textOrNull,
   backup: textOrNull,
@@ -57,11 +59,12 @@ const pathIn = (folder: string) => join(folder, 'service.json')
 
 /** Returns the settings of a service that commands may read. */
 export function settingsInForce(url: string, config: Config): SettingsInForce {
-  const { allowNets, proxy, recordingsFrom, recordingsCopy, backup, backupEveryMs } = config
+  const { allowNets, proxy, presets, recordingsFrom, recordingsCopy, backup, backupEveryMs } = config
   return {
     url,
     allowNets: [...allowNets],
     proxy: proxy === undefined ? null : shownUrl(proxy),
+    presets: presets ?? null,
     recordingsFrom: recordingsFrom.map(shownUrl),
     recordingsCopy: recordingsCopy ?? null,
     backup: backup ?? null,

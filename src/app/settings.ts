@@ -152,6 +152,11 @@ export const SETTINGS = {
     default: '7d',
     read: required((given) => duration('--recording-link', given, KEPT)),
   },
+  presets: {
+    flag: '--presets <folder>',
+    description: 'a folder with presets of CRMs as files, which are offered like the built-in ones',
+    read: optional((given) => given),
+  },
   recordingsFrom: {
     flag: '--recordings-from <place>',
     description: 'a folder or URL from which PBXs that are added over the API may have their recordings',

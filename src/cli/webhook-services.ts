@@ -5,6 +5,7 @@ import {
   createAuthorizer,
   createLoginRenderer,
   createSetupService,
+  loadPresetFolder,
   type SetupService,
 } from '../flows/flows.ts'
 import { Fault } from '../lib/fault.ts'
@@ -21,6 +22,7 @@ import { createOptionsService, createWebhookService } from '../webhooks/webhooks
 import { noteAct } from './note-act.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from './open-store.ts'
 import { withTemplates } from './open-templates.ts'
+import { printError } from './print.ts'
 import { readRunningState } from './running-service.ts'
 
 /** The flags that all commands about the webhooks of an account have. */
@@ -49,6 +51,7 @@ export async function onAccount<Result>(
       throw new Fault('not_found', `there is no account ${account}: list the accounts with hookswitch user list`)
     const webhooks = createWebhookService({ webhooks: store.webhooks })
     const note: Services['note'] = (event, facts) => noteAct(store, { event, email: null, account, facts })
+    await loadPresets(flags)
     return await withTemplates(async (templates) => {
       const options = createOptionsService({
         webhooks: store.webhooks,
@@ -88,6 +91,7 @@ export async function withoutStore<Result>(
   exchange: Exchange,
   work: (setup: SetupService) => Promise<Result>,
 ): Promise<Result> {
+  await loadPresets()
   return await withTemplates(async (templates) => {
     const authorizer = createAuthorizer({
       store: memoryAuthorizations(),
@@ -108,6 +112,16 @@ export async function withoutStore<Result>(
       authorizer,
     })
     return await work(setup).finally(authorizer.stop)
+  })
+}
+
+/** Offers the presets of files that the service offers, or those of the folder in the environment. */
+export async function loadPresets(flags?: StoreFlags): Promise<void> {
+  const running = flags === undefined ? undefined : await readRunningState(storePlaceOf(flags), [])
+  const folder = process.env.HOOKSWITCH_PRESETS ?? running?.settings?.presets ?? undefined
+  if (folder === undefined) return
+  await loadPresetFolder(folder, {
+    onLeftOut: (path, problem) => printError(`hookswitch: the preset ${path} is left out: ${problem}`),
   })
 }
 

@@ -12,6 +12,7 @@ import mqtt from './mqtt.md' with { type: 'text' }
 import operate from './operate.md' with { type: 'text' }
 import people from './people.md' with { type: 'text' }
 import performance from './performance.md' with { type: 'text' }
+import presets from './presets.md' with { type: 'text' }
 import questions from './questions.md' with { type: 'text' }
 import receive from './receive.md' with { type: 'text' }
 import recordings from './recordings.md' with { type: 'text' }
@@ -33,6 +34,7 @@ export const GUIDES: readonly Guide[] = Object.entries({
   contacts,
   'click-to-call': clickToCall,
   flows,
+  presets,
   recordings,
   api,
   people,

@@ -21,10 +21,12 @@ export {
   type StepEvent,
   stepOf,
 } from './model.ts'
-export { flowOf, flowOfPreset, flowPresetOf, secretParametersOf } from './setup/flow-option.ts'
+export { setPresetsOfFiles } from './presets/catalog.ts'
+export { flowOf, flowOfPreset, flowPresetOf, presetIsGone, secretParametersOf } from './setup/flow-option.ts'
 export { flowErrors, flowRefusals } from './setup/flow-rules.ts'
 export { flowProblems } from './setup/flow-trial.ts'
 export { CallPreview, FlowPreset, PresetCheck, PresetDirectory, PresetTrial } from './setup/model.ts'
+export { loadPresetFolder } from './setup/preset-folder.ts'
 export { setupRoutes } from './setup/routes.ts'
 export { createSetupService, type SetupService, shownPresets } from './setup/service.ts'
 export { createStepRenderer, type StepRenderer } from './step-renderer.ts'

@@ -143,8 +143,8 @@ export type Step = Static<typeof Step>
 export const NewStep = t.Object({ ...stepHead, ...t.Partial(t.Object(stepFields)).properties }, closed)
 export type NewStep = Static<typeof NewStep>
 
-/** The request of a log-in: a step without `name` and `on`. */
-const NewLogin = t.Object(t.Partial(t.Object(stepFields)).properties, closed)
+/** A request that belongs to no event: a step without `name` and `on`. */
+export const NewRequest = t.Object(t.Partial(t.Object(stepFields)).properties, closed)
 
 /** The defaults of a step's optional fields. */
 export const STEP_DEFAULTS: Omit<Step, 'name' | 'on'> = {
@@ -177,7 +177,7 @@ const oauth2Fields = {
 const MAX_TOKEN_SECONDS = 315_360_000
 
 const loginFields = {
-  request: NewLogin,
+  request: NewRequest,
   token: pointer('Where the answer has the token'),
   expires_in: t.Union(
     [pointer('Where the answer has the seconds'), t.Number({ minimum: 1, maximum: MAX_TOKEN_SECONDS })],

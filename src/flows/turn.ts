@@ -76,6 +76,9 @@ export type TurnAttempted = Attempted & { readonly turn?: TurnRecord }
 /** Makes a turn of a flow. Rejects after an internal error alone. */
 export type MakeTurn = (webhook: FlowWebhook, delivery: TurnDelivery, options: TurnOptions) => Promise<TurnAttempted>
 
+/** How long the deliveries of a webhook without its preset wait before the next look. */
+const BROKEN_MS = 1_000
+
 /**
  * Creates the function that makes the turns of flows. A turn is one request. It skips the steps before that one, where
  * they say so, and its outcome is `advanced` while other steps follow. All that it did is committed before the next
@@ -89,7 +92,12 @@ export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
     (await events.eventListOfCall(accountId, callId)).map(({ body }) => body)
   return async (webhook, delivery, { group, isTrial = false }) => {
     const { flow } = webhook
-    if ('problem' in flow) return withoutRequest({ kind: 'unrendered', reason: flow.problem })
+    // Its deliveries pend: the preset may come back.
+    if ('problem' in flow)
+      return {
+        ...withoutRequest({ kind: 'deferred', reason: flow.problem, afterMs: BROKEN_MS }),
+        turn: newTurn(NOTHING).record(),
+      }
     const { id: deliveryId, event, callId, accountId } = delivery
     if (!flow.steps.some((step) => begins(step, event))) return withoutRequest({ kind: 'skipped', reason: NO_STEP })
     const facts = factsOf(delivery.body)
@@ -112,6 +120,9 @@ export function createFlowTurns(options: FlowTurnsOptions): MakeTurn {
 }
 
 const withoutRequest = (outcome: Outcome): Attempted => ({ outcome, durationMs: 0, address: null, response: null })
+
+/** A turn without its flow. */
+const NOTHING = { body: '{}', kept: {}, merged: [], progress: {}, facts: { mergedFrom: [], recording: undefined } }
 
 /** The parts of a body that a turn needs itself. */
 type BodyFacts = {

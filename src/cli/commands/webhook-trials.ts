@@ -24,7 +24,7 @@ import { print, printError, printJson } from '../print.ts'
 import { readRunningState } from '../running-service.ts'
 import { printTable } from '../table.ts'
 import { changesOf } from '../webhook-flags.ts'
-import { type AccountFlags, notInList, onAccount, withoutStore } from '../webhook-services.ts'
+import { type AccountFlags, loadPresets, notInList, onAccount, withoutStore } from '../webhook-services.ts'
 
 // The commands that try a webhook: previews of its requests, checks of a CRM preset, and test requests.
 
@@ -111,6 +111,7 @@ async function onPreset<Result>(
   work: (setup: SetupService, accountId: number, trial: PresetTrial) => Promise<Result>,
 ): Promise<Result> {
   const { allow, proxy } = await sendingOf(flags)
+  await loadPresets(flags)
   const exchange = newExchange(newGuardedRequests({ allow, proxy }))
   const given = flags.flow === undefined ? undefined : optionsFrom({ url, ...changesOf({ flow: flags.flow }) })
   const trialOf = ({ flow }: Partial<Pick<WebhookOptions, 'flow'>>): PresetTrial => {
@@ -158,7 +159,8 @@ export async function listPresetUsers(url: string, flags: TrialFlags): Promise<v
 }
 
 /** Prints the presets, or the parameters of one. */
-export function showPresets(name: string | undefined, { json }: { json?: boolean }): void {
+export async function showPresets(name: string | undefined, { json }: { json?: boolean }): Promise<void> {
+  await loadPresets()
   const presets = shownPresets()
   const chosen = name === undefined ? undefined : presets.find((one) => one.name === name)
   if (name !== undefined && chosen === undefined)

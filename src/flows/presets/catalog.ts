@@ -10,8 +10,8 @@ import { VTIGER } from './vtiger.ts'
 import { ZENDESK } from './zendesk.ts'
 import { ZOHO } from './zoho.ts'
 
-/** The presets of flows, in the order in which they are shown. */
-export const FLOW_PRESETS: readonly Preset[] = [
+/** The presets of the program, in the order in which they are shown. */
+const BUILT_IN_PRESETS: readonly Preset[] = [
   JOURNAL,
   BITRIX24,
   AMOCRM,
@@ -24,7 +24,21 @@ export const FLOW_PRESETS: readonly Preset[] = [
   ZOHO,
 ]
 
-const byName = new Map(FLOW_PRESETS.map((preset) => [preset.name, preset]))
+/** All presets: those of the program, and those of files. Written at the start alone. */
+const byName = new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset]))
+
+/** Adds the presets of files, in place of those that were added before. @throws Error for a name of a built-in one. */
+export function setPresetsOfFiles(presets: readonly Preset[]): void {
+  byName.clear()
+  for (const preset of BUILT_IN_PRESETS) byName.set(preset.name, preset)
+  for (const preset of presets) {
+    if (byName.has(preset.name)) throw new Error(`two presets have the name ${preset.name}`)
+    byName.set(preset.name, preset)
+  }
+}
+
+/** Returns all presets, in the order in which they are shown. */
+export const allPresets = (): readonly Preset[] => [...byName.values()]
 
 /** Returns a preset by its name, `undefined` for an unknown name. */
 export const presetByName = (name: string): Preset | undefined => byName.get(name)

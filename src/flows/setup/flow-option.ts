@@ -32,8 +32,12 @@ export function flowOf({
   if (stored.preset === undefined) return flowOfSteps(whole)
   const preset = presetByName(stored.preset)
   if (preset !== undefined) return flowOfPreset(preset, whole.parameters ?? {})
-  return { problem: `this version of the program has no preset ${stored.preset}: choose another, or upgrade` }
+  return { problem: presetIsGone(stored.preset) }
 }
+
+/** Returns the problem of a webhook whose preset there is not. */
+export const presetIsGone = (name: string): string =>
+  `there is no preset ${name} here: put its file back into the folder of presets, upgrade, or choose another`
 
 /** Returns the flow of a preset with its parameters; an empty text counts as absent. */
 export function flowOfPreset(preset: Preset, given: Parameters): Flow {

@@ -8,7 +8,7 @@ import { mergedFrom, type PreviewedEvent, previewFlow } from '../flow-preview.ts
 import { joinSecrets, secretMask, separateSecrets } from '../flow-secrets.ts'
 import { type Flow, flowOfSteps, type NewFlow } from '../model.ts'
 import type { PresetDirectoryRequest, PresetRequest } from '../preset.ts'
-import { FLOW_PRESETS, presetByName } from '../presets/catalog.ts'
+import { allPresets, presetByName } from '../presets/catalog.ts'
 import { createStepRenderer } from '../step-renderer.ts'
 import { flowOfPreset, secretParametersOf } from './flow-option.ts'
 import { flowErrors } from './flow-rules.ts'
@@ -37,7 +37,7 @@ const MAX_USERS = 1_000
 
 /** Returns the presets as the API shows them. */
 export const shownPresets = (): FlowPreset[] =>
-  FLOW_PRESETS.map(({ name, title, parameters, events, sources, lookup }) => ({
+  allPresets().map(({ name, title, parameters, events, sources, lookup }) => ({
     name,
     title,
     parameters: parameters.map(({ choices, form: _form, default: byDefault, ...rest }) => ({

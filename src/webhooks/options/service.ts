@@ -9,6 +9,7 @@ import {
   flowRefusals,
   type NewFlow,
   pointerTo,
+  presetIsGone,
   type StepEvent,
   secretParametersOf,
   separateSecrets,
@@ -57,6 +58,9 @@ export function createOptionsService({
   templates,
   nowUs = wallUs,
 }: Dependencies) {
+  /** The presets are those that were there at the start. */
+  const startedUs = nowUs()
+
   /**
    * Renders a body with the sample of every kind of event.
    * @throws Fault 422 when one fails or is not the required JSON; 429 when the account has tried too many slow
@@ -105,7 +109,11 @@ export function createOptionsService({
       const problems = (await authorizations?.authorizationProblemList(accountId)) ?? []
       return listed.map(({ url, options }) => {
         const found = options?.flow == null ? undefined : problems.find((problem) => problem.url === url)
-        const problem = found && { since: rfc3339(found.sinceUs), message: found.message }
+        const { preset } = (options?.flow ?? {}) as Pick<NewFlow, 'preset'>
+        const isGone = preset !== undefined && flowPresetOf(preset) === undefined
+        const problem = isGone
+          ? { since: rfc3339(startedUs), message: presetIsGone(preset) }
+          : found && { since: rfc3339(found.sinceUs), message: found.message }
         return { ...shown(url, options ?? DEFAULT_OPTIONS), ...(problem && { problem }) }
       })
     },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FLOW_PRESETS } from '../../../src/flows/presets/catalog.ts'
+import { allPresets } from '../../../src/flows/presets/catalog.ts'
 import { emptyFolder, run } from '../../help/app.ts'
 import { addUser } from '../../help/client.ts'
 import { startAmocrm } from '../../help/crm/amocrm.ts'
@@ -29,7 +29,7 @@ test('the presets and their parameters are listed', async () => {
   const { stdout } = await webhook('preset')
   expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
     'NAME',
-    ...FLOW_PRESETS.map(({ name }) => name),
+    ...allPresets().map(({ name }) => name),
   ])
   expect((await webhook('preset', 'amocrm')).stdout).toMatch(/token +secret +yes/)
   expect(JSON.parse((await webhook('preset', 'amocrm', '--json')).stdout)).toMatchObject({

@@ -102,6 +102,15 @@ describe('a delivery of a webhook with a flow', () => {
     ])
   })
 
+  test('whose preset is gone pends: nothing is sent, and no try counts', async () => {
+    const rig = await start({ scheduleMs: [] })
+    await rig.setFlow(CRM, { preset: 'gone', parameters: {} })
+    const id = await rig.event('call_ended', 'one')
+    await rig.setFlow(CRM, { steps: [step('find')] })
+    expect(await rig.ended(id)).toMatchObject({ state: 'delivered', attemptsMade: 1 })
+    expect(asked()).toEqual(['find'])
+  })
+
   test('is signed, step by step', async () => {
     const rig = await start()
     await rig.setFlow(CRM, { steps: [step('one', { body: '{"a":1}' }), step('two', { method: 'GET' })] })

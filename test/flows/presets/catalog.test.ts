@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { EXAMPLES } from '../../../src/events/samples.ts'
 import { begins } from '../../../src/flows/flow-machine.ts'
 import { STEP_EVENTS, stepOf } from '../../../src/flows/model.ts'
-import { FLOW_PRESETS } from '../../../src/flows/presets/catalog.ts'
+import { allPresets } from '../../../src/flows/presets/catalog.ts'
 import { flowOfPreset } from '../../../src/flows/setup/flow-option.ts'
 import { flowErrors } from '../../../src/flows/setup/flow-rules.ts'
 import { flowProblems } from '../../../src/flows/setup/flow-trial.ts'
@@ -13,7 +13,7 @@ const renderer = createStepRenderer(TEMPLATES, { accountId: 1, purpose: 'trying'
 const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
 const URL = 'https://crm.example.com/rest/1/secret/'
 
-describe.each(FLOW_PRESETS.map((preset) => [preset.name, preset] as const))('the preset %s', (_, preset) => {
+describe.each(allPresets().map((preset) => [preset.name, preset] as const))('the preset %s', (_, preset) => {
   const userId = preset.name === 'vtiger' ? '19x7' : '7'
   const required = preset.parameters.filter((one) => one.required).map((one) => [one.name, userId])
   const [first = []] = preset.oneOf ?? []

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { join } from 'node:path'
 import { allowListOf } from '../../../src/app/settings.ts'
 import { EXAMPLES, exampleTexts } from '../../../src/events/samples.ts'
-import { FLOW_PRESETS } from '../../../src/flows/presets/catalog.ts'
+import { allPresets } from '../../../src/flows/presets/catalog.ts'
 import { setupRoutes } from '../../../src/flows/setup/routes.ts'
 import { createSetupService } from '../../../src/flows/setup/service.ts'
 import { newUuid } from '../../../src/lib/id.ts'
@@ -79,7 +79,7 @@ describe('GET /integration/webhook/preset', () => {
     const { status, result } = await got('GET', 'preset', { token })
     expect(status).toBe(200)
     const listed = result as { name: string; parameters: unknown[] }[]
-    expect(listed.map(({ name }) => name)).toEqual(FLOW_PRESETS.map(({ name }) => name))
+    expect(listed.map(({ name }) => name)).toEqual(allPresets().map(({ name }) => name))
     for (const one of listed)
       expect(Object.keys(one).sort()).toEqual(['events', 'lookup', 'name', 'parameters', 'sources', 'title'])
     expect(listed.find(({ name }) => name === 'journal')?.parameters[0]).toMatchObject({

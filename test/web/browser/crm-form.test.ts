@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { GUIDES } from '../../../src/docs/guides.ts'
-import { FLOW_PRESETS } from '../../../src/flows/presets/catalog.ts'
+import { allPresets } from '../../../src/flows/presets/catalog.ts'
 import { shownPresets } from '../../../src/flows/setup/service.ts'
 import { crmAddressOf } from '../../../src/web/browser/lib/crm-addresses.ts'
 import { type CrmForm, crmFormOf, fillLines, findCrmErrors, flowOfForm } from '../../../src/web/browser/lib/crm-form.ts'
@@ -87,7 +87,7 @@ test('the map is filled in with the users of the CRM, and existing lines stay', 
 describe('every preset', () => {
   const sections = GUIDES.filter(({ name }) => name === 'crm').flatMap(sectionsOf)
 
-  test.each(FLOW_PRESETS.map((one) => [one.name, one] as const))(
+  test.each(allPresets().map((one) => [one.name, one] as const))(
     '%s has an address that the guide names, in a section of its own',
     (name) => {
       const { example, section } = crmAddressOf(name)
@@ -98,7 +98,7 @@ describe('every preset', () => {
   )
 
   // The page offers "Check" and "Fill in from the CRM" where there is a look-up.
-  test.each(FLOW_PRESETS.map((one) => [one.name, one] as const))(
+  test.each(allPresets().map((one) => [one.name, one] as const))(
     '%s has a check and a list of users where it has a look-up, and only there',
     (_, { lookup, check, directory }) => {
       expect([check !== null, directory !== null]).toEqual([lookup !== null, lookup !== null])
