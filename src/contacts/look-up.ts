@@ -16,6 +16,10 @@ export type ContactPlace = {
   readonly fault?: string
   /** The values of several pointers are joined by spaces, like a first and a last name. */
   readonly fields: Readonly<Partial<Record<keyof Contact, string | readonly string[]>>>
+  /** The page of the contact, with pointers in place of its values: `https://crm.example.com/contacts/{/id}`. */
+  readonly page?: string
+  /** The pointer to the responsible user, and the extensions of users. */
+  readonly owner?: { readonly user: string; readonly extensions: ReadonlyMap<string, string> }
 }
 
 /** The meaning of an answer. */
@@ -46,7 +50,8 @@ const SPELLED: Readonly<Record<Spelling, (phone: PhoneNumber) => string>> = {
 }
 
 /** Returns the meaning of an answer to a look-up. A status of 404, or a missing item, means an unknown number. */
-export function readLookUp({ status, failure, text }: Exchanged, { item, fault, fields }: ContactPlace): LookUpAnswer {
+export function readLookUp({ status, failure, text }: Exchanged, place: ContactPlace): LookUpAnswer {
+  const { item, fault } = place
   if (status === null) return { kind: 'failed', reason: failure ?? 'no answer' }
   if (status === 404 || status === 204) return { kind: 'not found' }
   if (status < 200 || status > 299) return { kind: 'failed', reason: `status ${status}` }
@@ -59,7 +64,7 @@ export function readLookUp({ status, failure, text }: Exchanged, { item, fault, 
   const found = valueAt(json, item)
   if (isBlank(found)) return { kind: 'not found' }
   if (typeof found !== 'object') return { kind: 'failed', reason: `the answer has no object at ${item}` }
-  const contact = contactOf(found, fields)
+  const contact = contactOf(found, place)
   return FIELDS.every((name) => contact[name] === null) ? { kind: 'not found' } : { kind: 'found', contact }
 }
 
@@ -70,7 +75,7 @@ const isBlank = (value: unknown): boolean =>
   value === false ||
   (typeof value === 'object' && Object.keys(value).length === 0)
 
-function contactOf(item: unknown, fields: ContactPlace['fields']): Contact {
+function contactOf(item: unknown, { fields, page, owner }: ContactPlace): Contact {
   const textOf = (name: keyof Contact): string | null => {
     const texts = [fields[name] ?? []].flat().map((pointer) => plainText(valueAt(item, pointer)))
     const text = texts.filter((one) => one !== '').join(' ')
@@ -81,9 +86,22 @@ function contactOf(item: unknown, fields: ContactPlace['fields']): Contact {
     id: textOf('id'),
     name: textOf('name'),
     company: textOf('company'),
-    url: textOf('url'),
-    owner: textOf('owner'),
+    url: textOf('url') ?? (page === undefined ? null : pageOf(item, page)),
+    owner: owner?.extensions.get(plainText(valueAt(item, owner.user))) ?? textOf('owner'),
   }
+}
+
+const VALUE = /\{(\/[^}:]*)(:lower)?\}/g
+
+/** Returns the page of a contact; `null` if it lacks one of the values. */
+function pageOf(item: unknown, page: string): string | null {
+  let isWhole = true
+  const url = page.replaceAll(VALUE, (_, pointer: string, isLower: string | undefined) => {
+    const text = plainText(valueAt(item, pointer))
+    isWhole &&= text !== ''
+    return encodeURIComponent(isLower === undefined ? text : text.toLowerCase())
+  })
+  return isWhole && url.length <= MAX_URL_CHARACTERS ? url : null
 }
 
 function plainText(value: unknown): string {

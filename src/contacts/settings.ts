@@ -218,7 +218,7 @@ function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): Lo
   if (preset === undefined || preset.lookup === null || url === undefined) return undefined
   const given = settings.url === undefined ? (webhook?.parameters ?? {}) : (whole.parameters ?? {})
   const { parameters, authorization, origins } = flowOfPreset(preset, given)
-  const { item, fault, fields, spellings, source: _source, answer: _answer, ...request } = preset.lookup
+  const { item, fault, fields, spellings, page, user, source: _source, answer: _answer, ...request } = preset.lookup
   return {
     accountId,
     url,
@@ -230,6 +230,26 @@ function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): Lo
     ...(fault === undefined ? {} : { fault }),
     fields,
     spellings,
+    ...(page === undefined ? {} : { page: pageFor(page, { url, parameters }) }),
+    ...(user === undefined ? {} : { owner: { user, extensions: extensionsOf(preset, parameters) } }),
     isOfWebhook: settings.url === undefined,
   }
+}
+
+type PagePlace = Pick<LookUp, 'url' | 'parameters'>
+
+/** Returns the page of a contact with the origin of the CRM. */
+const pageFor = (
+  page: string | ((parameters: LookUp['parameters']) => string),
+  { url, parameters }: PagePlace,
+): string => (typeof page === 'string' ? page : page(parameters)).replace('{origin}', new URL(url).origin)
+
+/** Returns the extension of each user: of two extensions of one user the first of the map. */
+function extensionsOf(
+  { parameters: known }: NonNullable<ReturnType<typeof flowPresetOf>>,
+  parameters: LookUp['parameters'],
+): ReadonlyMap<string, string> {
+  const maps = known.filter(({ type }) => type === 'map').map(({ name }) => parameters[name])
+  const pairs = maps.flatMap((map) => (typeof map === 'object' && map !== null ? Object.entries(map) : []))
+  return new Map(pairs.toReversed().map(([extension, user]) => [String(user), extension]))
 }

@@ -42,6 +42,13 @@ type PresetLookup = PresetRequest & {
   readonly fault?: string
   readonly fields: Readonly<Partial<Record<'id' | 'name' | 'company' | 'url' | 'owner', string | readonly string[]>>>
   readonly spellings: readonly ('e164' | 'digits' | 'national' | 'last_10')[]
+  /**
+   * The page of the record in the CRM: `{origin}` is the webhook's, `{/id}` what the item has there, `{/type:lower}`
+   * the same in lower case.
+   */
+  readonly page?: string | ((parameters: Parameters) => string)
+  /** Where the item has the responsible user, whose extension is the first with that user in the map of users. */
+  readonly user?: string
 }
 /**
  * How the preset lists the users of the CRM: `items` points to an array, the others start at an element. The user's

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { allowListOf } from '../../src/app/settings.ts'
+import { readLookUp } from '../../src/contacts/look-up.ts'
 import { lookUpNumber } from '../../src/contacts/look-up-request.ts'
 import { lookUpOf } from '../../src/contacts/settings.ts'
 import { presetByName } from '../../src/flows/presets/catalog.ts'
@@ -47,3 +48,44 @@ describe.each(LOOKING_UP.map(({ label, preset, start }) => [label, preset, start
     })
   },
 )
+
+/** The user, page and extension of the contact in each vendor's documented answer; `null`: the CRM does not say. */
+const DOCUMENTED: readonly [preset: string, more: object, user: string, url: string | null, owner: string | null][] = [
+  ['bitrix24', {}, '1269', 'https://crm.example.com/crm/contact/details/797/', '101'],
+  ['amocrm', {}, '504141', 'https://crm.example.com/contacts/detail/45687', '101'],
+  ['hubspot', {}, '11349275740', null, '101'],
+  ['odoo', {}, '7', 'https://crm.example.com/odoo/res.partner/25', '101'],
+  ['pipedrive', {}, '7', 'https://crm.example.com/person/15', '101'],
+  ['zendesk', {}, '7', 'https://crm.example.com/agent/users/35436', null],
+  ['espocrm', {}, '1', 'https://crm.example.com/#Contact/view/5564764442a6d024c', '101'],
+  ['vtiger', {}, '19x1', null, null],
+  ['zoho', { region: 'eu' }, '554023000000235011', 'https://crm.zoho.eu/crm/tab/Contacts/554023000000527002', '101'],
+]
+test.each(DOCUMENTED)(
+  '%s gives the page of a contact, and the extension of its owner',
+  (preset, more, user, url, owner) => {
+    const answer = presetByName(preset)?.lookup?.answer
+    // Of two extensions of one user the first is the owner's.
+    const parameters = { users: { 100: 'another', 101: user, 102: user }, ...more }
+    const webhook = { url: 'https://crm.example.com/rest/1/KEY/', parameters }
+    const lookUp = lookUpOf(1, { settings: { preset }, secrets: {} }, webhook)
+    if (lookUp === undefined) throw new Error(`${preset} looks nothing up`)
+    const text = JSON.stringify(answer?.body)
+    const read = readLookUp({ status: 200, failure: null, text, retryAfterMs: null, durationMs: 1 }, lookUp)
+    expect(read).toMatchObject({ kind: 'found', contact: { name: 'Maria Bern', url, owner } })
+  },
+)
+
+test('every preset that looks up is among them', () => {
+  const names = LOOKING_UP.map(({ preset }) => preset)
+  expect(DOCUMENTED.map(([preset]) => preset).toSorted()).toEqual([...new Set(names)].toSorted())
+})
+
+test('a contact without a user, or of a user without an extension, has no owner', () => {
+  const lookUp = { item: '', fields: { id: '/id' }, owner: { user: '/user/0', extensions: new Map([['7', '101']]) } }
+  const ownerIn = (body: unknown) =>
+    readLookUp({ status: 200, failure: null, text: JSON.stringify(body), retryAfterMs: null, durationMs: 1 }, lookUp)
+  expect(ownerIn({ id: 1, user: [7, 'Anna'] })).toMatchObject({ contact: { owner: '101' } })
+  for (const user of [false, null, [8, 'Ben'], []])
+    expect(ownerIn({ id: 1, user })).toMatchObject({ contact: { owner: null } })
+})

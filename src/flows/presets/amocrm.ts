@@ -117,6 +117,8 @@ export const AMOCRM: Preset = {
     headers: HEADERS,
     item: '/_embedded/contacts/0',
     fields: { id: '/id', name: '/name' },
+    page: '{origin}/contacts/detail/{/id}',
+    user: '/responsible_user_id',
     spellings: ['e164', 'digits', 'last_10'],
     source: `${DOCS}/crm_platform/contacts-api`,
     answer: {

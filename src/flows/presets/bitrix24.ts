@@ -303,6 +303,8 @@ export const BITRIX24: Preset = {
     fault: '/error',
     fields: { id: '/CRM_ENTITY_ID', name: '/NAME', owner: '/ASSIGNED_BY/USER_PHONE_INNER' },
     spellings: ['e164', 'digits'],
+    page: '{origin}/crm/{/CRM_ENTITY_TYPE:lower}/details/{/CRM_ENTITY_ID}/',
+    user: '/ASSIGNED_BY_ID',
     source: `${CALLS}-search-crm-entities.html`,
     answer: {
       status: 200,

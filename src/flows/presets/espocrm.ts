@@ -144,15 +144,20 @@ export const ESPOCRM: Preset = {
   sources: [`${DOCS}/crud/`, `${DOCS}-search-params/`, `${DOCS}/`],
   lookup: {
     method: 'GET',
-    url: `/api/v1/Contact?maxSize=1&select=id,name,accountName&${WHERE('phoneNumber', 'equals', '{{ number }}')}`,
+    url: `/api/v1/Contact?maxSize=1&select=id,name,accountName,assignedUserId&${WHERE('phoneNumber', 'equals', '{{ number }}')}`,
     headers: HEADERS,
     item: '/list/0',
     fields: { id: '/id', name: '/name', company: '/accountName' },
+    page: '{origin}/#Contact/view/{/id}',
+    user: '/assignedUserId',
     spellings: ['e164', 'digits', 'national'],
     source: `${DOCS}/crud/#list`,
     answer: {
       status: 200,
-      body: { total: 1, list: [{ id: '5564764442a6d024c', name: 'Maria Bern', accountName: 'Bern & Co' }] },
+      body: {
+        total: 1,
+        list: [{ id: '5564764442a6d024c', name: 'Maria Bern', accountName: 'Bern & Co', assignedUserId: '1' }],
+      },
     },
   },
   directory: {

@@ -170,6 +170,7 @@ export const HUBSPOT: Preset = {
     item: '/results/0',
     fields: { id: '/id', name: ['/properties/firstname', '/properties/lastname'], company: '/properties/company' },
     spellings: ['e164'],
+    user: '/properties/hubspot_owner_id',
     source: `${DOCS}/guides/api/crm/search`,
     answer: FOUND,
   },

@@ -371,6 +371,9 @@ export const ODOO: Preset = {
     item: ({ version }) => (version === 'rpc' ? '/result/0' : '/0'),
     fault: '/error',
     fields: { id: '/id', name: '/name', company: '/parent_name' },
+    page: ({ version }) =>
+      version === 'rpc' ? '{origin}/web#id={/id}&model=res.partner&view_type=form' : '{origin}/odoo/res.partner/{/id}',
+    user: '/user_id/0',
     spellings: ['e164', 'national'],
     source: API,
     answer: {

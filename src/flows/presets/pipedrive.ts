@@ -119,6 +119,8 @@ export const PIPEDRIVE: Preset = {
     headers: HEADERS,
     item: '/data/items/0/item',
     fields: { id: '/id', name: '/name', company: '/organization/name' },
+    page: '{origin}/person/{/id}',
+    user: '/owner/id',
     spellings: ['e164', 'digits', 'national'],
     source: `${DOCS}/Persons#searchPersons`,
     answer: FOUND,

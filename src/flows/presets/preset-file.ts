@@ -90,6 +90,8 @@ const PresetFile = t.Object(
             },
             { ...closed, minProperties: 1 },
           ),
+          page: t.Optional(t.String({ maxLength: 500, pattern: '^(\\{origin\\}|https?://)' })),
+          user: t.Optional(pointer),
           spellings: t.Array(t.UnionEnum(['e164', 'digits', 'national', 'last_10'], { default: undefined }), {
             minItems: 1,
           }),

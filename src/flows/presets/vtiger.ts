@@ -142,6 +142,7 @@ export const VTIGER: Preset = {
     item: '/result/0',
     fault: '/error/code',
     fields: { id: '/id', name: ['/firstname', '/lastname'] },
+    user: '/assigned_user_id',
     spellings: ['e164', 'digits', 'national'],
     source: DOCS,
     answer: FOUND,

@@ -219,6 +219,7 @@ export const ZENDESK: Preset = {
     headers: HEADERS,
     item: '/users/0',
     fields: { id: '/id', name: '/name' },
+    page: '{origin}/agent/users/{/id}',
     spellings: ['e164', 'digits', 'national'],
     source: `${USERS_API}#search-users`,
     answer: { status: 200, body: { users: [{ id: 35_436, name: 'Maria Bern' }], count: 1 } },

@@ -36,11 +36,22 @@ const SIMULTANEOUS = ['same_start_1', 'same_start_2', 'same_start_3', 'same_star
 const IS_FOUND = 'kept.description contains data.call.id'
 const FOUND = {
   status: 200,
-  body: { data: [{ id: '554023000000527002', Full_Name: 'Maria Bern', Account_Name: { name: 'Bern & Co' } }] },
+  body: {
+    data: [
+      {
+        id: '554023000000527002',
+        Full_Name: 'Maria Bern',
+        Account_Name: { name: 'Bern & Co' },
+        Owner: { id: '554023000000235011' },
+      },
+    ],
+  },
 }
 const REGIONS = ['com', 'eu', 'in', 'com.au', 'jp', 'com.cn', 'sa', 'uk', 'ca'] as const
 const accountsOf = (region: string): string =>
   region === 'ca' ? 'https://accounts.zohocloud.ca' : `https://accounts.zoho.${region}`
+
+const crmOf = (region: string): string => (region === 'ca' ? 'https://crm.zohocloud.ca' : `https://crm.zoho.${region}`)
 
 const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
 Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
@@ -180,10 +191,12 @@ export const ZOHO: Preset = {
   ],
   lookup: {
     method: 'GET',
-    url: '/crm/v8/Contacts/search?fields=Full_Name,Account_Name&phone={{ number }}',
+    url: '/crm/v8/Contacts/search?fields=Full_Name,Account_Name,Owner&phone={{ number }}',
     item: '/data/0',
     fault: '/code',
     fields: { id: '/id', name: '/Full_Name', company: '/Account_Name/name' },
+    page: ({ region }) => `${crmOf(typeof region === 'string' ? region : 'com')}/crm/tab/Contacts/{/id}`,
+    user: '/Owner/id',
     spellings: ['e164', 'digits', 'national'],
     source: `${DOCS}/search-records.html`,
     answer: FOUND,
