@@ -286,21 +286,9 @@ test('every thread is an entry point of the executable', () => {
   expect(entries.toSorted()).toEqual(['main.ts', ...threads].map((name) => `src/${name}`).toSorted())
 })
 
-/** Returns the files that are loaded with a file: neither types nor what `import()` loads later. */
-function loadedWith(path: string, loaded = new Set<string>()): ReadonlySet<string> {
-  if (loaded.has(path)) return loaded
-  loaded.add(path)
-  for (const [, names = '', target = ''] of source(path).matchAll(/^import\s([^'"]*?)from\s+'(\.[^']+\.tsx?)'/gm)) {
-    const isType = names.startsWith('type ') || /^\{\s*(type [^,}]+,?\s*)*\}\s*$/.test(names)
-    if (!isType) loadedWith(relative(SRC, join(SRC, dirname(path), target)), loaded)
-  }
-  return loaded
-}
-
-test('the engine of templates is loaded with the first template, not at the start of the service', () => {
-  const isEngine = (path: string) => /from 'liquidjs'/.test(source(path))
-  expect([...loadedWith('templates/render-job.ts')].filter(isEngine)).toContain('templates/engine.ts')
-  expect([...loadedWith('app/app.ts')].filter(isEngine)).toEqual([])
+test('what is loaded later is loaded by a file that the executable has whole: src/cli and main.ts', () => {
+  // In a chunk that several others share, Bun 1.4.5 writes a wrong path for `import()`: the executable finds nothing there.
+  expect(offenders(/\bimport\('/, (path) => !/^(cli\/|main\.ts$)/.test(path))).toEqual([])
 })
 
 describe('only', () => {

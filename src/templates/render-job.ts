@@ -88,7 +88,3 @@ const MAX_QUOTED = 100
 /** Returns whether a value belongs at this place of a text: `{"a": , …`. */
 const isValueMissing = (text: string, at: number): boolean =>
   /(?:^|[:[,])\s*$/.test(text.slice(Math.max(0, at - 20), at)) && /^\s*(?:[\]},]|$)/.test(text.slice(at, at + 20))
-
-/** Runs the engine once: that takes some 20 ms, which belong to no template. */
-renderJob([{ text: '{% for one in data %}{{ one | json | append: time }}{% endfor %}' }], '{"data":[1],"time":""}')
-renderJob([{ text: '{{ data | json }}', escaping: 'json' }], '{"data":[1]}')

@@ -1,6 +1,6 @@
 import { type NowUs, SECOND, steadyUs as systemSteadyUs } from '../lib/time.ts'
 import { createBudgets, createRests } from './budget.ts'
-import type { JobRendering, TemplateText } from './render-job.ts'
+import { type JobRendering, renderJob, type TemplateText } from './render-job.ts'
 
 /**
  * Renders templates. Each request is rendered at once, within limits that end it after some milliseconds
@@ -27,11 +27,6 @@ export type Rendering =
   /** The template is not at fault: try again after this time. */
   | { readonly problem: string; readonly kind: 'busy'; readonly afterUs: number }
 
-async function loadEngine() {
-  const { renderJob } = await import('./render-job.ts')
-  return renderJob
-}
-
 /** The longest time of one turn of the event loop in which templates begin: the last of them may take 10 ms more. */
 const TURN_MS = 3
 const MAX_WAIT_US = 5 * SECOND
@@ -40,7 +35,7 @@ const SLOW = 'slow'
 const SLOW_UNITS = 10_000
 const MAX_SLOW = 10_000
 
-/** Creates the renderer. The engine is loaded with the first template: few services have one. */
+/** Creates the renderer. */
 export function createTemplateRenderer({
   steadyUs = systemSteadyUs,
 }: {
@@ -51,7 +46,6 @@ export function createTemplateRenderer({
   const nextTurn = createTurns()
   /** Templates whose last rendering was slow: those of all accounts together have a budget, too. */
   const slow = new Set<string>()
-  let loading: ReturnType<typeof loadEngine> | undefined
 
   /** Returns why a request is not rendered now; `undefined`: it may be. */
   function refusalOf(keys: readonly string[], budget: string, sinceUs: number): Rendering | undefined {
@@ -84,8 +78,6 @@ export function createTemplateRenderer({
       const budget = `${accountId}:${purpose}`
       const keys = names.map((name) => `${accountId}:${Bun.hash(templates[name].text)}`)
       const sinceUs = steadyUs()
-      loading ??= loadEngine()
-      const renderJob = await loading
       const later = nextTurn()
       if (later !== undefined) await later
       const refusal = refusalOf(keys, budget, sinceUs)

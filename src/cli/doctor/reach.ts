@@ -1,4 +1,4 @@
-import { loadBrokerConnection } from '../../deliveries/deliveries.ts'
+import { connectToBroker } from '../../deliveries/deliveries.ts'
 import { type AllowList, addressRefusal, newAddressGuard } from '../../outbound/address-guard.ts'
 import { reasonOf } from '../../outbound/attempt-failure.ts'
 import { USER_AGENT } from '../../outbound/guarded-request.ts'
@@ -51,7 +51,6 @@ export async function reach(target: Target, allow: AllowList, resolve: Resolve =
 
 /** Logs in to a broker, and publishes nothing. */
 async function reachBroker(broker: MqttUrl, name: string, address: string): Promise<Reach> {
-  const { connectToBroker } = await loadBrokerConnection()
   const connection = await connectToBroker({
     broker,
     address,

@@ -1,6 +1,6 @@
 import { newResolver } from '../../outbound/resolver.ts'
 import { type Attempt, type AttemptOptions, newAttempt } from '../sending/attempt.ts'
-import type { MqttAttempts } from './mqtt-attempt.ts'
+import { createMqttAttempts, type MqttAttempts } from './mqtt-attempt.ts'
 
 /** The attempts of all webhooks, by HTTP or MQTT. */
 type Attempts = {
@@ -11,32 +11,21 @@ type Attempts = {
   stop(): Promise<void>
 }
 
-/** Creates the function that makes the attempts of all webhooks. The first one to a broker loads the code for MQTT. */
+/** Creates the function that makes the attempts of all webhooks. */
 export function createAttempts(options: AttemptOptions): Attempts {
   const shared = { ...options, resolve: options.resolve ?? newResolver() }
   const byHttp = newAttempt(shared)
-  let loading: Promise<MqttAttempts> | undefined
-  let loaded: MqttAttempts | undefined
-
-  async function load(): Promise<MqttAttempts> {
-    const { createMqttAttempts } = await import('./mqtt-attempt.ts')
-    loaded = createMqttAttempts(shared)
-    return loaded
-  }
+  let byMqtt: MqttAttempts | undefined
 
   return {
     attempt(request) {
       if (request.target.broker === undefined) return byHttp(request)
-      if (loaded !== undefined) return loaded.attempt(request)
-      loading ??= load()
-      return loading.then(({ attempt }) => attempt(request))
+      byMqtt ??= createMqttAttempts(shared)
+      return byMqtt.attempt(request)
     },
-    forget: (webhookId) => loaded?.forget(webhookId),
+    forget: (webhookId) => byMqtt?.forget(webhookId),
     async stop() {
-      if (loading !== undefined) (await loading).stop()
+      byMqtt?.stop()
     },
   }
 }
-
-/** Loads the code that connects to a broker, which few commands need. */
-export const loadBrokerConnection = () => import('./broker-connection.ts')

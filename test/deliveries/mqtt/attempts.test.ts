@@ -1,6 +1,4 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { join, resolve } from 'node:path'
-import { Glob } from 'bun'
 import { createTestSender } from '../../../src/deliveries/log/test-request.ts'
 import { createAttempts } from '../../../src/deliveries/mqtt/attempts.ts'
 import { nowUs } from '../../../src/lib/time.ts'
@@ -125,20 +123,4 @@ describe('the service', () => {
     await until('the connection is closed', () => broker.open() === 0)
     expect(broker.packets.at(-1)).toBe('disconnect')
   })
-})
-
-test('the code for MQTT is loaded with the first message: nothing imports it at the start', async () => {
-  const src = resolve(import.meta.dir, '../../../src')
-  const heavy = /\/(mqtt-attempt|broker-connection|broker-socket|session)\.ts$|^mqtt-packet/
-  const early: string[] = []
-  for await (const path of new Glob('**/*.{ts,tsx}').scan(src)) {
-    if (heavy.test(`/${path}`)) continue
-    const transpiler = new Bun.Transpiler({ loader: path.endsWith('x') ? 'tsx' : 'ts' })
-    for (const { path: imported, kind } of transpiler.scanImports(
-      (await Bun.file(join(src, path)).text()).replace(/^#!.*/, ''),
-    ))
-      if (kind === 'import-statement' && /mqtt/.test(join(path, imported)) && heavy.test(imported))
-        early.push(`${path} -> ${imported}`)
-  }
-  expect(early).toEqual([])
 })
