@@ -61,6 +61,7 @@ async function growthOf(engine: 'sqlite' | 'postgres', calls: number): Promise<R
     figure('size', bytes / MEBIBYTE, ' MiB', `${count} calls, filled in ${Math.round(filledMs / 1_000)} s`),
     ...indexes.map(({ name, ms }) => figure(`index ${name} is made`, ms / 1_000, ' s')),
   ]
+  console.error(`  ${engine}: ${count} calls, ${Math.round(bytes / MEBIBYTE)} MiB, ${Math.round(filledMs / 1_000)} s`)
   if (url !== undefined) rows.push(await migrationOfE164(statements, url))
   if (url !== undefined) await statements.run('ANALYZE')
   await statements.stop()

@@ -23,20 +23,23 @@ export function startPbx(meet: (client: PbxClient) => PbxConversation): PbxServe
     socket: {
       open(socket) {
         connections += 1
-        let unsent = Buffer.alloc(0)
+        let unsent: Buffer[] = []
         const flush = (): void => {
-          if (unsent.length > 0) unsent = unsent.subarray(Math.max(0, socket.write(unsent)))
+          const bytes = Buffer.concat(unsent)
+          const rest = bytes.subarray(Math.max(0, socket.write(bytes)))
+          unsent = rest.length === 0 ? [] : [rest]
         }
         const conversation = meet({
           write(bytes) {
-            unsent = unsent.length === 0 ? Buffer.from(bytes) : Buffer.concat([unsent, Buffer.from(bytes)])
-            flush()
+            unsent.push(Buffer.from(bytes))
+            // Others are sent when the client reads again: thousands of them are not copied each time.
+            if (unsent.length === 1) flush()
           },
           close: () => void socket.end(),
-          unsent: () => unsent,
+          unsent: () => Buffer.concat(unsent),
         })
         const flushed = (): void => {
-          flush()
+          if (unsent.length > 0) flush()
           if (unsent.length === 0) conversation.drained?.()
         }
         clients.set(socket, { flush: flushed, conversation })
