@@ -2,7 +2,7 @@ import { createStepRenderer, type FlowWebhook, flowOf } from '../../flows/flows.
 import type { NowUs } from '../../lib/time.ts'
 import { type Signer, signerOf, streamSignerOf } from '../../outbound/signature.ts'
 import { type Target, targetOf } from '../../outbound/target.ts'
-import type { WebhookRecord } from '../../store/operations/webhooks.ts'
+import type { AccountVersion, WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import type { TemplateRenderer } from '../../templates/templates.ts'
 import type { AccountTemplates } from '../../webhooks/webhooks.ts'
@@ -110,12 +110,25 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
     }
   }
 
+  /** All accounts as they were last read: of thousands, a row of each is read only after a change. */
+  let all: { readonly mark: string; readonly accountIds: readonly number[] } = { mark: '', accountIds: [] }
+
+  /** Returns the versions of the accounts of this node; none if all of them are known. */
+  async function readVersions(owns: (accountId: number) => boolean): Promise<readonly AccountVersion[]> {
+    // Read first: what changes after it is noticed the next time.
+    const mark = await webhooks.webhookGetVersionsMark()
+    const isKnown = mark === all.mark && all.accountIds.every((id) => !owns(id) || versions.has(id))
+    if (isKnown) return []
+    const now = await webhooks.webhookListVersions()
+    all = { mark, accountIds: now.map(({ accountId }) => accountId) }
+    return now
+  }
+
   /** Reads the webhooks of accounts that have changed. Returns whether one of them was cached before. */
   async function readChanged(owns: (accountId: number) => boolean, only?: number): Promise<boolean> {
     const atUs = nowUs()
-    const now = (await webhooks.webhookListVersions()).filter(
-      ({ accountId }) => owns(accountId) && (only === undefined || only === accountId),
-    )
+    const found = only === undefined ? await readVersions(owns) : await webhooks.webhookListVersions(only)
+    const now = found.filter(({ accountId }) => owns(accountId))
     for (const accountId of versions.keys()) if (!owns(accountId)) versions.delete(accountId)
     const changed = now.filter(({ accountId, version }) => versions.get(accountId) !== version)
     if (changed.length === 0) return false

@@ -151,10 +151,12 @@ export type WebhookStore = {
    */
   webhookListActive(): Promise<number[]>
   /**
-   * Returns the version of each account's webhooks: it changes with every change of the list, of a secret or of
-   * options.
+   * Returns the version of each account's webhooks, or of `only` one account's: it changes with every change of the
+   * list, of a secret or of options.
    */
-  webhookListVersions(): Promise<AccountVersion[]>
+  webhookListVersions(only?: number): Promise<AccountVersion[]>
+  /** Returns a text that changes whenever one of these versions changes, or an account is added or deleted. */
+  webhookGetVersionsMark(): Promise<string>
   /** Returns the active webhooks of some accounts, as `webhookListActive` has them. */
   webhookListOfAccounts(accountIds: readonly number[]): Promise<WebhookRecord[]>
 }

@@ -235,9 +235,18 @@ export const WEBHOOKS: Declarations<WebhookStore> = {
     const rows = yield* all<{ id: number }>(sql`SELECT w.id FROM webhooks w WHERE ${IS_ACTIVE}`)
     return rows.map(({ id }) => id)
   }),
-  webhookListVersions: read(() =>
-    all<AccountVersion>(sql`SELECT id AS "accountId", list_version AS version FROM accounts`),
+  webhookListVersions: read((only?: number) =>
+    all<AccountVersion>(sql`
+      SELECT id AS "accountId", list_version AS version FROM accounts
+      ${only === undefined ? sql`` : sql`WHERE id = ${only}`}`),
   ),
+  // Versions only grow, and no id is used again.
+  webhookGetVersionsMark: read(function* () {
+    const row = yield* first<{ accounts: number; newest: number; versions: number }>(sql`
+      SELECT count(*) AS accounts, coalesce(max(id), 0) AS newest,
+        CAST(coalesce(sum(list_version), 0) AS bigint) AS versions FROM accounts`)
+    return `${row?.accounts} ${row?.newest} ${row?.versions}`
+  }),
   webhookListOfAccounts: read(function* (accountIds) {
     const rows = yield* all<StoredWebhook>(sql`
       ${WEBHOOK} WHERE ${IS_ACTIVE} AND w.account_id ${among(integers(accountIds))}`)

@@ -226,7 +226,7 @@ test('when a PBX has come from another node, what that stored of its calls is se
   // A server that takes its time to list the webhooks.
   const { promise: isEnough, resolve: end } = Promise.withResolvers<void>()
   const { webhookListVersions } = rig.store.webhooks
-  Object.assign(rig.store.webhooks, { webhookListVersions: () => isEnough.then(webhookListVersions) })
+  Object.assign(rig.store.webhooks, { webhookListVersions: () => isEnough.then(() => webhookListVersions()) })
   await setPbxs('not owned')
   // Stored by another node while that watched the PBX.
   const [theirs] = await storeEvents(rig.store, [

@@ -22,8 +22,18 @@ function newCache() {
   const versions = new Map([1, 2, 3].map((accountId) => [accountId, 1]))
   const records = new Map([101, 102, 201, 301].map((id) => [id, record(id)]))
   const read: unknown[] = []
-  const webhooks: Pick<Store['webhooks'], 'webhookGetMany' | 'webhookListVersions' | 'webhookListOfAccounts'> = {
-    webhookListVersions: async () => Array.from(versions, ([accountId, version]) => ({ accountId, version })),
+  let versionReads = 0
+  const webhooks: Pick<
+    Store['webhooks'],
+    'webhookGetMany' | 'webhookListVersions' | 'webhookGetVersionsMark' | 'webhookListOfAccounts'
+  > = {
+    webhookGetVersionsMark: async () => [...versions.values()].join(),
+    async webhookListVersions(only) {
+      versionReads += 1
+      return Array.from(versions, ([accountId, version]) => ({ accountId, version })).filter(
+        ({ accountId }) => only === undefined || only === accountId,
+      )
+    },
     async webhookListOfAccounts(accountIds) {
       read.push({ accounts: accountIds })
       return [...records.values()].filter(({ accountId, listed }) => listed && accountIds.includes(accountId))
@@ -35,13 +45,21 @@ function newCache() {
   }
   const owned = new Set([1, 2])
   const cache = createWebhookCache({
-    // The cache reads with these three alone.
+    // The cache reads with these alone.
     webhooks: webhooks as Store['webhooks'],
     templates: TEMPLATES,
     nowUs: () => 0,
     onLoaded: () => undefined,
   })
-  return { cache, versions, records, read, owned, refresh: () => cache.refresh((accountId) => owned.has(accountId)) }
+  return {
+    cache,
+    versions,
+    records,
+    read,
+    owned,
+    versionReads: () => versionReads,
+    refresh: (only?: number) => cache.refresh((accountId) => owned.has(accountId), only),
+  }
 }
 
 test('only the accounts of this node are read, each once while nothing changes', async () => {
@@ -50,6 +68,28 @@ test('only the accounts of this node are read, each once while nothing changes',
   expect(cache.activeIds()).toEqual([101, 102, 201])
   expect(await refresh()).toBe(false)
   expect(read).toEqual([{ accounts: [1, 2] }])
+})
+
+test('the versions of all accounts are read again only after a change, or when an account is gained', async () => {
+  const { versions, read, owned, refresh, versionReads } = newCache()
+  await refresh()
+  await refresh()
+  expect(versionReads()).toBe(1)
+  owned.add(3)
+  expect(await refresh()).toBe(false)
+  expect(versionReads()).toBe(2)
+  owned.delete(3)
+  await refresh()
+  expect(versionReads()).toBe(2)
+  owned.add(3)
+  await refresh()
+  expect(read).toEqual([{ accounts: [1, 2] }, { accounts: [3] }, { accounts: [3] }])
+  versions.set(2, 2)
+  // The change of one account is read without the others; theirs are still noticed.
+  versions.set(1, 2)
+  expect(await refresh(1)).toBe(true)
+  expect(await refresh()).toBe(true)
+  expect(read.slice(3)).toEqual([{ accounts: [1] }, { accounts: [2] }])
 })
 
 test('after a change only its account is read, and a removed webhook counts as removed', async () => {

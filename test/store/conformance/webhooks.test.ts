@@ -139,6 +139,7 @@ onEngines('webhooks', ({ open }) => {
     const versionOf = async () =>
       (await webhooks.webhookListVersions()).find((one) => one.accountId === ACCOUNT)?.version
     const seen = [await versionOf()]
+    const marks = [await webhooks.webhookGetVersionsMark()]
     const rotation = { accountId: ACCOUNT, url: ONE, secret: 'second', nowUs: NOW, previousUntilUs: NOW, force: true }
     const options = { ...DEFAULT_OPTIONS, paused: true }
     const changes = [
@@ -149,8 +150,12 @@ onEngines('webhooks', ({ open }) => {
     for (const change of changes) {
       await change()
       seen.push(await versionOf())
+      marks.push(await webhooks.webhookGetVersionsMark())
     }
     expect(new Set(seen).size).toBe(seen.length)
+    expect(new Set(marks).size).toBe(marks.length)
+    expect(await webhooks.webhookGetVersionsMark()).toBe(marks.at(-1) ?? '')
+    expect(await webhooks.webhookListVersions(ACCOUNT)).toEqual([{ accountId: ACCOUNT, version: seen.at(-1) ?? 0 }])
     const [first = 0] = idsOf(await at.put(event('a')))
     await queue.deliveryRecordOutcomes(outcomes([first], { state: 'failed' }))
     await queue.deliveryRetry({ accountId: ACCOUNT, id: first, nowSteadyUs: NOW })
