@@ -142,6 +142,9 @@ const findUser = (assignUser: string) => ({
   ],
 })
 
+/** The kept ids of the activities for missed calls of a contact. */
+const OPEN = ['open_1', 'open_2', 'open_3', 'open_4', 'open_5']
+
 /** Of several recordings of a call, the one of this event. */
 const IS_FOUND = 'kept.found_of contains data.recording.id'
 const ATTACHMENT = `{%- assign attachment = kept.recording -%}{%- if ${IS_FOUND} -%}{%- assign attachment = kept.found -%}{%- endif -%}`
@@ -189,6 +192,12 @@ export const ODOO: Preset = {
       'create',
       'Create contacts',
       'Create a contact when a caller is not found; its calls are then noted there',
+      true,
+    ),
+    yesNo(
+      'callback',
+      'Close missed calls',
+      'The activity for a missed call is done by itself when the contact was spoken to since',
       true,
     ),
     {
@@ -302,6 +311,32 @@ export const ODOO: Preset = {
       ...keepingLoaded('missed'),
       source: IMPORT,
       answer: { status: 200, body: { ids: [58], messages: [], nextrow: 0 } },
+    },
+    {
+      name: 'open_missed',
+      on: ['call_ended'],
+      if: when(['parameters.callback', 'data.call.result == "answered"', IS_OUTSIDE, IS_WHOLE]),
+      needs: ['contact'],
+      ...call(
+        'mail.activity',
+        'search_read',
+        '{"domain":[["res_model","=","res.partner"],["res_id","=",{{ kept.contact }}],["summary","ilike","Missed call from"],["note","ilike","Call: "]],"fields":["id"],"limit":5,"order":"id"}',
+      ),
+      ...keeping(Object.fromEntries(OPEN.map((name, at) => [name, `/${at}/id`]))),
+      source: API,
+      answer: { status: 200, body: [{ id: 57 }] },
+    },
+    {
+      // Done as a person would do it: Odoo notes it on the contact. One that a person has done meanwhile is missing.
+      name: 'called_back',
+      on: ['call_ended'],
+      needs: ['open_1'],
+      each: `{{ ""${OPEN.map((name) => ` | append: kept.${name} | append: ","`).join('')} | split: "," | json }}`,
+      ...call('mail.activity', 'action_feedback', ''),
+      body: `{% if ${IS_RPC} %}{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"object","method":"execute_kw","args":[{{ parameters.database }},{{ parameters.uid | plus: 0 }},{{ parameters.key }},"mail.activity","action_feedback",[[{{ item | plus: 0 }}]],{}]}}{% else %}{"ids":[{{ item | plus: 0 }}]}{% endif %}`,
+      when: [...MAY_BE_REFUSED, ...FAULTS],
+      source: API,
+      answer: { status: 200, body: 342 },
     },
     {
       // The contact may have been merged since: its notes are then with another one.

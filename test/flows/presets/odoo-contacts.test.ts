@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { CallEvent } from '../../../src/events/bodies.ts'
 import { ODOO } from '../../../src/flows/presets/odoo.ts'
 import { startOdoo } from '../../help/crm/odoo.ts'
@@ -82,3 +82,19 @@ test.each(['json2', 'rpc'] as const)(
     }
   },
 )
+
+describe.each(['json2', 'rpc'] as const)('the activity for a missed call (%s)', (version) => {
+  const MISSED = 'asterisk/c-inbound-no-answer'
+  test.each([
+    ['stays while nobody has spoken to the contact', `${MISSED}+asterisk/d-inbound-busy`, true, 2],
+    ['is done when the contact has called again and was answered', `${MISSED}+asterisk/a-inbound-answered`, true, 0],
+    ['stays without the parameter', `${MISSED}+asterisk/a-inbound-answered`, false, 1],
+  ])('%s', async (_, recordings, callback, open) => {
+    const stub = startOdoo(version)
+    const { events } = situationOf(recordings.replaceAll('+asterisk/', '+'))
+    const parameters = { ...stub.parameters, callback, users: {} }
+    const { failures } = await runPreset({ preset: ODOO, parameters, webhookUrl: stub.url, events })
+    expect([failures, stub.refusals, stub.calls().length, stub.activities()]).toEqual([[], [], 2, open])
+    stub.stop()
+  })
+})

@@ -60,6 +60,7 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
     const byPosition: Record<string, unknown> = {
       create: { vals_list: first },
       write: { ids: first, vals: second },
+      action_feedback: { ids: first },
     }
     const arguments_ = byPosition[String(name)]
     if (positional.length > 0 !== (arguments_ !== undefined)) return fault('builtins.TypeError', 'positional arguments')
@@ -77,6 +78,7 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
     if (method === 'fields_get' && model === 'res.partner')
       return { result: Object.fromEntries(numberFields.map((field) => [field, { type: 'char' }])) }
     if (method === 'create' && model === 'res.partner') return create(at(named, 'vals_list'))
+    if (method === 'action_feedback' && model === 'mail.activity') return complete(at(named, 'ids', 0))
     if (method === 'write' && model === 'mail.message') return write(at(named, 'ids', 0), at(named, 'vals'))
     return { fault: `no method ${method}` }
   }
@@ -131,6 +133,13 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
       return lastId
     })
     return { result: ids }
+  }
+  function complete(id: unknown): Made {
+    const found = [...records].find(([, one]) => one.model === 'mail.activity' && one.id === id)
+    if (found === undefined) return { fault: 'Record does not exist or has been deleted.' }
+    records.delete(found[0])
+    lastId += 1
+    return { result: lastId }
   }
   function write(id: unknown, values: unknown): Made {
     const attachment = at(values, 'attachment_ids', 0, 1)
@@ -245,6 +254,8 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
   }
   return {
     ...stub,
+    /** Returns how many activities are open. */
+    activities: (): number => [...records.values()].filter(({ model }) => model === 'mail.activity').length,
     /** Deletes the contacts that were created, and what hangs on them, as a user would. */
     deleteContacts(): void {
       const ids = partners().map(({ id }) => String(id))
