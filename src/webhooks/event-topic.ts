@@ -7,12 +7,13 @@ export function topicOfEvent(topic: Topic, body: string): string {
   const [first] = topic
   // The same topic for all events needs no value.
   if (topic.length === 1 && typeof first === 'string') return first
+  // Bodies of the later version of another node may lack anything.
   const { data } = readSentBody(body)
   return topicOf(topic, {
     account: data.account ?? '',
     pbx: 'pbx' in data ? data.pbx : null,
     event: data.name,
-    call_id: 'call' in data ? data.call.id : null,
+    call_id: 'call' in data ? (data.call.id ?? null) : null,
     extension: extensionOf(data),
   })
 }
@@ -26,5 +27,5 @@ function extensionOf(data: SentBody['data']): string | null {
   if ('by' in data && data.by !== null) return data.by.extension
   if ('phone' in data) return data.phone.extension
   if ('agent' in data) return data.agent.extension
-  return 'call' in data ? (data.call.handled_by.at(-1)?.extension ?? null) : null
+  return 'call' in data ? (data.call.handled_by?.at(-1)?.extension ?? null) : null
 }

@@ -24,6 +24,15 @@ const PHRASES: Readonly<Record<string, string>> = {
   queue_changed: 'Queue support: 2 waiting; agents: 0 available, 3 busy, 1 paused',
 }
 
+test('a test and a kind of a later version have their name', () => {
+  const named = (name: string) => phraseOf(JSON.parse(JSON.stringify({ time: '', data: { name, account: 'default' } })))
+  expect(['test', 'call_parked', 'toString'].map(named)).toEqual([
+    'Hookswitch: test',
+    'Hookswitch: call_parked',
+    'Hookswitch: toString',
+  ])
+})
+
 test('each kind of event has a phrase that names who and what', () => {
   const phrases = ALL_EXAMPLES.map((body) => [body.data.name, phraseOf(body)])
   expect(Object.fromEntries(phrases)).toEqual(PHRASES)
