@@ -77,10 +77,13 @@ const CALL_END = either({ sqlite: sql`substr(call_id, -8)`, postgres: sql`right(
 function* readCallIdsEndingIn({ accountId, ending }: EndingQuery): Work<string[]> {
   const lower = ending.toLowerCase()
   const mine = accountId === null ? sql`` : sql`AND account_id = ${accountId}`
+  // `OFFSET`: else Postgres may look for the ends in the order of all ids, if many have the same end.
   const found = yield* all<{ id: string }>(sql`
-    SELECT DISTINCT call_id AS id FROM events ${indexedBy('events_by_call_end')}
-    WHERE ${CALL_END} = ${lower.slice(-SHORT_ID_LENGTH)} AND sequence > 0 ${mine}
-    ORDER BY call_id DESC LIMIT ${MAX_CALLS_ENDING}`)
+    SELECT DISTINCT id FROM (
+      SELECT call_id AS id FROM events ${indexedBy('events_by_call_end')}
+      WHERE ${CALL_END} = ${lower.slice(-SHORT_ID_LENGTH)} AND sequence > 0 ${mine}
+      ${either({ sqlite: sql``, postgres: sql`OFFSET 0` })}) AS ending
+    ORDER BY id DESC LIMIT ${MAX_CALLS_ENDING}`)
   return found.map(({ id }) => id).filter((id) => id.endsWith(lower))
 }
 
