@@ -80,6 +80,8 @@ export type Preset = {
   readonly events: readonly StepEvent[]
   /** The pages of the vendor's documentation. */
   readonly sources: readonly string[]
+  /** The versions of the real system with which it was tried; absent: none, it follows the documentation. */
+  readonly tried?: string
   readonly lookup: PresetLookup | null
   readonly directory: PresetDirectoryRequest | null
   /** A request that changes nothing and shows whether the key and URL are right. */

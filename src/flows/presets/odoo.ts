@@ -397,6 +397,7 @@ export const ODOO: Preset = {
   maxPerSecond: null,
   events: ['call_ended', 'recording_saved'],
   sources: [API, RPC, IMPORT],
+  tried: 'Odoo 19.0 and 14.0',
   lookup: {
     ...call(
       'res.partner',

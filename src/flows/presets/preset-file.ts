@@ -116,6 +116,7 @@ const PresetFile = t.Object(
     /** What to do about an answer, by its status. */
     advice: t.Optional(t.Record(t.String({ pattern: '^[1-5][0-9][0-9]$' }), text)),
     sources: t.Optional(t.Array(text)),
+    tried: t.Optional(text),
   },
   closed,
 )
@@ -222,7 +223,7 @@ const eventsOf = (steps: PresetFile['steps']) =>
 
 function presetOf(file: PresetFile): Preset {
   const { name, title, parameters = [], steps, origins = [], parallel = 4, sources = [], lookup, directory } = file
-  const { authorization, check, diagnosis, advice, one_of: oneOf, max_per_second: maxPerSecond = null } = file
+  const { authorization, check, diagnosis, advice, tried, one_of: oneOf, max_per_second: maxPerSecond = null } = file
   return {
     name,
     title,
@@ -249,6 +250,7 @@ function presetOf(file: PresetFile): Preset {
     check: check === undefined ? null : { ...documented(check), ...check },
     ...(diagnosis === undefined ? {} : { diagnosis: { ...documented(diagnosis), ...diagnosis } }),
     ...(advice === undefined ? {} : { advice }),
+    ...(tried === undefined ? {} : { tried }),
   }
 }
 

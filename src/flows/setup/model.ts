@@ -31,6 +31,10 @@ export const FlowPreset = t.Object(
     }),
     sources: t.Array(t.String(), { description: 'The pages of the vendor that document its requests' }),
     lookup: t.Boolean({ description: 'Whether it can look contacts up' }),
+    tried: t.Union([t.String(), t.Null()], {
+      description:
+        'The versions of the real system with which it was tried; `null`: none, it follows the documentation',
+    }),
   },
   closed,
 )

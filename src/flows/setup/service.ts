@@ -37,7 +37,7 @@ const MAX_USERS = 1_000
 
 /** Returns the presets as the API shows them. */
 export const shownPresets = (): FlowPreset[] =>
-  allPresets().map(({ name, title, parameters, events, sources, lookup }) => ({
+  allPresets().map(({ name, title, parameters, events, sources, lookup, tried = null }) => ({
     name,
     title,
     parameters: parameters.map(({ choices, form: _form, default: byDefault, ...rest }) => ({
@@ -48,6 +48,7 @@ export const shownPresets = (): FlowPreset[] =>
     events: [...events],
     sources: [...sources],
     lookup: lookup !== null,
+    tried,
   }))
 
 /** Creates the service. */

@@ -78,10 +78,12 @@ describe('GET /integration/webhook/preset', () => {
   test('lists each preset with its parameters, events, sources and whether it looks contacts up', async () => {
     const { status, result } = await got('GET', 'preset', { token })
     expect(status).toBe(200)
-    const listed = result as { name: string; parameters: unknown[] }[]
+    const listed = result as { name: string; parameters: unknown[]; tried: string | null }[]
     expect(listed.map(({ name }) => name)).toEqual(allPresets().map(({ name }) => name))
     for (const one of listed)
-      expect(Object.keys(one).sort()).toEqual(['events', 'lookup', 'name', 'parameters', 'sources', 'title'])
+      expect(Object.keys(one).sort()).toEqual(['events', 'lookup', 'name', 'parameters', 'sources', 'title', 'tried'])
+    // What was never tried says so.
+    expect([one.name, one.tried]).toEqual([one.name, one.name === 'odoo' ? 'Odoo 19.0 and 14.0' : null])
     expect(listed.find(({ name }) => name === 'journal')?.parameters[0]).toMatchObject({
       name: 'format',
       type: 'choice',

@@ -191,7 +191,7 @@ function Access({ form, errors, users, isNew, onChange }: AccessProps) {
         <GuideLink guide="crm" anchor={anchorOf(section)}>
           {isCrm(form.preset) ? `the guide to ${form.preset.title}` : 'the guide'}
         </GuideLink>
-        .
+        .{isCrm(form.preset) ? ` ${triedSentence(form.preset)}` : ''}
       </p>
       {isNew ? (
         <FormField
@@ -214,6 +214,11 @@ function Access({ form, errors, users, isNew, onChange }: AccessProps) {
     </>
   )
 }
+
+const triedSentence = ({ tried }: FlowPreset): string =>
+  tried === null
+    ? 'It follows the documentation of the vendor: nobody has tried it on the real system yet.'
+    : `It was tried on ${tried}.`
 
 type AccessCheckProps = { busy: string | null; checked: CheckedAccess | null; onCheck: () => void }
 
