@@ -28,6 +28,7 @@ const MODULES: Readonly<Record<string, 'face' | 'toolbox' | readonly string[]>> 
     'webhook-options.ts',
     'list-etag.ts',
     'account-spelling.ts',
+    'database-url.ts',
     'sqlite/store.ts',
     'sqlite/engine/',
     'sqlite/kept-outcomes.ts',

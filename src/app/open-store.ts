@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { DatabaseSource } from '../lib/database-url.ts'
+import type { DatabaseSource } from '../store/database-url.ts'
 import { type NodeStores, openNodeStores, type PostgresOptions } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { isServed, lockFolder, tryLockFolder } from '../store/sqlite/engine/folder-lock.ts'

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { parseS3Url, type S3Place } from '../lib/s3-url.ts'
 import { createS3Client, type S3Client } from '../outbound/s3-client.ts'
+import { parseS3Url, type S3Place } from '../outbound/s3-url.ts'
 import { syncToDisk } from '../store/sqlite/engine/backup.ts'
 
 /** Where backups are kept. Each operation throws an error with the reason if the place cannot be used. */

@@ -7,8 +7,8 @@ import {
   type SettingsInForce,
 } from '../app/service-note.ts'
 import { stateOfNode } from '../cluster/cluster.ts'
-import type { DatabaseSource } from '../lib/database-url.ts'
 import { formatDuration, nowUs, parseTime, rfc3339 } from '../lib/time.ts'
+import type { DatabaseSource } from '../store/database-url.ts'
 import { newClient } from '../store/postgres/engine/client.ts'
 import { createStatusStore } from '../store/postgres/statuses.ts'
 import { openClusterStore } from '../store/postgres/store.ts'

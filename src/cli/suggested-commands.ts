@@ -1,5 +1,5 @@
 import { SETTINGS } from '../app/settings.ts'
-import type { DatabaseSource } from '../lib/database-url.ts'
+import type { DatabaseSource } from '../store/database-url.ts'
 
 // Command lines that messages suggest: they can be pasted into a shell as they are.
 

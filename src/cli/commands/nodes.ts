@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { DatabaseSource } from '../../lib/database-url.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { readPbxStates } from '../../pbx/pbx.ts'
+import type { DatabaseSource } from '../../store/database-url.ts'
 import { openClusterStore } from '../../store/postgres/store.ts'
 import { describeNode, nodeLine } from '../node-line.ts'
 import { storePlaceOf, withStore } from '../open-store.ts'

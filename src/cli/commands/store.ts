@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { databaseName } from '../../lib/database-url.ts'
 import { wrongUsage } from '../../lib/usage.ts'
+import { databaseName } from '../../store/database-url.ts'
 import { importTables } from '../../store/postgres/engine/import.ts'
 import { lockFolder } from '../../store/sqlite/engine/folder-lock.ts'
 import { openTables } from '../../store/sqlite/engine/table-reader.ts'

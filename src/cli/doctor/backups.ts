@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../app/config.ts'
 import { backupPlaceOf, backupsAmong } from '../../backups/backups.ts'
-import { parseS3Url } from '../../lib/s3-url.ts'
 import { formatDuration } from '../../lib/time.ts'
+import { parseS3Url } from '../../outbound/s3-url.ts'
 import { advice, type Diagnosis, ok } from './diagnosis.ts'
 
 const FIX = 'see the log of the service: "the backup failed" has the reason'

@@ -1,6 +1,6 @@
-import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
 import { isLoopbackHost } from '../../lib/loopback-host.ts'
 import { formatDuration, MILLISECOND } from '../../lib/time.ts'
+import { type DatabaseSource, databaseName } from '../../store/database-url.ts'
 import type { NodeRecord } from '../../store/operations/cluster.ts'
 import type { ServerFacts } from '../../store/postgres/engine/server-facts.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'

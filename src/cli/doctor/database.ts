@@ -1,4 +1,4 @@
-import type { DatabaseSource } from '../../lib/database-url.ts'
+import type { DatabaseSource } from '../../store/database-url.ts'
 import { readServerFacts, type ServerFacts } from '../../store/postgres/engine/server-facts.ts'
 import { openClusterStore, openPostgresStore } from '../../store/postgres/store.ts'
 import { diagnoseServer } from './database-server.ts'

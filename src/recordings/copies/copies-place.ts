@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Log } from '../../lib/log.ts'
-import { parseS3Url } from '../../lib/s3-url.ts'
+import { parseS3Url } from '../../outbound/s3-url.ts'
 import type { Store } from '../../store/store.ts'
 import type { Copies } from './copies.ts'
 import { createFolderCopies, createFolderMark } from './folder-copies.ts'

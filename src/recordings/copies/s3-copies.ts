@@ -1,5 +1,5 @@
-import type { S3Place } from '../../lib/s3-url.ts'
 import { createS3Client, readText, type S3Client } from '../../outbound/s3-client.ts'
+import type { S3Place } from '../../outbound/s3-url.ts'
 import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
 import { type Copies, newHasher, notAsWritten, sha256Of } from './copies.ts'

@@ -1,4 +1,4 @@
-import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
+import { type DatabaseSource, databaseName } from '../database-url.ts'
 import type { ClusterStore } from '../operations/cluster.ts'
 import type { StatusStore } from '../operations/statuses.ts'
 import { GROUPS } from '../sql/groups.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 import { SQL } from 'bun'
-import type { DatabaseSource } from '../../../src/lib/database-url.ts'
+import type { DatabaseSource } from '../../../src/store/database-url.ts'
 import { newClient, texts } from '../../../src/store/postgres/engine/client.ts'
 import { prepareDatabase } from '../../../src/store/postgres/engine/open.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'

@@ -1,6 +1,6 @@
 import type { SQLArrayParameter } from 'bun'
-import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { newFifo } from '../../../lib/fifo.ts'
+import { type DatabaseSource, databaseName } from '../../database-url.ts'
 import {
   beforeDeadline,
   type Connection,

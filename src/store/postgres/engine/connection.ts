@@ -1,6 +1,6 @@
 import type { ReservedSQL, SQL, SQLArrayParameter } from 'bun'
-import type { DatabaseSource } from '../../../lib/database-url.ts'
 import { startDeadline } from '../../../lib/deadline.ts'
+import type { DatabaseSource } from '../../database-url.ts'
 import { codeOf, DeadlineError, isBroken } from './store-fault.ts'
 
 export type Value = string | number | bigint | boolean | null | SQLArrayParameter

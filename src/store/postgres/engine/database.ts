@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { startPeriodic } from '../../../lib/periodic.ts'
 import { type CommitWatch, createCommitWatch } from '../../commit-watch.ts'
+import { type DatabaseSource, databaseName } from '../../database-url.ts'
 import type { Fence } from '../../operations/cluster.ts'
 import type { CommitCounts } from '../../store.ts'
 import { type Client, type ClientOptions, newClient, type Query } from './client.ts'

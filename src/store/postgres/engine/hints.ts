@@ -1,5 +1,5 @@
 import type { SQL } from 'bun'
-import type { DatabaseSource } from '../../../lib/database-url.ts'
+import type { DatabaseSource } from '../../database-url.ts'
 import { connect } from './connection.ts'
 import type { History } from './history.ts'
 

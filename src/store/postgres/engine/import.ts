@@ -1,5 +1,5 @@
-import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { Fault } from '../../../lib/fault.ts'
+import { type DatabaseSource, databaseName } from '../../database-url.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import { newClient, type Query, texts } from './client.ts'
 import { prepareDatabase } from './open.ts'

@@ -1,5 +1,5 @@
-import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { Fault } from '../../../lib/fault.ts'
+import { type DatabaseSource, databaseName } from '../../database-url.ts'
 import { type Migrated, migrationSeconds } from '../../migrated.ts'
 import initial from '../migrations/001.sql' with { type: 'text' }
 import recordings from '../migrations/002.sql' with { type: 'text' }

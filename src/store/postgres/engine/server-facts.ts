@@ -1,4 +1,4 @@
-import type { DatabaseSource } from '../../../lib/database-url.ts'
+import type { DatabaseSource } from '../../database-url.ts'
 import { newClient } from './client.ts'
 import { BY_INDEX } from './database.ts'
 import { checkSessions } from './session-check.ts'

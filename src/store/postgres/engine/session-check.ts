@@ -1,4 +1,4 @@
-import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
+import { type DatabaseSource, databaseName } from '../../database-url.ts'
 import { texts } from './client.ts'
 import { type Connection, openConnection, type SessionOptions, sessionSettings } from './connection.ts'
 import { asDatabaseFault } from './store-fault.ts'

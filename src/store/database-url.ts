@@ -1,4 +1,4 @@
-import { isLoopbackHost } from './loopback-host.ts'
+import { isLoopbackHost } from '../lib/loopback-host.ts'
 
 /** How the connection to a database is encrypted. Only `verify-full` also proves that the server is the right one. */
 const TLS_MODES = ['disable', 'prefer', 'require', 'verify-full'] as const
