@@ -28,6 +28,7 @@ type Flags = {
   user: string
   config?: string
   customers?: string
+  calls?: boolean
   yes?: boolean
   dryRun?: boolean
   undo?: boolean
@@ -49,6 +50,7 @@ export function setupCommand(pbx: Command): void {
     .option('--user <user>', 'the user of the Asterisk manager interface to make', 'hookswitch')
     .option('--config <folder>', 'the folder of the configuration, if it is not the usual one')
     .option('--customers <file>', 'FusionPBX: write its domains to a new file, for hookswitch user add --from')
+    .option('--calls', 'let calls be made: Asterisk gets a second user for it, who reads nothing')
     .option('--yes', 'do it without asking')
     .option('--dry-run', 'show the changes without making them')
     .option('--undo', 'undo everything that an earlier setup did')
@@ -98,6 +100,8 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
     serviceUser: SERVICE_USER,
     isUnusualFolder: flags.config !== undefined,
     gateways: gateways?.text,
+    calls: flags.calls === true,
+    callsSecret: randomBytes(18).toString('hex'),
   })
   if ('refused' in plan) throw new Fault('conflict', plan.refused)
   if (flags.customers !== undefined && plan.found.distribution !== 'FusionPBX')

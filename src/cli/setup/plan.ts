@@ -1,4 +1,4 @@
-import { managerUserLines } from '../../pbx/ami/manager-conf.ts'
+import { callsUserLines, managerUserLines } from '../../pbx/ami/manager-conf.ts'
 import { eventSocketLines } from '../../pbx/esl/event-socket-conf.ts'
 import { type FusionPbx, findFusionPbx } from './fusionpbx.ts'
 import type { Machine } from './machine.ts'
@@ -92,6 +92,10 @@ type Wanted = {
   readonly isUnusualFolder: boolean
   /** The names of gateways, for the URL. */
   readonly gateways?: string | undefined
+  /** Whether calls may be made on the PBX. */
+  readonly calls?: boolean
+  /** The new secret of the user who has them made. */
+  readonly callsSecret?: string
 }
 
 /** Returns the plan for a PBX, or the reason why none is possible. */
@@ -113,7 +117,12 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
     return {
       refused: `${path} has a user [${wanted.user}] already, which was not made by this command: remove its section, or give another name with --user`,
     }
-  const secret = /^secret = (.+)$/m.exec((ownLines(before ?? '', ASTERISK_COMMENT) ?? []).join('\n'))?.[1]
+  const own = ownLines(before ?? '', ASTERISK_COMMENT) ?? []
+  const secret = secretIn(own, wanted.user)
+  const callsUser = `${wanted.user}-calls`
+  // What an earlier setup made stays: it is taken back by --undo alone.
+  const earlierCalls = secretIn(own, callsUser)
+  const callsSecret = wanted.calls === true ? (earlierCalls ?? wanted.callsSecret) : earlierCalls
   const general = sectionsOf(isManaged ? main : withoutOwnLines(main, ASTERISK_COMMENT), 'general')
   const setting = (name: string) => general.findLast(([key]) => key === name)?.[1]
   const isOn = (name: string) => /^(yes|true|on|1)$/i.test(setting(name) ?? '')
@@ -128,6 +137,9 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
   const lines = [
     ...(settings.length === 0 ? [] : [`[general]${isFirst ? '' : '(+)'}`, ...settings, '']),
     ...managerUserLines({ name: wanted.user, secret: made, from: '127.0.0.1' }),
+    ...(callsSecret === undefined
+      ? []
+      : ['', ...callsUserLines({ name: callsUser, secret: callsSecret, from: '127.0.0.1' })]),
   ]
   const after = withOwnLines(before ?? '', lines, ASTERISK_COMMENT)
   const bindaddr = setting('bindaddr') ?? ''
@@ -140,7 +152,13 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
     changes: after === before ? [] : [{ path, before, after, lines }],
     joins: joinsOf(machine, wanted, recordings),
     reload: [[...asterisk, ...ASTERISK_RELOAD]],
-    url: urlOf({ login: `ami://${wanted.user}:${encodeURIComponent(made)}`, port, ...wanted, recordings }),
+    url: urlOf({
+      login: `ami://${wanted.user}:${encodeURIComponent(made)}`,
+      port,
+      ...wanted,
+      recordings,
+      calls: callsSecret === undefined ? undefined : `${callsUser}:${callsSecret}`,
+    }),
     notes: [
       ...(isElsewhere
         ? [
@@ -155,6 +173,10 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
     ],
   }
 }
+
+/** Returns the secret of a user in the lines that an earlier setup wrote. */
+const secretIn = (own: readonly string[], user: string): string | undefined =>
+  sectionsOf(own.join('\n'), user).find(([key]) => key === 'secret')?.[1]
 
 /** Returns the settings of all sections of a name, in their order, without comments. */
 function sectionsOf(text: string, name: string): [key: string, value: string][] {
@@ -201,6 +223,7 @@ function planFreeSwitch(machine: Machine, found: FoundPbx, wanted: Wanted): Setu
       ...wanted,
       recordings,
       tenants: isFusion ? 'domain' : undefined,
+      calls: wanted.calls === true ? 'yes' : undefined,
     }),
     notes: [
       ...passwordNotes({ password, path, fusion }),
@@ -277,10 +300,11 @@ type UrlParts = {
   readonly recordings: string | undefined
   readonly tenants?: string | undefined
   readonly gateways?: string | undefined
+  readonly calls?: string | undefined
 }
 
-function urlOf({ login, port, name, account, recordings, tenants, gateways }: UrlParts): string {
-  const parameters = Object.entries({ name, account, tenants, recordings, gateways }).flatMap(([key, value]) =>
+function urlOf({ login, port, name, account, recordings, tenants, gateways, calls }: UrlParts): string {
+  const parameters = Object.entries({ name, account, tenants, recordings, gateways, calls }).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}=${encodeURIComponent(value).replaceAll('%2F', '/')}`],
   )
   return `${login}@127.0.0.1:${port}?${parameters.join('&')}`

@@ -6,6 +6,7 @@ import { addressOf, openSocket } from '../connection/socket.ts'
 import { TIMEOUTS } from '../connection/timeouts.ts'
 import { cleanValue } from '../endpoints/sanitize.ts'
 import { type Actions, createActions } from './actions.ts'
+import { checkCalls } from './check-calls.ts'
 import { AmiDecoder } from './decoder.ts'
 import type { EventClass } from './events.ts'
 import type { AmiFrame } from './frame.ts'
@@ -53,6 +54,7 @@ async function findProblem(source: PbxSource, listenMs: number, { find, tenants 
     const channels = await checkRights(source, actions, find)
     const reply = await requestInventory(source, actions)
     checkEndpoints(source, reply, { find, questions: LISTS, right: 'add write = reporting', line: WRITE_LINE })
+    await checkCalls(source, find)
     if (listenMs > 0) {
       await Promise.race([Bun.sleep(listenMs), socket.closed])
       judgeEvents(watched, listenMs, find)

@@ -2,6 +2,8 @@
 export const READ_LINE = 'read = system,call,agent,dialplan,cdr'
 export const WRITE_LINE = 'write = reporting'
 
+export const CALLS_LINE = 'write = originate,call'
+
 type ManagerUser = {
   readonly name: string
   readonly secret: string
@@ -13,11 +15,14 @@ type ManagerUser = {
  * Returns the section of manager.conf for a user who can only read, and only from one address. `deny` comes with
  * `permit`, which alone restricts nothing.
  */
-export const managerUserLines = ({ name, secret, from }: ManagerUser): string[] => [
+export const managerUserLines = (user: ManagerUser): string[] => [...sectionOf(user), READ_LINE, WRITE_LINE]
+
+/** Returns the section of manager.conf for the user who has calls made, and reads nothing. */
+export const callsUserLines = (user: ManagerUser): string[] => [...sectionOf(user), CALLS_LINE]
+
+const sectionOf = ({ name, secret, from }: ManagerUser): string[] => [
   `[${name}]`,
   `secret = ${secret}`,
   'deny = 0.0.0.0/0.0.0.0',
   `permit = ${from}/255.255.255.255`,
-  READ_LINE,
-  WRITE_LINE,
 ]

@@ -3,8 +3,19 @@ import type { CallAnswer, CallMaker, CallTimeouts } from '../connection/call-ord
 import { addressOf, openSocket } from '../connection/socket.ts'
 import { type Actions, type AmiReply, createActions } from './actions.ts'
 import { AmiDecoder } from './decoder.ts'
+import type { AmiFrame } from './frame.ts'
 import { logIn } from './login.ts'
 import { originateAction } from './originate-action.ts'
+
+/** The actions that a user may send; or why that is unknown. */
+type CallRights = { readonly kind: 'rights'; readonly actions: Pick<AmiFrame, 'has'> }
+
+/** Returns what the second user of the manager interface may do. */
+export const requestCallRights = (source: PbxSource, timeouts: CallTimeouts): Promise<CallRights | CallAnswer> =>
+  converse<CallRights>(source, timeouts, async (actions) => {
+    const reply = await actions.send({ Action: 'ListCommands' })
+    return reply.kind === 'reply' ? { kind: 'rights', actions: reply.frame } : answerOf(reply)
+  })
 
 /** Makes calls on an Asterisk, as the second user of its manager interface. */
 export const asteriskCalls = (source: PbxSource, timeouts: CallTimeouts): CallMaker => ({
@@ -29,11 +40,11 @@ function answerOf(reply: AmiReply): CallAnswer {
 }
 
 /** Connects, logs in, and runs a command. What fails before the command is sent is `refused`: there is no call. */
-async function converse(
+async function converse<Result = never>(
   source: PbxSource,
   { answerMs }: CallTimeouts,
-  command: (actions: Actions) => Promise<CallAnswer>,
-): Promise<CallAnswer> {
+  command: (actions: Actions) => Promise<CallAnswer | Result>,
+): Promise<CallAnswer | Result> {
   const { user = '', secret = '' } = source.calls ?? {}
   const socket = openSocket(addressOf(source), answerMs)
   const actions = createActions(socket.write, { replyMs: answerMs, listMs: answerMs })

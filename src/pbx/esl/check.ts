@@ -59,6 +59,7 @@ async function findProblem(source: PbxSource, { find, tenants }: Found): Promise
     if (login.kind !== 'in') return lost[0] ?? login.reason
     find('ok', 'the password is right, and it sends events')
     await checkRights(source, commands, find)
+    if (source.calls !== undefined) find('ok', 'calls can be made')
     if (source.tenants !== undefined)
       for (const value of await tenantValues(source.tenants, commands)) tenants.add(value)
     return undefined

@@ -26,7 +26,7 @@ const WANTED = { name: 'office', user: 'hookswitch', secret: 'made', serviceUser
 
 function planned(
   given: Given,
-  wanted: Partial<typeof WANTED> & { account?: string; gateways?: string } = {},
+  wanted: Partial<typeof WANTED> & { account?: string; gateways?: string; calls?: boolean; callsSecret?: string } = {},
 ): SetupPlan {
   const machine = machineOf(given)
   const [found, ...others] = findPbxs(machine)
@@ -48,6 +48,44 @@ const USER = [
   'write = reporting',
 ]
 const MONITOR = '/var/spool/asterisk/monitor'
+
+const CALLS = [
+  '[hookswitch-calls]',
+  'secret = made for calls',
+  'deny = 0.0.0.0/0.0.0.0',
+  'permit = 127.0.0.1/255.255.255.255',
+  'write = originate,call',
+]
+
+describe('calls', () => {
+  const general = '[general]\nenabled = yes\ntimestampevents = yes\n'
+  const wanted = { calls: true, callsSecret: 'made for calls' }
+
+  test('are made by a second user of an Asterisk, if they are wanted', () => {
+    const plan = planned({ files: { [MANAGER]: general } }, wanted)
+    expect(plan.changes[0]?.lines).toEqual([...USER, '', ...CALLS])
+    expect(plan.url).toBe(
+      'ami://hookswitch:made@127.0.0.1:5038?name=office&calls=hookswitch-calls%3Amade%20for%20calls',
+    )
+    expect(parsePbxUrl(plan.url)).toMatchObject({
+      pbx: { calls: { user: 'hookswitch-calls', secret: 'made for calls' } },
+    })
+    expect(planned({ files: { [MANAGER]: general } }).changes[0]?.lines).toEqual(USER)
+  })
+
+  test('stay when the command runs again, with both secrets', () => {
+    const first = planned({ files: { [MANAGER]: general } }, wanted).changes[0]?.after ?? ''
+    const again = planned({ files: { [MANAGER]: first } }, { secret: 'other', callsSecret: 'other' })
+    expect(again.changes).toEqual([])
+    expect(again.url).toContain('hookswitch:made@')
+    expect(again.url).toContain('calls=hookswitch-calls%3Amade%20for%20calls')
+  })
+
+  test('need no lines on a FreeSWITCH', () => {
+    const plan = planned({ files: { [SOCKET]: '<param name="password" value="p"/>' } }, wanted)
+    expect([plan.changes, plan.url]).toEqual([[], 'esl://:p@127.0.0.1:8021?name=office&calls=yes'])
+  })
+})
 
 describe('Asterisk', () => {
   test.each<[what: string, manager: string, added: string[], url: string]>([

@@ -81,7 +81,9 @@ describe('the fields of the form', () => {
   })
 })
 
-const CONNECT = readFileSync(join(import.meta.dir, '../../../src/docs/connect.md'), 'utf8')
+const CONNECT = ['connect', 'click-to-call']
+  .map((name) => readFileSync(join(import.meta.dir, `../../../src/docs/${name}.md`), 'utf8'))
+  .join('\n')
 
 describe('what to write into the PBX', () => {
   const local: PbxFields = { ...fields, host: '127.0.0.1', user: 'hookswitch', secret: 'choose-a-long-one' }

@@ -1,5 +1,5 @@
 import { PBX_PROTOCOLS } from '../../../lib/pbx-kinds.ts'
-import { managerUserLines } from '../../../pbx/ami/manager-conf.ts'
+import { callsUserLines, managerUserLines } from '../../../pbx/ami/manager-conf.ts'
 import { eventSocketLines } from '../../../pbx/esl/event-socket-conf.ts'
 import type { PbxFields } from './pbx-fields.ts'
 import type { PbxProduct } from './pbx-products.ts'
@@ -53,6 +53,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the lines for manager_custom.conf',
       },
       RELOAD_ASTERISK,
+      callsLines(login),
     ],
     hint: elsewhereHint(login),
   }),
@@ -71,6 +72,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the lines for manager.conf',
       },
       RELOAD_ASTERISK,
+      callsLines(login),
     ],
     hint: elsewhereHint(login),
   }),
@@ -88,7 +90,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the command for the second place',
       },
     ],
-    hint: `Each domain is a customer: with the parameter \`tenants=domain\` (More) the calls of acme.example are those of the account acme.example. ${isLocal ? '' : EVENT_SOCKET_HINT}`.trim(),
+    hint: `Each domain is a customer: with the parameter \`tenants=domain\` (More) the calls of acme.example are those of the account acme.example. With \`calls=yes\` calls can be made. ${isLocal ? '' : EVENT_SOCKET_HINT}`.trim(),
   }),
   freeswitch: ({ secret, port, isLocal }) => ({
     intro: 'Give these settings of `autoload_configs/event_socket.conf.xml` these values; the other lines stay:',
@@ -105,6 +107,17 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
 
 const userLines = ({ user, secret, isLocal }: Login): string[] =>
   managerUserLines({ name: user, secret, from: isLocal ? '127.0.0.1' : 'ADDRESS' })
+
+/** Click to call is a choice: its user is another one than the user who watches. */
+const callsLines = ({ user, isLocal }: Login): PbxSetup['copies'][number] => ({
+  before: `Only for click to call: a second user, who reads nothing. Add it too, and the parameter \`calls=${user}-calls:another-long-one\` under More:`,
+  text: callsUserLines({
+    name: `${user}-calls`,
+    secret: 'another-long-one',
+    from: isLocal ? '127.0.0.1' : 'ADDRESS',
+  }).join('\n'),
+  label: 'the lines for click to call',
+})
 
 const tlsLines = ({ isOverTls, port }: Login): string[] =>
   isOverTls ? ['tlsenable = yes', `tlsbindaddr = 0.0.0.0:${port}`, 'tlscertfile = /etc/asterisk/keys/asterisk.pem'] : []
