@@ -163,7 +163,7 @@ describe('README.md and the guides', () => {
   test('name the events, and no other', () => {
     const named = new Set(
       GUIDE_TEXT.match(
-        /\b(call|dial|recording|phone|trunk|agent|queue)_(started|answered|ended|saved|missed|held|resumed|changed|\w+_transferred)\b/g,
+        /\b(call|dial|recording|phone|trunk|agent|queue)_(started|answered|ended|saved|missed|held|resumed|changed|\w+_transferred)\b|(?<=^\| `)custom(?=`)/gm,
       ),
     )
     expect([...named].toSorted()).toEqual([...new Set(ALL_EXAMPLES.map(({ data }) => data.name))].toSorted())

@@ -1,3 +1,4 @@
+import type { Custom } from '../events/bodies.ts'
 import type { StageResult } from '../events/enums.ts'
 
 /**
@@ -262,6 +263,9 @@ export type ChannelSignal =
   /** The path of a recording, reported separately from its start. */
   | { readonly kind: 'recording_path'; readonly id: string; readonly path: string }
   | { readonly kind: 'variable'; readonly id: string; readonly name: string; readonly value: string }
+  /** The dialplan says something, in a channel or in none. */
+  | { readonly kind: 'custom'; readonly id: string; readonly custom: Custom }
+  | { readonly kind: 'custom_without_call'; readonly custom: Custom }
   /** The far end of this channel hung up by itself; the PBX hangs up the others. */
   | { readonly kind: 'hangup_requested'; readonly id: string }
   | { readonly kind: 'hangup'; readonly id: string; readonly end: End }

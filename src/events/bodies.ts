@@ -235,6 +235,15 @@ const head = {
   pbx,
   call: described(Call, 'The whole call as of that moment'),
 }
+/** What a dialplan says. */
+export const Custom = t.Object(
+  {
+    name: t.String({ description: 'The name that the PBX gives it', form: { pattern: '^[A-Za-z0-9_.:-]{1,64}$' } }),
+    fields: t.Record(t.String(), t.String(), { description: 'What it says, 50 fields at most, as text' }),
+  },
+  closed,
+)
+export type Custom = typeof Custom.static
 const holder = party('The party that pressed hold, or `null`')
 
 const happened = t.String({ format: 'date-time', description: 'When the event happened, not when it is sent' })
@@ -293,6 +302,28 @@ export const BODIES = {
   recording_saved: body('recording_saved', {
     recording: described(Recording, 'The recording that the event is about'),
   }),
+  custom: t.Object(
+    {
+      time: happened,
+      data: t.Object(
+        {
+          name: kind('custom'),
+          id: eventId,
+          sequence: t.Union([Type.Integer({ minimum: 1 }), t.Null()], {
+            description: 'The number of the event before it in its call; `null` without a call',
+          }),
+          account,
+          pbx,
+          call: t.Union([Call, t.Null()], {
+            description: 'The call of its channel as of that moment; `null` without one',
+          }),
+          custom: described(Custom, 'What the dialplan says'),
+        },
+        { description: 'The event', ...closed },
+      ),
+    },
+    closed,
+  ),
   phone_changed: stateBody('phone_changed', { phone: described(Phone, 'The phone as of that moment') }),
   trunk_changed: stateBody('trunk_changed', { trunk: described(Trunk, 'The trunk as of that moment') }),
   agent_changed: stateBody('agent_changed', { agent: described(Agent, 'The agent in that queue, as of that moment') }),
@@ -300,8 +331,13 @@ export const BODIES = {
 } as const satisfies Readonly<Record<EventKind, TSchema>>
 
 export type EventBody = (typeof BODIES)[EventKind]['static']
+type CustomBody = (typeof BODIES)['custom']['static']
+/** The body of a custom event of a call. */
+type CustomOfCall = Omit<CustomBody, 'data'> & {
+  readonly data: Omit<CustomBody['data'], 'call' | 'sequence'> & { call: Call; sequence: number }
+}
 /** The body of a call event. */
-export type CallEventBody = (typeof BODIES)[CallEventKind]['static']
+export type CallEventBody = (typeof BODIES)[Exclude<CallEventKind, 'custom'>]['static'] | CustomOfCall
 /** The body of an event about a phone, trunk, agent or queue. */
 export type StateEventBody = (typeof BODIES)[StateEventKind]['static']
 

@@ -47,6 +47,7 @@ export const EVENT_KINDS = {
   call_resumed: { obeys: null, summary: 'A party took the other one off hold' },
   call_saved: { obeys: 'call_saved', summary: 'The record of the call is complete, with its recordings' },
   recording_saved: { obeys: null, summary: 'A recording of the call is complete, and copied if that is configured' },
+  custom: { obeys: null, summary: 'The dialplan of a PBX says something of its own, of a call or of none' },
   phone_changed: { of: 'phone', obeys: null, summary: 'A phone registered or is gone, or it rings, is in use or idle' },
   trunk_changed: { of: 'trunk', obeys: null, summary: 'A trunk is registered, rejected, reachable or unreachable' },
   agent_changed: {
@@ -80,7 +81,12 @@ export const STATE_SEQUENCE = { kept: 0, shortLived: -1 } as const
 
 /** Returns the id of the call of a stored event, `null` if it is of none: then its subject is stored in that place. */
 export const callIdOf = ({ name, callId }: { readonly name: EventKind; readonly callId: string }): string | null =>
-  isOfState(name) ? null : callId
+  isOfState(name) || callId.startsWith(NO_CALL) ? null : callId
+
+/** What stands in place of the id of the call in a custom event that is of none. */
+const NO_CALL = 'custom/'
+/** Returns what is stored in place of the id of a call for a custom event that is of none: each is of its own. */
+export const placeWithoutCall = (eventId: string): string => `${NO_CALL}${eventId}`
 
 /** The kinds beyond the switches: a webhook asks for them in its options. */
 export type FurtherEvent = {

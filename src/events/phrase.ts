@@ -28,6 +28,14 @@ const PHRASES: { readonly [kind in EventKind]: (data: DataOf<kind>) => string } 
     `Call from ${nameOf(call.from)} to ${nameOf(call.to)} was saved${recordedIn(recordings)}`,
   recording_saved: ({ call, recording }) =>
     `The recording of the call from ${nameOf(call.from)} to ${nameOf(call.to)} is ready${recordedIn([recording])}`,
+  custom({ call, custom: { name, fields } }) {
+    const said = Object.entries(fields)
+      .slice(0, 5)
+      .map(([key, value]) => `${key} ${value}`)
+      .join(', ')
+    const of = call === null ? '' : ` in the call from ${nameOf(call.from)} to ${nameOf(call.to)}`
+    return `${name}${of}${said === '' ? '' : `: ${said}`}`
+  },
   phone_changed({ phone }) {
     const who = phone.name === null ? phone.extension : `${phone.name} (${phone.extension})`
     const isInUse = phone.state === 'registered' && phone.device !== 'unknown'

@@ -222,6 +222,16 @@ const SAMPLES: { readonly [kind in EventKind]: (typeof BODIES)[kind]['static'] }
     time: '2026-11-20T21:53:06.104118Z',
     data: { name: 'recording_saved', ...head(9), id: furtherId(4), call: ended, recording: { ...recorded, url: null } },
   },
+  custom: {
+    time: '2026-11-20T21:52:58.104118Z',
+    data: {
+      name: 'custom',
+      ...head(7),
+      id: furtherId(9),
+      call: transferred,
+      custom: { name: 'Survey', fields: { question: '1', digit: '5' } },
+    },
+  },
   phone_changed: {
     time: '2026-11-20T21:50:00.104118Z',
     data: {

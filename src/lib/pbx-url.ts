@@ -59,6 +59,8 @@ export const PbxSource = Type.Object({
   caFile: Type.Optional(Type.String()),
   recordings: Type.Optional(RecordingsSource),
   calls: Type.Optional(CallsRule),
+  /** The names of events of its dialplan that are passed on: `UserEvent`s, or subclasses of CUSTOM events. */
+  custom: Type.Optional(Type.Array(Type.String())),
 })
 export type PbxSource = Static<typeof PbxSource>
 
@@ -75,6 +77,7 @@ const PARAMETERS: readonly string[] = [
   'recordings',
   'recordings_root',
   'recordings_token',
+  'custom',
   ...CALLS_PARAMETERS,
 ]
 
@@ -130,6 +133,8 @@ export function parsePbxUrl(text: string): Parsed {
   if (typeof tenants === 'string') return { wrong: tenants }
   const calls = callsOf(query, kind, tenants?.by)
   if (typeof calls === 'string') return { wrong: calls }
+  const custom = customOf(query.get('custom'))
+  if (typeof custom === 'string') return { wrong: custom }
   return {
     pbx: {
       protocol,
@@ -148,6 +153,7 @@ export function parsePbxUrl(text: string): Parsed {
       ...(tenants === undefined ? {} : { tenants }),
       ...(recordings === undefined ? {} : { recordings }),
       ...(calls === undefined ? {} : { calls }),
+      ...(custom.length === 0 ? {} : { custom }),
     },
   }
 }
@@ -177,6 +183,16 @@ function gatewaysOf(text: string | undefined, kind: PbxKind): Record<string, str
   if (bad !== undefined)
     return `has gateways=${bad[0]}: give the name and what people call it, as in gateways=gw1:Carrier`
   return Object.fromEntries(pairs)
+}
+
+const MAX_CUSTOM = 20
+
+/** Returns the names of custom events, each once, or the problem. */
+function customOf(text: string | undefined): string[] | string {
+  const names = [...new Set(list(text))]
+  const wrong = names.find((name) => !/^[A-Za-z0-9_.:-]{1,64}$/.test(name))
+  if (wrong !== undefined) return `has custom=${wrong}: use letters, digits, _ . : and -, 64 at most`
+  return names.length > MAX_CUSTOM ? `has ${names.length} names in custom=: give ${MAX_CUSTOM} at most` : names
 }
 
 /** Writes the names of gateways for a PBX URL. */

@@ -13,7 +13,7 @@ export function topicOfEvent(topic: Topic, body: string): string {
     account: data.account ?? '',
     pbx: 'pbx' in data ? data.pbx : null,
     event: data.name,
-    call_id: 'call' in data ? (data.call.id ?? null) : null,
+    call_id: 'call' in data ? (data.call?.id ?? null) : null,
     extension: extensionOf(data),
   })
 }
@@ -27,5 +27,5 @@ function extensionOf(data: SentBody['data']): string | null {
   if ('by' in data && data.by !== null) return data.by.extension
   if ('phone' in data) return data.phone.extension
   if ('agent' in data) return data.agent.extension
-  return 'call' in data ? (data.call.handled_by?.at(-1)?.extension ?? null) : null
+  return 'call' in data ? (data.call?.handled_by?.at(-1)?.extension ?? null) : null
 }

@@ -11,6 +11,7 @@ const PHRASES: Readonly<Record<string, string>> = {
   dial_ended: 'Anna (101) left the call with Carla Caller (+4930123456) after 27 s of talk',
   call_held: 'Ben (102) put Carla Caller (+4930123456) on hold',
   call_resumed: 'Ben (102) took Carla Caller (+4930123456) off hold',
+  custom: 'Survey in the call from Carla Caller (+4930123456) to +49301110: question 1, digit 5',
   call_ended:
     'Call from Carla Caller (+4930123456) to +49301110 ended, handled by Anna (101), then Ben (102): 86 s in all, 80 s of talk',
   call_missed: 'Missed call from Carla Caller (+4930123456) to +49301110',

@@ -58,7 +58,8 @@ afterAll(async () => {
 async function put(): Promise<void> {
   const events = EXAMPLES.map(({ data, ...rest }) => {
     made += 1
-    const ofCall = 'call' in data ? { callId: data.call.id, sequence: data.sequence } : OF_NO_CALL
+    const ofCall =
+      'call' in data && data.call !== null ? { callId: data.call.id, sequence: data.sequence ?? 0 } : OF_NO_CALL
     return { ...ofCall, uuid: `event ${made}`, name: data.name, atUs: made, body: JSON.stringify({ ...rest, data }) }
   })
   await storeEvents(store, events)
@@ -101,7 +102,7 @@ describe.each(PROGRAMS)('$file', ({ file, command }) => {
     const first = start()
     await until('all were read', () => first.lines.length === made)
     const [started] = EXAMPLES
-    expect(first.lines[0]).toBe(`call_started event 1 ${started && 'call' in started.data && started.data.call.id}`)
+    expect(first.lines[0]).toBe(`call_started event 1 ${started && 'call' in started.data && started.data.call?.id}`)
     expect(first.lines).toContainEqual(expect.stringMatching(/^phone_changed event \d+ (null|None)?$/))
     await until('it waits for more', () => reader.waiting() === 1)
     await put()

@@ -137,6 +137,8 @@ function ownFacts({ data }: Body, bodies: readonly Body[], context: Context): Ow
         exact: {},
       }
     }
+    case 'custom':
+      return { facts: {}, exact: {} }
     case 'call_held':
     case 'call_resumed':
       return { facts: data.stage === null ? {} : { stage: stageText(data.stage) }, exact: {} }

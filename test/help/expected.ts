@@ -30,6 +30,8 @@ export function lineOf(body: Body): string {
     case 'call_held':
     case 'call_resumed':
       return `${data.name} by ${partyOf(data.by)}`
+    case 'custom':
+      return `custom ${data.custom.name}`
     case 'recording_saved':
       return `recording_saved ${data.recording.path ?? '-'}`
     case 'call_saved':

@@ -64,6 +64,7 @@ export function freeswitchScene(tenants?: TenantRule, arrange?: Arrange) {
       get: (key: string) => fields[key] ?? '',
       has: (key: string) => key in fields,
       all: (key: string) => fields[key]?.split('|:') ?? [],
+      entries: () => Object.entries(fields),
     }
     const frame: EslFrame = { offset: 0, contentType: 'text/event-plain', get: () => '', body: '', event }
     if (arrange === undefined) play({ frame, atUs: nowUs })

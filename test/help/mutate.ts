@@ -104,6 +104,7 @@ function cutAmi(frame: AmiFrame, random: Random): AmiFrame {
     has: (key) => !isLost(key) && frame.has(key),
     all: (key) => (isLost(key) ? [] : frame.all(key)),
     isNext: (key, after) => frame.isNext(key, after),
+    headers: () => frame.headers().filter(([key]) => !isLost(key)),
   }
 }
 

@@ -13,6 +13,7 @@ import { channelsUp, type RequestedCall, requestedCall } from '../tracker/state/
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
 import { type CallContacts, type ContactLookUps, createCallContacts } from './call-contacts.ts'
+import { customBatch, saidWithoutCall } from './custom-events.ts'
 import { createLiveTracker } from './live-tracker.ts'
 import { type CallOwners, openTracker } from './open-tracker.ts'
 import { createWaitingEvents } from './waiting-events.ts'
@@ -152,6 +153,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     if (hasChanges(state)) outbox.flush()
     followLimit()
   }, IDLE_FLUSH_MS)
+  /** What the dialplan says outside of calls, one batch after the other. */
+  let saying: Promise<void> = Promise.resolve()
   let areSignalsMissed = false
   let endedEarlyLoggedMs = Number.NEGATIVE_INFINITY
   let unfollowedLoggedMs = Number.NEGATIVE_INFINITY
@@ -206,9 +209,22 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     // Events that became due while no process ran must not wait for the PBX.
     tracker.tick()
   }
+  /** Stores what the dialplan says outside of calls; without an account it is for nobody. */
+  function storeSaid(signals: readonly Signal[]): void {
+    const said = saidWithoutCall(signals)
+    const { account, accountId } = options
+    if (said.length === 0 || account === null || accountId === null) return
+    const batch = customBatch(said, { pbx, account, accountId, newId, nowSteadyUs: steadyUs() })
+    saying = saying.then(async () => {
+      const placed = await writer.store(batch)
+      if (placed !== undefined) onStored(storedEventsOf(batch, placed))
+    })
+  }
+
   return {
     feed(signals) {
       if (outbox.size() < maxPending) {
+        storeSaid(signals)
         const before = state.endedEarly
         tracker.apply(signals)
         if (state.endedEarly > before) reportEndedEarly()
@@ -240,6 +256,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       contacts?.stop()
       clearInterval(idleFlush)
       await outbox.drained()
+      await saying
       if (hasChanges(state)) await outbox.flush()
     },
   }

@@ -3,6 +3,7 @@ import { destination, noteMove } from './facts/places.ts'
 import { noteDialledFrom, noteGroup, noteInTurn, noteRungAll } from './facts/ringing.ts'
 import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
+import { noteCustom } from './rules/customs.ts'
 import { nameStage } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
 import {
@@ -64,6 +65,7 @@ export function applySignal(state: TrackerState, signal: Exclude<Signal, { kind:
       closeCallsOfEarlierRun(state, signal)
       return
     case 'disconnected':
+    case 'custom_without_call':
       return
     case 'channel':
       addChannel(state, signal)
@@ -89,7 +91,7 @@ function meetBehind(state: TrackerState, at: At, dialled: Channel | undefined): 
 /** Applies a signal about one channel, which must be known. */
 function applyToChannel(
   state: TrackerState,
-  signal: At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' }>,
+  signal: At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | 'custom_without_call' }>,
 ): void {
   switch (signal.kind) {
     case 'pair':
@@ -155,7 +157,7 @@ type KnownKinds =
   | 'member'
   | 'hangup'
   | 'tenant'
-type Known = At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | KnownKinds }>
+type Known = At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | 'custom_without_call' | KnownKinds }>
 
 function applyToKnown(state: TrackerState, channel: Channel, signal: Known): void {
   const call = callOf(state, channel)
@@ -242,6 +244,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'variable':
       if (call !== undefined) call.variables = { ...call.variables, [signal.name]: signal.value }
+      break
+    case 'custom':
+      if (call !== undefined) noteCustom(call, signal.custom, signal.atUs)
       break
     case 'hangup_requested':
       noteHangupRequest(state, channel)

@@ -1,4 +1,4 @@
-import { isOfState } from '../../events/kinds.ts'
+import { callIdOf } from '../../events/kinds.ts'
 import type { MakeTurn, TurnAttempted, TurnRecord } from '../../flows/flows.ts'
 import type { Log } from '../../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND } from '../../lib/time.ts'
@@ -136,7 +136,7 @@ function createBeginning(
     const sent = {
       id: uuid,
       timestampS,
-      traceparent: traceparentOf(isOfState(slot.delivery.event) ? uuid : callId),
+      traceparent: traceparentOf(callIdOf({ name: slot.delivery.event, callId }) ?? uuid),
       body,
       group,
     }

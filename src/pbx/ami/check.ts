@@ -55,6 +55,12 @@ async function findProblem(source: PbxSource, listenMs: number, { find, tenants 
     const reply = await requestInventory(source, actions)
     checkEndpoints(source, reply, { find, questions: LISTS, right: 'add write = reporting', line: WRITE_LINE })
     await checkCalls(source, find)
+    if (source.custom !== undefined)
+      find(
+        'advice',
+        'events of the dialplan (custom=) need user in read = …; whether it is there shows with the first',
+        READ_LINE,
+      )
     if (listenMs > 0) {
       await Promise.race([Bun.sleep(listenMs), socket.closed])
       judgeEvents(watched, listenMs, find)
@@ -133,7 +139,7 @@ async function checkRights(source: PbxSource, actions: Actions, find: Find): Pro
   return fallback.kind === 'rows' ? fallback.rows : []
 }
 
-const CLASSES: Readonly<Record<Exclude<EventClass, 'cdr'>, string>> = {
+const CLASSES: Readonly<Record<Exclude<EventClass, 'cdr' | 'user'>, string>> = {
   call: 'without it there are no call events',
   agent: 'without it there are no queue events',
   dialplan: 'without it the names of recordings and your variables are unknown',

@@ -19,7 +19,7 @@ type WantedEvent = {
 
 type Peek = (key: string) => string
 
-export type EventClass = 'system' | 'call' | 'agent' | 'cdr' | 'dialplan'
+export type EventClass = 'system' | 'call' | 'agent' | 'cdr' | 'dialplan' | 'user'
 
 /** The snapshot of one channel. */
 const ONE: Shape = { channels: [''] }
@@ -169,6 +169,11 @@ const STATE_EVENTS = {
   QueueMemberPaused: { class: 'agent' },
 } as const satisfies Readonly<Record<string, WantedEvent>>
 
+/** What the dialplan says. It has no shape: user-event.ts reads what Asterisk prints of it, and what not. */
+const CUSTOM_EVENTS = {
+  UserEvent: { class: 'user' },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
 /** Events for the session itself: the run of Asterisk, its end, and a changed configuration. */
 const SESSION_EVENTS = {
   FullyBooted: { class: 'system' },
@@ -187,16 +192,19 @@ const ROWS: Readonly<Record<string, Shape>> = {
   CoreShowChannel: { channels: [''], holds: ['ActionID', 'Duration'], next: { ApplicationData: 'Duration' } },
 }
 
-export type AmiCallEvent = keyof typeof CALL_EVENTS
+export type AmiCallEvent = keyof typeof CALL_EVENTS | keyof typeof CUSTOM_EVENTS
 
 /** The events with states of phones, trunks, agents and queues. */
 export type StateEvent = keyof typeof STATE_EVENTS | 'QueueCallerJoin' | 'QueueCallerLeave'
+
+/** The event of a dialplan. */
+export const CUSTOM_EVENT: keyof typeof CUSTOM_EVENTS = 'UserEvent'
 
 /** Returns whether an event is only about a phone, trunk, agent or queue, and not about a call. */
 export const isStateEvent = (name: string): boolean => Object.hasOwn(STATE_EVENTS, name)
 
 const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(
-  Object.entries({ ...CALL_EVENTS, ...STATE_EVENTS, ...SESSION_EVENTS }),
+  Object.entries({ ...CALL_EVENTS, ...STATE_EVENTS, ...CUSTOM_EVENTS, ...SESSION_EVENTS }),
 )
 
 /** The classes of all events that are read, for the login. */
@@ -209,10 +217,12 @@ export const SHAPES: ReadonlyMap<string, Shape> = new Map([
 ])
 
 /**
- * Returns whether an event has to be read. `peek` returns the value of a header, `variables` are the operator's. Rows
- * of lists, and events that a caller may have cut short, are read whatever their names.
+ * Returns whether an event has to be read. `peek` returns the value of a header, `variables` are the operator's, who
+ * may want the events of the dialplan too. Rows of lists, and events that a caller may have cut short, are read
+ * whatever their names.
  */
-export function isWanted(name: string, peek: Peek, variables: readonly string[]): boolean {
+export function isWanted(name: string, peek: Peek, variables: readonly string[], hasCustom = false): boolean {
+  if (name === CUSTOM_EVENT) return hasCustom
   const event = EVENTS.get(name)
   if (event === undefined) return SHAPES.has(name) || isRow(peek) || isCutShort(peek)
   return event.only === undefined || event.only(peek, variables)

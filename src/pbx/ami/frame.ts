@@ -12,9 +12,13 @@ export type AmiFrame = {
   has(key: string): boolean
   /** Returns every value of a key that may be repeated (`ChanVariable`, `Variable`, `Output`). */
   all(key: string): readonly string[]
+  /** Returns all headers in their order, as they were sent. */
+  headers(): readonly (readonly [key: string, value: string])[]
   /** Returns whether `after` follows the header `key` (`null`: no header follows), or `key` is absent. */
   isNext(key: string, after: string | null): boolean
 }
+
+const COLON = 0x3a
 
 /** A header's place in the frame's table: key hash, key start, value start, value end. */
 export const SLOTS = 4
@@ -141,6 +145,16 @@ export class AmiHeaders implements AmiFrame {
     const values: string[] = []
     for (let row = this.#find(key, 0); row >= 0; row = this.#find(key, row + SLOTS)) values.push(this.#value(row, key))
     return values
+  }
+
+  headers(): readonly (readonly [key: string, value: string])[] {
+    const found: [string, string][] = []
+    for (let row = 0; row < this.#table.length; row += SLOTS) {
+      const [start = 0, value = 0, end = 0] = this.#table.subarray(row + 1, row + SLOTS)
+      const key = this.#bytes.toString('utf8', start, this.#bytes.indexOf(COLON, start))
+      found.push([key, this.#bytes.toString('utf8', value, end)])
+    }
+    return found
   }
 
   /** Returns the number of headers; `hashAt` and `isKeyAt` read one by its index. */

@@ -1,5 +1,5 @@
 /** The lines that give an Asterisk user its permissions, in its section of manager.conf. */
-export const READ_LINE = 'read = system,call,agent,dialplan,cdr'
+export const READ_LINE = 'read = system,call,agent,dialplan,cdr,user'
 export const WRITE_LINE = 'write = reporting'
 
 export const CALLS_LINE = 'write = originate,call'

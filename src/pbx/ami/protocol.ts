@@ -5,7 +5,7 @@ import { addressOf } from '../connection/socket.ts'
 import type { Timeouts } from '../connection/timeouts.ts'
 import { createActions, ping } from './actions.ts'
 import { AmiDecoder } from './decoder.ts'
-import { isSheddable, isStateEvent, isWanted, variablesOf } from './events.ts'
+import { CUSTOM_EVENT, isSheddable, isStateEvent, isWanted, variablesOf } from './events.ts'
 import type { AmiFrame } from './frame.ts'
 import { requestInventory } from './inventory.ts'
 import { logIn } from './login.ts'
@@ -13,6 +13,7 @@ import { requestStart, runOf } from './restart-detection.ts'
 import { createSnapshotRequest } from './snapshot-request.ts'
 import { requestStates } from './state-lists.ts'
 import { createAmiStates } from './states.ts'
+import { readUserEvent } from './user-event.ts'
 
 const REPLY: Received = { kind: 'reply' }
 const UNWANTED: Received = { kind: 'unwanted' }
@@ -39,12 +40,14 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
   let startedUs: number | null = null
   let isFirstEvent = true
 
-  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, variables) })
+  const decoder = new AmiDecoder({
+    skip: (name, peek) => !isWanted(name, peek, variables, source.custom !== undefined),
+  })
   return {
     decoder,
     receive(frame, arrivedUs) {
       if (actions.receive(frame)) return REPLY
-      if (frame.tainted) return { kind: 'tainted', event: frame.name }
+      if (frame.tainted || isForgedCustom(frame)) return { kind: 'tainted', event: frame.name }
       if (frame.type !== 'event' || !frame.has('Privilege')) return UNWANTED
       // Only the first event after the login counts: a later one is of no use, or a caller wrote it.
       if (isFirstEvent && frame.name === 'FullyBooted') startedUs = startOf(frame, arrivedUs)
@@ -68,6 +71,9 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
     close: actions.close,
   }
 }
+
+const isForgedCustom = (frame: AmiFrame): boolean =>
+  frame.type === 'event' && frame.name === CUSTOM_EVENT && readUserEvent(frame) === undefined
 
 function startOf(frame: AmiFrame, arrivedUs: number): number | null {
   const uptime = frame.get('Uptime')

@@ -6,7 +6,9 @@ import { createInventoryReader } from './inventory.ts'
 
 /** Reads a recorded connection to an Asterisk. */
 export const readRecordedAmi: ReadRecorded<AmiFrame> = (translator, options, endpoints) => {
-  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, variablesOf(options)) })
+  const decoder = new AmiDecoder({
+    skip: (name, peek) => !isWanted(name, peek, variablesOf(options), options.custom !== undefined),
+  })
   const lists = new Map<string, AmiFrame[]>()
   const configured = createInventoryReader()
   const tainted: number[] = []

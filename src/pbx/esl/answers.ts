@@ -15,6 +15,7 @@ export function answerEvent(name: string, fields: Readonly<Record<string, string
     get: (key: string) => fields[key] ?? '',
     has: (key: string) => key in fields,
     all: (key: string) => (fields[key] === undefined ? [] : [fields[key]]),
+    entries: () => Object.entries(fields),
   }
   return { offset: 0, contentType: 'text/event-json', get: () => '', body: '', event }
 }

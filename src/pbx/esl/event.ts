@@ -10,6 +10,8 @@ export type EslEvent = {
   get(key: string): string
   has(key: string): boolean
   all(key: string): readonly string[]
+  /** Returns all headers in their order, also repeated ones; a list is joined by commas. Reads the whole event. */
+  entries(): readonly (readonly [key: string, value: string])[]
   /** The event's own body (`BACKGROUND_JOB` has one), else `''`. */
   readonly body: string
 }
@@ -21,7 +23,11 @@ function listOf(value: string): string | readonly string[] {
 }
 
 /** How an event is printed: how to find the values of a key in its bytes. */
-type Format = { readonly name: keyof Prefix; readonly find: (bytes: Buffer, needle: Needle) => Found }
+type Format = {
+  readonly name: keyof Prefix
+  readonly find: (bytes: Buffer, needle: Needle) => Found
+  readonly entries: (bytes: Buffer) => readonly (readonly [key: string, value: string])[]
+}
 /** The value of a key, or the values of a list; `null` if the event lacks the key. */
 type Found = string | readonly string[] | null
 
@@ -82,6 +88,10 @@ class FoundEvent implements EslEvent {
     return typeof found === 'string' ? [found] : (found ?? [])
   }
 
+  entries(): readonly (readonly [key: string, value: string])[] {
+    return this.#format.entries(this.#bytes)
+  }
+
   get body(): string {
     return this.#body ?? this.get('_body')
   }
@@ -106,7 +116,22 @@ const JSON_FORMAT: Format = {
     while (at >= 0 && (bytes[at] ?? QUOTE) <= SPACE) at += 1
     return at < 0 ? null : jsonValue(bytes, at)
   },
+  entries(bytes) {
+    const found: [string, string][] = []
+    for (let at = nextString(bytes, 0); at >= 0; ) {
+      const end = endOfString(bytes, at)
+      const key = jsonValue(bytes, at)
+      let from = bytes.indexOf(COLON, end) + 1
+      while ((bytes[from] ?? QUOTE) <= SPACE) from += 1
+      found.push([textOf(key), textOf(jsonValue(bytes, from))])
+      at = nextString(bytes, bytes[from] === QUOTE ? endOfString(bytes, from) : endOfOther(bytes, from))
+    }
+    return found
+  },
 }
+
+const nextString = (bytes: Buffer, from: number): number => bytes.indexOf(QUOTE, from)
+const textOf = (found: Found): string => (typeof found === 'string' ? found : (found?.join(',') ?? ''))
 
 function jsonValue(bytes: Buffer, start: number): Found {
   const end = bytes[start] === QUOTE ? endOfString(bytes, start) : endOfOther(bytes, start)
@@ -166,12 +191,21 @@ const PLAIN_FORMAT: Format = {
     const raw = header.toString('utf8', at, stop < 0 ? header.length : stop)
     return listOf(unescapePercent(raw.endsWith('\r') ? raw.slice(0, -1) : raw))
   },
+  entries: (header) =>
+    header
+      .toString('utf8')
+      .split(/\r?\n/)
+      .flatMap((line) => {
+        const cut = line.indexOf(': ')
+        return cut < 0 ? [] : [[line.slice(0, cut), textOf(listOf(unescapePercent(line.slice(cut + 2))))] as const]
+      }),
 }
 
 const LF = 0x0a
 const SPACE = 0x20
 const QUOTE = 0x22
 const COMMA = 0x2c
+const COLON = 0x3a
 const BACKSLASH = 0x5c
 const BRACKET = 0x5b
 const BRACKET_END = 0x5d

@@ -84,13 +84,12 @@ export type Subclass = keyof typeof SUBCLASSES
 
 const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))
 
-/** Lists the arguments of `event json`. Subclasses follow CUSTOM, which therefore comes last. */
-export const SUBSCRIPTION = [
-  ...EVENTS.keys(),
-  'CUSTOM',
-  ...Object.keys(SUBCLASSES),
-  ...Object.keys(STATE_SUBCLASSES),
-].join(' ')
+/**
+ * Returns the arguments of `event json`, with the subclasses of the dialplan's own events. Subclasses follow CUSTOM,
+ * which therefore comes last.
+ */
+export const subscriptionOf = (custom: readonly string[] = []): string =>
+  [...EVENTS.keys(), 'CUSTOM', ...Object.keys(SUBCLASSES), ...Object.keys(STATE_SUBCLASSES), ...custom].join(' ')
 
 /** Returns whether an event may be dropped first when events arrive faster than they are processed. */
 export const isSheddable = (name: string): boolean =>

@@ -1,7 +1,7 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { LoginOutcome } from '../connection/protocol.ts'
 import type { Commands } from './commands.ts'
-import { APPLICATION_BEGINS, APPLICATION_ENDS, APPLICATION_FILTERS, SUBSCRIPTION } from './events.ts'
+import { APPLICATION_BEGINS, APPLICATION_ENDS, APPLICATION_FILTERS, subscriptionOf } from './events.ts'
 
 const CLOSED: LoginOutcome = { kind: 'lost', reason: 'the connection is closed' }
 
@@ -12,7 +12,7 @@ const CLOSED: LoginOutcome = { kind: 'lost', reason: 'the connection is closed' 
 export async function logIn(source: PbxSource, commands: Commands, greetingMs: number): Promise<LoginOutcome> {
   const outcome = await authenticate(source, commands, greetingMs)
   if (outcome.kind !== 'in') return outcome
-  const subscription = await commands.send(`event json ${SUBSCRIPTION}`)
+  const subscription = await commands.send(`event json ${subscriptionOf(source.custom)}`)
   if (subscription === undefined) return CLOSED
   const text = subscription.get('Reply-Text')
   if (!text.startsWith('+OK')) return { kind: 'refused', reason: `it refuses to send events: ${text}` }

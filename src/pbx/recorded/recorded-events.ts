@@ -27,6 +27,8 @@ export type ReadOptions = {
   readonly extensions: readonly string[]
   readonly variables: readonly string[]
   readonly tenants?: TenantRule | undefined
+  /** The names of the dialplan's events that are passed on. */
+  readonly custom?: readonly string[] | undefined
 }
 
 /** Reads the bytes of one recorded connection, the lists in it too, in pieces as they arrived. */

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { EVENT_NAMES, isOfState, isOnlyOnRequest } from '../../events/kinds.ts'
+import { EVENT_NAMES, isOnlyOnRequest } from '../../events/kinds.ts'
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { NO_STEP, NOTHING_TO_SEND } from '../operations/log.ts'
 import { ENDED_TABLE, PER_EVENT } from './deliveries.ts'
@@ -8,11 +8,6 @@ import { all, contains, either, first, onPostgres, onSqlite, type Work } from '.
 
 /** Kinds of event that repeat the sequence of the event before them, as a list in SQL. */
 const KINDS_ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
-  .map((name) => `'${name}'`)
-  .join(', ')
-
-/** Kinds of event that are of no call, as a list in SQL. */
-const KINDS_OF_STATES = EVENT_NAMES.filter(isOfState)
   .map((name) => `'${name}'`)
   .join(', ')
 
@@ -134,7 +129,7 @@ function* findHeadless(keptUs: number): Work<{ id: string }[]> {
 function* findEndless(keptUs: number): Work<{ id: string }[]> {
   const rows = yield* all<{ id: string }>(sql`
     SELECT call_id AS id FROM events
-    WHERE call_id NOT IN (SELECT id FROM live_calls) AND name NOT IN (${sql.raw(KINDS_OF_STATES)}) GROUP BY call_id
+    WHERE call_id NOT IN (SELECT id FROM live_calls) AND sequence > 0 GROUP BY call_id
     HAVING max(at) >= ${keptUs} AND max(CASE WHEN name = 'call_saved' THEN 1 ELSE 0 END) = 0`)
   if (rows.length === 0) return []
   const transfers = yield* all<{ body: string }>(sql`

@@ -94,7 +94,7 @@ function cloudEvent(body: SentBody): string {
 
 /** Returns the id of the call, or the name of the phone, trunk, agent or queue; a test has none. */
 function subjectOf({ data }: SentBody): string | undefined {
-  if ('call' in data) return data.call.id
+  if ('call' in data) return data.call?.id
   if ('phone' in data) return data.phone.extension
   if ('trunk' in data) return data.trunk.trunk
   if ('agent' in data) return data.agent.extension
@@ -107,7 +107,7 @@ type Message = { readonly title: string; readonly facts: readonly (readonly [nam
 function messageOf(body: SentBody): Message {
   const { data } = body
   const title = phraseOf(body)
-  if (!('call' in data))
+  if (!('call' in data) || data.call === null)
     return { title, facts: 'pbx' in data ? [['PBX', data.pbx]] : [['Account', data.account ?? '']] }
   const { from, to, direction, queue, result, duration } = data.call
   const facts: [string, string][] = [

@@ -1,4 +1,5 @@
-import type { SentBody } from '../../events/bodies.ts'
+import { type TSchema, TypeGuard } from '@sinclair/typebox'
+import { Call, type SentBody } from '../../events/bodies.ts'
 
 type Flat = Readonly<Record<string, string | number | boolean | null>>
 
@@ -25,7 +26,17 @@ const STAGE = [
   'result',
   'forwarded_to',
 ]
+/** Returns the columns of an object; one that may be `null` has them too. */
+const columnsOf = (schema: TSchema): string[] =>
+  Object.entries<TSchema>(schema.properties ?? {}).flatMap(([key, field]) => {
+    const object = TypeGuard.IsUnion(field) ? field.anyOf.find((one) => TypeGuard.IsObject(one)) : field
+    return object !== undefined && TypeGuard.IsObject(object)
+      ? columnsOf(object).map((column) => `${key}_${column}`)
+      : [key]
+  })
 const NULLABLE: Readonly<Record<string, readonly string[]>> = {
+  // Of a custom event without a call.
+  call: columnsOf(Call),
   call_answered_by: PARTY,
   call_queue: ['name', 'position', 'wait_duration'],
   call_hangup: ['cause', 'code', 'by'],

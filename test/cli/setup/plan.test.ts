@@ -44,7 +44,7 @@ const USER = [
   'secret = made',
   'deny = 0.0.0.0/0.0.0.0',
   'permit = 127.0.0.1/255.255.255.255',
-  'read = system,call,agent,dialplan,cdr',
+  'read = system,call,agent,dialplan,cdr,user',
   'write = reporting',
 ]
 const MONITOR = '/var/spool/asterisk/monitor'

@@ -63,7 +63,7 @@ describe('the events of an Asterisk', () => {
   })
 
   test('the login asks for the classes of all that are wanted, and the noisiest are dropped first', () => {
-    expect(EVENT_CLASSES.toSorted()).toEqual(['agent', 'call', 'cdr', 'dialplan', 'system'])
+    expect(EVENT_CLASSES.toSorted()).toEqual(['agent', 'call', 'cdr', 'dialplan', 'system', 'user'])
     expect(READ_LINE.replace('read = ', '').split(',').toSorted()).toEqual(EVENT_CLASSES.toSorted())
     expect(['VarSet', 'Newexten', 'Hangup', 'Shutdown', 'unknown'].filter(isSheddable)).toEqual(['VarSet', 'Newexten'])
   })

@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test'
 import { createInbox } from '../../../src/pbx/connection/inbox.ts'
-import { APPLICATION_BEGINS, APPLICATION_ENDS, isSheddable, SUBSCRIPTION } from '../../../src/pbx/esl/events.ts'
+import { APPLICATION_BEGINS, APPLICATION_ENDS, isSheddable, subscriptionOf } from '../../../src/pbx/esl/events.ts'
 
 /** The list of the events that are wanted of a FreeSWITCH. */
 
 test('only changes of variables and ends of applications are dropped first: calls are followed by all others', () => {
-  const all = SUBSCRIPTION.split(' ')
+  const all = subscriptionOf(['my::survey']).split(' ')
   expect(all).toContain('CHANNEL_HANGUP')
+  expect(all.indexOf('my::survey')).toBeGreaterThan(all.indexOf('CUSTOM'))
   const applications = [APPLICATION_BEGINS, APPLICATION_ENDS]
   expect([...all, ...applications, 'unknown'].filter(isSheddable)).toEqual(['CALL_UPDATE', ...applications])
 })

@@ -106,7 +106,7 @@ describe('what to write into the PBX', () => {
       'secret = a:b/c?#%@ü',
       'deny = 0.0.0.0/0.0.0.0',
       'permit = 127.0.0.1/255.255.255.255',
-      'read = system,call,agent,dialplan,cdr',
+      'read = system,call,agent,dialplan,cdr,user',
       'write = reporting',
     ])
     expect(linesOf('asterisk', { host: 'pbx.example' })).toContain('bindaddr = 0.0.0.0')

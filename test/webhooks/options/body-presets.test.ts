@@ -229,6 +229,6 @@ function nullableOf(schema: TSchema, prefix: string): [string, string[]][] {
 
 const columnsOf = (schema: TSchema): string[] =>
   Object.entries<TSchema>(schema.properties).flatMap(([key, field]) => {
-    const object = objectOrNull(field)
+    const object = KindGuard.IsObject(field) ? field : objectOrNull(field)
     return object === undefined ? [key] : columnsOf(object).map((column) => `${key}_${column}`)
   })

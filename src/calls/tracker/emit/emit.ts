@@ -136,6 +136,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   }
   emitAnswers(state, call, events)
   emitHolds(state, call, events)
+  emitCustoms(state, call, events)
   emitTransfers(state, call, events)
   emitDueStageEnds(state, call, events)
   forgetOldStages(state, call)
@@ -196,6 +197,14 @@ function emitHolds(state: TrackerState, call: Call, events: CallEvent[]): void {
     const extra = { by, stage: stage === undefined ? null : stagePayload(stage) }
     emit(state, call, events, onHold ? 'call_held' : 'call_resumed', atUs, extra)
   }
+}
+
+/** Emits what the dialplan has said. */
+function emitCustoms(state: TrackerState, call: Call, events: CallEvent[]): void {
+  if (call.customs.length === 0) return
+  const { customs } = call
+  call.customs = []
+  for (const { custom, atUs } of customs) emit(state, call, events, 'custom', atUs, { custom })
 }
 
 /** Emits the stage ends that are due: parties first, then groups and queues. */

@@ -44,6 +44,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     queues: NONE,
     recordings: NONE,
     transfers: NONE,
+    customs: NONE,
     holds: NONE,
     transferCount: 0,
     transferred: NONE,

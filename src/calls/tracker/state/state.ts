@@ -1,4 +1,4 @@
-import type { CallRecord, Party as PartyBody } from '../../../events/bodies.ts'
+import type { CallRecord, Custom, Party as PartyBody } from '../../../events/bodies.ts'
 import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResult } from '../../../events/enums.ts'
 import type { NewId } from '../../../lib/id.ts'
 import type { Timers } from '../../../lib/timers.ts'
@@ -263,6 +263,8 @@ export type Call = {
   queues: readonly QueueState[]
   recordings: readonly RecordingState[]
   transfers: readonly TransferState[]
+  /** What the dialplan has said and is not emitted yet. */
+  customs: readonly { custom: Custom; atUs: number }[]
   /** Holds and resumes that are not emitted yet. */
   holds: readonly { channel: string; onHold: boolean; atUs: number; arrivedUs: number }[]
   transferCount: number

@@ -146,6 +146,8 @@ export type AmiContext = {
   readonly variables: ReadonlySet<string>
   /** The fact that is the tenant value of a channel, if the PBX serves several customers. */
   readonly tenants: TenantRule | undefined
+  /** The names of the dialplan's events that are passed on. */
+  readonly custom: ReadonlySet<string>
 }
 
 /**

@@ -5,8 +5,9 @@ import { createClockOffset } from '../../connection/clock-offset.ts'
 import { createEndpoints } from '../../endpoints/endpoints.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { readDialTargets } from '../dial-string.ts'
-import type { AmiCallEvent } from '../events.ts'
+import { type AmiCallEvent, CUSTOM_EVENT } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
+import { readUserEvent } from '../user-event.ts'
 import { agentEnters, agentLeaves, agentLogin, forgetAgent, isWait, newAgentPool, partOf, partsIn } from './agents.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import {
@@ -42,6 +43,8 @@ type AmiOptions = {
   readonly variables: readonly string[]
   /** The fact that is the tenant value of a channel, if the PBX serves several customers. */
   readonly tenants?: TenantRule | undefined
+  /** The names of the dialplan's events that are passed on. */
+  readonly custom?: readonly string[] | undefined
 }
 
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
@@ -62,6 +65,7 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
     agentPool: newAgentPool(),
     variables: new Set(options.variables),
     tenants: options.tenants,
+    custom: new Set(options.custom),
   }
   function* snapshotInSteps(
     rows: readonly AmiFrame[],
@@ -79,7 +83,9 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
       if (frame.tainted || handler === undefined) return []
       const at: At = { atUs: clockOffset.at(timestampUs(frame), arrivedUs), arrivedUs }
       const id = frame.get('Uniqueid')
-      const signals = [...changesOf(context, frame, id), ...handler(context, frame, id)]
+      // The headers of a UserEvent may be the dialplan's.
+      const changes = frame.name === CUSTOM_EVENT ? [] : changesOf(context, frame, id)
+      const signals = [...changes, ...handler(context, frame, id)]
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
     snapshot: (...list) => runAtOnce(snapshotInSteps(...list)),
@@ -445,6 +451,7 @@ const isRinging = (context: AmiContext, id: string): boolean =>
   [...context.channels.values()].some(({ rungBy }) => rungBy === id)
 
 const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
+  UserEvent: userEvent,
   Newchannel: newChannel,
   NewCallerid: newCallerid,
   Newstate: newstate,
@@ -479,6 +486,15 @@ const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   Cdr: cdr,
   HangupRequest: hangupRequest,
   Hangup: hangup,
+}
+
+/** Returns what the dialplan says, if its name is one that the operator wants. */
+function userEvent({ custom: wanted, channels }: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  const read = readUserEvent(frame)
+  if (read === undefined || !wanted.has(read.custom.name)) return []
+  const { channel, custom } = read
+  const isKnown = channel !== null && channels.has(channel)
+  return [isKnown ? { kind: 'custom', id: channel, custom } : { kind: 'custom_without_call', custom }]
 }
 
 const BY_NAME: ReadonlyMap<string, Handler> = new Map(Object.entries(HANDLERS))

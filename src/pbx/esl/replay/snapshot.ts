@@ -35,7 +35,15 @@ export function eslSteps(recording: PbxRecording): EslSteps {
   return { steps, beginMs: cameMs(lastReply < 0 ? 1 : endOf(lastReply)), up: upBefore(frames, steps), core }
 }
 
-const NOTICE: EslEvent = { name: 'notice', subclass: '', body: '', get: () => '', has: () => false, all: () => [] }
+const NOTICE: EslEvent = {
+  name: 'notice',
+  subclass: '',
+  body: '',
+  get: () => '',
+  has: () => false,
+  all: () => [],
+  entries: () => [],
+}
 
 function upBefore(frames: readonly EslFrame[], steps: readonly EslStep[]): Row[] {
   const made = new Set(steps.filter(({ name }) => name === 'CHANNEL_CREATE').map(({ event }) => event.get('Unique-ID')))

@@ -110,6 +110,8 @@ export type EslContext = {
   readonly variables: readonly string[]
   /** The fact that is the tenant value of a leg, if the PBX serves several customers. */
   readonly tenants: TenantRule | undefined
+  /** The subclasses of the dialplan's events that are passed on. */
+  readonly custom: ReadonlySet<string>
   /** How often a queue offered a caller to an agent without a leg (so far), by session and agent. */
   readonly offers: Map<string, number>
   /** The parties that were rung for agents of queues, by agent name. */

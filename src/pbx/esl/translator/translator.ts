@@ -7,6 +7,7 @@ import { createEndpoints } from '../../endpoints/endpoints.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import { ANSWER } from '../answers.ts'
+import { channelOf, readCustomEvent } from '../custom-event.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type EslEvent, variableOf } from '../event.ts'
 import { APPLICATION_BEGINS, APPLICATION_ENDS, type EslCallEvent, type Subclass } from '../events.ts'
@@ -30,6 +31,8 @@ type EslOptions = {
   readonly variables: readonly string[]
   /** The fact that is the tenant value of a leg, if the PBX serves several customers. */
   readonly tenants?: TenantRule | undefined
+  /** The subclasses of the dialplan's events that are passed on. */
+  readonly custom?: readonly string[] | undefined
 }
 
 /**
@@ -47,6 +50,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     endpoints,
     variables: options.variables,
     tenants: options.tenants,
+    custom: new Set(options.custom),
     offers: new Map(),
     agents: new Map(),
     inConferences: new Set(),
@@ -92,7 +96,10 @@ function isBeforeNextDial({ legs }: EslContext, event: EslEvent): boolean {
 
 function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === ANSWER) return answerTo(context, event)
-  if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
+  if (event.name === 'CUSTOM') {
+    const handler = BY_SUBCLASS.get(event.subclass)
+    return handler === undefined ? customEvent(context, event) : handler(context, event)
+  }
   if (event.name === APPLICATION_BEGINS) return bridgeBegins(context, event)
   if (event.name === APPLICATION_ENDS) return [...unreachedByBridge(context, event), ...bridgeEnds(context, event)]
   const handler = BY_NAME.get(event.name)
@@ -103,6 +110,15 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   leg.heard = Math.max(leg.heard, placeOf(event))
   // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is no longer bridged.
   return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
+}
+
+/** Returns what the dialplan says; nothing if the operator does not want it, or its channel is in doubt. */
+function customEvent({ custom, legs }: EslContext, event: EslEvent): ChannelSignal[] {
+  const channel = custom.has(event.subclass) ? channelOf(event) : undefined
+  if (channel === undefined) return []
+  const said = readCustomEvent(event)
+  const isKnown = channel !== null && legs.has(channel)
+  return [isKnown ? { kind: 'custom', id: channel, custom: said } : { kind: 'custom_without_call', custom: said }]
 }
 
 /** The most known names of users. */
