@@ -1,8 +1,10 @@
 import { ByteBuffer } from '../connection/byte-buffer.ts'
 import { LineMeter, MAX_LINE_BYTES, MAX_UNREAD_BYTES } from '../connection/line-meter.ts'
 import { hasShape, misshape } from './event-shapes.ts'
+import { CUSTOM_EVENT } from './events.ts'
 import { type AmiFrame, AmiHeaders, copyHeaders } from './frame.ts'
 import { CR, HeaderScan, LF } from './scan.ts'
+import { readUserEvent } from './user-event.ts'
 
 export type { AmiFrame } from './frame.ts'
 
@@ -174,7 +176,7 @@ export class AmiDecoder {
     const cut = wrong === 'cut' || (type === 'event' && isCutShort(frame))
     const stray = type === 'event' && !frame.has('Privilege') && !frame.has('ActionID')
     // An event with its complete shape is from Asterisk itself, whatever the frames before it are.
-    const isWhole = type === 'event' && wrong === undefined && hasShape(frame.name)
+    const isWhole = isWholeEvent(frame)
     if (type === 'other' || wrong !== undefined || cut || stray || (this.#forging && !isWhole)) frame.tainted = true
     // A forged event without an empty line at its end swallows the rest of the event it was written into.
     this.#forging = cut || (this.#forging && !isWhole && type === 'event' && !hasLinkedid(frame))
@@ -195,8 +197,12 @@ const hasLinkedid = (frame: AmiHeaders): boolean => frame.has('Linkedid') || fra
 const isCutShort = (frame: AmiHeaders): boolean =>
   !hasLinkedid(frame) && (frame.has('ChannelStateDesc') || frame.has('DestChannelStateDesc'))
 
-const isWholeEvent = (frame: AmiHeaders): boolean =>
-  frame.type === 'event' && hasShape(frame.name) && misshape(frame) === undefined
+/** A `UserEvent` has no shape, but a channel as others have it. */
+const isWholeEvent = (frame: AmiHeaders): boolean => {
+  if (frame.type !== 'event') return false
+  if (frame.name === CUSTOM_EVENT) return (readUserEvent(frame)?.channel ?? null) !== null
+  return hasShape(frame.name) && misshape(frame) === undefined
+}
 
 /** Taints the text of a caller, between the event that it cut short and the rest of that event. */
 function taintBefore(frames: readonly AmiHeaders[]): void {
