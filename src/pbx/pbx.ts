@@ -4,6 +4,7 @@
 export { lineOf, SETTING } from './endpoints/endpoint-summary.ts'
 export { startCallOwner } from './originate/call-owner.ts'
 export { createCallService } from './originate/call-service.ts'
+export type { MadeCall } from './originate/model.ts'
 export { originateRoutes } from './originate/routes.ts'
 export { type PbxRecording, readRecording, recordingOf } from './recorded/recording.ts'
 export { checkPbx } from './tools/check.ts'

@@ -9,12 +9,14 @@ import type { Store } from '../../store/store.ts'
 import { type StoreFlags, storePlaceOf, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { counted, print, printJson } from '../print.ts'
+import { callMakeCommands } from './call-make.ts'
 
 type Flags = StoreFlags & { json?: boolean; number: string[] }
 
 /** Adds `hookswitch call`. */
 export function callCommand(program: Command): void {
-  const call = program.command('call').description('manage stored calls')
+  const call = program.command('call').description('make calls, and manage stored ones')
+  callMakeCommands(call)
   call
     .command('erase')
     .description('erase a phone number from call records, event bodies and live calls')

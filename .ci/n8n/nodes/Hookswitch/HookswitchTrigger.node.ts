@@ -33,6 +33,7 @@ const FURTHER = [
   { name: 'Call Held', value: 'call_held', description: 'One party put the other on hold' },
   { name: 'Call Missed', value: 'call_missed', description: 'None of your own people answered a call' },
   { name: 'Call Resumed', value: 'call_resumed', description: 'One party took the other off hold' },
+  { name: 'Custom', value: 'custom', description: 'The dialplan says something of its own' },
   { name: 'Phone Changed', value: 'phone_changed', description: 'A phone registered or is gone, rings or is in use' },
   {
     name: 'Queue Changed',
