@@ -582,6 +582,8 @@ async function createRoot(
     webhooks: storedWebhooks,
     events: storedEvents,
     calls: store.calls,
+    phones: async (accountId) =>
+      [...(await watch.states(accountId))].flatMap((one) => (one.kind === 'phone' ? [one.state] : [])),
     samples: exampleTexts(),
     templates,
     exchange,

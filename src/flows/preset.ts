@@ -60,6 +60,8 @@ export type PresetDirectoryRequest = PresetRequest & {
   readonly name: readonly string[]
   /** The user's extension, if the CRM has one. */
   readonly extension?: string
+  /** Where an element has a log-in or an e-mail address, by which a phone of the PBX may be known to be the user's. */
+  readonly logins?: readonly string[]
 }
 
 /** A flow that is part of the program. */

@@ -133,6 +133,7 @@ export const AMOCRM: Preset = {
     items: '/_embedded/users',
     id: '/id',
     name: ['/name'],
+    logins: ['/email'],
     source: `${DOCS}/crm_platform/users-api`,
     answer: {
       status: 200,

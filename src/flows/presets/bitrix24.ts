@@ -330,6 +330,7 @@ export const BITRIX24: Preset = {
     id: '/ID',
     name: ['/NAME', '/LAST_NAME'],
     extension: '/UF_PHONE_INNER',
+    logins: ['/EMAIL'],
     source: `${DOCS}/user/user-get.html`,
     answer: {
       status: 200,

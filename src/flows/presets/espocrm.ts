@@ -167,6 +167,7 @@ export const ESPOCRM: Preset = {
     items: '/list',
     id: '/id',
     name: ['/name'],
+    logins: ['/userName'],
     source: `${DOCS}/crud/#list`,
     answer: { status: 200, body: { total: 1, list: [{ id: '1', name: 'Anna Smith', userName: 'anna' }] } },
   },

@@ -181,6 +181,7 @@ export const HUBSPOT: Preset = {
     items: '/results',
     id: '/id',
     name: ['/firstName', '/lastName'],
+    logins: ['/email'],
     source: `${DOCS}/guides/api/crm/owners`,
     answer: {
       status: 200,

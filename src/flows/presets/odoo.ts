@@ -418,13 +418,14 @@ export const ODOO: Preset = {
     },
   },
   directory: {
-    ...call('res.users', 'search_read', '{"domain":[["share","=",false]],"fields":["name"],"limit":500}'),
+    ...call('res.users', 'search_read', '{"domain":[["share","=",false]],"fields":["name","login"],"limit":500}'),
     when: [...FAULTS],
     items: '',
     id: '/id',
     name: ['/name'],
+    logins: ['/login'],
     source: API,
-    answer: { status: 200, body: [{ id: 7, name: 'Anna Smith' }] },
+    answer: { status: 200, body: [{ id: 7, name: 'Anna Smith', login: 'anna@example.com' }] },
   },
   check: {
     ...call('res.users', 'context_get', '{}'),

@@ -132,6 +132,7 @@ export const PIPEDRIVE: Preset = {
     items: '/data',
     id: '/id',
     name: ['/name'],
+    logins: ['/email'],
     source: `${DOCS}/Users#getUsers`,
     answer: { status: 200, body: { success: true, data: [{ id: 7, name: 'Anna Smith', email: 'anna@example.com' }] } },
   },

@@ -107,6 +107,7 @@ const PresetFile = t.Object(
           id: pointer,
           name: t.Array(pointer, { minItems: 1 }),
           extension: t.Optional(pointer),
+          logins: t.Optional(t.Array(pointer, { minItems: 1 })),
         },
         closed,
       ),

@@ -231,6 +231,7 @@ export const ZENDESK: Preset = {
     items: '/users',
     id: '/id',
     name: ['/name'],
+    logins: ['/email'],
     source: `${USERS_API}#list-users`,
     answer: { status: 200, body: { users: [{ id: 7, name: 'Anna Smith', role: 'agent' }] } },
   },

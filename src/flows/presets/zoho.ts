@@ -207,6 +207,7 @@ export const ZOHO: Preset = {
     items: '/users',
     id: '/id',
     name: ['/full_name'],
+    logins: ['/email'],
     source: `${DOCS}/get-users.html`,
     answer: {
       status: 200,

@@ -13,6 +13,7 @@ import { createStepRenderer } from '../step-renderer.ts'
 import { flowOfPreset, secretParametersOf } from './flow-option.ts'
 import { flowErrors } from './flow-rules.ts'
 import type { CallPreview, FlowPreset, PresetCheck, PresetTrial, PresetDirectory as ShownDirectory } from './model.ts'
+import { type NamedPhone, proposeExtensions } from './proposed-extensions.ts'
 import { ADVICE_REFUSED } from './refusal.ts'
 import { findSearchError } from './searches.ts'
 import { type Asked, createTrialRequests, type Trial } from './trial-request.ts'
@@ -25,6 +26,8 @@ type Dependencies = Parameters<typeof createTrialRequests>[0] & {
   readonly webhooks: Pick<Store['webhooks'], 'optionsList'>
   readonly events: Pick<Store['log'], 'eventListOfCall'>
   readonly calls: Pick<Store['calls'], 'callList'>
+  /** Returns the phones of an account's PBXs; default: none are known. */
+  readonly phones?: (accountId: number) => Promise<readonly NamedPhone[]>
   /** A default body of each kind of event. */
   readonly samples: ReadonlyMap<string, string>
   readonly templates: TemplateRenderer
@@ -60,6 +63,7 @@ export function createSetupService({
   templates,
   exchange,
   authorizer,
+  phones = async () => [],
 }: Dependencies) {
   const requests = createTrialRequests({ templates, exchange, authorizer })
 
@@ -147,10 +151,16 @@ export function createSetupService({
         throw invalid([{ path: '/preset', message: 'cannot list users: fill in the map by hand' }])
       const { json, response: _response, kept: _kept, ...asked } = await ask(trial, directory)
       if (asked.error !== null) return { ...asked, users: [] }
-      const users = usersIn(json, directory)
-      return users === undefined
-        ? { ...asked, users: [], error: `the answer of the CRM has no users: ${ADVICE_REFUSED}` }
-        : { ...asked, users }
+      const found = usersIn(json, directory)
+      if (found === undefined)
+        return { ...asked, users: [], error: `the answer of the CRM has no users: ${ADVICE_REFUSED}` }
+      const proposed = proposeExtensions(found, await phones(accountId))
+      const users = found.map(({ id, name, extension }) => ({
+        id,
+        name,
+        extension: extension ?? proposed.get(id) ?? null,
+      }))
+      return { ...asked, users }
     },
 
     /**
@@ -262,8 +272,8 @@ function checkUrl(url: string): void {
 /** Returns the users in an answer; `undefined` without a list. JSON-RPC puts the answer in an envelope. */
 function usersIn(
   json: unknown,
-  { items, id, name, extension }: PresetDirectoryRequest,
-): ShownDirectory['users'] | undefined {
+  { items, id, name, extension, logins = [] }: PresetDirectoryRequest,
+): (ShownDirectory['users'][number] & { names: string[] })[] | undefined {
   const body = valueAt(json, '/jsonrpc') === undefined ? json : valueAt(json, '/result')
   const list = valueAt(body, items)
   if (!Array.isArray(list)) return undefined
@@ -276,6 +286,7 @@ function usersIn(
     if (key === null) return []
     const parts = name.map(textAt).filter((part) => part !== null && part !== '')
     const known = extension === undefined ? null : textAt(extension)
-    return [{ id: key, name: parts.join(' ') || key, extension: known === '' ? null : known }]
+    const names = [parts.join(' '), ...logins.map((pointer) => textAt(pointer) ?? '')]
+    return [{ id: key, name: parts.join(' ') || key, extension: known === '' ? null : known, names }]
   })
 }

@@ -240,6 +240,22 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
   })
 })
 
+test('the list of users proposes the extension of the phone with the name of one', async () => {
+  const stub = startStub(() => startOdoo('json2'))
+  const setup = createSetupService({
+    calls: { callList: async () => [] },
+    phones: async (accountId) => [{ extension: `10${accountId}`, name: 'Smith Anna' }],
+    samples: exampleTexts(),
+    authorizer: { authorizeTrial: async () => ({ header: '' }) },
+    webhooks: { optionsList: async () => [] },
+    events: { eventListOfCall: async () => [] },
+    templates: TEMPLATES,
+    exchange,
+  })
+  const trial = { url: stub.url, preset: 'odoo', parameters: { ...stub.parameters } }
+  expect((await setup.directory(1, trial)).users).toEqual([{ id: '7', name: 'Anna Smith', extension: '101' }])
+})
+
 test('a preview of a call has the values that were kept for the call that was merged into it', async () => {
   const { events } = situationOf('freeswitch/att-older-consult')
   const mergedIds = new Set(events.flatMap(({ body }) => body.data.call.merged_from))
