@@ -3,7 +3,7 @@ import type { Preset } from '../preset.ts'
 import { createContact, findContact } from './contact-steps.ts'
 import { FACTS, IS_OUTSIDE, IS_WHOLE, NUMBER, OWNER, TITLE, when } from './liquid.ts'
 import { ownedStep } from './owned-steps.ts'
-import { createsContacts, responsible, secretKey, users } from './parameters.ts'
+import { createsContacts, responsible, secretKey, users, yesNo } from './parameters.ts'
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 import { eachTwin, FIRST_TWIN, keptTwins } from './twins.ts'
 
@@ -28,6 +28,11 @@ const TIME = 'local_time: "UTC", "%Y-%m-%d %H:%M:%S"'
 const LINKS = `{%- capture links -%}{%- for one in data.recordings -%}{%- if one.url %}
 Recording: {{ one.url }}{% endif -%}{%- endfor -%}{%- endcapture -%}`
 const CALL = [IS_OUTSIDE, IS_WHOLE]
+const MISSED = ['parameters.callback', 'data.call.missed', ...CALL]
+/** The kept ids of the open tasks of a contact. */
+const OPEN = ['open_1', 'open_2', 'open_3', 'open_4', 'open_5']
+/** A role without tasks must not cost the call, nor a task that a person has deleted. */
+const NO_TASKS: Rule = { status: [400, 403, 404, 405], then: 'done' }
 /** A search for the number in two spellings: with the option for international numbers off, texts are as typed. */
 const BY_NUMBER = ['{{ number }}', '{{ number | national }}']
   .map((value, at) => {
@@ -48,6 +53,12 @@ export const ESPOCRM: Preset = {
     responsible('The id', { required: true }),
     users(),
     createsContacts(true),
+    yesNo(
+      'callback',
+      'Tasks for missed calls',
+      'A missed call is also a task for its owner, which is completed when the contact was spoken to: the role then needs Tasks',
+      true,
+    ),
   ],
   steps: [
     {
@@ -134,6 +145,62 @@ export const ESPOCRM: Preset = {
       when: [...LIMITS, { status: [403, 404], then: 'done' }, FINAL],
       source: `${DOCS}/crud/#delete`,
       answer: { status: 200, body: true },
+    },
+    {
+      name: 'find_task',
+      on: ['call_saved'],
+      if: when([...MISSED, 'kept.task == nil']),
+      needs: ['call', 'contact'],
+      method: 'GET',
+      url: `/api/v1/Task?maxSize=1&select=id&${WHERE('description', 'contains', '{{ data.call.id }}')}`,
+      headers: HEADERS,
+      keep: { task: '/list/0/id' },
+      when: [...LIMITS, NO_TASKS],
+      source: `${DOCS}-search-params/`,
+      answer: { status: 200, body: { total: 0, list: [] } },
+    },
+    ...ownedStep({
+      name: 'task',
+      on: ['call_saved'],
+      again: 'find_task',
+      if: when([...MISSED, 'kept.task == nil']),
+      needs: ['call', 'contact'],
+      url: '/api/v1/Task',
+      headers: { ...HEADERS, 'x-skip-duplicate-check': 'true' },
+      body: (user) =>
+        `${NUMBER}${user}${UNLESS_INACTIVE}${TITLE}${FACTS}{"name":{{ title | ${ALLOWED} }},"status":"Not Started","description":{{ facts }},"assignedUserId":{{ user }},"parentType":"Contact","parentId":{{ kept.contact }}}`,
+      keep: { task: '/id' },
+      result: 'task',
+      refused: [USER_REFUSED],
+      when: [...LIMITS, NO_TASKS],
+      source: `${DOCS}/crud/#create`,
+      answer: { status: 200, body: { id: '61d9a2b3c4d5e6f70', name: 'Missed call from Maria Bern' } },
+    }),
+    {
+      name: 'open_tasks',
+      on: ['call_saved'],
+      if: when(['parameters.callback', 'data.call.result == "answered"', ...CALL]),
+      needs: ['contact'],
+      method: 'GET',
+      url: `/api/v1/Task?maxSize=${OPEN.length}&select=id&${WHERE('parentId', 'equals', '{{ kept.contact }}')}&where%5B1%5D%5Btype%5D=in&where%5B1%5D%5Battribute%5D=status&where%5B1%5D%5Bvalue%5D%5B%5D=Not%20Started&where%5B1%5D%5Bvalue%5D%5B%5D=Started&where%5B2%5D%5Btype%5D=startsWith&where%5B2%5D%5Battribute%5D=name&where%5B2%5D%5Bvalue%5D=Missed%20call&where%5B3%5D%5Btype%5D=contains&where%5B3%5D%5Battribute%5D=description&where%5B3%5D%5Bvalue%5D=Call%3A%20`,
+      headers: HEADERS,
+      keep: Object.fromEntries(OPEN.map((name, at) => [name, `/list/${at}/id`])),
+      when: [...LIMITS, NO_TASKS],
+      source: `${DOCS}-search-params/`,
+      answer: { status: 200, body: { total: 1, list: [{ id: '61d9a2b3c4d5e6f70' }] } },
+    },
+    {
+      name: 'called_back',
+      on: ['call_saved'],
+      needs: ['open_1'],
+      each: `{{ ""${OPEN.map((name) => ` | append: kept.${name} | append: ","`).join('')} | split: "," | json }}`,
+      method: 'PUT',
+      url: '/api/v1/Task/{{ item }}',
+      headers: HEADERS,
+      body: '{"status":"Completed"}',
+      when: [...LIMITS, NO_TASKS],
+      source: `${DOCS}/crud/#update`,
+      answer: { status: 200, body: { id: '61d9a2b3c4d5e6f70', status: 'Completed' } },
     },
   ],
   origins: [],

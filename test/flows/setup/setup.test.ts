@@ -140,7 +140,7 @@ const SEARCHES: Readonly<Record<string, readonly string[]>> = {
   odoo: ['fields', 'contact'],
   pipedrive: ['person'],
   zendesk: ['caller', 'own_caller', 'find_ticket'],
-  espocrm: ['active_owner', 'contact', 'find_call'],
+  espocrm: ['active_owner', 'contact', 'find_call', 'open_tasks'],
   vtiger: ['contact', 'find_call'],
   zoho: ['contact', 'same_start'],
 }

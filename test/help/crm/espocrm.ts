@@ -9,7 +9,7 @@ const USERS = ['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u55', 'u99']
 const inactive = new Set(['u55'])
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
 
-export function startEspocrm(): CrmStub {
+export function startEspocrm() {
   type Call = {
     id: string
     direction: string
@@ -24,6 +24,7 @@ export function startEspocrm(): CrmStub {
   const contacts: string[] = ['+4930123456']
   const names: string[] = ['Maria Bern']
   let made = 0
+  const tasks: { status: string; description: string; contact: string; user: string }[] = []
   const server = startCrmServer(({ method, path, json, headers, query }) => {
     if (headers.get('x-api-key') !== 'espo-key') return refused(401, '')
     const route = `${method} ${path}`
@@ -62,6 +63,24 @@ export function startEspocrm(): CrmStub {
       )
     }
     if (route === 'POST /api/v1/Call') return newCall(json)
+    if (route === 'GET /api/v1/Task') return list(tasksOf(query))
+    if (route === 'POST /api/v1/Task') {
+      const task = (name: string): string => String(at(json, name) ?? '')
+      if (!isName(task('name')) || task('parentType') !== 'Contact') return refused(400, 'name')
+      if (!USERS.includes(task('assignedUserId'))) return { status: 403 }
+      tasks.push({
+        status: 'Not Started',
+        description: task('description'),
+        contact: task('parentId'),
+        user: task('assignedUserId'),
+      })
+      return { status: 200, body: { id: `t${tasks.length}` } }
+    }
+    const task = tasks[Number(/^PUT \/api\/v1\/Task\/t(\d+)$/.exec(route)?.[1]) - 1]
+    if (task !== undefined) {
+      task.status = String(at(json, 'status'))
+      return { status: 200, body: task }
+    }
     const [, id] = /^DELETE \/api\/v1\/Call\/(\w+)$/.exec(route) ?? []
     if (id === undefined) return refused(404, '')
     const before = calls.length
@@ -69,6 +88,15 @@ export function startEspocrm(): CrmStub {
     return { status: before === calls.length ? 404 : 200, body: before !== calls.length }
   })
 
+  /** Returns the tasks of a call, or the open ones of a contact. */
+  function tasksOf(query: URLSearchParams): { id: string }[] {
+    const [attribute, value = ''] = [query.get('where[0][attribute]'), query.get('where[0][value]') ?? '']
+    return tasks.flatMap(({ status, description, contact }, index) => {
+      const isWanted =
+        attribute === 'description' ? description.includes(value) : contact === value && status === 'Not Started'
+      return isWanted ? [{ id: `t${index + 1}` }] : []
+    })
+  }
   function newCall(json: unknown): CrmAnswer {
     const text = (name: string): string => String(at(json, name) ?? '')
     if (!isName(text('name'))) return refused(400, 'name')
@@ -91,7 +119,7 @@ export function startEspocrm(): CrmStub {
     return { status: 200, body: { id: `call${made}` } }
   }
 
-  return {
+  const stub: CrmStub = {
     ...server,
     parameters: { key: 'espo-key', responsible: 'u99', create: true },
     leftUser: 'u77',
@@ -115,6 +143,7 @@ export function startEspocrm(): CrmStub {
       { status: 503, body: '' },
     ],
   }
+  return { ...stub, tasks: (): readonly string[] => tasks.map(({ status, user }) => `${status} ${user}`) }
 }
 
 /** The numbers of a condition, or of the conditions of which one has to hold. */
