@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
+import { EXECUTABLE, emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 
 const folder = emptyFolder()
 let app: RunningApp
@@ -24,6 +24,16 @@ test('the compiled file serves in an empty folder with an empty environment', as
     message: 'The service is healthy.',
   })
   expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('the compiled file has what its parts load later, under the path that they name', async () => {
+  const bytes = Buffer.from(await Bun.file(EXECUTABLE).arrayBuffer())
+  const paths: string[] = []
+  for (let at = bytes.indexOf('import("/'); at >= 0; at = bytes.indexOf('import("/', at + 1))
+    paths.push(bytes.toString('latin1', at + 8, bytes.indexOf('"', at + 8)))
+  const ours = paths.filter((path) => path.endsWith('.js'))
+  expect(ours.length).toBeGreaterThan(3)
+  expect(ours.filter((path) => !path.startsWith('/$bunfs/'))).toEqual([])
 })
 
 test('a start whose port is in use changes nothing: the PBXs that are no longer in the settings keep their calls', async () => {

@@ -5,6 +5,9 @@ import { createTemplateRenderer } from '../../src/templates/renderer.ts'
 /** Reaches the limit of units, whatever the machine does. */
 const COSTLY = '{% for i in (1..100000000) %}{{ i }}{% endfor %}'
 
+/** Uses all its units one by one, some milliseconds. */
+const LONG = '{% for i in (1..100) %}{% for j in (1..100) %}{{ j }}{% endfor %}{% endfor %}'
+
 function start(steadyUs: () => number = () => 0) {
   const { render } = createTemplateRenderer({ steadyUs })
   const one = async (accountId: number, text = 'is {{ one }}') => {
@@ -45,12 +48,13 @@ describe('a renderer', () => {
 
   test('counts the templates of a request together', async () => {
     const { render } = start()
-    const text = '{% for i in (1..3000) %}{{ one }}{% endfor %}'
-    const request = { accountId: 1, purpose: 'sending', data: '{"one":1}' } as const
-    expect(await render({ ...request, templates: { a: { text } } })).toMatchObject({ a: { text: '1'.repeat(3_000) } })
+    // Many units and little time, so that the units decide on any machine.
+    const [one, text] = ['x'.repeat(20_000), '{{ one }}{{ one }}']
+    const request = { accountId: 1, purpose: 'sending', data: JSON.stringify({ one }) } as const
+    expect(await render({ ...request, templates: { a: { text } } })).toEqual({ a: { text: one + one } })
     const many = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`t${at}`, { text }]))
     const rendered = Object.values(await render({ ...request, templates: many }))
-    expect(rendered[0]).toEqual({ text: '1'.repeat(3_000) })
+    expect(rendered[0]).toEqual({ text: one + one })
     expect(rendered.at(-1)).toMatchObject({ kind: 'costly' })
   })
 
@@ -72,7 +76,7 @@ describe('a renderer', () => {
       if (!isOver) setImmediate(count)
     }
     setImmediate(count)
-    await Promise.all(Array.from({ length: 40 }, (_, at) => one(at, `${COSTLY}${at}`)))
+    await Promise.all(Array.from({ length: 100 }, (_, at) => one(at, `${LONG}${at}`)))
     isOver = true
     expect(turns).toBeGreaterThan(5)
   })
