@@ -1,8 +1,11 @@
+import { Fault } from '../../lib/fault.ts'
 import { nextTurn } from '../../lib/slices.ts'
 import { parseTime } from '../../lib/time.ts'
 import { SHORT_ID_LENGTH } from '../../store/operations/calls.ts'
 import type { DeliveryPart, DeliveryRow, LogFilter } from '../../store/operations/log.ts'
+import { eventIdOf } from '../../store/operations/queue.ts'
 import type { Store } from '../../store/store.ts'
+import { type BodyFilter, matchesBody } from './body-filter.ts'
 import type { DeliveryFilter } from './model.ts'
 
 /** The account whose deliveries are meant; `null`: all accounts, for the operator. */
@@ -18,6 +21,15 @@ type Dependencies = {
   readonly maxExamined: number
 }
 
+/** How long bodies are searched, and how many at a time, so that nobody waits for them. */
+const BODY_PATIENCE_MS = 5_000
+const BODIES_A_STEP = 100
+
+const tooSlow = (): Fault =>
+  new Fault('invalid', 'Searching the bodies took too long.', {
+    errors: [{ path: '/since', message: 'is needed, or a later one: the bodies of fewer events are then searched' }],
+  })
+
 /** The end of a call's id, as the page shows it. */
 const SHORT_ID = new RegExp(`^[0-9a-f-]{${SHORT_ID_LENGTH},35}$`, 'i')
 
@@ -26,22 +38,31 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs, maxExam
   const callsOfId = async (accountId: AccountScope, callId: string): Promise<string[]> =>
     SHORT_ID.test(callId) ? await store.calls.callIdListEndingIn({ accountId, ending: callId }) : [callId]
 
+  /** Returns the rows whose bodies match. */
+  async function withBody(rows: readonly DeliveryRow[], filter: BodyFilter): Promise<DeliveryRow[]> {
+    const bodies = await store.log.eventGetBodies([...new Set(rows.map(({ id }) => eventIdOf(id)))])
+    const matching = new Set(bodies.flatMap(({ id, body }) => (matchesBody(filter, body) ? id : [])))
+    return rows.filter(({ id }) => matching.has(eventIdOf(id)))
+  }
+
   return {
     /**
      * Returns matching rows below an id, newest first, and the id at which the next search continues (`null`: the end).
      * Finds `enough` rows unless the log ends, the time is up, or it has read the most rows.
      */
-    async find(filter: LogFilter, beforeId: number, enough: number) {
+    async find(filter: LogFilter, beforeId: number, enough: number, body?: BodyFilter) {
       const rows: DeliveryRow[] = []
-      const endMs = performance.now() + patienceMs
+      const startMs = performance.now()
+      const endMs = startMs + (body === undefined ? patienceMs : BODY_PATIENCE_MS)
       let nextId: number | null = beforeId
       let examined = 0
       while (nextId !== null && rows.length < enough) {
-        const limit = enough - rows.length
+        const limit = body === undefined ? enough - rows.length : BODIES_A_STEP
         const part: DeliveryPart = await store.log.deliveryList({ filter, fromId: nextId, limit, order: 'newest' })
-        rows.push(...part.rows)
+        rows.push(...(body === undefined ? part.rows : await withBody(part.rows, body)))
         nextId = part.nextId
         examined += part.examined
+        if (body !== undefined && performance.now() > endMs) throw tooSlow()
         if (examined >= maxExamined || performance.now() > endMs) break
         if (nextId !== null && rows.length < enough) await nextTurn()
       }

@@ -7,6 +7,7 @@ import { PageCursor, PageLimit } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
 import { createQuota } from '../../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
+import { bodyFilterOf } from './body-filter.ts'
 import {
   DELIVERY_ID,
   Delivery,
@@ -65,13 +66,18 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
     .get(
       '/integration/delivery',
       async ({ accountId, query: { limit, cursor, ...filter } }) =>
-        success(await deliveries.list(accountId, filter, limit, cursor), 'The deliveries of the log.'),
+        success(
+          await deliveries.list(accountId, filter, limit, cursor, bodyFilterOf(filter)),
+          'The deliveries of the log.',
+        ),
       {
         ...asks(Query),
         response: responses(DeliveryPage, 'unauthenticated', 'invalid'),
         detail: {
           summary: 'List deliveries, newest first',
-          description: 'All filters must match. One page at a time: `next_cursor` leads to the next one.',
+          description:
+            'All filters must match. Also by what is in the body below `data`, as text: `body.call.from.number=…`, three at ' +
+            'most. One page at a time: `next_cursor` leads to the next one.',
           ...about,
         },
       },

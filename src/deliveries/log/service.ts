@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts'
 import type { TemplateRenderer } from '../../templates/templates.ts'
 import { createBodyRenderer } from '../../webhooks/webhooks.ts'
 import { cancelPending } from '../run/expiry.ts'
+import type { BodyFilter } from './body-filter.ts'
 import { type AccountScope, createDeliverySearch } from './delivery-search.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 
@@ -75,10 +76,11 @@ export function createDeliveryService(deps: Dependencies) {
       filter: DeliveryFilter,
       limit = PAGE_SIZE,
       cursor?: string,
+      body?: BodyFilter,
     ): Promise<DeliveryPage> {
       const ids = await openIds()
       const before = cursor === undefined ? NEWEST : readPosition(ids, accountId, cursor)
-      const { rows, nextId } = await search.find(await search.resolve(accountId, filter), before, limit + 1)
+      const { rows, nextId } = await search.find(await search.resolve(accountId, filter), before, limit + 1, body)
       const shown = rows.slice(0, limit)
       const rest = rows.length > limit ? (shown.at(-1)?.id ?? null) : nextId
       const items = shown.map((row) => deliveryOf(ids, row))

@@ -144,6 +144,8 @@ export type LogStore = {
   deliveryGet(accountId: number | null, id: number): Promise<DeliveryDetailRow | undefined>
   /** Returns deliveries as they are now; ids that are unknown are left out. */
   deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
+  /** Returns the bodies of events by id; unknown ones are left out. */
+  eventGetBodies(ids: readonly number[]): Promise<{ id: number; body: string }[]>
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most MAX_EVENTS_OF_CALL. */
   eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
   /**

@@ -98,10 +98,19 @@ function* readNewestAbove(id: number): Work<ReadonlyMap<number, number>> {
 export const EVENT_READER: Declarations<
   Pick<
     LogStore,
-    'eventRead' | 'eventGetBounds' | 'eventGetHistories' | 'eventGetNewest' | 'eventGetNewestAbove' | 'publicIdKeyGet'
+    | 'eventRead'
+    | 'eventGetBodies'
+    | 'eventGetBounds'
+    | 'eventGetHistories'
+    | 'eventGetNewest'
+    | 'eventGetNewestAbove'
+    | 'publicIdKeyGet'
   >
 > = {
   eventRead: read(readEvents),
+  eventGetBodies: read((ids) =>
+    all<{ id: number; body: string }>(sql`SELECT id, body FROM events WHERE id ${among(integers(ids))}`),
+  ),
   eventGetBounds: read(readBounds),
   eventGetHistories: read(readHistories),
   eventGetNewest: read(readNewest),

@@ -96,6 +96,19 @@ describe('reading the log', () => {
   beforeAll(setUp)
   afterAll(tearDown)
 
+  test('deliveries are found by what is in their bodies', async () => {
+    const list = async (query: string) => {
+      const { status, body } = await ask(api, 'GET', `/integration/delivery?${query}`, { token })
+      const events = (body.result as { items?: Delivery[] }).items?.map(({ event }) => event)
+      return { status, events }
+    }
+    const { events = [] } = await list('body.name=call_ended')
+    expect(events.length).toBeGreaterThan(0)
+    expect(new Set(events)).toEqual(new Set(['call_ended']))
+    expect(await list('body.name=call_ended&body.name2=x')).toEqual({ status: 200, events: [] })
+    expect((await list('body.a=1&body.b=1&body.c=1&body.d=1')).status).toBe(422)
+  })
+
   test('all of an account, newest first, in the order of the list within an event, and nothing of another', async () => {
     const { items, next_cursor } = await list('')
     const expected = EVENTS.toReversed().flatMap(([call, event]) =>

@@ -3,6 +3,18 @@ import { batch, storeEvents } from '../../help/store.ts'
 import { ACCOUNT, event, HOUR, idsOf, NOW, ONE, onEngines, outcomes, TWO, user } from './rig.ts'
 
 onEngines('log', ({ open }) => {
+  test('bodies are read by the ids of their events', async () => {
+    await using at = await open(ONE)
+    const stored = await at.put(event('a', { body: '{"data":{"n":1}}' }), event('b', { body: '{"data":{"n":2}}' }))
+    const ids = stored.map(({ id }) => id)
+    const bodies = await at.store.log.eventGetBodies([...ids, 1_000_000])
+    expect(bodies.toSorted((one, other) => one.id - other.id)).toEqual([
+      { id: ids[0] ?? 0, body: '{"data":{"n":1}}' },
+      { id: ids[1] ?? 0, body: '{"data":{"n":2}}' },
+    ])
+    expect(await at.store.log.eventGetBodies([])).toEqual([])
+  })
+
   test('deliveries are found by state, event, URL, call and time, in parts, of one account or of all', async () => {
     await using at = await open(ONE, TWO)
     const { log, queue } = at.store
