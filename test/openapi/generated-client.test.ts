@@ -39,7 +39,7 @@ const first: components['schemas']['Event'] | undefined = events.data?.result.it
 const data = first?.body.data
 // Events of phones, trunks, agents and queues are of no call.
 const direction: 'inbound' | 'outbound' | 'internal' | undefined =
-  data !== undefined && 'call' in data ? data.call.direction : undefined
+  data !== undefined && 'call' in data ? data.call?.direction : undefined
 console.log(JSON.stringify({ urls: list.data?.result.map(({ url }) => url), event: first?.event, direction }))
 `
 

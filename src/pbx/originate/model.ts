@@ -1,5 +1,6 @@
 import { type Static, t } from 'elysia'
 import { UUID } from '../../lib/api-schema.ts'
+import { NAME_PATTERN } from '../../lib/name.ts'
 
 /** A request for a call. Other fields are checked by number.ts, since their rules are no schema. */
 export const CallRequest = t.Object(
@@ -24,6 +25,7 @@ export const CallRequest = t.Object(
     name: t.Optional(
       t.String({
         maxLength: 320,
+        form: { pattern: NAME_PATTERN },
         description:
           'What the phone shows beside the number, 80 characters at most. Characters that mean something to a PBX are removed',
       }),

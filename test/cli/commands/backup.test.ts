@@ -84,7 +84,9 @@ describe('backup and restore', () => {
 
 /** Files of the data folder whose bytes contain a text. */
 const filesHolding = (text: string) =>
-  readdirSync(`${cwd}/data`).filter((file) => readFileSync(`${cwd}/data/${file}`).includes(text))
+  readdirSync(`${cwd}/data`, { withFileTypes: true })
+    .filter((file) => file.isFile() && readFileSync(`${cwd}/data/${file.name}`).includes(text))
+    .map(({ name }) => name)
 
 describe('call erase', () => {
   test('leaves nothing of a number but the ledger', async () => {

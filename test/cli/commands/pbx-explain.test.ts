@@ -11,7 +11,7 @@ describe('hookswitch pbx explain', () => {
     const { code, stdout, stderr } = await run(['pbx', 'explain', fixture('h-ring-group.ami')], { cwd })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(
-      /0\.960 s +call_started +15551230001 calls 15550100103 \(inbound\)\n +by Newchannel .* at h-ring-group\.ami:25 \(byte 535\)/,
+      /0\.960 s +call_started +Inbound call from 15551230001 to 15550100103\n +by Newchannel .* at h-ring-group\.ami:25 \(byte 535\)/,
     )
     expect(stdout).toMatch(/250 ms after Hangup/)
     expect(stdout).toMatch(/\n +inbound: 15551230001 came in by a trunk\n/)
@@ -29,7 +29,7 @@ describe('hookswitch pbx explain', () => {
         cwd,
       },
     )
-    expect(set.stdout).toMatch(/call_started .*\(internal\)/)
+    expect(set.stdout).toMatch(/call_started +Internal call from /)
     expect(set.stdout).toMatch(/phones: PJSIP\/101, PJSIP\/trunk \(named in the PBX URL\)/)
   })
 
