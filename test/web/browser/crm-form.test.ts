@@ -27,8 +27,8 @@ describe('the form of a preset', () => {
   })
 
   test('a stored secret is kept by null, unless it is typed anew; one that never was is left out', () => {
-    const form = crmFormOf(preset('espocrm'), URL, { key: null, responsible: 'u1', create: false })
-    expect(parametersOf(form)).toEqual({ key: null, responsible: 'u1', create: false })
+    const form = crmFormOf(preset('espocrm'), URL, { key: null, responsible: 'u1', create: false, callback: true })
+    expect(parametersOf(form)).toEqual({ key: null, responsible: 'u1', create: false, callback: true })
     expect(parametersOf(withValues(form, { key: ' new ' }))).toMatchObject({ key: 'new' })
     expect(parametersOf(crmFormOf(preset('espocrm'), URL))).not.toHaveProperty('key')
     expect(findCrmErrors(form)).toEqual([])
