@@ -38,6 +38,10 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   leg.heardUs = context.nowUs
   if (outbound && endpoint.kind === 'extension' && endpoint.name === null) noteUnnamed(context, event, leg)
   if (leg.originated) leg.originate = originateOf(event)
+  if (!outbound && endpoint.kind === 'external') {
+    leg.lacksNumber = endpoint.number === null
+    leg.lacksName = endpoint.name === null
+  }
   if (outbound) {
     leg.timeoutSeconds = secondsIn(event, 'leg_timeout', 'originate_timeout')
     leg.dialSeconds = secondsIn(event, 'call_timeout')

@@ -59,6 +59,9 @@ export type Leg = {
   camps: string | null
   /** The number of a calling party. */
   readonly number: string
+  /** A caller from outside showed no number, or no name, when it called. */
+  lacksNumber: boolean
+  lacksName: boolean
   /** The waiting caller that it removes from a queue. */
   takesCaller: string | null
   /** The destination to which it is sent, while it is unknown whether the other party goes there too. */
@@ -163,6 +166,8 @@ export function addLeg(
     expectedDestination: null,
     originate: null,
     camps: null,
+    lacksNumber: false,
+    lacksName: false,
     takesCaller: null,
     pendingDestination: null,
     isTransferArranged: false,

@@ -18,6 +18,7 @@ import { snapshotChannels } from './channel-snapshot.ts'
 import { conferenceEntered, conferenceShown, isSpokenName } from './conferences.ts'
 import { ringsSeveral } from './dial-strings.ts'
 import { codeOfCause, isGivenUp, resultAfterRinging, resultOfCause } from './hangup-causes.ts'
+import { learned } from './late-callers.ts'
 import { dropLeg, type EslContext, type Leg, placeOf, tenantIn } from './legs.ts'
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
@@ -201,6 +202,7 @@ function parked(event: EslEvent): ChannelSignal[] {
 function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const id = leg.id
   const signals = tenantShown(context, event, leg)
+  if (leg.lacksNumber || leg.lacksName) signals.push(...learned(event, leg))
   if (leg.unnamedCallees.size > 0) signals.push(...calleeNamed(context, event, leg))
   const own = isUnnamed(leg) ? cleanText(ownName(event, leg.extension)) : null
   if (own !== null) signals.push(...userNamed(context, leg.unnamed, own))
@@ -238,7 +240,8 @@ function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined || event.get('Application') !== 'bridge') return []
   leg.dialledUnseen = false
-  const signals = bridgeEnds(context, event)
+  const caller = leg.lacksNumber || leg.lacksName ? learned(event, leg) : []
+  const signals = [...caller, ...bridgeEnds(context, event)]
   const place = cleanText(event.get('Caller-Destination-Number'))
   if (place === null) return signals
   // FusionPBX's scripts show their groups, and ring one in several bridges.
