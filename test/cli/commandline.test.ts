@@ -84,6 +84,8 @@ describe('users', () => {
           name: 'Anna',
           account: 'default',
           type: 'USER',
+          last_login_at: null,
+          invited_until: null,
           created_at: expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/),
         },
       ])
