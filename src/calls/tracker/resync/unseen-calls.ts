@@ -2,7 +2,7 @@ import type { At, SnapshotChannel } from '../../signal.ts'
 import { destination } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { arrange, place } from '../rules/arrange.ts'
-import { addStage, openQueue } from '../rules/dial-stages.ts'
+import { addStage, openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
 import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue, leaveQueue } from '../rules/queues.ts'
@@ -22,7 +22,15 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
-import { type Call, type Channel, isUp, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
+import {
+  type Call,
+  type Channel,
+  isUp,
+  isVirtual,
+  type QueueState,
+  type Stage,
+  type TrackerState,
+} from '../state/state.ts'
 import type { Listing } from './listing.ts'
 import { rungFor } from './unseen-consultations.ts'
 
@@ -179,15 +187,15 @@ export function addUnseenStage(
   const sourceId = rung?.party.id ?? diallerId
   placeInCall(state, channel, call)
   if (call !== listedIn && !call.emitted) call.partial = true
-  const stage = addStage(state, call, {
+  const of: Pick<Stage, 'kind' | 'target' | 'source'> = {
     kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
     target: channel.endpoint.number,
     source: sourceId,
-    name: channel.endpoint.name,
-    startedUs: null,
-  })
+  }
+  const known = row.callee && !row.up ? stageOfOtherDevice(state, call, of, channel) : undefined
+  const stage = known ?? addStage(state, call, { ...of, name: channel.endpoint.name, startedUs: null })
   stage.own = own
-  stage.startedUs = null
+  if (known === undefined) stage.startedUs = null
   stage.legs.push(channel.id)
   // A channel that took the call over counts as a caller.
   stage.rang = row.callee || own

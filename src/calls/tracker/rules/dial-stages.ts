@@ -28,18 +28,7 @@ export function assignStage(
   const sourceId = party?.id ?? null
   const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
   const target = dest.endpoint.number
-  // Another device of the party, as long as one rings; a later dial is a new attempt, even if the first is not over
-  // yet.
-  const same = call.stages.find(
-    (stage) =>
-      stage.kind === kind &&
-      stage.target === target &&
-      stage.source === sourceId &&
-      isOpen(stage) &&
-      !stage.answered &&
-      legsRinging(state, stage) &&
-      !isOfLeftQueue(state, call, stage, dest),
-  )
+  const same = stageOfOtherDevice(state, call, { kind, target, source: sourceId }, dest)
   const before = same === undefined ? rungBefore(state, call, { kind, target, source: sourceId }, dest) : undefined
   if (before?.emitted.ended === false) {
     before.again = true
@@ -58,6 +47,28 @@ export function assignStage(
   call.hungUpBy = null
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
+}
+
+/**
+ * Returns the stage in which another device of the party rings, as long as one does; a later dial is a new attempt,
+ * even if the first is not over yet.
+ */
+export function stageOfOtherDevice(
+  state: TrackerState,
+  call: Call,
+  of: Pick<Stage, 'kind' | 'target' | 'source'>,
+  dest: Channel,
+): Stage | undefined {
+  return call.stages.find(
+    (stage) =>
+      stage.kind === of.kind &&
+      stage.target === of.target &&
+      stage.source === of.source &&
+      isOpen(stage) &&
+      !stage.answered &&
+      legsRinging(state, stage) &&
+      !isOfLeftQueue(state, call, stage, dest),
+  )
 }
 
 /**
