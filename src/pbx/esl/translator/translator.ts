@@ -94,7 +94,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   }
 }
 
-/** FreeSWITCH writes its list from a queue of events: measured 70 to 150 ms later than it sends them. */
+/** FreeSWITCH writes its list from a queue of events: seen 30 to 130 ms later than it sends them. */
 const LIST_LAG_US = 500_000
 
 /** Returns the legs that had events so lately that a list may not know them. */

@@ -9,7 +9,7 @@ type Stamped = { readonly signals: readonly ChannelSignal[]; readonly stamp: str
 
 /**
  * Returns the beginning of a leg whose creation was not seen, and which the list of channels lacked: FreeSWITCH writes
- * its list some 100 ms after its events, so neither shows a leg that began just before the connection. The leg's later
+ * its list up to 130 ms after its events, so neither shows a leg that began just before the connection. Its later
  * events have the same facts, with their times.
  */
 export function beginningOf(context: EslContext, event: EslEvent): Stamped[] {
