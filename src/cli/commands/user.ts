@@ -11,7 +11,7 @@ import {
 import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import { DEFAULT_ACCOUNT, type NamedUser, TYPES } from '../new-user.ts'
+import { DEFAULT_ACCOUNT, type NamedUser, TYPES, userProblem } from '../new-user.ts'
 import { hasStore, storePlaceOf } from '../open-store.ts'
 import { withStoreOptions } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
@@ -80,6 +80,8 @@ async function addUser({ email = '', name = '', account, admin = false, json, ..
   ])
     if (given === '') throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
   const known = normalEmail(email)
+  const problem = userProblem({ account: account ?? DEFAULT_ACCOUNT, name, email: known, type: 'USER' })
+  if (problem !== undefined) throw wrongUsage(`--${problem}`)
   // Before a person types a password twice for nothing.
   const before = hasStore(flags) ? await withService(flags, usersOf) : []
   if (before.some((one) => normalEmail(one.email) === known)) throw takenFault(known)
@@ -167,12 +169,13 @@ async function addUsers(path: string, { json, ...flags }: AddFlags): Promise<voi
       some.map((user, at) => addOne(service, { ...user, password: passwords[at] ?? '' })),
     )
     for (const [at, one] of made.entries()) {
-      if (one.status === 'rejected') throw one.reason
+      if (one.status === 'rejected') continue
       const { account, name, email, type } = one.value
       const line = { account, name, email, kind: type.toLowerCase(), password: passwords[at] ?? '' }
       added.push(line)
       if (!json) print(Object.values(line).map(csvCell).join(','))
     }
+    for (const one of made) if (one.status === 'rejected') throw one.reason
   }
   if (existing > 0) printError(`${counted(existing, 'user')} of the file already existed, and did not change.`)
   printError(

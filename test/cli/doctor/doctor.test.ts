@@ -108,7 +108,7 @@ describe('hookswitch doctor', () => {
       cwd: other.path,
       stdin: 'passw0rd',
     })
-    expect(added).toMatchObject({ code: 0, stdout: '1\n' })
+    expect(added).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(problem) })
   })
 
   test('reads a large store to its end only when it is told to', async () => {
