@@ -43,7 +43,7 @@ type Options = {
 }
 
 /** How long a command waits for a service that starts or stops, and for another command. */
-const WITHIN_MS = 10_000
+const WITHIN_MS = 30_000
 const AGAIN_MS = 50
 
 /**
@@ -123,11 +123,17 @@ async function openHere(
   const { dataPath, database } = storePlaceOf(flags)
   const lockPath = join(dataPath, 'lock')
   if (database === undefined) {
-    if (!mayCreate) requireStore(join(dataPath, 'hookswitch.db'))
     const holder = holderOf(lockPath)
     if (holder !== undefined) {
       refuseService(flags, holder, isLast)
       return undefined
+    }
+    try {
+      if (!mayCreate) requireStore(join(dataPath, 'hookswitch.db'))
+    } catch (error) {
+      // Another command may be making the store: its file is empty at first.
+      if (!isLast && holderOf(lockPath) !== undefined) return undefined
+      throw error
     }
   }
   // A command beside a service needs nothing of this.
