@@ -35,6 +35,7 @@ import {
   type Emitter,
   newAttemptLog,
   newEmitter,
+  readSubjects,
   silent,
   startArrivals,
   startDispatcher,
@@ -551,6 +552,7 @@ async function createRoot(
     emitter,
     auth,
     deliveries: store.log.deliveryGetMany,
+    subjectsOf: (rows) => readSubjects(store.log, rows),
     openIds: openOpaqueIds(store.log),
   })
   started.push(streams, state)
@@ -583,7 +585,7 @@ async function createRoot(
     events: storedEvents,
     calls: store.calls,
     phones: async (accountId) =>
-      [...(await watch.states(accountId))].flatMap((one) => (one.kind === 'phone' ? [one.state] : [])),
+      [...(await watch.states(accountId))].flatMap(({ present }) => (present.kind === 'phone' ? [present.state] : [])),
     samples: exampleTexts(),
     templates,
     exchange,

@@ -1,7 +1,21 @@
 import type { BODIES, EventBody, Party, SentBody, Stage } from './bodies.ts'
 import type { EventKind } from './kinds.ts'
+import type { Agent, Phone, Queue, Trunk } from './states.ts'
 
 type DataOf<Kind extends EventKind> = (typeof BODIES)[Kind]['static']['data']
+
+/** How a phone, trunk, agent or queue is, for people. Not escaped. */
+export const STATE_PHRASES = {
+  phone({ name, extension, state, device }: Phone): string {
+    const who = name === null ? extension : `${name} (${extension})`
+    return `Phone ${who} is ${plain(state === 'registered' && device !== 'unknown' ? device : state)}`
+  },
+  trunk: ({ trunk, state, reason }: Trunk): string => `Trunk ${trunk} is ${plain(state)}${because(reason)}`,
+  agent: ({ extension, queue, state, reason }: Agent): string =>
+    `Agent ${extension} of ${queue} is ${plain(state)}${because(reason)}`,
+  queue: ({ queue, waiting, available, busy, paused }: Queue): string =>
+    `Queue ${queue}: ${waiting} waiting; agents: ${available} available, ${busy} busy, ${paused} paused`,
+}
 
 /** What happened, for people, by the kind of event. Not escaped. */
 const PHRASES: { readonly [kind in EventKind]: (data: DataOf<kind>) => string } = {
@@ -36,16 +50,10 @@ const PHRASES: { readonly [kind in EventKind]: (data: DataOf<kind>) => string } 
     const of = call === null ? '' : ` in the call from ${nameOf(call.from)} to ${nameOf(call.to)}`
     return `${name}${of}${said === '' ? '' : `: ${said}`}`
   },
-  phone_changed({ phone }) {
-    const who = phone.name === null ? phone.extension : `${phone.name} (${phone.extension})`
-    const isInUse = phone.state === 'registered' && phone.device !== 'unknown'
-    return `Phone ${who} is ${plain(isInUse ? phone.device : phone.state)}`
-  },
-  trunk_changed: ({ trunk }) => `Trunk ${trunk.trunk} is ${plain(trunk.state)}${because(trunk.reason)}`,
-  agent_changed: ({ agent }) =>
-    `Agent ${agent.extension} of ${agent.queue} is ${plain(agent.state)}${because(agent.reason)}`,
-  queue_changed: ({ queue: { queue, waiting, available, busy, paused } }) =>
-    `Queue ${queue}: ${waiting} waiting; agents: ${available} available, ${busy} busy, ${paused} paused`,
+  phone_changed: ({ phone }) => STATE_PHRASES.phone(phone),
+  trunk_changed: ({ trunk }) => STATE_PHRASES.trunk(trunk),
+  agent_changed: ({ agent }) => STATE_PHRASES.agent(agent),
+  queue_changed: ({ queue }) => STATE_PHRASES.queue(queue),
 }
 
 /** Returns what happened, in one sentence: "Anna (101) answered +4930123456". Not escaped. */

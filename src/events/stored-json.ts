@@ -9,9 +9,17 @@ import { type Complete, completionOf } from './schema-completion.ts'
 /** Parses the stored record of a call. */
 export function readCallRecord(json: string): CallRecord {
   // This program stored it: it has this shape, except for keys that were added later.
-  const record: CallRecord = JSON.parse(json)
+  const { call, stages, recordings }: CallRecord = JSON.parse(json)
+  const record = { call, stages, recordings }
   completeRecord?.(record)
   return record
+}
+
+/** Returns the PBX of the stored record of a call; `null` if an earlier version stored it. */
+export function readPbx(json: string): string | null {
+  // It is the first key, so that no record has to be parsed for it.
+  const [, text] = /^\{"pbx":("(?:[^"\\]|\\.)*")/.exec(json) ?? []
+  return text === undefined ? null : String(JSON.parse(text))
 }
 
 /** Parses the stored body of an event that was not erased. */

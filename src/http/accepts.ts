@@ -3,13 +3,23 @@ import { Fault } from '../lib/fault.ts'
 
 /** Refuses with 406 a request whose `Accept` header excludes JSON (RFC 9110, 12.5.1). */
 export const accepts = new Elysia({ name: 'accepts' }).onTransform({ as: 'scoped' }, ({ headers }) => {
-  const header = headers.accept
+  refuseUnlessJson(headers.accept)
+})
+
+/** Returns the same for routes that have another type of response, too. */
+export const acceptsAlso = (type: string) =>
+  new Elysia({ name: `accepts also ${type}` }).onTransform({ as: 'scoped' }, ({ headers }) => {
+    if (headers.accept?.toLowerCase().includes(type) !== true) refuseUnlessJson(headers.accept)
+  })
+
+/** @throws Fault 406. */
+function refuseUnlessJson(header: string | undefined): void {
   if (header !== undefined && !acceptsJson(header))
     throw new Fault(
       'not_acceptable',
       'Responses are application/json only: send Accept: application/json, or no Accept header.',
     )
-})
+}
 
 /** Returns whether an `Accept` header allows application/json. The most specific media range decides. */
 function acceptsJson(header: string): boolean {

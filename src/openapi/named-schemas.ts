@@ -9,7 +9,7 @@ import {
   TokenResult,
   UserTypeResource,
 } from '../auth/auth.ts'
-import { AnyBody, CallPage, EventList, ReadEvent } from '../calls/calls.ts'
+import { AnyBody, CallCounts, CallPage, EventList, FoundCall, ListedCall, ReadEvent } from '../calls/calls.ts'
 import { NewContactSettings } from '../contacts/contacts.ts'
 import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/deliveries.ts'
 import {
@@ -29,6 +29,7 @@ import { Agent, Phone, Queue, Trunk } from '../events/states.ts'
 import { Failure, FieldProblem } from '../http/envelope.ts'
 import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/pbx.ts'
 import { Link } from '../recordings/routes.ts'
+import { PresentAgent, PresentPhone, PresentQueue, PresentTrunk } from '../states/states.ts'
 import {
   EventWithDeliveries,
   LastAttempt,
@@ -37,6 +38,7 @@ import {
   Overview,
   PbxEndpoints,
   PbxStatus,
+  TrafficPeriod,
   WebhookHealth,
   WebhookMinute,
 } from '../web/web.ts'
@@ -100,6 +102,9 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   Recording,
   RecordingLink: Link,
   CallRecord,
+  FoundCall,
+  ListedCall,
+  CallCounts,
   CallPage,
   ...BODY_SCHEMAS,
   EventBody: AnyBody,
@@ -109,6 +114,10 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   Trunk,
   Agent,
   Queue,
+  PresentPhone,
+  PresentTrunk,
+  PresentAgent,
+  PresentQueue,
   Delivery,
   DeliveryDetail,
   DeliveryPage,
@@ -125,6 +134,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   LastAttempt,
   Minute,
   WebhookMinute,
+  TrafficPeriod,
   EventWithDeliveries,
 }
 

@@ -1,7 +1,7 @@
 // Phones, trunks, agents and queues: changes of signals (board/), their events (ingest/), lists (api/).
 
-export { listInSlices, listOf, ownedRows, presentOfRows } from './api/present-list.ts'
-export { stateRoutes } from './api/routes.ts'
+export { listInSlices, listOf, ownedRows, type PresentAt, presentOfRows } from './api/present-list.ts'
+export { PresentAgent, PresentPhone, PresentQueue, PresentTrunk, stateRoutes } from './api/routes.ts'
 export type { BoardOptions, PhoneDevice } from './board/board.ts'
 export type { Present } from './board/subject.ts'
 export { startStateIngest } from './ingest/state-ingest.ts'

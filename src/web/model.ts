@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { NODE_STATES } from '../cluster/cluster.ts'
 import { Delivery } from '../deliveries/deliveries.ts'
-import { Call, Stage, Transfer } from '../events/bodies.ts'
+import { Call, Party, Stage, Transfer } from '../events/bodies.ts'
 import { EVENT_NAMES } from '../events/kinds.ts'
 import { ACCOUNT_NAME, described, UUID, WEBHOOK_URL } from '../lib/api-schema.ts'
 import { PBX_KINDS } from '../lib/pbx-kinds.ts'
@@ -24,6 +24,9 @@ export const EventWithDeliveries = t.Object({
   at: time('When it happened'),
   stage: t.Union([Stage, t.Null()], { description: 'The stage that it is about, or `null`' }),
   transfer: t.Union([Transfer, t.Null()], { description: 'The transfer that it is about, or `null`' }),
+  by: t.Union([Party, t.Null()], {
+    description: 'The party that put the other one on hold or took it off; else `null`',
+  }),
   deliveries: t.Array(Delivery, { description: 'Its deliveries' }),
 })
 export type EventWithDeliveries = typeof EventWithDeliveries.static
@@ -75,6 +78,9 @@ export const WebhookHealth = t.Object({
   name: text('Its name for people, from its options; `null` if it has none', { maxLength: 100 }),
   paused: t.Boolean({ description: 'Whether its options pause it' }),
   filtered: t.Boolean({ description: 'Whether its options select some events' }),
+  events: t.Array(t.UnionEnum(EVENT_NAMES, { default: undefined }), {
+    description: 'The kinds of event that it asks for, by its switches and its options',
+  }),
   down_since: timeOrNull('Since when only probes are sent to it; `null` if it is not down'),
   refusing_since: timeOrNull(
     'The first of at least five answers in a row that are a 4xx other than 408 and 429, or refusals of an MQTT broker; ' +
@@ -101,6 +107,18 @@ export type WebhookMinute = typeof WebhookMinute.static
 /** One minute of an account. */
 export const Minute = t.Composite([WebhookMinute, t.Object({ events: whole('How many events were stored') })])
 export type Minute = typeof Minute.static
+
+/** A period of an account's last day or week; all figures are `null` while the service did not run. */
+export const TrafficPeriod = t.Object({
+  at: time('When the period began'),
+  events: wholeOrNull('How many events were stored'),
+  delivered: wholeOrNull('How many deliveries were delivered'),
+  failed_attempts: wholeOrNull('How many attempts failed, probes not counted'),
+  failed_probes: wholeOrNull('How many probes failed'),
+  p50_ms: wholeOrNull('Half of the deliveries took at most this long from the event; `null` if there was none'),
+  p99_ms: wholeOrNull('99 of 100 deliveries took at most this long from the event; `null` if there was none'),
+})
+export type TrafficPeriod = typeof TrafficPeriod.static
 
 /** A node of several that share a database. Times are by the clock of the database. */
 export const Node = t.Object(

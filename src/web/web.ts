@@ -9,6 +9,7 @@ export {
   Overview,
   PbxEndpoints,
   PbxStatus,
+  TrafficPeriod,
   WebhookHealth,
   WebhookMinute,
 } from './model.ts'

@@ -65,15 +65,17 @@ const since = expect.stringMatching(/^\d{4}-.*Z$/)
 
 test('the first lists are shown, and emit nothing', async () => {
   expect(await get('/phone')).toEqual([
-    { extension: '101', name: null, state: 'registered', since, device: 'idle', contacts: 1 },
-    { extension: '102', name: null, state: 'unreachable', since, device: 'unknown', contacts: 1 },
+    { pbx: 'office', extension: '101', name: null, state: 'registered', since, device: 'idle', contacts: 1 },
+    { pbx: 'office', extension: '102', name: null, state: 'unreachable', since, device: 'unknown', contacts: 1 },
   ] as never[])
-  expect(await get('/trunk')).toEqual([{ trunk: 'carrier', state: 'registered', since, reason: null }] as never[])
+  expect(await get('/trunk')).toEqual([
+    { pbx: 'office', trunk: 'carrier', state: 'registered', since, reason: null },
+  ] as never[])
   expect(await get('/agent')).toEqual([
-    { extension: '101', queue: 'support', state: 'paused', reason: 'lunch', since },
+    { pbx: 'office', extension: '101', queue: 'support', state: 'paused', reason: 'lunch', since },
   ] as never[])
   expect(await get('/queue')).toEqual([
-    { queue: 'support', waiting: 1, longest_wait: expect.any(Number), available: 0, busy: 0, paused: 1 },
+    { pbx: 'office', queue: 'support', waiting: 1, longest_wait: expect.any(Number), available: 0, busy: 0, paused: 1 },
   ] as never[])
   expect(await get('/queue?pbx=office')).toHaveLength(1)
   expect(await get('/queue?pbx=branch')).toEqual([])
@@ -112,8 +114,9 @@ test('the store has the present states, for other nodes and the command line', a
     ...presentOfRows(await store.calls.subjectStateList('office'), () => true, Date.now() * 1_000),
   ]
   await until('all is stored', async () => listOf('agent', await rows())[0]?.state === 'busy')
-  expect(listOf('phone', await rows())).toEqual(await get('/phone'))
-  expect(listOf('trunk', await rows())).toEqual(await get('/trunk'))
+  const withPbx = <T>(states: readonly T[]) => states.map((state) => ({ pbx: 'office', ...state }))
+  expect(withPbx(listOf('phone', await rows()))).toEqual(await get('/phone'))
+  expect(withPbx(listOf('trunk', await rows()))).toEqual(await get('/trunk'))
   expect(listOf('queue', await rows())).toMatchObject([{ queue: 'support', waiting: 1, busy: 1 }])
   expect(listOf('queue', await rows())[0]?.longest_wait).toBeGreaterThanOrEqual(41)
   const owned = [...ownedRows(await store.calls.subjectStateList('office'), Date.now() * 1_000)]

@@ -1,6 +1,7 @@
 import type { CallEvent, CallRecord, EventBody } from '../../events/bodies.ts'
 import type { AccountBatch, CallBatch, NewEvent, SavedCall } from '../../store/operations/calls.ts'
 import { NOT_SAVED, type RecordingRecord, type RecordingRef } from '../../store/operations/recordings.ts'
+import { callFactsOf } from '../call-facts.ts'
 import { factsOf } from '../event-facts.ts'
 import { MAX_BODY_BYTES } from '../tracker/emit/size-limits.ts'
 import { liveCallText } from '../tracker/resync/takeover.ts'
@@ -35,7 +36,7 @@ export function callBatch(events: readonly CallEvent[], changes: Changes, source
     parts.push({
       accountId,
       events: own.map((event) => newEvent(event, urlOf)),
-      saved: [...merged.map(({ record }) => savedRecord(record, nowUs)), ...own.flatMap(savedCall)],
+      saved: [...merged.map(({ record }) => savedRecord(pbx, record, nowUs)), ...own.flatMap(savedCall)],
     })
     // Without links the PBX's files cannot be read, so no file is awaited.
     if (urlOf !== undefined) recordings.push(...own.flatMap((event) => newRecordings(event, accountId)))
@@ -80,12 +81,13 @@ function savedCall(event: CallEvent): SavedCall[] {
   const { data } = event.body
   if (data.name !== 'call_saved') return []
   const { call, stages, recordings } = data
-  return [savedRecord({ call, stages, recordings }, event.atUs)]
+  return [savedRecord(data.pbx, { call, stages, recordings }, event.atUs)]
 }
 
 /** Returns the record of a call as it is stored. */
-function savedRecord(record: CallRecord, savedUs: number): SavedCall {
+function savedRecord(pbx: string, record: CallRecord, savedUs: number): SavedCall {
   const { id, direction, from, to } = record.call
+  const facts = callFactsOf(pbx, record)
   return {
     id,
     savedUs,
@@ -94,7 +96,8 @@ function savedRecord(record: CallRecord, savedUs: number): SavedCall {
     toNumber: to.number,
     fromE164: from.e164,
     toE164: to.e164,
-    record: JSON.stringify(record),
+    facts,
+    record: JSON.stringify({ pbx, who: facts.who, ...record }),
   }
 }
 

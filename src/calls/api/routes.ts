@@ -1,30 +1,70 @@
+import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { type AuthService, guard } from '../../auth/auth.ts'
 import { Call, CallRecord } from '../../events/bodies.ts'
-import { DIRECTIONS } from '../../events/enums.ts'
-import { readCallRecord } from '../../events/stored-json.ts'
-import { accepts } from '../../http/accepts.ts'
+import { CALL_RESULTS, DIRECTIONS } from '../../events/enums.ts'
+import { readCallRecord, readPbx } from '../../events/stored-json.ts'
+import { acceptsAlso } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { CURSOR, PAGE_SIZE, PageCursor, PageLimit, readCursor, writeCursor } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
-import { UUID } from '../../lib/api-schema.ts'
+import { described, UUID } from '../../lib/api-schema.ts'
 import { Fault } from '../../lib/fault.ts'
+import { nextTurn } from '../../lib/slices.ts'
 import { parseTime } from '../../lib/time.ts'
-import type { CallFilter } from '../../store/operations/calls.ts'
+import type { CallFilter, CallRow } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
+import { csvHead, csvOf } from './call-csv.ts'
+import { type CallSearch, countCalls, findAllCalls, findCalls, MAX_COUNTED } from './call-search.ts'
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+/** Records have some kilobytes each: reading more at once would hold up others. */
+const CSV_AT_ONCE = 25
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
 
+const pbx = t.Union([t.String(), t.Null()], {
+  description: 'The name of the PBX; `null` for a call that an earlier version saved',
+})
+
+/** A call of the list. */
+export const ListedCall = t.Object({ pbx, ...Call.properties }, { additionalProperties: false })
+
+/** The record of a call, with its PBX. */
+export const FoundCall = t.Object({ pbx, ...CallRecord.properties }, { additionalProperties: false })
+
+const count = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_COUNTED, description })
+
+export const CallCounts = t.Object(
+  {
+    all: count('All calls'),
+    missed: count('Missed calls'),
+    to_call_back: count(
+      'Missed calls whose number has neither been reached since, nor has called again and been answered',
+    ),
+    answered: count('Calls that a person answered'),
+    voicemail: count('Calls that voicemail answered'),
+    not_reached: count('Outbound calls that nobody answered'),
+  },
+  {
+    description:
+      'How many calls there are under all filters but `missed`, `result`, `to_call_back` and `not_reached`; 10000 means "or more"',
+  },
+)
+
 export const CallPage = t.Object({
-  items: t.Array(Call, { description: 'The calls, the newest first' }),
+  items: t.Array(ListedCall, { description: 'The calls, the newest first' }),
   next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
     description: 'The `cursor` of the next page; `null` on the last',
   }),
+  counts: t.Optional(described(CallCounts, 'With `counts=true`: how many calls have each outcome')),
 })
 
 const Params = t.Object({ id: t.String({ description: 'The id of the call', form: UUID }) })
 
 const time = (description: string) => t.Optional(t.String({ format: 'date-time', description }))
+
+const yes = (description: string) => t.Optional(t.UnionEnum(['true', 'false'], { default: undefined, description }))
 
 const Query = t.Object({
   direction: t.Optional(t.UnionEnum(DIRECTIONS, { default: undefined, description: 'Only calls of this direction' })),
@@ -35,6 +75,24 @@ const Query = t.Object({
       description: 'Only calls from or to this number, as the PBX spells it or in E.164',
     }),
   ),
+  pbx: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'Only calls of the PBX with this name' })),
+  missed: yes('Only missed calls; `false`: only others'),
+  result: t.Optional(t.UnionEnum(CALL_RESULTS, { default: undefined, description: 'Only calls with this result' })),
+  extension: t.Optional(
+    t.String({ minLength: 1, maxLength: 64, description: 'Only calls in which this extension took part or rang' }),
+  ),
+  q: t.Optional(
+    t.String({
+      minLength: 2,
+      maxLength: 100,
+      description: 'Only calls with a number, name or extension that contains this, in whichever case',
+    }),
+  ),
+  to_call_back: yes(
+    'Only missed calls whose number has neither been reached by a call from inside since, nor has called again and been answered',
+  ),
+  not_reached: yes('Only outbound calls that nobody answered'),
+  counts: yes('Adds `counts`'),
   since: time('Only calls saved at this time (RFC 3339) or later'),
   until: time('Only calls saved before this time (RFC 3339)'),
   limit: PageLimit,
@@ -44,20 +102,30 @@ const Query = t.Object({
 /** Returns the record of a call with the links to its recordings. */
 type AddUrls = (record: CallRecord) => Promise<CallRecord>
 
+type Calls = Store['calls']
+
 /** Creates the routes for the call records of the account, ordered by the time when they were saved. */
-export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: AddUrls = async (record) => record) {
+export function callRoutes(auth: AuthService, calls: Calls, addUrls: AddUrls = async (record) => record) {
   return new Elysia({ name: 'calls', normalize: false })
-    .use(accepts)
+    .use(acceptsAlso('text/csv'))
     .use(guard(auth))
     .get(
       '/call',
-      async ({ accountId, query }) => success(await page(calls, accountId, query), 'These are the calls.'),
+      async ({ accountId, query, headers }) =>
+        wantsCsv(headers.accept)
+          ? csvResponse(calls, accountId, query)
+          : Response.json(success(await page(calls, accountId, query), 'These are the calls.'), {
+              headers: JSON_HEADERS,
+            }),
       {
         ...asks(Query),
         response: responses(CallPage, 'unauthenticated', 'invalid'),
         detail: {
-          summary: 'The records of calls, newest first',
-          description: 'One page at a time: `next_cursor` leads to the next one.',
+          summary: 'The records of calls, newest first; with filters and counts, or as CSV',
+          description:
+            'One page at a time: `next_cursor` leads to the next one. A page of a filter looks at 20,000 calls at most: it may be ' +
+            'shorter than `limit` although `next_cursor` goes on. With `Accept: text/csv` all calls that match are sent, whatever ' +
+            '`limit` and `cursor`: a line of names, then a line for each call, with the columns of the body `flat`.',
           ...about,
         },
       },
@@ -65,13 +133,14 @@ export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: Ad
     .get(
       '/call/:id',
       async ({ accountId, params }) => {
-        const record = await calls.callGet(accountId, params.id)
-        if (record === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
-        return success(await addUrls(readCallRecord(record)), 'This is the record of the call.')
+        const stored = await calls.callGet(accountId, params.id)
+        if (stored === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
+        const record = await addUrls(readCallRecord(stored))
+        return success({ pbx: readPbx(stored), ...record }, 'This is the record of the call.')
       },
       {
         params: Params,
-        response: responses(CallRecord, 'unauthenticated', 'not_found'),
+        response: responses(FoundCall, 'unauthenticated', 'not_found'),
         detail: {
           summary: 'The record of one call: the call, its stages and recordings',
           description: 'As of the moment when the call was saved, after its end.',
@@ -81,25 +150,99 @@ export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: Ad
     )
 }
 
-async function page(
-  calls: Store['calls'],
-  accountId: number,
-  query: typeof Query.static,
-): Promise<typeof CallPage.static> {
+type Asked = typeof Query.static
+
+async function page(calls: Calls, accountId: number, query: Asked): Promise<typeof CallPage.static> {
+  const search = searchOf(query)
   const limit = query.limit ?? PAGE_SIZE
+  const found = await (isSimple(search)
+    ? listed(calls, accountId, query, limit)
+    : searched(calls, accountId, query, limit))
+  const counts = query.counts === 'true' ? { counts: await countCalls(calls, accountId, search) } : {}
+  return { ...found, ...counts }
+}
+
+type Page = Pick<typeof CallPage.static, 'items' | 'next_cursor'>
+
+/** Returns a page of a filter that the indexes of the store answer: they contain nothing else. */
+async function listed(calls: Calls, accountId: number, query: Asked, limit: number): Promise<Page> {
+  const { direction, number, sinceUs, untilUs } = searchOf(query)
   const filter: CallFilter = {
-    ...(query.direction === undefined ? {} : { direction: query.direction }),
-    ...(query.number === undefined ? {} : { number: query.number }),
-    sinceUs: query.since === undefined ? undefined : parseTime(query.since),
-    untilUs: query.until === undefined ? undefined : parseTime(query.until),
+    ...(direction === undefined ? {} : { direction }),
+    ...(number === undefined ? {} : { number }),
+    sinceUs,
+    untilUs,
   }
   const rows = await calls.callList({ accountId, filter, limit: limit + 1, after: positionOf(query.cursor) })
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
+  return { items: shown.map(listedCall), next_cursor: last === undefined ? null : writeCursor([last.savedUs, last.id]) }
+}
+
+/** Returns a page of any other filter. */
+async function searched(calls: Calls, accountId: number, query: Asked, limit: number): Promise<Page> {
+  const after = positionOf(query.cursor)
+  const { ids, next } = await findCalls(calls, { accountId, search: searchOf(query), after, limit })
+  const rows = await calls.callGetMany({ accountId, ids })
+  return { items: rows.map(listedCall), next_cursor: next === null ? null : writeCursor([next.savedUs, next.id]) }
+}
+
+const listedCall = ({ record }: CallRow): typeof ListedCall.static => ({
+  pbx: readPbx(record),
+  ...readCallRecord(record).call,
+})
+
+const isTrue = (text: 'true' | 'false' | undefined): boolean | undefined =>
+  text === undefined ? undefined : text === 'true'
+
+function searchOf(query: Asked): CallSearch {
+  const { direction, number, pbx: ofPbx, result, extension, q } = query
   return {
-    items: shown.map((row) => readCallRecord(row.record).call),
-    next_cursor: last === undefined ? null : writeCursor([last.savedUs, last.id]),
+    direction,
+    number,
+    pbx: ofPbx,
+    result,
+    extension,
+    q,
+    missed: isTrue(query.missed),
+    // `false` asks for nothing.
+    toCallBack: query.to_call_back === 'true' ? true : undefined,
+    notReached: query.not_reached === 'true' ? true : undefined,
+    sinceUs: query.since === undefined ? undefined : parseTime(query.since),
+    untilUs: query.until === undefined ? undefined : parseTime(query.until),
   }
+}
+
+/** Returns whether the indexes of the store answer a filter. */
+const isSimple = ({ pbx: ofPbx, missed, result, extension, q, toCallBack, notReached }: CallSearch): boolean =>
+  [ofPbx, missed, result, extension, q, toCallBack, notReached].every((one) => one === undefined)
+
+const wantsCsv = (accept: string | undefined): boolean => /\btext\/csv\b/i.test(accept ?? '')
+
+/** Sends all calls that match, a part at a time, as fast as the client reads. */
+function csvResponse(calls: Calls, accountId: number, query: Asked): Response {
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    const encoder = new TextEncoder()
+    yield encoder.encode(csvHead())
+    for await (const ids of findAllCalls(calls, { accountId, search: searchOf(query) })) {
+      for (let at = 0; at < ids.length; at += CSV_AT_ONCE) {
+        const rows = await calls.callGetMany({ accountId, ids: ids.slice(at, at + CSV_AT_ONCE) })
+        yield encoder.encode(rows.map(({ record }) => csvOf(readCallRecord(record).call, readPbx(record))).join(''))
+        await nextTurn()
+      }
+    }
+  }
+  const headers = { 'content-type': 'text/csv; charset=utf-8; header=present', 'cache-control': 'no-store' }
+  const all = lines()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await all.next()
+      if (next.done === true) controller.close()
+      else controller.enqueue(next.value)
+    },
+    cancel: () => void all.return(undefined),
+  })
+  return new Response(body, { headers })
 }
 
 function positionOf(cursor: string | undefined) {

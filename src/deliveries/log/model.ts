@@ -31,6 +31,9 @@ export const Delivery = t.Object({
   call_id: t.Union([t.String({ form: UUID }), t.Null()], {
     description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
   }),
+  subject: t.String({
+    description: 'What the event is about, as a sentence: who calls whom, or which phone, trunk, agent or queue',
+  }),
   url: t.String({ description: 'The URL of the webhook', form: WEBHOOK_URL }),
   state: t.UnionEnum(DELIVERY_STATES, {
     default: undefined,

@@ -12,6 +12,7 @@ import { cancelPending } from '../run/expiry.ts'
 import type { BodyFilter } from './body-filter.ts'
 import { type AccountScope, createDeliverySearch } from './delivery-search.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
+import { readSubjects } from './subject.ts'
 
 export type DeliveryService = ReturnType<typeof createDeliveryService>
 
@@ -56,8 +57,9 @@ export function createDeliveryService(deps: Dependencies) {
     const ids = await openIds()
     const row = await store.log.deliveryGet(accountId, idOf(ids, id))
     if (row === undefined) throw unknown()
+    const subjectOf = await readSubjects(store.log, [row])
     return {
-      ...deliveryOf(ids, row),
+      ...deliveryOf(ids, row, subjectOf(row)),
       body: row.body,
       ...(await renderedOf(deps, row)),
       attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
@@ -83,7 +85,8 @@ export function createDeliveryService(deps: Dependencies) {
       const { rows, nextId } = await search.find(await search.resolve(accountId, filter), before, limit + 1, body)
       const shown = rows.slice(0, limit)
       const rest = rows.length > limit ? (shown.at(-1)?.id ?? null) : nextId
-      const items = shown.map((row) => deliveryOf(ids, row))
+      const subjectOf = await readSubjects(store.log, shown)
+      const items = shown.map((row) => deliveryOf(ids, row, subjectOf(row)))
       return { items, next_cursor: rest === null ? null : cursorOf(ids, accountId, rest) }
     },
 
@@ -177,8 +180,8 @@ function readPosition(ids: OpaqueIds, accountId: AccountScope, cursor: string): 
   return id
 }
 
-/** Returns a delivery as clients get it. */
-export function deliveryOf(ids: OpaqueIds, row: DeliveryRow): Delivery {
+/** Returns a delivery as clients get it. `subject`: what its event is about, as a sentence. */
+export function deliveryOf(ids: OpaqueIds, row: DeliveryRow, subject: string): Delivery {
   const { state } = row
   const timeOf = (atUs: number | null) => (atUs === null ? null : rfc3339(atUs))
   return {
@@ -186,6 +189,7 @@ export function deliveryOf(ids: OpaqueIds, row: DeliveryRow): Delivery {
     event_id: row.uuid,
     event: row.event,
     call_id: callIdOf({ name: row.event, callId: row.callId }),
+    subject,
     url: row.url,
     state,
     attempts_made: row.attemptsMade,

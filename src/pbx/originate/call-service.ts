@@ -3,7 +3,7 @@ import { Fault, type FieldError } from '../../lib/fault.ts'
 import { newUuid } from '../../lib/id.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
-import type { Present } from '../../states/states.ts'
+import type { PresentAt } from '../../states/states.ts'
 import type { CallRequestRecord } from '../../store/operations/call-requests.ts'
 import type { Store } from '../../store/store.ts'
 import type { PbxList } from '../watch/pbx-list.ts'
@@ -28,7 +28,7 @@ type Dependencies = {
   readonly pbxs: Pick<PbxList, 'sources' | 'accounts'>
   readonly owner: Pick<CallOwner, 'wake'>
   /** Returns the present phones of an account on a PBX. */
-  readonly states: (accountId: number, pbx: string) => Promise<Iterable<Present>>
+  readonly states: (accountId: number, pbx: string) => Promise<Iterable<PresentAt>>
   /** Returns whether a PBX is connected, to whichever node. */
   readonly isConnected: (pbx: string) => Promise<boolean>
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
@@ -72,7 +72,7 @@ export function createCallService(dependencies: Dependencies): CallService {
     if (given.length === 0) return { path: '/pbx', message: 'must be the name of one of your PBXs' }
     const having: PbxSource[] = []
     for (const source of given)
-      for (const one of await dependencies.states(accountId, source.name))
+      for (const { present: one } of await dependencies.states(accountId, source.name))
         if (one.kind === 'phone' && one.state.extension === from) having.push(source)
     const [only, ...others] = having
     if (only === undefined)

@@ -1,7 +1,7 @@
 import type { LiveCall } from '../../calls/calls.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import { nowUs as wallUs } from '../../lib/time.ts'
-import { type Present, presentOfRows } from '../../states/states.ts'
+import { type Present, type PresentAt, presentOfRows } from '../../states/states.ts'
 import type { KnownEndpoint } from '../endpoints/endpoints.ts'
 import { createSavedEndpointsReader } from './endpoint-memory.ts'
 import { createCallsElsewhere } from './live-calls-elsewhere.ts'
@@ -25,7 +25,7 @@ export type Watch = {
    * Returns the present states of an account's phones, trunks, agents and queues, of all PBXs or one; for PBXs that
    * other nodes watch, as those stored them. @throws Fault `unavailable`.
    */
-  states(accountId: number, pbx?: string): Promise<Iterable<Present>>
+  states(accountId: number, pbx?: string): Promise<Iterable<PresentAt>>
   /** Returns the present states of each PBX to which this node is connected, of all accounts, by PBX name. */
   present(): ReadonlyMap<string, readonly Present[]>
   /** Returns the PBXs that this node watches. */
@@ -70,11 +70,14 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
       const own = running().filter(({ source }) => isAsked(source.name))
       const others = watchedByOthers().filter(({ name }) => isAsked(name))
       const isOwner = (account: string) => pbxs.accounts.get(account) === accountId
-      const stored = await Promise.all(others.map(({ name }) => store.calls.subjectStateList(name)))
+      const stored = await Promise.all(
+        others.map(async ({ name }) => ({ name, rows: await store.calls.subjectStateList(name) })),
+      )
       // Made one by one, while they are read.
       return (function* () {
-        for (const rows of stored) yield* presentOfRows(rows, isOwner, nowUs())
-        for (const pbx of own) yield* pbx.states(accountId)
+        for (const { name, rows } of stored)
+          for (const present of presentOfRows(rows, isOwner, nowUs())) yield { pbx: name, present }
+        for (const pbx of own) for (const present of pbx.states(accountId)) yield { pbx: pbx.source.name, present }
       })()
     },
     present: () =>

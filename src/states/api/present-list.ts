@@ -5,27 +5,44 @@ import { atMoment } from '../board/facts.ts'
 import type { Present } from '../board/subject.ts'
 import { readSubject } from '../ingest/stored-subject.ts'
 
+/** A state, and the PBX that has it. */
+export type PresentAt = { readonly pbx: string; readonly present: Present }
+
 /** Returns the states of one kind, in order of name: 99 before 101. */
 export const listOf = <Kind extends StateSubject>(kind: Kind, present: Iterable<Present>): States[Kind][] =>
-  runAtOnce(sortedInSteps(kind, present))
+  runAtOnce(
+    sortedInSteps(
+      (function* () {
+        // Filtering by kind makes this the type of the state.
+        for (const one of present) yield one.kind === kind ? (one.state as States[Kind]) : undefined
+      })(),
+    ),
+  )
 
-/** Returns the same, and lets other work run in between: a PBX may have tens of thousands of phones. */
+/**
+ * Returns the same, each with its PBX, and lets other work run in between: a PBX may have tens of thousands of phones.
+ */
 export const listInSlices = <Kind extends StateSubject>(
   kind: Kind,
-  present: Iterable<Present>,
-): Promise<States[Kind][]> => runInSlices(sortedInSteps(kind, present))
+  present: Iterable<PresentAt>,
+): Promise<(States[Kind] & { pbx: string })[]> =>
+  runInSlices(
+    sortedInSteps(
+      (function* () {
+        for (const { pbx, present: one } of present)
+          yield one.kind === kind ? { pbx, ...(one.state as States[Kind]) } : undefined
+      })(),
+    ),
+  )
 
 /** A step takes one state, or sorts those of a queue. */
-function* sortedInSteps<Kind extends StateSubject>(
-  kind: Kind,
-  present: Iterable<Present>,
-): Generator<void, States[Kind][]> {
-  const ofQueue = new Map<string, Named<States[Kind]>[]>()
-  for (const one of present) {
+function* sortedInSteps<State extends States[StateSubject]>(
+  states: Iterable<State | undefined>,
+): Generator<void, State[]> {
+  const ofQueue = new Map<string, Named<State>[]>()
+  for (const state of states) {
     yield
-    if (one.kind !== kind) continue
-    // Filtering by kind makes this the type of the state.
-    const state = one.state as States[Kind]
+    if (state === undefined) continue
     const queue = 'queue' in state ? state.queue : ''
     const named = ofQueue.get(queue) ?? []
     named.push({ state, ...nameOf(state) })
@@ -33,7 +50,7 @@ function* sortedInSteps<Kind extends StateSubject>(
   }
   // Creating the first one takes 2 ms, which the start does not spend.
   const { compare } = new Intl.Collator('en', { numeric: true })
-  const sorted: States[Kind][] = []
+  const sorted: State[] = []
   for (const queue of [...ofQueue.keys()].toSorted(compare)) {
     yield
     const named = ofQueue.get(queue) ?? []

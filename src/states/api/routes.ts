@@ -9,8 +9,19 @@ import { asks } from '../../http/query.ts'
 /** Reads the present states of an account. */
 type StateReader = {
   /** Returns the states of one kind in order of name, of all PBXs or one. @throws Fault `unavailable`. */
-  list<Kind extends StateSubject>(accountId: number, kind: Kind, pbx?: string): Promise<States[Kind][]>
+  list<Kind extends StateSubject>(
+    accountId: number,
+    kind: Kind,
+    pbx?: string,
+  ): Promise<(States[Kind] & { pbx: string })[]>
 }
+
+const pbx = t.String({ description: 'The name of the PBX that has it' })
+const closed = { additionalProperties: false } as const
+export const PresentPhone = t.Object({ pbx, ...Phone.properties }, closed)
+export const PresentTrunk = t.Object({ pbx, ...Trunk.properties }, closed)
+export const PresentAgent = t.Object({ pbx, ...Agent.properties }, closed)
+export const PresentQueue = t.Object({ pbx, ...Queue.properties }, closed)
 
 const OfPbx = t.Object({ pbx: t.Optional(t.String({ maxLength: 256, description: 'Only of the PBX with this name' })) })
 
@@ -33,7 +44,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
         successInSlices(await states.list(accountId, 'phone', query.pbx), 'These are the phones.'),
       {
         ...asks(OfPbx, 'refused'),
-        response: responses(t.Array(Phone), ...faults),
+        response: responses(t.Array(PresentPhone), ...faults),
         detail: detail(
           'The phones as they are now',
           'In order of extension. While the PBX is not connected, the last known states.',
@@ -46,7 +57,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
         successInSlices(await states.list(accountId, 'trunk', query.pbx), 'These are the trunks.'),
       {
         ...asks(OfPbx, 'refused'),
-        response: responses(t.Array(Trunk), ...faults),
+        response: responses(t.Array(PresentTrunk), ...faults),
         detail: detail(
           'The trunks as they are now',
           'In order of name. Where a PBX serves several customers, only for the account that its URL names.',
@@ -59,7 +70,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
         successInSlices(await states.list(accountId, 'agent', query.pbx), 'These are the agents.'),
       {
         ...asks(OfPbx, 'refused'),
-        response: responses(t.Array(Agent), ...faults),
+        response: responses(t.Array(PresentAgent), ...faults),
         detail: detail('The agents as they are now', 'One for each queue that an agent serves, in order of queue.'),
       },
     )
@@ -69,7 +80,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
         successInSlices(await states.list(accountId, 'queue', query.pbx), 'These are the queues.'),
       {
         ...asks(OfPbx, 'refused'),
-        response: responses(t.Array(Queue), ...faults),
+        response: responses(t.Array(PresentQueue), ...faults),
         detail: detail('The queues as they are now', 'In order of name.'),
       },
     )

@@ -29,7 +29,22 @@ export type SavedCall = {
   /** The numbers in E.164 as the record has them. */
   readonly fromE164?: string | null
   readonly toE164?: string | null
+  /** The facts by which lists are filtered. The record has them, too. */
+  readonly facts?: CallFacts
   readonly record: string
+}
+
+/** The facts of a saved call by which lists of calls are filtered and counted. */
+export type CallFacts = {
+  /** `null`: the call is older than this fact. */
+  readonly pbx: string | null
+  readonly result: string | null
+  readonly missed: boolean
+  /**
+   * Those who took part: on the first line their extensions, on the second the numbers that the call was from and to,
+   * each between two spaces; then all names and further numbers, a line for each.
+   */
+  readonly who: string
 }
 
 /** The part of a batch for one account: emitted events, and calls whose record is complete. */
@@ -106,6 +121,21 @@ export type CallPosition = { readonly savedUs: number; readonly id: string }
 
 export type CallRow = CallPosition & { readonly record: string }
 
+/** A saved call as lists are filtered by it. */
+export type CallFactsRow = CallPosition &
+  Omit<CallFacts, 'who'> & {
+    readonly direction: Direction
+    /** `null`: a node of an earlier version has saved the call, and its record has to be read. */
+    readonly who: string | null
+  }
+
+/** Calls of an account in a time, newest first, below a position. */
+export type CallScan = Pick<CallFilter, 'sinceUs' | 'untilUs'> & {
+  readonly accountId: number
+  readonly after: CallPosition | undefined
+  readonly limit: number
+}
+
 /** The account that got a live call's start. */
 export type LiveCallAccount = { readonly callId: string; readonly accountId: number; readonly account: string }
 
@@ -134,6 +164,15 @@ export type CallStore = {
     after: CallPosition | undefined
     limit: number
   }): Promise<CallRow[]>
+  /** Returns the facts of saved calls of an account, all that are there, newest first, at most `limit`. */
+  callScan(scan: CallScan): Promise<CallFactsRow[]>
+  /** Returns these saved calls of an account in the order of the ids; unknown ones are left out. */
+  callGetMany(query: { accountId: number; ids: readonly string[] }): Promise<CallRow[]>
+  /**
+   * Returns which of these missed calls are still to be called back: the number of the caller is known, no call from
+   * inside has reached it since, and none from it was answered since.
+   */
+  callListToCallBack(query: { accountId: number; ids: readonly string[] }): Promise<string[]>
   /** Returns the ids of saved calls of an account that are from or to a number (as in CallFilter), newest first. */
   callListIdsOfNumber(query: { accountId: number; number: string; limit: number }): Promise<string[]>
   /**

@@ -146,6 +146,11 @@ export type LogStore = {
   deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
   /** Returns the bodies of events by id; unknown ones are left out. */
   eventGetBodies(ids: readonly number[]): Promise<{ id: number; body: string }[]>
+  /**
+   * Returns what events are about: the parts `from`, `to`, `phone`, `trunk`, `agent` and `queue` of their bodies as
+   * JSON, `null` where there is none. Ids that are unknown are left out.
+   */
+  eventAboutList(ids: readonly number[]): Promise<{ readonly id: number; readonly about: string }[]>
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most MAX_EVENTS_OF_CALL. */
   eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
   /**

@@ -14,7 +14,17 @@ export type MinuteFigures = {
   readonly latencies: readonly number[]
 }
 
+/** The figures of an account in a quarter of an hour; the account 0 stands for the service, which ran then. */
+export type QuarterFigures = Omit<MinuteFigures, 'webhookId' | 'minute'> & {
+  /** Quarters of an hour since 1970. */
+  readonly quarter: number
+}
+
 export type StatisticsStore = {
+  /** Saves the figures of some quarters, replaces their earlier figures, and deletes all before a quarter. */
+  quarterSave(step: { figures: readonly QuarterFigures[]; beforeQuarter: number }): Promise<void>
+  /** Returns the figures of an account from a quarter on, and of the service, of all processes, in their order. */
+  quarterGetOfAccount(query: { accountId: number; fromQuarter: number }): Promise<QuarterFigures[]>
   /** Saves the figures of some minutes, replaces earlier figures of these minutes, and deletes all before a minute. */
   minuteSave(step: { figures: readonly MinuteFigures[]; beforeMinute: number }): Promise<void>
   /** Returns the figures of one minute (counted since 1970) of all accounts, as this process saved them. */

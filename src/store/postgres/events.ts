@@ -48,14 +48,15 @@ forgotten AS (
 /** Stores the records of calls: jobs (int[]), ids, columns (JSON) and records (text[]). */
 const SAVED: Part = (first, notLost) => `
 saved AS (
-  INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, from_e164, to_e164, record)
+  INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, from_e164, to_e164, pbx, result, missed, who, record)
   SELECT r.call->>0, (r.call->>1)::bigint, (r.call->>2)::bigint, r.call->>3, r.call->>4, r.call->>5,
-    r.call->>6, r.call->>7, r.record
+    r.call->>6, r.call->>7, r.call->>8, r.call->>9, (r.call->>10)::boolean, r.call->>11, r.record
   FROM unnest($${first}::int[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[]) AS s(job, id, columns, record)
     CROSS JOIN LATERAL (SELECT s.columns::json AS call, s.record AS record) AS r WHERE ${notLost('s.job')}
   ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, saved_at = excluded.saved_at,
     direction = excluded.direction, from_number = excluded.from_number, to_number = excluded.to_number,
-    from_e164 = excluded.from_e164, to_e164 = excluded.to_e164, record = excluded.record),`
+    from_e164 = excluded.from_e164, to_e164 = excluded.to_e164, pbx = excluded.pbx, result = excluded.result,
+    missed = excluded.missed, who = excluded.who, record = excluded.record),`
 
 /** Deletes the live calls that are over: jobs (int[]), PBXs and ids (text[]). */
 const OVER: Part = (first, notLost) => `
@@ -342,8 +343,12 @@ const VALUES: { readonly [name in PartName]: (rows: Pick<CallRows, PartName>) =>
     ints(saved.map(({ job }) => job)),
     texts(saved.map(({ id }) => id)),
     texts(
-      saved.map(({ id, accountId, savedUs, direction, fromNumber, toNumber, fromE164 = null, toE164 = null }) =>
-        JSON.stringify([id, accountId, savedUs, direction, fromNumber, toNumber, fromE164, toE164].map(withoutNul)),
+      saved.map(
+        ({ id, accountId, savedUs, direction, fromNumber, toNumber, fromE164 = null, toE164 = null, facts }) => {
+          const { pbx = null, result = null, missed = false, who = '' } = facts ?? {}
+          const columns = [id, accountId, savedUs, direction, fromNumber, toNumber, fromE164, toE164]
+          return JSON.stringify([...columns, pbx, result, String(missed), who].map(withoutNul))
+        },
       ),
     ),
     texts(saved.map(({ record }) => record)),

@@ -1,9 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../events/enums.ts'
 import {
+  type CallFactsRow,
   type CallFilter,
   type CallPosition,
   type CallRow,
+  type CallScan,
   type CallStore,
   type LiveCallAccount,
   type LiveCallRow,
@@ -37,10 +39,54 @@ function* readCallIds({ accountId, filter, limit, after }: PageQuery): Work<stri
 
 function* readCalls(query: PageQuery): Work<CallRow[]> {
   const ids = yield* readCallIds(query)
+  return yield* readRecords({ accountId: query.accountId, ids })
+}
+
+type SomeCalls = { readonly accountId: number; readonly ids: readonly string[] }
+
+/** The plus sign keeps the engines from reading these calls by an index of their account. */
+function* readRecords({ accountId, ids }: SomeCalls): Work<CallRow[]> {
   const rows = yield* all<CallRow>(sql`
-    SELECT id, saved_at AS "savedUs", record FROM calls WHERE id ${among(texts(ids))}`)
+    SELECT id, saved_at AS "savedUs", record FROM calls WHERE +account_id = ${accountId} AND id ${among(texts(ids))}`)
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+type FactsRow = Omit<CallFactsRow, 'missed'> & { readonly missed: boolean | number }
+
+/** Reads a part of an index that has all facts of calls, in the order of the list. */
+function* scanCalls({ accountId, sinceUs = 0, untilUs, after, limit }: CallScan): Work<CallFactsRow[]> {
+  const until: CallPosition = untilUs === undefined ? NEWEST : { savedUs: untilUs, id: '' }
+  const before = after !== undefined && after.savedUs < until.savedUs ? after : until
+  const rows = yield* all<FactsRow>(sql`
+    SELECT id, saved_at AS "savedUs", direction, result, missed, pbx, who FROM calls ${indexedBy('calls_by_facts')}
+    WHERE account_id = ${accountId} AND saved_at >= ${sinceUs} AND (saved_at, id) < (${before.savedUs}, ${before.id})
+    ORDER BY saved_at DESC, id DESC LIMIT ${limit}`)
+  return rows.map((row) => ({ ...row, missed: Boolean(row.missed) }))
+}
+
+/** The condition that a later call `x` of the caller of `c` was answered: one to it, or one from it. */
+function reachedSince(index: string, column: SQL, spelled: SQL, direction: 'inbound' | 'outbound'): SQL {
+  return sql`EXISTS (SELECT 1 FROM calls x ${indexedBy(index)}
+    WHERE x.account_id = c.account_id AND x.${column} = c.${spelled} AND x.direction = ${direction}
+      AND x.saved_at > c.saved_at AND x.result = 'answered')`
+}
+
+/** Each call has few later ones of its number: they are found by the indexes of numbers, in both spellings. */
+function* readToCallBack({ accountId, ids }: SomeCalls): Work<string[]> {
+  const spellings = [
+    ['calls_by_from', sql`from_number`, sql`from_number`, 'inbound'],
+    ['calls_by_to', sql`to_number`, sql`from_number`, 'outbound'],
+    ['calls_by_from_e164', sql`from_e164`, sql`from_e164`, 'inbound'],
+    ['calls_by_to_e164', sql`to_e164`, sql`from_e164`, 'outbound'],
+  ] as const
+  const reached = spellings.map(([index, column, spelled, direction]) =>
+    reachedSince(index, column, spelled, direction),
+  )
+  const found = yield* all<{ id: string }>(sql`
+    SELECT c.id FROM calls c WHERE +c.account_id = ${accountId} AND c.id ${among(texts(ids))}
+      AND c.from_number IS NOT NULL AND NOT (${sql.join(reached, sql` OR `)})`)
+  return found.map(({ id }) => id)
 }
 
 type Range = { readonly index: string; readonly numbered: SQL; readonly direction: string }
@@ -107,6 +153,9 @@ export const CALLS: Declarations<Omit<CallStore, 'batchStore' | 'pbxMemoryGet' |
       JOIN accounts a ON a.id = o.account_id ORDER BY o.pbx`),
   ),
   callList: read(readCalls),
+  callScan: read(scanCalls),
+  callGetMany: read(readRecords),
+  callListToCallBack: read(readToCallBack),
   callIdListEndingIn: read(readCallIdsEndingIn),
   callListIdsOfNumber: read(({ accountId, number, limit }) =>
     readCallIds({ accountId, filter: { number }, limit, after: undefined }),

@@ -11,7 +11,7 @@ import {
 } from '../operations/log.ts'
 import { IS_ERASED } from './deliveries.ts'
 import { type Declarations, read } from './operation.ts'
-import { all, among, first, indexedBy, integers, onSqlite, tableOf, texts, type Work } from './statement.ts'
+import { all, among, either, first, indexedBy, integers, onSqlite, tableOf, texts, type Work } from './statement.ts'
 
 /**
  * The number of events that one part reads, whether or not the filter matches them. Each may lie in a page of its own
@@ -94,10 +94,26 @@ function* readNewestAbove(id: number): Work<ReadonlyMap<number, number>> {
   return new Map(rows.map(({ accountId, id }) => [accountId, id]))
 }
 
+/** The parts of a body that say what its event is about. */
+const ABOUT: SQL = either({
+  sqlite: sql`json_object('from', json_extract(e.body, '$.data.call.from'), 'to', json_extract(e.body, '$.data.call.to'),
+    'phone', json_extract(e.body, '$.data.phone'), 'trunk', json_extract(e.body, '$.data.trunk'),
+    'agent', json_extract(e.body, '$.data.agent'), 'queue', json_extract(e.body, '$.data.queue'))`,
+  postgres: sql`(SELECT jsonb_build_object('from', b #> '{call,from}', 'to', b #> '{call,to}', 'phone', b -> 'phone',
+    'trunk', b -> 'trunk', 'agent', b -> 'agent', 'queue', b -> 'queue')::text
+    FROM (SELECT e.body::jsonb -> 'data' AS b) AS parts)`,
+})
+
+const readAbout = (ids: readonly number[]) =>
+  all<{ id: number; about: string }>(
+    sql`SELECT e.id, ${ABOUT} AS about FROM events e WHERE e.id ${among(integers(ids))}`,
+  )
+
 /** The operations that read events back. */
 export const EVENT_READER: Declarations<
   Pick<
     LogStore,
+    | 'eventAboutList'
     | 'eventRead'
     | 'eventGetBodies'
     | 'eventGetBounds'
@@ -107,6 +123,7 @@ export const EVENT_READER: Declarations<
     | 'publicIdKeyGet'
   >
 > = {
+  eventAboutList: read(readAbout),
   eventRead: read(readEvents),
   eventGetBodies: read((ids) =>
     all<{ id: number; body: string }>(sql`SELECT id, body FROM events WHERE id ${among(integers(ids))}`),

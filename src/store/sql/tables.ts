@@ -70,6 +70,20 @@ export const minutes = sqliteTable(
   (table) => [primaryKey({ columns: [table.minute, table.accountId, table.webhookId] })],
 )
 
+export const quarters = sqliteTable(
+  'quarters',
+  {
+    quarter: integer('quarter').notNull(),
+    accountId: integer('account_id').notNull(),
+    events: integer('events').notNull(),
+    delivered: integer('delivered').notNull(),
+    failedAttempts: integer('failed_attempts').notNull(),
+    failedProbes: integer('failed_probes').notNull(),
+    latencies: text('latencies', { mode: 'json' }).$type<readonly number[]>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.quarter] })],
+)
+
 /** Recordings of saved calls. */
 export const recordings = sqliteTable(
   'recordings',

@@ -24,6 +24,8 @@ type StreamOptions = {
   auth: AuthService
   /** Returns these deliveries as they are now. */
   deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
+  /** Returns what the events of deliveries are about. */
+  subjectsOf: (rows: readonly DeliveryRow[]) => Promise<(row: DeliveryRow) => string>
   /** Returns the converter to the ids that clients see. */
   openIds: () => Promise<OpaqueIds>
   /** Returns the live calls; what they consist of is made when it is read. */
@@ -82,7 +84,16 @@ type Streams = {
 
 /** Starts the event streams: it sends events to all open streams until it is stopped. */
 export function startStreams(options: StreamOptions): Streams {
-  const { emitter, auth, deliveries, liveCalls, refreshCalls, openIds, heartbeatMs = HEARTBEAT_MS } = options
+  const {
+    emitter,
+    auth,
+    deliveries,
+    subjectsOf,
+    liveCalls,
+    refreshCalls,
+    openIds,
+    heartbeatMs = HEARTBEAT_MS,
+  } = options
   const clients = new Set<Client>()
   /** The accounts of the clients. */
   let watched: ReadonlySet<number> = new Set()
@@ -106,9 +117,10 @@ export function startStreams(options: StreamOptions): Streams {
     // Read in parts, because the rest is not needed once the last client was disconnected for being slow.
     for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE) {
       if (at > 0) await nextTurn()
-      for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
-        if (watched.has(row.accountId))
-          outbox.add(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row)))
+      const rows = (await deliveries(ids.slice(at, at + READ_AT_ONCE))).filter((row) => watched.has(row.accountId))
+      const subjectOf = await subjectsOf(rows)
+      for (const row of rows)
+        outbox.add(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row, subjectOf(row))))
     }
   }
   const changes = createChangeSender(() => following.caughtUp(), sendDeliveries)

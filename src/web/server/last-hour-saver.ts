@@ -2,7 +2,10 @@ import type { Log } from '../../lib/log.ts'
 import { nextTurn } from '../../lib/slices.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
 import type { StatisticsStore } from '../../store/operations/statistics.ts'
-import { type LastHour, MINUTES } from './last-hour.ts'
+import { type LastHour, MINUTES, QUARTER_MINUTES } from './last-hour.ts'
+
+/** A week, and the quarter in which it begins. */
+const QUARTERS_KEPT = 7 * 24 * 4 + 1
 
 /** A process that is killed loses the figures of this time at most. */
 const SAVE_EVERY_MS = 10_000
@@ -27,6 +30,7 @@ type SaverOptions = {
 export function startLastHourSaver(options: SaverOptions): { readonly loaded: Promise<void>; stop(): Promise<void> } {
   const { statistics, lastHour, log, isShared = false, nowUs } = options
   const everyMs = options.everyMs ?? (isShared ? SAVE_SHARED_EVERY_MS : SAVE_EVERY_MS)
+  let notedQuarter = 0
   const minuteNow = () => Math.floor(nowUs() / (60 * SECOND))
   let saving: Promise<void> | undefined
 
@@ -44,15 +48,38 @@ export function startLastHourSaver(options: SaverOptions): { readonly loaded: Pr
     if (figures.length === 0) return
     try {
       await statistics.minuteSave({ figures, beforeMinute: minuteNow() - MINUTES })
+      await saveQuarters(new Set(figures.map(({ accountId }) => accountId)))
     } catch {
       // The store cannot be written, which is reported where it matters more.
       undo()
     }
   }
-  const saveAlone = () => {
-    saving ??= save().finally(() => {
-      saving = undefined
+  /** Saves the present quarter of an hour, and the one before: its last minutes may not be saved yet. */
+  async function saveQuarters(changed: ReadonlySet<number>): Promise<void> {
+    const now = Math.floor(minuteNow() / QUARTER_MINUTES)
+    const figures = [now - 1, now].flatMap((quarter) =>
+      lastHour.quarter(quarter).filter(({ accountId }) => changed.has(accountId)),
+    )
+    await statistics.quarterSave({ figures, beforeQuarter: now - QUARTERS_KEPT })
+  }
+  /** Notes that the service runs in this quarter of an hour, so that a quiet time differs from one without it. */
+  async function notePresence(): Promise<void> {
+    const quarter = Math.floor(minuteNow() / QUARTER_MINUTES)
+    if (quarter === notedQuarter) return
+    const nothing = { events: 0, delivered: 0, failedAttempts: 0, failedProbes: 0, latencies: [] }
+    await statistics.quarterSave({
+      figures: [{ accountId: 0, quarter, ...nothing }],
+      beforeQuarter: quarter - QUARTERS_KEPT,
     })
+    notedQuarter = quarter
+  }
+  const saveAlone = () => {
+    saving ??= notePresence()
+      .catch(() => undefined)
+      .then(save)
+      .finally(() => {
+        saving = undefined
+      })
     return saving
   }
   const loaded = load().catch((error) =>

@@ -1,5 +1,5 @@
 import { rfc3339, SECOND } from '../../lib/time.ts'
-import type { MinuteFigures } from '../../store/operations/statistics.ts'
+import type { MinuteFigures, QuarterFigures } from '../../store/operations/statistics.ts'
 import type { Minute, WebhookMinute } from '../model.ts'
 
 /**
@@ -26,6 +26,8 @@ export type LastHour = {
    * saved.
    */
   takeChanged(): { readonly figures: readonly MinuteFigures[]; undo(): void }
+  /** Returns the figures of a quarter of an hour that the last hour contains, of each account that has some. */
+  quarter(quarter: number): QuarterFigures[]
   /** Deletes figures that are more than an hour old. */
   forgetBefore(nowUs: number): void
 }
@@ -110,6 +112,11 @@ export function createLastHour(): LastHour {
       }
       return { figures, undo }
     },
+    quarter: (quarter) =>
+      [...accounts].flatMap(([accountId, hours]) => {
+        const sum = quarterOf(accountId, [...hours.values()], quarter)
+        return sum.events + sum.delivered + sum.failedAttempts + sum.failedProbes === 0 ? [] : [sum]
+      }),
     forgetBefore(nowUs) {
       const oldest = minuteOf(nowUs) - MINUTES + 1
       const isOld = (slot: Slot | undefined) => slot === undefined || slot.minute < oldest
@@ -136,6 +143,28 @@ function accountMinutes(accountId: number, hours: readonly Hour[], nowUs: number
     for (const hour of hours) addFigures(sum, hour[minute % MINUTES])
     return { ...minuteFigures(sum), events: sum.events }
   })
+}
+
+/** The minutes of a quarter of an hour. */
+export const QUARTER_MINUTES = 15
+
+/** Returns the sums of an account over the minutes of a quarter of an hour. */
+function quarterOf(accountId: number, hours: readonly Hour[], quarter: number): QuarterFigures {
+  const first = quarter * QUARTER_MINUTES
+  const sum = emptySlot({ accountId, webhookId: WHOLE_ACCOUNT }, first)
+  for (let minute = first; minute < first + QUARTER_MINUTES; minute += 1) {
+    sum.minute = minute
+    for (const hour of hours) addFigures(sum, hour[minute % MINUTES])
+  }
+  const { events, delivered, failedAttempts, failedProbes, latencies } = sum
+  return { accountId, quarter, events, delivered, failedAttempts, failedProbes, latencies }
+}
+
+/** Adds figures of several times, such as those of an hour. Returns them as the page shows them. */
+export function sumOf(atUs: number, all: readonly Omit<QuarterFigures, 'accountId' | 'quarter'>[]): Minute {
+  const sum = emptySlot({ accountId: 0, webhookId: WHOLE_ACCOUNT }, 0)
+  for (const one of all) addFigures(sum, { ...one, accountId: 0, webhookId: WHOLE_ACCOUNT, minute: 0 })
+  return { ...minuteFigures(sum), at: rfc3339(atUs), events: sum.events }
 }
 
 /** Returns the minutes of one webhook. */

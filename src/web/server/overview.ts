@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { type AuthService, guard } from '../../auth/auth.ts'
-import { deliveryOf } from '../../deliveries/deliveries.ts'
+import { deliveryOf, sentenceOfBody } from '../../deliveries/deliveries.ts'
+import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../../events/kinds.ts'
 import { readEventBody } from '../../events/stored-json.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
@@ -12,6 +13,7 @@ import { Fault } from '../../lib/fault.ts'
 import { bodyInSlices } from '../../lib/slices.ts'
 import { type NowUs, rfc3339 } from '../../lib/time.ts'
 import { ERASED_START, type EventRow } from '../../store/operations/log.ts'
+import type { WebhookEntry } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { MAX_URL_CHARACTERS, MAX_WEBHOOKS } from '../../webhooks/webhooks.ts'
 import {
@@ -19,12 +21,14 @@ import {
   type LiveCall,
   Overview,
   type PbxStatus,
+  TrafficPeriod,
   type WebhookHealth,
   WebhookMinute,
 } from '../model.ts'
 import type { Figures } from './figures.ts'
 import { createFreshReader } from './fresh-reader.ts'
 import { newestCalls } from './newest-calls.ts'
+import { readTraffic } from './traffic.ts'
 import type { ReadWebhookStatuses } from './webhook-statuses.ts'
 
 type OverviewSources = {
@@ -65,6 +69,13 @@ const WebhookQuery = t.Object({
       description: 'Which one, if the list has this URL several times',
     }),
   ),
+})
+
+const TrafficQuery = t.Object({
+  range: t.UnionEnum(['day', 'week'], {
+    default: 'day',
+    description: '`day`: 24 hours in periods of 15 minutes; `week`: 7 days in periods of 2 hours',
+  }),
 })
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
@@ -127,6 +138,20 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
       },
     )
     .get(
+      '/overview/traffic',
+      async ({ accountId, query: { range } }) =>
+        success(await readTraffic(store.statistics, { accountId, range, nowUs: nowUs() }), 'These are the figures.'),
+      {
+        ...asks(TrafficQuery),
+        response: responses(t.Array(TrafficPeriod), 'unauthenticated', 'invalid'),
+        detail: {
+          summary: 'The figures of the last 24 hours or 7 days',
+          description: 'In periods of 15 minutes or 2 hours, the oldest first. The last hour is in `GET /overview`.',
+          ...about,
+        },
+      },
+    )
+    .get(
       '/call/:id/event',
       async ({ accountId, params }) => {
         const ids = await openIds()
@@ -153,11 +178,14 @@ function eventOf(
   ids: OpaqueIds,
   { uuid, name, sequence, atUs, body, deliveries: rows }: EventRow,
 ): EventWithDeliveries {
-  const data = body.startsWith(ERASED_START) ? undefined : readEventBody(body).data
+  const read = body.startsWith(ERASED_START) ? undefined : readEventBody(body)
+  const data = read?.data
   const stage = data !== undefined && 'stage' in data ? data.stage : null
   const transfer = data !== undefined && 'transfer' in data ? data.transfer : null
-  const deliveries = rows.map((row) => deliveryOf(ids, row))
-  return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries }
+  const by = data !== undefined && 'by' in data ? data.by : null
+  const subject = sentenceOfBody(read)
+  const deliveries = rows.map((row) => deliveryOf(ids, row, subject))
+  return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, by, deliveries }
 }
 
 /** Returns the response piece by piece: 500 calls may have some MB. */
@@ -175,22 +203,36 @@ function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>)
   yield ']}}'
 }
 
+/** Returns the kinds of event that a webhook asks for. Without switches it has just left the list. */
+function kindsOf(switches: WebhookEntry | undefined, further: readonly string[]): readonly EventKind[] {
+  return EVENT_NAMES.filter((name) => {
+    const { obeys } = EVENT_KINDS[name]
+    return obeys === null ? further.includes(name) : switches?.[obeys] === true
+  })
+}
+
 type ListedHealth = { readonly id: number; readonly health: WebhookHealth }
 
 function healthReader({ store, statuses, steadyUs, nowUs }: OverviewSources) {
   const listOf = createFreshReader(FRESH_MS, async (accountId: number) => {
-    const [listed, options] = await Promise.all([
+    const [listed, entries, options] = await Promise.all([
       store.webhooks.webhookListWithPending(accountId),
+      store.webhooks.listGet(accountId),
       store.webhooks.optionsList(accountId),
     ])
     const byUrl = new Map(options.map((one) => [one.url, one.options]))
-    return listed.map((webhook) => ({ ...webhook, options: byUrl.get(webhook.url) }))
+    const switchesOf = Map.groupBy(entries, ({ url }) => url)
+    return listed.map((webhook) => {
+      const own = byUrl.get(webhook.url)
+      const events = kindsOf(switchesOf.get(webhook.url)?.[webhook.occurrence], own?.events ?? [])
+      return { ...webhook, options: own, events }
+    })
   })
   return async (accountId: number): Promise<ListedHealth[]> => {
     const listed = await listOf(accountId)
     const ids = listed.map(({ id }) => id)
     const statusOf = await statuses(accountId, ids)
-    return listed.map(({ id, url, occurrence, options, pending }) => {
+    return listed.map(({ id, url, occurrence, options, events, pending }) => {
       const { name = null, paused = false, filter = null } = options ?? {}
       const filtered = filter !== null
       const { downSinceUs = null, refusingSinceUs = null, last = null } = statusOf.get(id) ?? {}
@@ -201,6 +243,7 @@ function healthReader({ store, statuses, steadyUs, nowUs }: OverviewSources) {
         name,
         paused,
         filtered,
+        events: [...events],
         down_since: downSince,
         refusing_since: refusingSinceUs === null ? null : rfc3339(refusingSinceUs),
         pending,

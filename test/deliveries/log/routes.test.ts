@@ -199,6 +199,7 @@ describe('reading the log', () => {
       event_id: sent?.id ?? '',
       event: 'call_started',
       call_id: 'c2',
+      subject: expect.any(String),
       url: item.url,
       state: item.state,
       attempts_made: 1,

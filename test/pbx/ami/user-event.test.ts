@@ -30,9 +30,7 @@ function userEvent(said: readonly string[], given: Given | null = {}, before: re
   const channel =
     given === null ? [] : Object.entries({ ...CHANNEL, ...given }).map(([key, value]) => `${key}: ${value}`)
   const opening = ['Event: UserEvent', 'Privilege: user,all', 'Timestamp: 1795.5']
-  return (
-    [...opening, ...before, ...channel, 'UserEvent: Survey', ...said].map((line) => `${line}\r\n`).join('') + '\r\n'
-  )
+  return `${[...opening, ...before, ...channel, 'UserEvent: Survey', ...said].map((line) => `${line}\r\n`).join('')}\r\n`
 }
 
 const framesOf = (text: string) => new AmiDecoder().push(Buffer.from(`Asterisk Call Manager/7.0.3\r\n${text}`))
@@ -100,9 +98,13 @@ describe('a UserEvent', () => {
 test('1,000 hostile numbers and names never choose another channel, nor change what is known of one', () => {
   const victim = { ...CHANNEL, Channel: 'PJSIP/102-00000002', Uniqueid: '1795.9', Linkedid: '1795.9' }
   const newchannel = (channel: typeof CHANNEL) =>
-    ['Event: Newchannel', 'Privilege: call,all', ...Object.entries(channel).map(([key, value]) => `${key}: ${value}`)]
+    `${[
+      'Event: Newchannel',
+      'Privilege: call,all',
+      ...Object.entries(channel).map(([key, value]) => `${key}: ${value}`),
+    ]
       .map((line) => `${line}\r\n`)
-      .join('') + '\r\n'
+      .join('')}\r\n`
   for (const seed of seedsOf(57, 1_000))
     playCase(seed, (random) => {
       const translator = createAmiTranslator({ trunks: [], extensions: [], variables: [], custom: ['Survey'] })

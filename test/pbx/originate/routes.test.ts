@@ -117,7 +117,7 @@ beforeAll(async () => {
     pbxs: { sources: () => sources, accounts },
     owner,
     states: async (_, pbx) =>
-      (PHONES[pbx] ?? []).map((extension) => ({ kind: 'phone', state: { extension } }) as never),
+      (PHONES[pbx] ?? []).map((extension) => ({ pbx, present: { kind: 'phone', state: { extension } } }) as never),
     isConnected: async () => isConnected,
     liveCalls: () => [...live].map(([id, pbx]) => ({ id, pbx }) as never),
     refreshCalls: async () => {},

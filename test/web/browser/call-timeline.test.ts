@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import type { Call } from '../../../src/events/bodies.ts'
 import { buildTimeline } from '../../../src/web/browser/lib/call-timeline.ts'
 import type { EventWithDeliveries } from '../../../src/web/model.ts'
 import { partyOf, ringingCall, ringingStage } from '../../help/calls.ts'
@@ -37,16 +36,18 @@ const eventAt = (
   at: at(seconds),
   stage: null,
   transfer,
+  by: null,
   deliveries: [],
 })
 const STAGES = [stage('101', 0, 10, 50), stage('102', 50, 60, 100)]
 const timeline = (change: Partial<Parameters<typeof buildTimeline>[0]> = {}) =>
-  buildTimeline({ call: CALL, stages: STAGES, events: [], nowMs: NOW + 100_000, minGap: 4, maxTicks: 7, ...change })
-const bars = (row: number) => timeline().rows[row]?.bars.map(({ tone, left, width }) => [tone, left, width])
+  buildTimeline({ call: CALL, stages: STAGES, events: [], nowMs: NOW + 100_000, part: 'whole', maxTicks: 7, ...change })
+const bars = (lane: number, change: Parameters<typeof timeline>[0] = {}) =>
+  timeline(change).lanes[lane]?.bars.map(({ tone, left, width }) => [tone, left, width])
 
-test('the call and each stage have a row, with ringing before the answer and talking after it', () => {
+test('the caller and each stage have a lane, with waiting or ringing before the answer and talking after it', () => {
   expect(bars(0)).toEqual([
-    ['pending', 0, 10],
+    ['hold', 0, 10],
     ['talk', 10, 90],
   ])
   expect(bars(1)).toEqual([
@@ -59,47 +60,40 @@ test('the call and each stage have a row, with ringing before the answer and tal
   ])
 })
 
-test("a transfer is an arrow from its originator's row to its target's row", () => {
-  const transfer = {
-    kind: 'blind' as const,
-    by: partyOf('101', '101'),
-    transferee: partyOf('0301'),
-    to: partyOf('102', '102'),
-    call_id: 'c',
-    other_call_id: null,
-  }
-  const { arrows } = timeline({ events: [eventAt(4, 50, 'call_blind_transferred', transfer)] })
-  expect(arrows.map(({ left, fromRow, toRow }) => [left, fromRow, toRow])).toEqual([[50, 1, 2]])
+test('a hold is drawn over the talk of those who are on it, and ends with it', () => {
+  const events = [eventAt(1, 20, 'call_held'), eventAt(2, 30, 'call_resumed'), eventAt(3, 90, 'call_held')]
+  expect(bars(0, { events })?.slice(2)).toEqual([
+    ['hold', 20, 10],
+    ['hold', 90, 10],
+  ])
+  expect(bars(1, { events })?.slice(2)).toEqual([['hold', 20, 10]])
 })
 
-test('events too close together share a mark', () => {
-  const { marks } = timeline({
-    events: [eventAt(1, 0, 'call_started'), eventAt(2, 1, 'dial_started'), eventAt(3, 10, 'dial_answered')],
+test('the ringing alone ends soon after the first answer', () => {
+  const { toMs, marks } = timeline({
+    part: 'ringing',
+    events: [eventAt(1, 0, 'call_started'), eventAt(2, 50, 'call_ended')],
   })
-  expect(marks.map(({ left, first, last }) => [left, first, last])).toEqual([
-    [0, 1, 2],
-    [10, 3, 3],
+  expect((toMs - NOW) / 1_000).toBe(11.5)
+  expect(marks.map(({ name }) => name)).toEqual(['call_started'])
+})
+
+test('each event has a mark at its time', () => {
+  const events = [eventAt(1, 0, 'call_started'), eventAt(2, 10, 'dial_answered')]
+  expect(timeline({ events }).marks.map(({ left, sequence }) => [left, sequence])).toEqual([
+    [0, 1],
+    [10, 2],
   ])
 })
 
-test('an open stage reaches to now, an unknown time to the edge', () => {
-  const call: Call = { ...CALL, state: 'answered', ended_at: null }
-  const unseen = { ...stage('101', 0, 10, null), started_at: null }
-  const { rows } = timeline({ call, stages: [unseen], nowMs: NOW + 200_000 })
-  expect(rows[1]?.bars).toMatchObject([
-    { tone: 'ring', left: 0, width: 5 },
-    { tone: 'talk', left: 5, width: 95 },
-  ])
+test('a call that is up ends now, and a bar without an end reaches to it', () => {
+  const call = { ...CALL, ended_at: null }
+  const { lanes, toMs } = timeline({ call, stages: [stage('101', 0, 10, null)], nowMs: NOW + 200_000 })
+  expect(toMs).toBe(NOW + 200_000)
+  expect(lanes[1]?.bars.map(({ left, width }) => left + width)).toEqual([5, 100])
 })
 
-test.each([
-  ['a moment', 0],
-  ['a minute', 60],
-  ['a day', 86_400],
-])('a call of %s has a handful of ticks, all inside', (_, seconds) => {
-  const call = { ...CALL, answered_at: null, ended_at: at(seconds) }
-  const { ticks, rows } = timeline({ call, stages: [] })
-  expect(ticks.length).toBeLessThanOrEqual(8)
-  for (const { left } of ticks) expect(left).toBeLessThanOrEqual(100)
-  for (const { bars } of rows) for (const { left, width } of bars) expect(left + width).toBeLessThanOrEqual(100.001)
+test('the axis has whole times, as many as fit', () => {
+  expect(timeline().ticks.map(({ seconds }) => seconds)).toEqual([0, 15, 30, 45, 60, 75, 90])
+  expect(timeline({ maxTicks: 3 }).ticks.map(({ seconds }) => seconds)).toEqual([0, 60])
 })

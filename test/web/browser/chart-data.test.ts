@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isolatedPoints, successRate } from '../../../src/web/browser/lib/chart-data.ts'
+import { isolatedPoints, niceMax, shownSeries, timeSplits } from '../../../src/web/browser/lib/chart-data.ts'
 
 test.each([
   ['a value between two missing ones is isolated', [null, 5, null], [1]],
@@ -9,11 +9,27 @@ test.each([
   ['no values have none', [], []],
 ])('%s', (_, values, expected) => expect(isolatedPoints(values)).toEqual(expected))
 
+test('a series without values is left out, but for the first one', () => {
+  const series = [
+    { name: 'events', values: [0, 0] },
+    { name: 'failed', values: [null, 0] },
+    { name: 'slow', values: [null, 3] },
+  ]
+  expect(shownSeries(series).map(({ name }) => name)).toEqual(['events', 'slow'])
+})
+
 test.each([
-  ['all of them', 5, 0, 0, 100],
-  ['half of them', 5, 3, 2, 50],
-  ['none of them, probes alone', 0, 0, 4, 0],
-  ['no requests at all', 0, 0, 0, null],
-])('the success rate of %s', (_, delivered, failed_attempts, failed_probes, expected) =>
-  expect(successRate({ at: '', delivered, failed_attempts, failed_probes, p50_ms: null, p99_ms: null })).toBe(expected),
-)
+  [3, 10, 10],
+  [11, 10, 20],
+  [72, 10, 80],
+  [810, 100, 1_000],
+  [99, 100, 100],
+])('an axis for %d, at least %d, ends at %d', (highest, least, top) => expect(niceMax(highest, least)).toBe(top))
+
+test.each([3_600, 86_400, 604_800])('an axis of %d s has at most seven labels, in order', (seconds) => {
+  const from = Date.UTC(2026, 10, 28, 9, 7) / 1_000
+  const splits = timeSplits(from, from + seconds)
+  expect(splits.length).toBeGreaterThan(2)
+  expect(splits.length).toBeLessThanOrEqual(8)
+  expect(splits.every((at) => at >= from && at <= from + seconds)).toBe(true)
+})

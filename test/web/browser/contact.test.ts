@@ -33,7 +33,7 @@ describe('a party', () => {
     expect(shown({ company: 'Bern AG' })).toEqual({ main: 'Bern AG', beside: ['+4930123456'] })
     expect(shown({ id: '1' })).toEqual({ main: 'CALLER', beside: ['+4930123456'] })
     expect(shown(null, { name: null })).toEqual({ main: '+4930123456', beside: [] })
-    expect(shown(null, { name: null, number: null })).toEqual({ main: 'anonymous', beside: [] })
+    expect(shown(null, { name: null, number: null })).toEqual({ main: 'Anonymous', beside: [] })
     expect(shown(null, { number: '101', extension: '101', name: 'Anna' })).toEqual({ main: 'Anna', beside: ['101'] })
   })
 })

@@ -14,6 +14,7 @@ const delivery = (id: string, change: Partial<Delivery> = {}): Delivery => ({
   event_id: `event-${id}`,
   event: 'call_started',
   call_id: CALL_ID,
+  subject: 'Ada calls 101',
   url: 'https://a.example/',
   state: 'pending',
   attempts_made: 0,

@@ -43,6 +43,7 @@ const delivery = (eventId: string, change: Partial<Delivery> = {}): Delivery => 
   event_id: eventId,
   event: 'call_started',
   call_id: 'c',
+  subject: 'Ada calls 101',
   url: 'https://a.example/',
   state: 'pending',
   attempts_made: 0,

@@ -114,13 +114,13 @@ describe('what to write into the PBX', () => {
   })
 
   test('is for FreePBX in the file that its pages never overwrite', () => {
-    expect(pbxSetupOf(local).intro).toContain('manager_custom.conf')
+    expect(pbxSetupOf(local).copies[0]?.file).toBe('/etc/asterisk/manager_custom.conf')
     expect(linesOf('freepbx').slice(0, 3)).toEqual(['[general](+)', 'timestampevents = yes', ''])
   })
 
   test('is for FusionPBX no new password, but where to read the one that it has', () => {
-    const { intro, copies } = pbxSetupOf({ ...local, product: 'fusionpbx', protocol: 'esl' })
-    expect(intro).toContain('Do not change it here')
+    const { caution, copies } = pbxSetupOf({ ...local, product: 'fusionpbx', protocol: 'esl' })
+    expect(caution).toContain('Do not change it here')
     expect(copies.map(({ text }) => text.replace(/ .*/, ''))).toEqual(['sudo', 'sudo'])
     expect(JSON.stringify(copies)).not.toContain('choose-a-long-one')
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Recording, Stage } from '../../../src/events/bodies.ts'
-import { describeMoment, momentOf, positionAt, stagesAt, tracksOf } from '../../../src/web/browser/lib/playback.ts'
+import { describeMoment, momentOf, positionAt, tracksOf } from '../../../src/web/browser/lib/playback.ts'
 
 const START = Date.UTC(2026, 10, 20, 21, 42)
 const ms = (seconds: number) => START + seconds * 1_000
@@ -78,13 +78,12 @@ const STAGES = [
 ]
 
 test.each([
-  [-1, [], ''],
-  [1, ['600'], '600 waiting'],
-  [5, ['600', '101', '102'], '101 ringing, 102 ringing'],
-  [9, ['600', '102'], '102 talking'],
-  [20, ['103'], '103 ringing'],
-  [500, ['103'], '103 talking'],
-])('at second %d the stages are %j: %s', (second, targets, text) => {
-  expect(stagesAt(STAGES, ms(second)).map(({ target }) => target)).toEqual(targets)
+  [-1, ''],
+  [1, '600 waiting'],
+  [5, '101 ringing, 102 ringing'],
+  [9, '102 talking'],
+  [20, '103 ringing'],
+  [500, '103 talking'],
+])('at second %d: %s', (second, text) => {
   expect(describeMoment(STAGES, ms(second))).toBe(text)
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import type { AuthService } from '../../../src/auth/service.ts'
+import { readSubjects } from '../../../src/deliveries/log/subject.ts'
 import { newEmitter } from '../../../src/deliveries/run/emitter.ts'
 import { EXAMPLES } from '../../../src/events/samples.ts'
 import { openOpaqueIds } from '../../../src/http/opaque-ids.ts'
@@ -56,6 +57,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
         deliveriesRead.push(ids)
         return store.log.deliveryGetMany(ids)
       },
+      subjectsOf: (rows) => readSubjects(store.log, rows),
       openIds: openOpaqueIds(store.log),
       liveCalls: () => calls(count),
     })

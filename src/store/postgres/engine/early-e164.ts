@@ -30,7 +30,7 @@ const FILL = `
  * indexes. The migration would lock the table against all nodes until each record has been read.
  */
 export const makeCallsByE164: EarlyWork = async ({ query, transaction }) => {
-  await addColumns(transaction)
+  await addColumnsOfCalls(transaction, ['from_e164 text', 'to_e164 text'])
   await query(E164_OF)
   for (let after: string | null = ''; after !== null; ) {
     const [row]: { last: string | null }[] = await query<{ last: string | null }>(FILL, [after])
@@ -44,13 +44,14 @@ export const makeCallsByE164: EarlyWork = async ({ query, transaction }) => {
     })
 }
 
-/** Waits in the way of all other statements for a moment only, and tries again. */
-async function addColumns(transaction: Transaction): Promise<void> {
+/** Adds columns to the calls. Waits in the way of all other statements for a moment only, and tries again. */
+export async function addColumnsOfCalls(transaction: Transaction, columns: readonly string[]): Promise<void> {
+  const added = columns.map((column) => `ADD COLUMN IF NOT EXISTS ${column}`).join(', ')
   for (;;) {
     try {
       await transaction(async (query) => {
         await query(`SET LOCAL lock_timeout = ${LOCKED_AT_MOST_MS}`)
-        await query('ALTER TABLE calls ADD COLUMN IF NOT EXISTS from_e164 text, ADD COLUMN IF NOT EXISTS to_e164 text')
+        await query(`ALTER TABLE calls ${added}`)
       })
       return
     } catch (error) {

@@ -25,8 +25,10 @@ import callEnds from '../migrations/021.sql' with { type: 'text' }
 import replays from '../migrations/022.sql' with { type: 'text' }
 import callRequests from '../migrations/023.sql' with { type: 'text' }
 import people from '../migrations/024.sql' with { type: 'text' }
+import callFacts from '../migrations/025.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { makeCallsByE164 } from './early-e164.ts'
+import { makeCallFacts } from './early-facts.ts'
 import { type EarlyWork, makeCallEnds, workBeforeMigrations } from './early-indexes.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -68,6 +70,7 @@ const MIGRATIONS: readonly Migration[] = [
   { text: replays, usableFrom: 1 },
   { text: callRequests, usableFrom: 1 },
   { text: people, usableFrom: 1 },
+  { text: callFacts, usableFrom: 1, early: makeCallFacts },
 ]
 
 const LEAST_VERSION = 150_000

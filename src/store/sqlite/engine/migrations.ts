@@ -31,6 +31,7 @@ import listVersions from '../migrations/030.sql' with { type: 'text' }
 import replays from '../migrations/031.sql' with { type: 'text' }
 import callRequests from '../migrations/032.sql' with { type: 'text' }
 import people from '../migrations/033.sql' with { type: 'text' }
+import callFacts from '../migrations/034.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -67,4 +68,5 @@ export const MIGRATIONS = [
   replays,
   callRequests,
   people,
+  callFacts,
 ]

@@ -1,180 +1,133 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { isolatedPoints } from '../lib/chart-data.ts'
+import { isolatedPoints, niceMax, shownSeries, timeLabel, timeSplits } from '../lib/chart-data.ts'
 import { useObservable } from '../lib/observable.ts'
 import { theme, themeColour } from '../lib/theme.ts'
+import { Legend } from './legend.tsx'
 
 export type ChartSeries = {
   readonly name: string
   /** The name of a colour of the style sheet. */
-  readonly tone: string
-  readonly kind: 'line' | 'area' | 'bars'
+  readonly tone: 'accent' | 'bad-fill' | 'ink-3'
+  readonly kind: 'area' | 'line' | 'dashed' | 'bars'
   readonly values: readonly (number | null)[]
 }
 
 type ChartProps = {
+  readonly title: string
   /** The text that a screen reader reads instead of the chart. */
-  label: string
+  readonly label: string
   /** The time of each value, in seconds since 1970. */
-  timesS: readonly number[]
-  series: readonly ChartSeries[]
-  format: (value: number) => string
-  /** The upper end of the vertical axis; by default it follows the values. */
-  max?: number
+  readonly timesS: readonly number[]
+  readonly series: readonly ChartSeries[]
+  /** An axis that ends lower would show noise as a trend. */
+  readonly least: number
+  /** Written at the 0 alone. */
+  readonly unit?: string
+  /** The least that the horizontal axis shows: a young chart begins where its data begin. */
+  readonly leastSeconds: number
+  /** Called with the place of the pointer, `null` when it has left. */
+  readonly onPoint: (at: number | null) => void
 }
 
-const HEIGHT = 190
+const HEIGHT = 148
+const LEGEND_TONES = { accent: '', 'bad-fill': 'bad', 'ink-3': 'line-2' } as const
 
-/** Draws series over time. The values under the pointer are written above them. */
-function Chart({ label, timesS, series, format, max }: ChartProps) {
-  const [pointedAt, setPointedAt] = useState<number | null>(null)
+/** Draws series over time; a series without values is left out. The crosshairs of all charts move together. */
+export function Chart({ title, label, timesS, series, least, unit = '', leastSeconds, onPoint }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
-  const plot = useRef<uPlot | null>(null)
   const chosenTheme = useObservable(theme)
-  const data = toAligned(timesS, series)
+  const shown = shownSeries(series)
   // A canvas keeps its colours: it is drawn again when the theme changes.
   useEffect(() => {
     const element = box.current
     if (element === null) return
+    let plot: uPlot | null = null
     const draw = () => {
-      plot.current?.destroy()
-      plot.current = new uPlot(
-        plotOptions({ width: element.clientWidth, series, format, max, setPointedAt }),
-        data,
-        element,
-      )
+      plot?.destroy()
+      const options = plotOptions({ width: element.clientWidth, series: shown, least, unit, leastSeconds, onPoint })
+      plot = new uPlot(options, [[...timesS], ...shown.map(({ values }) => [...values])], element)
     }
     draw()
     const dark = matchMedia('(prefers-color-scheme: dark)')
     dark.addEventListener('change', draw)
-    const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }))
+    const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }))
     resized.observe(element)
     return () => {
       dark.removeEventListener('change', draw)
       resized.disconnect()
-      plot.current?.destroy()
-      plot.current = null
+      plot?.destroy()
     }
-  }, [chosenTheme])
-  useEffect(() => plot.current?.setData(data), [timesS, series])
+  }, [chosenTheme, timesS, series])
   return (
-    <div class="chart" role="img" aria-label={label}>
-      {pointedAt === null ? null : <PointedValues timesS={timesS} series={series} at={pointedAt} format={format} />}
-      <div ref={box} />
-    </div>
-  )
-}
-
-type ChartSectionProps = ChartProps & { title: string; framed: boolean; children?: ComponentChildren }
-
-/** Shows a chart with its title and legend; a framed one is a card of its own. */
-export function ChartSection({ title, framed, children, ...chart }: ChartSectionProps) {
-  return (
-    <section class={framed ? 'card chart-section' : 'chart-section'} aria-label={title}>
-      <header class="card-head">
-        <h2>{title}</h2>
-        <ChartLegend series={chart.series} />
+    <figure class="chart">
+      <header>
+        <h3>{title}</h3>
+        <Legend series={shown.map(({ name, tone }) => ({ name, tone: LEGEND_TONES[tone] }))} />
       </header>
-      <Chart {...chart} />
-      {children}
-    </section>
+      <div class="plot-box" role="img" aria-label={label} ref={box} />
+    </figure>
   )
 }
 
-/** Shows which colour is which series. */
-export function ChartLegend({ series }: { series: readonly Pick<ChartSeries, 'name' | 'tone'>[] }) {
-  return (
-    <ul class="chart-legend" aria-label="Legend">
-      {series.map(({ name, tone }) => (
-        <li key={name}>
-          <i class={`swatch ${tone}`} aria-hidden="true" />
-          {name}
-        </li>
-      ))}
-    </ul>
-  )
-}
+type PlotInput = Pick<ChartProps, 'series' | 'least' | 'leastSeconds' | 'onPoint'> & { width: number; unit: string }
 
-type PointedValuesProps = Pick<ChartProps, 'timesS' | 'series' | 'format'> & { at: number }
-
-function PointedValues({ timesS, series, at, format }: PointedValuesProps) {
-  const timeS = timesS[at]
-  if (timeS === undefined) return null
-  const values = series.map(({ name, values }) => {
-    const value = values[at]
-    return `${name} ${value == null ? '–' : format(value)}`
-  })
-  return (
-    <p class="chart-pointed">
-      <b>{formatMinute(timeS)}</b> {values.join(' · ')}
-    </p>
-  )
-}
-
-function toAligned(timesS: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
-  return [[...timesS], ...series.map(({ values }) => [...values])]
-}
-
-type PlotInput = {
-  width: number
-  series: readonly ChartSeries[]
-  format: (value: number) => string
-  max: number | undefined
-  setPointedAt: (index: number | null) => void
-}
-
-/** An axis that ends at a tiny value would show noise as a trend. */
-const MIN_RANGE = 4
-/** Leaves space above the highest value for the pointed values. */
-const HEADROOM = 1.15
-
-function plotOptions({ width, series, format, max, setPointedAt }: PlotInput): uPlot.Options {
-  const grid = { stroke: themeColour('line'), width: 1 }
-  const axis = { stroke: themeColour('ink-3'), font: '11px system-ui, sans-serif', grid, ticks: { show: false } }
+function plotOptions({ width, series, least, unit, leastSeconds, onPoint }: PlotInput): uPlot.Options {
+  const axis = {
+    stroke: themeColour('ink-3'),
+    font: '11px system-ui, sans-serif',
+    ticks: { show: false },
+    border: { show: false },
+  }
+  const highest = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
+  // Room above the highest value.
+  const top = niceMax(highest * 1.05, least)
   return {
     width,
     height: HEIGHT,
-    padding: [12, 18, 0, 0],
-    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
+    // The last label needs its half width.
+    padding: [8, 18, 0, 0],
     legend: { show: false },
-    hooks: { setCursor: [(plot) => setPointedAt(plot.cursor.idx ?? null)] },
-    scales: { y: { range: (_, __, highest) => [0, max ?? Math.max(MIN_RANGE, highest * HEADROOM)] } },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 }, sync: { key: 'traffic' } },
+    hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
+    scales: {
+      x: { range: (_, from, to) => [Math.min(from, to - leastSeconds), to] },
+      y: { range: [0, top] },
+    },
     axes: [
-      { ...axis, size: 30, grid: { show: false }, space: 70, values: (_, splits) => splits.map(formatMinute) },
-      { ...axis, size: 58, values: (_, splits) => splits.map(format) },
+      {
+        ...axis,
+        size: 24,
+        gap: 6,
+        grid: { show: false },
+        splits: (_, __, from, to) => timeSplits(from, to),
+        values: (_, at) => at.map(timeLabel),
+      },
+      {
+        ...axis,
+        size: 48,
+        gap: 8,
+        grid: { stroke: themeColour('line'), width: 1 },
+        splits: () => [0, top / 2, top],
+        values: (_, at) => at.map((value) => (value === 0 ? `0 ${unit}`.trim() : value.toLocaleString('en'))),
+      },
     ],
     series: [{}, ...series.map(plotSeries)],
   }
 }
 
-const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
-const formatMinute = (timeS: number) => minute.format(new Date(timeS * 1_000))
-
-function plotSeries({ kind, tone }: ChartSeries): uPlot.Series {
-  const stroke = themeColour(tone)
-  if (kind === 'bars') {
-    const bars = uPlot.paths.bars
-    return {
-      stroke,
-      fill: stroke,
-      width: 0,
-      points: { show: false },
-      ...(bars ? { paths: bars({ size: [0.7, 12] }) } : {}),
-    }
-  }
+function plotSeries({ tone, kind, values }: ChartSeries): uPlot.Series {
+  const colour = themeColour(tone)
+  const isBars = kind === 'bars'
+  const bars = isBars ? uPlot.paths.bars?.({ size: [0.7, 6] }) : undefined
   return {
-    stroke,
-    width: 2,
-    // No line reaches a value between two missing ones: it is drawn as a point.
-    points: {
-      show: false,
-      filter: (plot, index) => isolatedPoints(plot.data[index] ?? []),
-      size: 5,
-      width: 0,
-      fill: stroke,
-    },
+    stroke: colour,
+    width: isBars ? 0 : 1.5,
     spanGaps: false,
-    ...(kind === 'area' ? { fill: themeColour(`${tone}-soft`) } : {}),
+    // No line reaches a value between two missing ones.
+    points: isBars ? { show: false } : { show: true, filter: () => isolatedPoints(values), size: 4 },
+    ...(bars === undefined ? {} : { paths: bars, fill: colour }),
+    ...(kind === 'dashed' ? { dash: [3, 3] } : {}),
+    ...(kind === 'area' ? { fill: themeColour('accent-soft') } : {}),
   }
 }

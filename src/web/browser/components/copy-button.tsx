@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 import { showToast } from './toast.tsx'
 
-const CONFIRMED_MS = 1_500
+const CONFIRMED_MS = 2_000
 
 /**
  * Copies a text to the clipboard. Browsers forbid that on plain http from another host: the button then shows that, and
@@ -20,9 +20,26 @@ export function CopyButton({ text, label, small = false }: { text: string; label
     }
   }
   return (
-    <button type="button" class={small ? 'ghost icon-only' : ''} onClick={copy} aria-label={`Copy ${label}`}>
+    <button
+      type="button"
+      class={small ? 'button quiet small only' : 'button'}
+      onClick={copy}
+      aria-label={copied ? 'Copied' : `Copy ${label}`}
+    >
       <Icon name={copied ? 'check' : 'copy'} />
       {small ? null : <span aria-hidden="true">{copied ? 'Copied' : 'Copy'}</span>}
     </button>
+  )
+}
+
+/** Shows an id or another short text with a button that copies it. */
+export function Copyable({ text, label }: { text: string; label: string }) {
+  return (
+    <span class="copyable">
+      <code class="cut" title={text}>
+        {text}
+      </code>
+      <CopyButton text={text} label={label} small />
+    </span>
   )
 }

@@ -5,15 +5,13 @@ import { ErrorMessage } from './error-message.tsx'
 import { useFirstError } from './first-error.ts'
 
 type DialogFormProps = {
-  /** The classes of the form. */
-  styles: string
   /** The errors of its fields, which show them: the first one comes into view. */
   errors: readonly FieldError[]
   /** An error that belongs to no field. */
   error?: string | null
   /** The text of the button that submits the form. */
   action: string
-  /** The text of the button that closes the dialog. */
+  /** The text of the button that closes the drawer. */
   cancel?: string
   disabled?: boolean
   onSubmit: () => void
@@ -21,42 +19,31 @@ type DialogFormProps = {
   children: ComponentChildren
 }
 
-/** Shows the form of a dialog: its fields, and below them its error and its buttons. */
+/** Shows the form of a drawer: its fields, which scroll, and below them its buttons. */
 export function DialogForm(props: DialogFormProps) {
-  const {
-    styles,
-    errors,
-    error = null,
-    action,
-    cancel = 'Cancel',
-    disabled = false,
-    onSubmit,
-    onClose,
-    children,
-  } = props
+  const { errors, error = null, action, cancel = 'Cancel', disabled = false, onSubmit, onClose, children } = props
   const element = useRef<HTMLFormElement>(null)
   useFirstError(element, errors)
   return (
     <form
       ref={element}
-      class={styles}
+      class="drawer-form"
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()
       }}
     >
-      {children}
-      <div class="actions end">
-        {error === null ? null : (
-          <div class="form-error">
-            <ErrorMessage text={error} />
-          </div>
-        )}
-        <button type="button" onClick={onClose}>
+      <div class="drawer-body">
+        {children}
+        {error === null ? null : <ErrorMessage text={error} />}
+      </div>
+      <div class="drawer-foot">
+        <span class="push" />
+        <button class="button quiet" type="button" onClick={onClose}>
           {cancel}
         </button>
-        <button type="submit" class="primary" disabled={disabled}>
+        <button type="submit" class="button primary" disabled={disabled}>
           {action}
         </button>
       </div>

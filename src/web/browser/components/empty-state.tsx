@@ -5,21 +5,10 @@ import { Icon, type IconName } from './icon.tsx'
 export function EmptyState({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <span class="empty-icon">
-        <Icon name={icon} />
-      </span>
-      <p class="empty-title">{title}</p>
-      <div class="empty-text">{children}</div>
+      <Icon name={icon} />
+      <h2>{title}</h2>
+      {children}
     </div>
-  )
-}
-
-/** Fills the place of a filtered list in which nothing matches. */
-export function NoMatches() {
-  return (
-    <EmptyState icon="filter" title="No matches">
-      <p>Remove a filter, or choose a longer time.</p>
-    </EmptyState>
   )
 }
 

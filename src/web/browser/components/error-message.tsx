@@ -3,14 +3,14 @@ import { Icon } from './icon.tsx'
 /** Shows an error and, if the action can be repeated, a button for it. */
 export function ErrorMessage({ text, onRetry }: { text: string; onRetry?: () => void }) {
   return (
-    <p class="error-message" role="alert">
+    <div class="note bad" role="alert">
       <Icon name="alert" />
-      <span>{text}</span>
+      <p>{text}</p>
       {onRetry === undefined ? null : (
-        <button type="button" onClick={onRetry}>
+        <button class="button small push" type="button" onClick={onRetry}>
           Try again
         </button>
       )}
-    </p>
+    </div>
   )
 }

@@ -7,7 +7,7 @@ export function useFirstError(root: RefObject<HTMLElement | null>, errors: reado
   // Before the paint: the user's next key belongs to the field that is shown.
   useLayoutEffect(() => {
     if (errors.length === 0) return
-    const first = root.current?.querySelector<HTMLElement>('[aria-invalid="true"], .field-error')
+    const first = root.current?.querySelector<HTMLElement>('[aria-invalid="true"], .error')
     first?.scrollIntoView({ block: 'center' })
     if (first instanceof HTMLInputElement) first.focus({ preventScroll: true })
   }, [errors])

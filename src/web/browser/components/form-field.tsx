@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import type { FieldError } from '../../../lib/fault.ts'
+import { ErrorMessage } from './error-message.tsx'
+import { Icon } from './icon.tsx'
 
 type FormFieldProps = {
   label: string
@@ -12,6 +14,8 @@ type FormFieldProps = {
   hint?: ComponentChildren
   autoComplete?: string
   required?: boolean
+  /** Whether it has the focus when the page opens. */
+  autoFocus?: boolean
   placeholder?: string
   /** The id of a `datalist` with proposals. */
   list?: string
@@ -27,6 +31,7 @@ export function FormField(props: FormFieldProps) {
     name: props.name,
     value: props.value,
     required: props.required ?? false,
+    ...(props.autoFocus === true ? { autoFocus: true } : {}),
     autoComplete: props.autoComplete ?? 'off',
     'aria-invalid': errors.length > 0,
     ...(describedBy === undefined ? {} : { 'aria-describedby': describedBy }),
@@ -35,7 +40,7 @@ export function FormField(props: FormFieldProps) {
     onInput: (event: InputEvent & { currentTarget: HTMLInputElement }) => props.onInput(event.currentTarget.value),
   }
   return (
-    <div class={errors.length > 0 ? 'field invalid' : 'field'}>
+    <div class="field">
       <label for={id}>{props.label}</label>
       {props.type === 'password' ? (
         <input type="password" {...common} />
@@ -45,7 +50,8 @@ export function FormField(props: FormFieldProps) {
         <input type="text" {...common} />
       )}
       {errors.length > 0 ? (
-        <p class="field-error" id={`${id}-error`} role="alert">
+        <p class="error" id={`${id}-error`} role="alert">
+          <Icon name="alert" />
           {errors.map((error) => error.message).join(' ')}
         </p>
       ) : props.hint === undefined ? null : (
@@ -63,15 +69,14 @@ type SelectFieldProps = {
   /** Pairs of a value and its text. */
   options: readonly (readonly [string, string])[]
   onChange: (value: string) => void
-  hint?: string
-  styles?: 'field' | 'filter'
+  hint?: ComponentChildren
 }
 
 /** Shows a labelled menu. */
-export function SelectField({ label, value, options, onChange, hint, styles = 'field' }: SelectFieldProps) {
+export function SelectField({ label, value, options, onChange, hint }: SelectFieldProps) {
   const id = useId()
   return (
-    <div class={styles}>
+    <div class="field">
       <label for={id}>{label}</label>
       <select
         id={id}
@@ -99,11 +104,16 @@ type CheckFieldProps = { checked: boolean; onChange: (checked: boolean) => void;
 /** Shows a checkbox with its text. */
 export function CheckField({ checked, onChange, children }: CheckFieldProps) {
   return (
-    <label class="check-line">
+    <label class="check">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
       {children}
     </label>
   )
+}
+
+/** Shows an error of a form that belongs to no field; nothing without one. */
+export function FormError({ text }: { text: string | null }) {
+  return text === null ? null : <ErrorMessage text={text} />
 }
 
 /** Shows errors that belong to several fields or to none. */
@@ -111,7 +121,8 @@ export function FieldErrors({ errors }: { errors: readonly FieldError[] }) {
   return (
     <>
       {errors.map(({ path, message }) => (
-        <p class="field-error" role="alert" key={`${path} ${message}`}>
+        <p class="error" role="alert" key={`${path} ${message}`}>
+          <Icon name="alert" />
           {message}
         </p>
       ))}
@@ -137,6 +148,7 @@ export function CredentialFields({ email, password, onEmail, onPassword }: Crede
         value={email}
         onInput={onEmail}
         autoComplete="username"
+        autoFocus
         required
       />
       <FormField

@@ -37,6 +37,14 @@ const PATHS = {
   internal: 'M3 7h12.5L12 3.5M17 13H4.5L8 16.5',
   filter: 'M3 5h14M6 10h8M8.5 15h3',
   options: 'M3 5.5h7M14 5.5h3M12 3.5v4M3 14.5h3M10 14.5h7M8 12.5v4M3 10h11M17 10h0',
+  people:
+    'M7.5 9.5a2.8 2.8 0 1 0 0-5.6 2.8 2.8 0 0 0 0 5.6ZM2.5 16a5 5 0 0 1 10 0M13 4.2a2.8 2.8 0 0 1 0 5.1M14.5 11.6A5 5 0 0 1 17.5 16',
+  search: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12ZM13.4 13.4 17 17',
+  download: 'M10 3.5v9M6 9l4 4 4-4M3.5 16.5h13',
+  choose: 'm6 8 4-4 4 4M6 12l4 4 4-4',
+  more: 'M10 4.4v.1M10 9.9v.1M10 15.4v.1',
+  list: 'M3.5 5h13M3.5 10h13M3.5 15h13',
+  chat: 'M3.5 4.5h13v9H9l-3.5 3v-3h-2v-9Z',
   eye: 'M2 10s3-5.5 8-5.5 8 5.5 8 5.5-3 5.5-8 5.5S2 10 2 10Zm8 2.3a2.3 2.3 0 1 0 0-4.6 2.3 2.3 0 0 0 0 4.6Z',
 } as const
 
@@ -45,7 +53,7 @@ export type IconName = keyof typeof PATHS
 /** Shows an icon in the colour of the text around it. */
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false">
+    <svg class={`icon i-${name}`} viewBox="0 0 20 20" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />
     </svg>
   )
@@ -55,9 +63,15 @@ export function Icon({ name }: { name: IconName }) {
 export function Logo() {
   return (
     <svg class="logo" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
-      <rect width="32" height="32" rx="9" class="logo-ground" />
-      <path d="M8 12.5v-2a2.5 2.5 0 0 1 5 0v7a4.5 4.5 0 0 0 9 0V15" class="logo-hook" />
-      <circle cx="22" cy="10.5" r="2.6" class="logo-lamp" />
+      <rect width="32" height="32" rx="9" fill="#2b45d4" />
+      <path
+        d="M8 12.5v-2a2.5 2.5 0 0 1 5 0v7a4.5 4.5 0 0 0 9 0V15"
+        fill="none"
+        stroke="#fff"
+        stroke-width="2.8"
+        stroke-linecap="round"
+      />
+      <circle cx="22" cy="10.5" r="2.6" fill="#ffc24b" />
     </svg>
   )
 }

@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import { Icon } from './icon.tsx'
+import { State } from './state.tsx'
 
 /** Shows on one line how a trial ended. */
 export function OutcomeLine({ isGood, children }: { isGood: boolean; children: ComponentChildren }) {
   return (
-    <p class={isGood ? 'outcome good' : 'outcome bad'}>
-      <Icon name={isGood ? 'check' : 'cross'} />
-      {children}
+    <p class="outcome">
+      <State tone={isGood ? 'good' : 'bad'}>{children}</State>
     </p>
   )
 }

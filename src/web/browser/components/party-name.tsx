@@ -1,13 +1,19 @@
 import { contactHref, partyTexts } from '../lib/contact.ts'
 import type { Party } from '../lib/resources.ts'
 
-/** Shows a party: its name in bold, its number and company beside it, as far as they are known. */
+/** Shows a party: its name, and its extension or company beside it; without a name its number. */
 export function PartyName({ party }: { party: Party }) {
   const { main, beside } = partyTexts(party)
+  const title = [party.name, party.number, party.e164].filter((one) => one !== null).join(', ')
   return (
-    <span class="party">
-      <b>{main}</b>
-      {beside.length === 0 ? null : <span class="muted"> {beside.join(' · ')}</span>}
+    <span title={title}>
+      <bdi>{main}</bdi>
+      {beside.map((text) => (
+        <span key={text} class="dim">
+          {' '}
+          <bdi>{text}</bdi>
+        </span>
+      ))}
     </span>
   )
 }
@@ -17,9 +23,8 @@ export function ContactLink({ party }: { party: Party }) {
   const href = contactHref(party)
   if (href === null) return null
   return (
-    <a class="contact-link" href={href} target="_blank" rel="noopener noreferrer" title="Open the contact">
-      <span aria-hidden="true">↗</span>
-      <span class="visually-hidden">Open the contact {partyTexts(party).main}</span>
+    <a href={href} target="_blank" rel="noopener noreferrer">
+      open {partyTexts(party).main} in the CRM
     </a>
   )
 }

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
+import { useObservable } from '../lib/observable.ts'
+import { THEMES, theme } from '../lib/theme.ts'
+import { Segments } from './choice.tsx'
 import { Logo } from './icon.tsx'
-import { ThemeSwitch } from './theme-switch.tsx'
 
 type ReadingPageProps = {
   /** What the page is, behind the name of the product: `API`, `Help`. */
@@ -30,7 +32,7 @@ export function ReadingPage(props: ReadingPageProps) {
           <Logo />
           <span>Hookswitch {name}</span>
         </a>
-        <label class="visually-hidden" for="search">
+        <label class="hidden" for="search">
           {searchLabel}
         </label>
         <input
@@ -42,11 +44,25 @@ export function ReadingPage(props: ReadingPageProps) {
         />
         <nav aria-label={contentsLabel}>{contents}</nav>
         {foot}
-        <ThemeSwitch />
+        <ThemeChoice />
       </header>
       <main id="content" tabIndex={-1}>
         {children}
       </main>
     </div>
+  )
+}
+
+const THEME_TEXTS = { system: 'System', light: 'Light', dark: 'Dark' } as const
+
+function ThemeChoice() {
+  return (
+    <Segments
+      label="Theme"
+      isSmall
+      value={useObservable(theme)}
+      options={THEMES.map((name) => [name, THEME_TEXTS[name]] as const)}
+      onChange={(name) => theme.set(THEMES.find((one) => one === name) ?? 'system')}
+    />
   )
 }

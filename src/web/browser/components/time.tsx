@@ -1,22 +1,16 @@
-import { formatDuration } from '../../../lib/time.ts'
-import { formatDateTime, formatExactTime, formatTime } from '../lib/format.ts'
+import { formatClock, formatDateTime, formatExactTime, formatTime, formatTimeMs } from '../lib/format.ts'
 
-/** Shows a time of the day, with `day` also the day unless that is today. Its tooltip has it in full. */
-export function Time({ at, day = false }: { at: string | null; day?: boolean }) {
-  if (at === null) return <span class="muted">–</span>
+const FORMATS = { clock: formatClock, seconds: formatTime, ms: formatTimeMs, full: formatDateTime } as const
+
+/**
+ * Shows a time; its tooltip has it in full. `clock`: below a heading with the day; `full`: by itself, with the day
+ * unless that is today.
+ */
+export function Time({ at, as = 'full' }: { at: string | null; as?: keyof typeof FORMATS }) {
+  if (at === null) return <span class="dim">–</span>
   return (
     <time dateTime={at} title={formatExactTime(at)}>
-      {day ? formatDateTime(at) : formatTime(at)}
-    </time>
-  )
-}
-
-/** Shows how long it is until a time, or `due` when that is now. */
-export function TimeUntil({ at, nowMs }: { at: string; nowMs: number }) {
-  const ms = Date.parse(at) - nowMs
-  return (
-    <time dateTime={at} title={formatExactTime(at)}>
-      {ms < 1_000 ? 'due' : `in ${formatDuration(ms)}`}
+      {FORMATS[as](at)}
     </time>
   )
 }

@@ -8,14 +8,26 @@ function useWebhookName(url: string): string | null {
   return useObservable(overview)?.webhooks.find((one) => one.url === url)?.name ?? null
 }
 
-/** Shows a webhook: its name, if it has one, beside its URL. `whole`: the URL is not shortened. */
-export function WebhookLabel({ url, whole = false }: { url: string; whole?: boolean }) {
+/** Shows a webhook by its name, or by its address if it has none. */
+export function WebhookLabel({ url }: { url: string }) {
   const name = useWebhookName(url)
-  const address = whole ? shownUrl(url) : shortenUrl(url)
-  if (name === null) return <>{address}</>
+  return <bdi title={shownUrl(url)}>{name ?? shortenUrl(url)}</bdi>
+}
+
+/** Shows the address of a webhook: the host, and the rest in a lighter colour. `beside` is for narrow lists. */
+export function WebhookAddress({ url, beside }: { url: string; beside?: string }) {
+  const shown = shownUrl(url).replace(/^https:\/\//, '')
+  const [, host = shown, rest = ''] = /^((?:\w+:\/\/)?[^/]*)(.*)$/s.exec(shown) ?? []
   return (
-    <>
-      <b class="webhook-name">{name}</b> <span class="muted">{address}</span>
-    </>
+    <span class="cut url" title={shownUrl(url)}>
+      <span class="soft">{host}</span>
+      {decoded(rest === '/' ? '' : rest)}
+      {beside === undefined ? null : <span class="in-row">{beside}</span>}
+    </span>
   )
+}
+
+/** A topic of MQTT has braces, which a URL encodes. */
+function decoded(path: string): string {
+  return path.replace(/%7[bd]/gi, (code) => (code.toLowerCase() === '%7b' ? '{' : '}'))
 }

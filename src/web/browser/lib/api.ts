@@ -23,7 +23,7 @@ export function authorizationHeader(): Record<string, string> {
 
 /** Sends one request to the API. Never throws: a failure on the way is a result with status 0. */
 export async function request<T>(
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
@@ -61,4 +61,25 @@ export async function request<T>(
 /** Returns the messages of a failed request's fields, or its own message when no field is at fault. */
 export function errorText(failed: { message: string; errors: readonly FieldError[] }): string {
   return failed.errors.map((error) => error.message).join(' ') || failed.message
+}
+
+/** Saves what the API answers as a file. Returns the error, or `null`. */
+export async function downloadFile(path: string, type: string, name: string): Promise<string | null> {
+  try {
+    const response = await fetch(path, { headers: { accept: type, ...authorizationHeader() }, credentials: 'omit' })
+    if (!response.ok) {
+      const envelope: unknown = await response.json()
+      return typeof envelope === 'object' && envelope !== null && 'message' in envelope
+        ? String(envelope.message)
+        : `The service answered ${response.status}.`
+    }
+    const link = document.createElement('a')
+    link.href = URL.createObjectURL(await response.blob())
+    link.download = name
+    link.click()
+    URL.revokeObjectURL(link.href)
+    return null
+  } catch {
+    return 'Hookswitch does not answer. Is it running?'
+  }
 }

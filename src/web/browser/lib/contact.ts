@@ -10,7 +10,7 @@ export function contactHref({ contact }: Pick<Party, 'contact'>): string | null 
 /** Returns the display of a party: a bold name and the text beside it. */
 export function partyTexts({ number, name, extension, contact }: Party): { main: string; beside: string[] } {
   const shown = extension ?? number
-  const main = contact?.name ?? contact?.company ?? name ?? shown ?? 'anonymous'
+  const main = contact?.name ?? contact?.company ?? name ?? shown ?? 'Anonymous'
   const beside = [shown, contact?.company ?? null].filter((one) => one !== null)
   return { main, beside: beside.filter((one) => one !== main) }
 }

@@ -1,7 +1,7 @@
 import type { FieldError } from '../../../lib/fault.ts'
 import type { NewWebhookOptions } from '../../../webhooks/webhooks.ts'
 import { formatSentence } from './format.ts'
-import type { CrmUser, FlowPreset, WebhookOptions } from './resources.ts'
+import type { CrmUser, FlowPreset, Phone, WebhookOptions } from './resources.ts'
 
 /** A line of a map: the user of the CRM who has an extension. */
 export type MapLine = { readonly extension: string; readonly user: string }
@@ -115,6 +115,25 @@ export function fillLines(lines: readonly MapLine[], users: readonly CrmUser[]):
     }
   }
   return filled
+}
+
+/** Gives users without an extension the one of the phone that has their name, unless another user has it. */
+export function matchNames(
+  lines: readonly MapLine[],
+  users: readonly CrmUser[],
+  phones: readonly Pick<Phone, 'extension' | 'name'>[],
+): MapLine[] {
+  const plain = (name: string | null) => (name ?? '').trim().toLowerCase()
+  const taken = new Set(lines.map(({ extension }) => extension.trim()))
+  return lines.map((line) => {
+    const name = plain(users.find(({ id }) => id === line.user.trim())?.name ?? null)
+    if (line.extension.trim() !== '' || name === '') return line
+    const found = phones.filter((phone) => plain(phone.name) === name && !taken.has(phone.extension))
+    const [only] = found
+    if (found.length !== 1 || only === undefined) return line
+    taken.add(only.extension)
+    return { ...line, extension: only.extension }
+  })
 }
 
 /** Returns the form of a webhook's stored flow; `null` without a flow of a known preset. */

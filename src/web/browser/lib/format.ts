@@ -1,45 +1,74 @@
-import type { Call, Party, Stage, Transfer } from '../../../events/bodies.ts'
+import type { Party, Stage, Transfer } from '../../../events/bodies.ts'
 import { shownUrl } from '../../../lib/shown-url.ts'
 import { partyTexts } from './contact.ts'
 
-/** Names and numbers as people read them: times in the reader's own language and zone, everything else in English. */
+/** Names and numbers as people read them: in English, with 24 hours, and in the reader's time zone. */
 
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-})
-const dayAndClock = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-})
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const clockWithSeconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const shortDay = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short' })
+const longDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' })
+const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
 
 /** The reader's time zone, such as `Europe/Berlin`. */
 export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
+/** Formats a time as `21:42`. */
+export const formatClock = (at: string): string => clock.format(new Date(at))
+
 /** Formats a time as `21:42:07`. */
-export function formatTime(at: string | null): string {
-  return at === null ? '–' : clock.format(new Date(at))
-}
+export const formatTime = (at: string): string => clockWithSeconds.format(new Date(at))
 
 /** Formats a time as `21:42:07.123`. */
 export function formatTimeMs(at: string): string {
   const date = new Date(at)
-  return `${clock.format(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`
+  return `${clockWithSeconds.format(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** Formats a time of today as `21:42:07`, any other with its day. */
-export function formatDateTime(at: string | null, nowMs = Date.now()): string {
-  if (at === null) return '–'
+const isSameDay = (one: Date, other: Date): boolean => one.toDateString() === other.toDateString()
+
+/** Formats a time of today as `21:42`, any other as `Fri 27 Nov, 21:42`. */
+export function formatDateTime(at: string, nowMs = Date.now()): string {
   const date = new Date(at)
-  return date.toDateString() === new Date(nowMs).toDateString() ? clock.format(date) : dayAndClock.format(date)
+  if (isSameDay(date, new Date(nowMs))) return clock.format(date)
+  return `${formatShortDay(date)}, ${clock.format(date)}`
 }
+
+/** `Fri, 27 Nov` of the locale reads better without the comma. */
+const formatShortDay = (date: Date): string => shortDay.format(date).replace(',', '')
+
+/** Formats a day as `Saturday 28 November`. */
+export const formatDay = (at: string | number): string => longDay.format(new Date(at)).replace(',', '')
+
+const DAY_MS = 86_400_000
+
+/** Returns the heading of a day: `Today` and `Yesterday` by name, with the date beside it. */
+export function dayHeading(at: string, nowMs: number): readonly [name: string, beside: string] {
+  const date = new Date(at)
+  const day = formatDay(at)
+  if (isSameDay(date, new Date(nowMs))) return ['Today', day]
+  if (isSameDay(date, new Date(nowMs - DAY_MS))) return ['Yesterday', day]
+  return [day, date.getFullYear() === new Date(nowMs).getFullYear() ? '' : String(date.getFullYear())]
+}
+
+/** Formats how long ago a time was: `14 s ago` below an hour, then the time itself. */
+export function formatAgo(at: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(at)) / 1_000))
+  if (seconds < 60) return `${seconds} s ago`
+  return seconds < 3_600 ? `${Math.floor(seconds / 60)} min ago` : formatDateTime(at, nowMs)
+}
+
+/** Formats how long a time has lasted: `9 min`, `2 h`, `3 days`. */
+export function formatLasting(since: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(since)) / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} days`
+}
+
+/** Formats since when a state holds: `since 12:41, 26 min`. */
+export const formatSince = (since: string, nowMs: number): string =>
+  `since ${formatDateTime(since, nowMs)}, ${formatLasting(since, nowMs)}`
 
 /** Formats a time in full, with the API's own text: for a tooltip. */
 export function formatExactTime(at: string): string {
@@ -103,14 +132,6 @@ export function formatTransfer({ by, to }: Transfer): string {
   return `${formatParty(by)} → ${formatParty(to)}`
 }
 
-const HANGUP_BY = { caller: 'the caller', callee: 'the called party', system: 'the PBX', unknown: null } as const
-
-/** Writes who ended a call and, unless that is the usual one, the cause: `ended by the PBX: no answer`. */
-export function formatHangup({ cause, by }: NonNullable<Call['hangup']>): string {
-  const ended = HANGUP_BY[by] === null ? 'ended' : `ended by ${HANGUP_BY[by]}`
-  return cause === 'normal' ? ended : `${ended}: ${humanize(cause)}`
-}
-
 /** Shortens a URL to the part that distinguishes webhooks: host, path and query. */
 export const shortenUrl = (url: string): string =>
   shownUrl(url)
@@ -119,7 +140,7 @@ export const shortenUrl = (url: string): string =>
 
 /** Writes a count with its noun: `1 call`, `2 calls`. */
 export function pluralize(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString()} ${count === 1 ? one : many}`
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
 /** The server counts pending deliveries up to this bound; beyond it the count is only known to be larger. */
@@ -127,7 +148,7 @@ const MAX_COUNTED = 10_000
 
 /** Writes a count of pending deliveries, as `10,000+` at the bound. */
 export function formatPendingCount(count: number): string {
-  return count < MAX_COUNTED ? count.toLocaleString() : `${MAX_COUNTED.toLocaleString()}+`
+  return count < MAX_COUNTED ? count.toLocaleString('en') : `${MAX_COUNTED.toLocaleString('en')}+`
 }
 
 /** Writes what the API reports as a sentence: each part begins with a capital letter and ends with a full stop. */

@@ -1,6 +1,6 @@
 import type { CallEventBody, EventBody } from '../../../events/bodies.ts'
 import { isOfCall } from '../../../events/event-subject.ts'
-import type { Call, Delivery, LiveCall, Overview, Stage } from './resources.ts'
+import type { Call, Delivery, LiveCall, Overview, Party, Stage } from './resources.ts'
 
 /**
  * The state that the live view shows: a snapshot from the server, kept up to date by each message of the stream. Pure.
@@ -8,7 +8,11 @@ import type { Call, Delivery, LiveCall, Overview, Stage } from './resources.ts'
  * A call that ended stays for a moment, marked, so that the reader sees it end. The feed has the newest events first,
  * each with its deliveries; its length is bounded, so that a busy system does not slow the page down.
  */
-export type LiveCallEntry = LiveCall & { readonly endedAtMs: number | null }
+export type LiveCallEntry = LiveCall & {
+  readonly endedAtMs: number | null
+  /** Who has put the other party on hold, `null` if that is not known; absent: nobody. */
+  readonly heldBy?: Party | null
+}
 
 export type FeedEvent = {
   readonly id: string
@@ -75,6 +79,7 @@ function withCall(calls: Calls, call: Call, pbx: string | null, nowMs: number): 
     call,
     stages: before?.stages ?? [],
     endedAtMs,
+    ...(before?.heldBy === undefined ? {} : { heldBy: before.heldBy }),
   })
 }
 
@@ -82,6 +87,11 @@ function withEvent(calls: Calls, body: CallEventBody, nowMs: number): Calls {
   const { data } = body
   const next = new Map(withCall(calls, data.call, data.pbx, nowMs))
   const entry = next.get(data.call.id)
+  if (entry !== undefined && data.name === 'call_held') next.set(data.call.id, { ...entry, heldBy: data.by })
+  if (entry !== undefined && data.name === 'call_resumed') {
+    const { heldBy: _, ...resumed } = entry
+    next.set(data.call.id, resumed)
+  }
   if (entry !== undefined && 'stage' in data && data.stage !== null)
     next.set(data.call.id, { ...entry, stages: withStage(entry.stages, data.stage) })
   if (entry !== undefined && 'stages' in data) next.set(data.call.id, { ...entry, stages: data.stages })

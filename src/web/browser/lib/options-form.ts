@@ -1,4 +1,4 @@
-import { findValueError } from '../../../events/filter.ts'
+import { type EventFilter, findValueError } from '../../../events/filter.ts'
 import type { FieldError } from '../../../lib/fault.ts'
 import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../webhooks/webhooks.ts'
 import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.ts'
@@ -71,17 +71,26 @@ export function findFormErrors({ maxPerSecond, filter }: OptionsForm): FieldErro
 
 const valuesOf = (text: string): string[] => text.split(',').flatMap((value) => value.trim() || [])
 
+/** Returns the filter that a form describes; `null` without one. */
+export function filterOf({ filter }: Pick<OptionsForm, 'filter'>): EventFilter | null {
+  const filled = Object.entries(filter).flatMap(([key, text]) =>
+    valuesOf(text).length === 0 ? [] : [[key, valuesOf(text)] as const],
+  )
+  return filled.length === 0 ? null : Object.fromEntries(filled)
+}
+
+/** The schema of the API has mutable lists. */
+const mutable = (filter: EventFilter | null): NonNullable<NewWebhookOptions['filter']> | null =>
+  filter === null ? null : Object.fromEntries(Object.entries(filter).map(([key, values]) => [key, [...(values ?? [])]]))
+
 /** Returns the options that a form describes, to be sent. */
 export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
   const { name, paused, strict, maxPerSecond } = form
-  const filter = Object.entries(form.filter).flatMap(([key, text]) =>
-    valuesOf(text).length === 0 ? [] : [[key, valuesOf(text)] as const],
-  )
   return {
     url,
     name: name.trim() === '' ? null : name.trim(),
     paused,
-    filter: filter.length === 0 ? null : Object.fromEntries(filter),
+    filter: mutable(filterOf(form)),
     headers: headersOfLines(form.headers),
     order: strict ? 'strict' : 'first_attempt',
     max_per_second: maxPerSecond.trim() === '' ? null : Number(maxPerSecond),

@@ -46,7 +46,54 @@ export function withFreeName(fields: PbxFields, taken: readonly string[]): PbxFi
 export function withProduct(fields: PbxFields, product: PbxProduct, proposed: string): PbxFields {
   const { protocol, hasOwnSecret } = PBX_PRODUCTS[product]
   const isKept = fields.secret === '***' || (fields.secret !== '' && fields.secret !== proposed)
-  return { ...fields, product, protocol, port: '', secret: isKept ? fields.secret : hasOwnSecret ? '' : proposed }
+  const changed = {
+    ...fields,
+    product,
+    protocol,
+    port: '',
+    secret: isKept ? fields.secret : hasOwnSecret ? '' : proposed,
+  }
+  // With a FusionPBX each domain is a customer, unless the user says otherwise.
+  return withDomainsAsCustomers(changed, product === 'fusionpbx')
+}
+
+/** Returns whether the PBX is on the machine of the service. */
+export const isLocal = ({ host }: Pick<PbxFields, 'host'>): boolean => /^(127\.|localhost$|::1$)/.test(host.trim())
+
+/** Returns the fields for a PBX on the machine of the service, or on another one, whose address is to be given. */
+export function withPlace(fields: PbxFields, isOnThisMachine: boolean): PbxFields {
+  if (isLocal(fields) === isOnThisMachine) return fields
+  return { ...fields, host: isOnThisMachine ? '127.0.0.1' : '' }
+}
+
+const DOMAINS = 'tenants=domain'
+const parametersOf = (more: string): string[] => more.trim().replace(/^[?&]/, '').split('&').filter(Boolean)
+
+/** Returns whether each domain of the PBX is a customer. */
+export const hasDomainsAsCustomers = ({ more }: Pick<PbxFields, 'more'>): boolean =>
+  parametersOf(more).includes(DOMAINS)
+
+/** Makes each domain a customer, or not; another `tenants` stays. */
+export function withDomainsAsCustomers(fields: PbxFields, isOn: boolean): PbxFields {
+  const others = parametersOf(fields.more).filter((one) => one !== DOMAINS)
+  const isSet = others.some((one) => one.startsWith('tenants='))
+  return { ...fields, more: [...(isOn && !isSet ? [DOMAINS] : []), ...others].join('&') }
+}
+
+const KNOWN_PASSWORD = 'ClueCon'
+
+/** Writes what is wrong with a password that everybody knows: from another machine it is an error. `null`: nothing. */
+export function describeSecretRisk(fields: PbxFields): { readonly isError: boolean; readonly text: string } | null {
+  if (PBX_PROTOCOLS[fields.protocol].kind !== 'freeswitch' || fields.secret !== KNOWN_PASSWORD) return null
+  return isLocal(fields)
+    ? {
+        isError: false,
+        text: 'This is ClueCon, which everybody knows. It works, since only this machine can reach it; change it soon.',
+      }
+    : {
+        isError: true,
+        text: 'The password is ClueCon, which everybody knows, and the PBX is reached over the network: change it first.',
+      }
 }
 
 /** Returns why a new PBX cannot have its name, `null` if it can: it would replace the PBX that has the name. */
@@ -73,7 +120,7 @@ export function pbxUrlOf({ protocol, name, host, port, user, secret, account, mo
   const parameters = [
     `name=${encodeURIComponent(name.trim())}`,
     ...(account.trim() === '' ? [] : [`account=${encodeURIComponent(account.trim())}`]),
-    ...more.trim().replace(/^[?&]/, '').split('&').filter(Boolean),
+    ...parametersOf(more),
   ]
   return `${protocol}://${login}@${address}${port.trim() === '' ? '' : `:${port.trim()}`}?${parameters.join('&')}`
 }

@@ -2,6 +2,8 @@ import { PBX_PROTOCOLS, type PbxProtocol } from '../../../lib/pbx-kinds.ts'
 
 type ProductFacts = {
   readonly title: string
+  /** What it takes to connect it. */
+  readonly hint: string
   /** The protocol of its connections; without TLS where there are two. */
   readonly protocol: PbxProtocol
   /** Whether its secret exists already, and is only to be entered. */
@@ -10,10 +12,10 @@ type ProductFacts = {
 
 /** The PBXs that can be chosen in the form, in their order. */
 export const PBX_PRODUCTS = {
-  freepbx: { title: 'FreePBX, Issabel', protocol: 'ami', hasOwnSecret: false },
-  asterisk: { title: 'Asterisk', protocol: 'ami', hasOwnSecret: false },
-  fusionpbx: { title: 'FusionPBX', protocol: 'esl', hasOwnSecret: true },
-  freeswitch: { title: 'FreeSWITCH', protocol: 'esl', hasOwnSecret: false },
+  freepbx: { title: 'FreePBX, Issabel', hint: 'manager_custom.conf', protocol: 'ami', hasOwnSecret: false },
+  asterisk: { title: 'Asterisk', hint: 'manager.conf', protocol: 'ami', hasOwnSecret: false },
+  fusionpbx: { title: 'FusionPBX', hint: 'its own password, nothing to write', protocol: 'esl', hasOwnSecret: true },
+  freeswitch: { title: 'FreeSWITCH', hint: 'event_socket.conf.xml', protocol: 'esl', hasOwnSecret: false },
 } as const satisfies Record<string, ProductFacts>
 
 export type PbxProduct = keyof typeof PBX_PRODUCTS

@@ -1,7 +1,7 @@
 import { PBX_PROTOCOLS } from '../../../lib/pbx-kinds.ts'
 import { callsUserLines, managerUserLines } from '../../../pbx/ami/manager-conf.ts'
 import { eventSocketLines } from '../../../pbx/esl/event-socket-conf.ts'
-import type { PbxFields } from './pbx-fields.ts'
+import { isLocal, type PbxFields } from './pbx-fields.ts'
 import type { PbxProduct } from './pbx-products.ts'
 
 /**
@@ -10,7 +10,15 @@ import type { PbxProduct } from './pbx-products.ts'
  */
 type PbxSetup = {
   readonly intro: string
-  readonly copies: readonly { readonly text: string; readonly label: string; readonly before?: string }[]
+  /** What must not be done. */
+  readonly caution?: string
+  readonly copies: readonly {
+    readonly text: string
+    readonly label: string
+    /** The file in which a text is written. */
+    readonly file?: string
+    readonly before?: string
+  }[]
   readonly hint: string
 }
 
@@ -28,13 +36,13 @@ export function pbxSetupOf({ product, protocol, host, port, user, secret }: PbxF
     // The stored secret is not shown, and must not be replaced by its mask.
     secret: secret === '***' ? '…' : secret,
     port: port.trim() || String(usualPort),
-    isLocal: /^(127\.|localhost$|::1$)/.test(host.trim()),
+    isLocal: isLocal({ host }),
     isOverTls,
   })
 }
 
 const RELOAD_ASTERISK = {
-  before: 'Then run this on the PBX:',
+  before: 'Then:',
   text: 'asterisk -rx "manager reload"',
   label: 'the command',
 }
@@ -46,11 +54,12 @@ const EVENT_SOCKET_HINT =
 const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
   freepbx: (login) => ({
     intro:
-      'Add these lines to `/etc/asterisk/manager_custom.conf`: the web interface of the PBX overwrites `manager.conf`, and never this file.',
+      'Add these lines at the end. The web interface of the PBX never overwrites this file; `deny` and `permit` are both needed, since it listens on all addresses.',
     copies: [
       {
         text: ['[general](+)', 'timestampevents = yes', ...tlsLines(login), '', ...userLines(login)].join('\n'),
         label: 'the lines for manager_custom.conf',
+        file: '/etc/asterisk/manager_custom.conf',
       },
       RELOAD_ASTERISK,
       callsLines(login),
@@ -58,7 +67,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
     hint: elsewhereHint(login),
   }),
   asterisk: (login) => ({
-    intro: 'Add these lines to `/etc/asterisk/manager.conf`:',
+    intro: 'Write these lines; what the file has beside them stays.',
     copies: [
       {
         text: [
@@ -70,6 +79,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
           ...userLines(login),
         ].join('\n'),
         label: 'the lines for manager.conf',
+        file: '/etc/asterisk/manager.conf',
       },
       RELOAD_ASTERISK,
       callsLines(login),
@@ -77,27 +87,28 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
     hint: elsewhereHint(login),
   }),
   fusionpbx: ({ isLocal }) => ({
-    intro:
-      'FusionPBX has made the password of the event socket. **Do not change it here**: it stands in two places, and if they differ, the pages of FusionPBX can no longer reach FreeSWITCH. Read it, and enter it as the password:',
+    intro: 'These show both places in which it stands. The two must be equal:',
+    caution:
+      '**Do not change it here.** FusionPBX keeps it in two places: if they differ, its pages can no longer reach FreeSWITCH.',
     copies: [
       {
         text: 'sudo grep password /etc/freeswitch/autoload_configs/event_socket.conf.xml',
         label: 'the command for the first place',
       },
       {
-        before: 'The second place has the same one:',
         text: 'sudo grep event_socket.password /etc/fusionpbx/config.conf',
         label: 'the command for the second place',
       },
     ],
-    hint: `Each domain is a customer: with the parameter \`tenants=domain\` (More) the calls of acme.example are those of the account acme.example. With \`calls=yes\` calls can be made. ${isLocal ? '' : EVENT_SOCKET_HINT}`.trim(),
+    hint: `${isLocal ? 'Only this machine reaches the event socket.' : EVENT_SOCKET_HINT} With \`calls=yes\` calls can be made.`,
   }),
   freeswitch: ({ secret, port, isLocal }) => ({
-    intro: 'Give these settings of `autoload_configs/event_socket.conf.xml` these values; the other lines stay:',
+    intro: 'Give these settings these values; the other lines of the file stay.',
     copies: [
       {
         text: eventSocketLines({ address: isLocal ? '127.0.0.1' : '0.0.0.0', port, password: secret }).join('\n'),
         label: 'the lines for event_socket.conf.xml',
+        file: '/etc/freeswitch/autoload_configs/event_socket.conf.xml',
       },
       { ...RELOAD_ASTERISK, text: 'fs_cli -x "reload mod_event_socket"' },
     ],
@@ -110,7 +121,7 @@ const userLines = ({ user, secret, isLocal }: Login): string[] =>
 
 /** Click to call is a choice: its user is another one than the user who watches. */
 const callsLines = ({ user, isLocal }: Login): PbxSetup['copies'][number] => ({
-  before: `Only for click to call: a second user, who reads nothing. Add it too, and the parameter \`calls=${user}-calls:another-long-one\` under More:`,
+  before: `Only for click to call: a second user, who reads nothing. Add it too, and the parameter \`calls=${user}-calls:another-long-one\` under **User, secret, TLS, account**:`,
   text: callsUserLines({
     name: `${user}-calls`,
     secret: 'another-long-one',

@@ -44,7 +44,7 @@ export function momentOf(tracks: readonly Track[], position: Position | null): n
 }
 
 /** Returns the stages that are ringing, talking or waiting at a moment. */
-export function stagesAt(stages: readonly Stage[], atMs: number | null): readonly Stage[] {
+function stagesAt(stages: readonly Stage[], atMs: number | null): readonly Stage[] {
   if (atMs === null) return []
   return stages.filter(({ started_at, answered_at, ended_at }) => {
     const start = started_at ?? answered_at

@@ -1,4 +1,7 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import type { ApiResult } from './api.ts'
+import { useReconnected } from './connection.ts'
+import { accessToken } from './session.ts'
 
 /** Calls `load` at once and then at an interval while the page is visible; it begins again when `inputs` change. */
 export function usePolling(load: () => void, everyMs: number, inputs: readonly unknown[]): void {
@@ -9,4 +12,22 @@ export function usePolling(load: () => void, everyMs: number, inputs: readonly u
     }, everyMs)
     return () => clearInterval(timer)
   }, inputs)
+}
+
+/** Returns what a request brings, read again at an interval; `null` until it was read. A failure keeps the value. */
+export function usePolled<T>(
+  read: () => Promise<ApiResult<T>>,
+  everyMs: number,
+  inputs: readonly unknown[] = [],
+): T | null {
+  const [value, setValue] = useState<T | null>(null)
+  const load = async () => {
+    const token = accessToken.get()
+    const response = await read()
+    // Another user may have logged in meanwhile, who must not see this account.
+    if (response.ok && accessToken.get() === token) setValue(response.result)
+  }
+  usePolling(load, everyMs, inputs)
+  useReconnected(load)
+  return value
 }

@@ -1,4 +1,6 @@
+import type { CallPage as CallPageSchema, FoundCall, ReadEvent as ReadEventSchema } from '../../../calls/calls.ts'
 import type { PresetDirectory } from '../../../flows/flows.ts'
+import type { PresentAgent, PresentPhone, PresentQueue, PresentTrunk } from '../../../states/states.ts'
 
 export type { AuditEntry, AuthUser as User, NamedToken, TokenInfo } from '../../../auth/auth.ts'
 export type { ContactSettings } from '../../../contacts/contacts.ts'
@@ -9,8 +11,7 @@ export type {
   Tested as TestResult,
   TestedFlow as FlowTestResult,
 } from '../../../deliveries/deliveries.ts'
-export type { Call, CallRecord, Contact, Party, Recording, Stage, Transfer } from '../../../events/bodies.ts'
-export type { Agent, Phone, Queue, Trunk } from '../../../events/states.ts'
+export type { Call, Contact, Party, Recording, Stage, Transfer } from '../../../events/bodies.ts'
 export type { CallPreview, FlowPreset, PresetCheck, PresetDirectory } from '../../../flows/flows.ts'
 export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/pbx.ts'
 export type { DeliveryState } from '../../../store/operations/delivery-state.ts'
@@ -22,9 +23,22 @@ export type {
   Node,
   Overview,
   PbxStatus,
+  TrafficPeriod,
   WebhookHealth,
   WebhookMinute,
 } from '../../model.ts'
+
+/** The record of a call, with its PBX. */
+export type CallRecord = (typeof FoundCall)['static']
+export type Phone = (typeof PresentPhone)['static']
+export type Trunk = (typeof PresentTrunk)['static']
+export type Agent = (typeof PresentAgent)['static']
+export type Queue = (typeof PresentQueue)['static']
+export type CallPage = (typeof CallPageSchema)['static']
+/** A call of the list, with its PBX. */
+export type CallItem = CallPage['items'][number]
+/** An event with its body. */
+export type ReadEvent = (typeof ReadEventSchema)['static']
 
 export type CrmUser = PresetDirectory['users'][number]
 

@@ -40,9 +40,9 @@ export function navigate(href: string): void {
   location.hash = href.slice(1)
 }
 
-/** Opens the view of a row that was clicked, unless a link within it was. */
+/** Opens the view of a row that was clicked, unless something within it was. */
 export function openUnlessLink({ target }: Event, href: string): void {
-  if (!(target instanceof Element && target.closest('a'))) navigate(href)
+  if (!(target instanceof Element && target.closest('a, button, input, audio'))) navigate(href)
 }
 
 /** Changes the address without a new step of the history: for filters that are being typed. */

@@ -1,14 +1,17 @@
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { version } from '../../../../package.json'
 import { Icon, type IconName, Logo } from '../components/icon.tsx'
-import { ThemeSwitch } from '../components/theme-switch.tsx'
+import { Menu, type MenuItem } from '../components/menu.tsx'
 import { connectionState, overview } from '../lib/connection.ts'
 import { logOut } from '../lib/log-out.ts'
 import { useObservable } from '../lib/observable.ts'
-import { currentRoute, routeHref } from '../lib/router.ts'
-import { useIsAdmin } from '../lib/user.ts'
+import { isDisconnected } from '../lib/problems.ts'
+import { currentRoute, navigate, routeHref } from '../lib/router.ts'
+import { THEMES, theme } from '../lib/theme.ts'
+import { useIsAdmin, useUser } from '../lib/user.ts'
+import { troubleSince } from '../lib/webhook-state.ts'
 import { AccountView } from './account/account-view.tsx'
-import { AuditView } from './account/audit-view.tsx'
 import { CallDetail } from './calls/call-detail.tsx'
 import { CallList } from './calls/call-list.tsx'
 import { DeliveryDetailView } from './deliveries/delivery-detail.tsx'
@@ -17,47 +20,74 @@ import { LiveView } from './live/live-view.tsx'
 import { ConnectView } from './pbxs/connect-view.tsx'
 import { PbxEdit } from './pbxs/pbx-edit.tsx'
 import { PbxsView } from './pbxs/pbxs-view.tsx'
+import { PeopleView } from './people/people-view.tsx'
 import { PhonesView } from './phones/phones-view.tsx'
 import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
-type View = { name: string; title: string; icon: IconName; list: () => VNode; detail?: (id: string) => VNode }
+type View = {
+  readonly name: string
+  readonly title: string
+  readonly icon: IconName
+  readonly isForAdmins?: boolean
+  readonly show: (id: string | null) => VNode
+}
 
-const VIEWS: readonly [View, ...View[]] = [
-  { name: 'live', title: 'Live', icon: 'live', list: () => <LiveView /> },
-  { name: 'webhooks', title: 'Webhooks', icon: 'webhooks', list: () => <WebhooksView /> },
-  {
-    name: 'deliveries',
-    title: 'Deliveries',
-    icon: 'deliveries',
-    list: () => <DeliveryList />,
-    detail: (id) => <DeliveryDetailView key={id} id={id} />,
-  },
-  {
-    name: 'calls',
-    title: 'Calls',
-    icon: 'calls',
-    list: () => <CallList />,
-    detail: (id) => <CallDetail key={id} id={id} />,
-  },
-  { name: 'phones', title: 'Phones', icon: 'phone', list: () => <PhonesView /> },
-]
+const LIVE: View = { name: 'live', title: 'Live', icon: 'live', show: () => <LiveView /> }
+const CALLS: View = {
+  name: 'calls',
+  title: 'Calls',
+  icon: 'calls',
+  show: (id) => (id === null ? <CallList /> : <CallDetail key={id} id={id} />),
+}
+const PHONES: View = { name: 'phones', title: 'Phones & queues', icon: 'phone', show: (id) => <PhonesView tab={id} /> }
+const WEBHOOKS: View = { name: 'webhooks', title: 'Webhooks', icon: 'webhooks', show: (id) => <WebhooksView id={id} /> }
+const DELIVERIES: View = {
+  name: 'deliveries',
+  title: 'Deliveries',
+  icon: 'deliveries',
+  show: (id) => (id === null ? <DeliveryList /> : <DeliveryDetailView key={id} id={id} />),
+}
 const PBXS: View = {
   name: 'pbxs',
   title: 'PBXs',
   icon: 'pbx',
-  list: () => <PbxsView />,
-  detail: (name) => <PbxEdit key={name} name={name} />,
+  isForAdmins: true,
+  show: (id) => (id === null ? <PbxsView /> : <PbxEdit key={id} name={id} />),
 }
-const CONNECT: View = { name: 'connect', title: 'Connect a PBX', icon: 'pbx', list: () => <ConnectView /> }
-const AUDIT: View = { name: 'audit', title: 'Audit trail', icon: 'clock', list: () => <AuditView /> }
-const ACCOUNT: View = { name: 'account', title: 'Account', icon: 'user', list: () => <AccountView /> }
+const PEOPLE: View = {
+  name: 'people',
+  title: 'People',
+  icon: 'people',
+  isForAdmins: true,
+  show: (id) => <PeopleView tab={id} />,
+}
+const ACCOUNT: View = { name: 'account', title: 'Your account', icon: 'user', show: () => <AccountView /> }
+const MORE: View = { name: 'more', title: 'More', icon: 'list', show: () => <MoreView /> }
+
+const GROUPS = [
+  { label: 'Calls', views: [LIVE, CALLS, PHONES] },
+  { label: 'Events', views: [WEBHOOKS, DELIVERIES] },
+  { label: 'Set-up', views: [PBXS, PEOPLE] },
+] as const
+/** The bar of a phone; everything else is under More. */
+const BAR = [LIVE, CALLS, WEBHOOKS, DELIVERIES, MORE] as const
+
+const OTHERS: readonly View[] = [
+  { name: 'connect', title: 'Connect a PBX', icon: 'pbx', show: () => <ConnectView /> },
+  ACCOUNT,
+  MORE,
+]
+const NOWHERE: View = { name: 'nowhere', title: 'Not found', icon: 'help', show: () => <Nowhere /> }
+const ALL = [...GROUPS.flatMap(({ views }) => views), ...OTHERS]
 
 /** Shows the frame of the page, with the navigation and the view that is open. */
 export function AppShell() {
   const route = useObservable(currentRoute)
+  const state = useObservable(connectionState)
   const main = useRef<HTMLElement>(null)
-  const isAdmin = useIsAdmin()
-  const view = [...VIEWS, PBXS, CONNECT, ACCOUNT, AUDIT].find(({ name }) => name === route.view) ?? VIEWS[0]
+  const view = ALL.find(({ name }) => name === route.view) ?? NOWHERE
+  // A drawer opens over its list: the list stays where it is.
+  const place = view === WEBHOOKS ? null : route.id
   const isFirst = useRef(true)
   useLayoutEffect(() => {
     document.title = `${view.title} · Hookswitch`
@@ -65,83 +95,203 @@ export function AppShell() {
     if (!isFirst.current) main.current?.focus({ preventScroll: true })
     isFirst.current = false
     scrollTo(0, 0)
-  }, [view, route.id])
+  }, [view, place])
   return (
-    <div class="shell">
-      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+    <div class="shell" data-connection={state}>
+      <button type="button" class="skip button" onClick={() => main.current?.focus()}>
         Skip to the content
       </button>
-      <header class="sidebar">
-        <a class="brand" href={routeHref('live')} aria-label="Hookswitch, live view">
+      <header class="side">
+        <a class="brand" href={routeHref('live')} aria-label={`Hookswitch ${version}, live view`}>
           <Logo />
-          <span>Hookswitch</span>
+          Hookswitch <small>{version}</small>
         </a>
-        <nav aria-label="Views">
-          {[...VIEWS, ...(isAdmin ? [PBXS] : [])].map(({ name, title, icon }) => (
-            <a key={name} href={routeHref(name)} {...current(name, view)}>
-              <Icon name={icon} />
-              <span>{title}</span>
-              {name === 'webhooks' ? <DownCount /> : null}
-            </a>
-          ))}
-        </nav>
-        <div class="sidebar-foot">
-          <ConnectionStatus />
-          <a class="sidebar-link" href="/help" target="_blank" rel="noopener">
+        <Navigation view={view} />
+        <div class="side-foot">
+          <a class="nav-item" href="/help" target="_blank" rel="noopener">
             <Icon name="help" />
-            <span>Help</span>
+            <span>Help and API</span>
           </a>
-          <a class="sidebar-link" href="/docs" target="_blank" rel="noopener">
-            <Icon name="book" />
-            <span>API docs</span>
-          </a>
-          <a class="sidebar-link" href={routeHref('account')} {...current('account', view)}>
-            <Icon name="user" />
-            <span>Account</span>
-          </a>
-          <button type="button" class="sidebar-link log-out" onClick={logOut}>
-            <Icon name="exit" />
-            <span>Log out</span>
-          </button>
-          <ThemeSwitch />
+          <AccountMenu />
         </div>
       </header>
       <main id="content" ref={main} tabIndex={-1}>
-        {route.id !== null && view.detail !== undefined ? view.detail(route.id) : view.list()}
+        <NotLive />
+        {view.show(route.id)}
       </main>
+      <nav class="bottom" aria-label="Views">
+        {BAR.map((one) => (
+          <a key={one.name} href={routeHref(one.name)} {...current(one === view || (one === MORE && !isInBar(view)))}>
+            <Icon name={one.icon} />
+            <span>{one.title}</span>
+            <TroubleCount of={one === MORE ? 'pbxs' : one.name} />
+          </a>
+        ))}
+      </nav>
     </div>
   )
 }
 
-/** Returns the attribute that marks the link to the view that is open. */
-function current(name: string, view: View): { 'aria-current'?: 'page' } {
-  return name === view.name ? { 'aria-current': 'page' } : {}
-}
+const isInBar = (view: View): boolean => BAR.some((one) => one === view)
 
-/** Shows how many webhooks are down or refuse, if any. */
-function DownCount() {
-  const now = useObservable(overview)
-  const down = (now?.webhooks ?? []).filter((one) => one.down_since !== null || one.refusing_since !== null).length
-  if (down === 0) return null
+function Navigation({ view }: { view: View }) {
+  const isAdmin = useIsAdmin()
   return (
-    <b class="nav-count">
-      {down}
-      <span class="visually-hidden"> down or refusing</span>
-    </b>
+    <>
+      {GROUPS.map(({ label, views }) => {
+        const shown = views.filter((one) => one.isForAdmins !== true || isAdmin)
+        if (shown.length === 0) return null
+        return (
+          <nav key={label} aria-label={label}>
+            {shown.map((one) => (
+              <NavItem key={one.name} view={one} isCurrent={one === view} />
+            ))}
+          </nav>
+        )
+      })}
+    </>
   )
 }
 
-function ConnectionStatus() {
-  const state = useObservable(connectionState)
-  const text = { connecting: 'Connecting…', up: 'Up to date', lost: 'Reconnecting…' }[state]
+function NavItem({ view: { name, title, icon }, isCurrent }: { view: View; isCurrent: boolean }) {
   return (
-    <p
-      class={`connection ${state}`}
-      role="status"
-      title="Whether this page gets changes from the service as they happen; PBXs have their own state"
-    >
-      <i class="dot" aria-hidden="true" />
-      {text}
-    </p>
+    <a class="nav-item" href={routeHref(name)} {...current(isCurrent)}>
+      <Icon name={icon} />
+      <span>{title}</span>
+      <TroubleCount of={name} />
+    </a>
+  )
+}
+
+/** Returns the attribute that marks the link to the view that is open. */
+const current = (isCurrent: boolean): { 'aria-current'?: 'page' } => (isCurrent ? { 'aria-current': 'page' } : {})
+
+/** Shows how many webhooks have trouble, or how many PBXs are not connected, if any. */
+function TroubleCount({ of }: { of: string }) {
+  const now = useObservable(overview)
+  const count =
+    of === 'webhooks'
+      ? now?.webhooks.filter((one) => troubleSince(one) !== null).length
+      : of === 'pbxs'
+        ? now?.pbxs.filter(isDisconnected).length
+        : 0
+  if (count === undefined || count === 0) return null
+  return (
+    <span class="count bad push">
+      {count}
+      <span class="hidden">{of === 'pbxs' ? ' not connected' : ' with trouble'}</span>
+    </span>
+  )
+}
+
+/** Tells that the page does not get changes from the service. */
+function NotLive() {
+  const state = useObservable(connectionState)
+  return (
+    <div role="status">
+      {state === 'lost' ? (
+        <p class="note warn not-live">
+          <Icon name="alert" />
+          Hookswitch does not answer: what you see may be out of date. Reconnecting…
+        </p>
+      ) : null}
+    </div>
+  )
+}
+
+const THEME_TEXTS = { system: 'Theme of the system', light: 'Light theme', dark: 'Dark theme' } as const
+
+/** Returns the entries for the theme, the account and logging out. */
+function useAccountItems(): readonly MenuItem[] {
+  const chosen = useObservable(theme)
+  return [
+    { text: 'Password and sessions', icon: 'key', onChoose: () => navigate(routeHref('account')) },
+    ...THEMES.map((name, at) => ({
+      text: THEME_TEXTS[name],
+      isChecked: chosen === name,
+      isApart: at === 0,
+      onChoose: () => theme.set(name),
+    })),
+    { text: 'Log out', icon: 'exit', isApart: true, onChoose: logOut },
+  ]
+}
+
+function AccountMenu() {
+  const user = useUser()
+  const account = useObservable(overview)?.account
+  const name = user?.name ?? ''
+  return (
+    <Menu label="Your account" styles="me" items={useAccountItems()}>
+      <span class="avatar" aria-hidden="true">
+        {initialsOf(name)}
+      </span>
+      <span class="cut">
+        <bdi>{name}</bdi>
+        <small class="cut">{account === undefined ? '' : `account ${account}`}</small>
+      </span>
+      <Icon name="choose" />
+    </Menu>
+  )
+}
+
+const initialsOf = (name: string): string =>
+  name
+    .split(/\s+/)
+    .map((word) => [...word][0] ?? '')
+    .slice(0, 2)
+    .join('')
+    .toUpperCase()
+
+/** Shows, on a phone, the views that have no place in its bar. */
+function MoreView() {
+  const isAdmin = useIsAdmin()
+  return (
+    <div class="view">
+      <header class="head">
+        <h1>More</h1>
+      </header>
+      <nav class="more-list" aria-label="More">
+        <NavItem view={PHONES} isCurrent={false} />
+        {isAdmin ? <NavItem view={PBXS} isCurrent={false} /> : null}
+        {isAdmin ? <NavItem view={PEOPLE} isCurrent={false} /> : null}
+        <MoreLink href="/help" icon="help">
+          Help
+        </MoreLink>
+        <MoreLink href="/docs" icon="book">
+          API
+        </MoreLink>
+        {useAccountItems().map(({ text, icon, isChecked, onChoose }) => (
+          <button key={text} type="button" class="nav-item" aria-pressed={isChecked} onClick={onChoose}>
+            <Icon name={isChecked === true ? 'check' : (icon ?? 'sun')} />
+            <span>{text}</span>
+          </button>
+        ))}
+      </nav>
+    </div>
+  )
+}
+
+function MoreLink({ href, icon, children }: { href: string; icon: IconName; children: ComponentChildren }) {
+  return (
+    <a class="nav-item" href={href} target="_blank" rel="noopener">
+      <Icon name={icon} />
+      <span>{children}</span>
+    </a>
+  )
+}
+
+function Nowhere() {
+  return (
+    <div class="view">
+      <header class="head">
+        <h1>There is no such view</h1>
+      </header>
+      <p class="soft">The address does not lead anywhere: perhaps the link is of another version.</p>
+      <p class="actions">
+        <a class="button" href={routeHref('live')}>
+          Live
+        </a>
+      </p>
+    </div>
   )
 }

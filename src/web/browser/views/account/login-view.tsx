@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks'
-import { ErrorMessage } from '../../components/error-message.tsx'
-import { CredentialFields } from '../../components/form-field.tsx'
+import { CredentialFields, FormError } from '../../components/form-field.tsx'
 import { Logo } from '../../components/icon.tsx'
-import { ThemeSwitch } from '../../components/theme-switch.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { logInWith, loginNotice } from '../../lib/session.ts'
@@ -27,35 +25,31 @@ export function LoginView() {
 
   return (
     <div class="login">
-      <main class="login-card">
+      <main>
         <div class="brand">
           <Logo />
           <h1>Hookswitch</h1>
         </div>
-        <p class="login-lead">Every call event of your PBX, delivered to your systems as it happens.</p>
-        {notice === null ? null : <p class="notice">{notice}</p>}
-        <form onSubmit={logIn}>
+        {notice === null ? null : <p class="note">{notice}</p>}
+        <form class="stack tight" onSubmit={logIn}>
           <CredentialFields email={email} password={password} onEmail={setEmail} onPassword={setPassword} />
           <label class="check" title="In new tabs too, and after this browser was closed. Not for a shared computer.">
             <input type="checkbox" checked={stay} onChange={(event) => setStay(event.currentTarget.checked)} />
-            Stay logged in, in new tabs too
+            <span>Stay logged in, in new tabs too</span>
           </label>
-          {error === null ? null : <ErrorMessage text={error} />}
-          <button type="submit" class="primary block" disabled={busy}>
+          <FormError text={error} />
+          <button type="submit" class="button primary" disabled={busy}>
             {busy ? 'Logging in…' : 'Log in'}
           </button>
         </form>
         <p class="hint">
-          No account yet? The operator of this service can add one:
-          <code class="line">hookswitch user add --admin --email you@example.com --name You</code>
+          No account yet? The operator of this service can add one:{' '}
+          <code>hookswitch user add --admin --email you@example.com --name You</code>
+        </p>
+        <p class="hint">
+          <a href="/help">Help</a> · <a href="/docs">API</a>
         </p>
       </main>
-      <footer class="login-foot">
-        <a href="/docs" target="_blank" rel="noopener">
-          API documentation
-        </a>
-        <ThemeSwitch />
-      </footer>
     </div>
   )
 }

@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
-import { Icon } from '../../components/icon.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request } from '../../lib/api.ts'
@@ -36,8 +36,8 @@ export function TokenList() {
     await load()
   }
   return (
-    <section class="card" aria-labelledby="tokens">
-      <header class="card-head">
+    <section aria-labelledby="tokens">
+      <header class="section-head">
         <h2 id="tokens">Sessions and API tokens</h2>
       </header>
       {error === null ? null : <ErrorMessage text={error} onRetry={load} />}
@@ -63,38 +63,64 @@ export function TokenList() {
 
 function TokenRows({ tokens, onRevoke }: { tokens: readonly TokenInfo[]; onRevoke: (token: TokenInfo) => void }) {
   return (
-    <ul class="tokens">
-      {tokens.map((token) => {
-        const title = token.name ?? describeUserAgent(token.client)
-        return (
-          <li key={token.id}>
-            <Icon name={token.name === null ? 'user' : 'key'} />
-            <div class="token-text">
-              <b title={token.client ?? ''}>{title}</b>
-              {token.current ? <span class="badge good">this session</span> : null}
-              <p class="muted">
-                {token.name === null ? 'logged in' : 'API token, made'} <Time at={token.created_at} day />
-                {' · '}
-                {token.last_used_at === null ? (
-                  'never used'
-                ) : (
-                  <>
-                    last used <Time at={token.last_used_at} day />
-                  </>
-                )}
-              </p>
-            </div>
-            {token.current ? null : (
-              <button type="button" onClick={() => onRevoke(token)} aria-label={`Revoke ${title}`}>
-                Revoke
-              </button>
-            )}
-          </li>
-        )
-      })}
-    </ul>
+    <Table
+      label="Sessions and API tokens"
+      items={tokens}
+      columns={columnsOf(onRevoke)}
+      keyOf={({ id }) => String(id)}
+    />
   )
 }
+
+const titleOf = ({ name, client }: TokenInfo): string => name ?? describeUserAgent(client)
+
+const columnsOf = (onRevoke: (token: TokenInfo) => void): Column<TokenInfo>[] => [
+  {
+    name: 'What',
+    place: 'a1',
+    cell: (token) => (
+      <span class="cut" title={token.client ?? ''}>
+        <span class="key">
+          <bdi>{titleOf(token)}</bdi>
+        </span>
+        <span class="dim"> {token.current ? 'this session' : token.name === null ? 'session' : 'API token'}</span>
+      </span>
+    ),
+  },
+  { name: 'Made', width: 130, cell: ({ created_at: at }) => <Time at={at} /> },
+  {
+    name: 'Last used',
+    width: 150,
+    place: 'b1',
+    cell: ({ last_used_at: at }) =>
+      at === null ? (
+        'never used'
+      ) : (
+        <>
+          <span class="in-row">last used </span>
+          <Time at={at} />
+        </>
+      ),
+  },
+  {
+    name: 'Actions',
+    isNameHidden: true,
+    width: 84,
+    place: 'a2',
+    isEnd: true,
+    cell: (token) =>
+      token.current ? null : (
+        <button
+          type="button"
+          class="button small"
+          onClick={() => onRevoke(token)}
+          aria-label={`Revoke ${titleOf(token)}`}
+        >
+          Revoke
+        </button>
+      ),
+  },
+]
 
 function NewTokenForm({ onCreated }: { onCreated: () => void }) {
   const [name, setName] = useState('')
@@ -114,7 +140,7 @@ function NewTokenForm({ onCreated }: { onCreated: () => void }) {
   }
   return (
     <>
-      <form onSubmit={create} class="token-form">
+      <form onSubmit={create} class="with-button">
         <FormField
           label="New API token, for"
           name="name"
@@ -124,14 +150,14 @@ function NewTokenForm({ onCreated }: { onCreated: () => void }) {
           hint="For a program that uses the API. It has your rights and is valid until it is revoked."
           required
         />
-        <button type="submit">
-          <Icon name="plus" /> Create
+        <button class="button" type="submit">
+          Create
         </button>
       </form>
       {created === null ? null : (
-        <div class="new-token" role="status">
+        <div class="stack tight" role="status">
           <p>
-            Copy the token of <b>{created.name}</b> now. It is not shown again.
+            Copy the token of <bdi>{created.name}</bdi> now. It is not shown again.
           </p>
           <CodeBlock text={created.access_token} label="the API token" />
         </div>

@@ -1,44 +1,46 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { CallBadge } from '../../components/badge.tsx'
-import { ChartLegend } from '../../components/chart.tsx'
+import { Segments } from '../../components/choice.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Copyable } from '../../components/copy-button.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { Legend } from '../../components/legend.tsx'
 import { ContactLink, PartyName } from '../../components/party-name.tsx'
-import { Time } from '../../components/time.tsx'
-import { request } from '../../lib/api.ts'
+import { State } from '../../components/state.tsx'
+import { request, withQuery } from '../../lib/api.ts'
+import { neighboursOf } from '../../lib/call-neighbours.ts'
+import { type StoryLine, storyOf } from '../../lib/call-story.ts'
 import { buildTimeline } from '../../lib/call-timeline.ts'
+import { describeLiveCall } from '../../lib/call-words.ts'
 import { liveState, useReconnected } from '../../lib/connection.ts'
-import { formatHangup, formatParty, formatStopwatch, humanize, pluralize } from '../../lib/format.ts'
+import { formatDay, formatParty, formatStopwatch, formatTime, humanize, pluralize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
-import { stagesAt, tracksOf } from '../../lib/playback.ts'
-import type { Call, CallRecord, EventWithDeliveries } from '../../lib/resources.ts'
+import { tracksOf } from '../../lib/playback.ts'
+import type { Call, CallRecord, EventWithDeliveries, ReadEvent } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
 import { serverNowMs } from '../../lib/server-clock.ts'
-import { CallEvents } from './call-events.tsx'
 import { RecordingList, TimelinePlayers } from './call-recordings.tsx'
-import { StageTable } from './call-stages.tsx'
+import { Story } from './story.tsx'
 import { TimelineChart } from './timeline-chart.tsx'
 import { usePlayback } from './use-playback.ts'
 
-/**
- * Below this width the timeline is some 220 px wide: its marks need a larger share of it, and fewer times fit on its
- * axis.
- */
+/** Below this width fewer times fit on the axis. */
 const NARROW_PX = 820
-const LAYOUT = { narrow: { minGap: 11, maxTicks: 3 }, wide: { minGap: 3.6, maxTicks: 7 } } as const
 /** Several deliveries change together: they are read once. */
 const RELOAD_DELAY_MS = 300
 
-/** Shows one call: its record, or until then its state in the live view. */
+/** What is known of a call: its record, or until it has one its state in the live view. */
+type Shown = Omit<CallRecord, 'pbx'> & { readonly pbx: string | null }
+
+/** Shows one call: its timeline, its story with the deliveries, and the JSON of what is chosen. */
 export function CallDetail({ id }: { id: string }) {
   const [record, setRecord] = useState<CallRecord | null>(null)
   const [events, setEvents] = useState<readonly EventWithDeliveries[]>([])
   const [error, setError] = useState<string | null>(null)
   const [loaded, setLoaded] = useState(false)
   const { calls, feed } = useObservable(liveState)
-  const liveCall = calls.get(id)
+  const live = calls.get(id)
   const load = async () => {
     const path = `/call/${encodeURIComponent(id)}`
     const [call, eventList] = await Promise.all([
@@ -58,14 +60,10 @@ export function CallDetail({ id }: { id: string }) {
     return () => clearTimeout(timer)
   }, [id, version])
   useReconnected(load)
-
-  const shown: CallRecord | null =
-    record ?? (liveCall === undefined ? null : { call: liveCall.call, stages: liveCall.stages, recordings: [] })
+  const shown: Shown | null =
+    record ?? (live === undefined ? null : { call: live.call, stages: live.stages, recordings: [], pbx: live.pbx })
   return (
     <div class="view">
-      <a class="back" href={routeHref('calls')}>
-        <Icon name="back" /> Calls
-      </a>
       {error === null ? null : <ErrorMessage text={error} onRetry={load} />}
       {shown !== null ? (
         <CallContent record={shown} events={events} />
@@ -78,120 +76,305 @@ export function CallDetail({ id }: { id: string }) {
   )
 }
 
+function Back() {
+  return (
+    <a class="back" href={routeHref('calls')}>
+      <Icon name="back" /> Calls
+    </a>
+  )
+}
+
 function MissingRecord({ events }: { events: readonly EventWithDeliveries[] }) {
+  const [chosen, setChosen] = useState<string | null>(null)
   return (
     <>
+      <Back />
       <ErrorMessage text="There is no record of this call. It may not have ended yet, was merged into another call, or is older than the retention." />
-      {events.length > 0 ? <CallEvents events={events} startedAt={null} /> : null}
+      {events.length > 0 ? (
+        <Story lines={storyOf(null, events)} startedAt={events[0]?.at ?? null} current={chosen} onChoose={setChosen} />
+      ) : null}
     </>
   )
 }
 
 const LEGEND = [
-  { name: 'ringing', tone: 'ring' },
-  { name: 'talking', tone: 'good' },
-  { name: 'waiting', tone: 'pending' },
+  { name: 'rings', tone: 'ring' },
+  { name: 'talks', tone: 'talk' },
+  { name: 'waits or on hold', tone: 'hold' },
 ] as const
 
-function CallContent({ record, events }: { record: CallRecord; events: readonly EventWithDeliveries[] }) {
+const PARTS = [
+  ['whole', 'Whole call'],
+  ['ringing', 'Ringing'],
+] as const
+
+function CallContent({ record, events }: { record: Shown; events: readonly EventWithDeliveries[] }) {
   const { call, stages, recordings } = record
-  const layout = innerWidth < NARROW_PX ? LAYOUT.narrow : LAYOUT.wide
-  const timeline = buildTimeline({ call, stages, events, nowMs: serverNowMs(), ...layout })
-  const summary = `${call.direction} call from ${formatParty(call.from)} to ${formatParty(call.to)}, ${pluralize(stages.length, 'stage')}, ${pluralize(call.transfers, 'transfer')}, ${humanize(call.result ?? call.state)}`
+  const [part, setPart] = useState<'whole' | 'ringing'>('whole')
+  const [chosen, setChosen] = useState<string | null>(null)
+  const maxTicks = innerWidth < NARROW_PX ? 3 : 7
+  const timeline = buildTimeline({ call, stages, events, nowMs: serverNowMs(), part, maxTicks })
   const playback = usePlayback(tracksOf(recordings))
-  const current = new Set(stagesAt(stages, playback.atMs).map((stage) => stage.id))
+  const lines = storyOf(call, events)
+  const line = lines.find(({ key }) => key === chosen) ?? lines.at(-1) ?? null
   return (
     <>
-      <CallTitle call={call} />
-      <section class="card" aria-labelledby="timeline">
-        <header class="card-head">
-          <h2 id="timeline">Timeline</h2>
-          <ChartLegend series={LEGEND} />
-        </header>
-        <TimelineChart timeline={timeline} label={summary} playback={playback} current={current} />
-        <TimelinePlayers record={record} playback={playback} />
-        <TransferList events={events} />
-      </section>
-      <CallFacts call={call} />
-      <StageTable stages={stages} current={current} />
-      <CallEvents events={events} startedAt={call.started_at} />
-      <RecordingList callId={call.id} recordings={recordings} playback={playback} />
+      <CallTitle record={record} />
+      <div class="columns detail">
+        <div class="stack">
+          <section aria-labelledby="timeline">
+            <header class="section-head">
+              <h2 id="timeline">Timeline</h2>
+              <Legend series={LEGEND} />
+              <span class="push">
+                {call.answered_at === null ? null : (
+                  <Segments
+                    label="Part of the call"
+                    isSmall
+                    value={part}
+                    options={PARTS}
+                    onChange={(value) => setPart(value === 'ringing' ? 'ringing' : 'whole')}
+                  />
+                )}
+              </span>
+            </header>
+            <TimelineChart
+              timeline={timeline}
+              label={summaryOf(call, stages.length)}
+              playback={playback}
+              eventCount={events.length}
+            />
+            <TimelinePlayers callId={call.id} stages={stages} playback={playback} />
+          </section>
+          <section aria-labelledby="story">
+            <header class="section-head">
+              <h2 id="story">What happened</h2>
+              <p>
+                {pluralize(events.length, 'event')},{' '}
+                {pluralize(
+                  events.reduce((sum, { deliveries }) => sum + deliveries.length, 0),
+                  'delivery',
+                  'deliveries',
+                )}
+              </p>
+              <a class="push" href={routeHref('deliveries', null, { call_id: call.id })}>
+                Deliveries of this call
+              </a>
+            </header>
+            {events.length === 0 ? (
+              <p class="well">The events of this call are no longer kept.</p>
+            ) : (
+              <Story
+                lines={lines}
+                startedAt={call.started_at ?? events[0]?.at ?? null}
+                current={line?.key ?? null}
+                onChoose={setChosen}
+              />
+            )}
+          </section>
+          <RecordingList callId={call.id} recordings={recordings} playback={playback} />
+          <ForSupport record={record} />
+        </div>
+        <Json record={record} line={line} />
+      </div>
     </>
   )
 }
 
-function CallTitle({ call }: { call: Call }) {
+const summaryOf = (call: Call, stages: number): string =>
+  `${call.direction} call from ${formatParty(call.from)} to ${formatParty(call.to)}, ${pluralize(stages, 'stage')}, ${pluralize(call.transfers, 'transfer')}, ${humanize(call.result ?? call.state)}`
+
+function CallTitle({ record: { call, stages, pbx } }: { record: Shown }) {
+  const { tone, text } = describeLiveCall(call, stages, undefined)
+  const word = call.result === 'answered' ? 'answered' : text
+  const contact = call.direction === 'outbound' ? call.to : call.from
   return (
-    <header class="view-head">
-      <h1 class="call-title">
-        <span class={`direction ${call.direction}`}>
-          <Icon name={call.direction} />
-          <span class="visually-hidden">{call.direction} call:</span>
-        </span>
-        <PartyName party={call.from} />
-        <ContactLink party={call.from} />
-        <span class="arrow-text" aria-hidden="true">
-          →
-        </span>
-        <span class="visually-hidden">to</span>
-        <PartyName party={call.to} />
-        <ContactLink party={call.to} />
-      </h1>
-      <CallBadge state={call.result ?? call.state} dot={call.state !== 'ended'} />
-    </header>
+    <div class="title">
+      <Back />
+      <header class="head">
+        <h1>
+          <PartyName party={call.from} /> <span class="dim">→</span>
+          <span class="hidden"> to</span> <PartyName party={call.to} />
+        </h1>
+        <State tone={tone}>
+          <bdi>{word}</bdi>
+        </State>
+        <Neighbours call={call} />
+      </header>
+      <p class="hint">
+        {factsOf(call, pbx).join(' · ')}
+        {contact.contact?.url == null ? null : (
+          <>
+            {' · '}
+            <ContactLink party={contact} />
+          </>
+        )}
+      </p>
+    </div>
   )
 }
 
-function TransferList({ events }: { events: readonly EventWithDeliveries[] }) {
-  const transfers = events.flatMap((event) => (event.transfer === null ? [] : [event.transfer]))
-  if (transfers.length === 0) return null
-  return (
-    <ul class="transfers">
-      {transfers.map((transfer, at) => (
-        <li key={at}>
-          <span class="event-name transfer">{transfer.kind} transfer</span> {formatParty(transfer.by)} transferred{' '}
-          {formatParty(transfer.transferee)} to {formatParty(transfer.to)}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function CallFacts({ call }: { call: Call }) {
-  const facts: [string, ComponentChildren][] = [
-    ['Started', <Time key="s" at={call.started_at} day />],
-    ['Answered', <Time key="a" at={call.answered_at} day />],
-    ['Ended', <Time key="e" at={call.ended_at} day />],
-    ['Waiting, talking', `${formatStopwatch(call.wait_duration)}, ${formatStopwatch(call.talk_duration)}`],
-    ['Answered by', call.answered_by === null ? '–' : formatParty(call.answered_by)],
-    ['Handled by', call.handled_by.length === 0 ? '–' : call.handled_by.map(formatParty).join(', then ')],
-    ['Hang-up', describeHangup(call)],
+function factsOf(call: Call, pbx: string | null): string[] {
+  const { started_at: started, ended_at: ended, duration, wait_duration: waited } = call
+  const when =
+    started === null
+      ? []
+      : [`${formatDay(started)}, ${formatTime(started)}${ended === null ? '' : ` to ${formatTime(ended)}`}`]
+  const long =
+    duration === null
+      ? []
+      : [`${formatStopwatch(duration)}${waited === null ? '' : `, waited ${formatStopwatch(waited)}`}`]
+  return [
+    `${call.direction[0]?.toUpperCase()}${call.direction.slice(1)}`,
+    ...when,
+    ...long,
+    ...(pbx === null ? [] : [pbx]),
+    ...(call.partial ? ['the PBX was not connected during the whole call, so parts may be missing'] : []),
   ]
-  if (call.did !== null) facts.push(['Number called', call.did])
-  if (call.queue !== null)
-    facts.push(['Queue', `${call.queue.name}, waited ${formatStopwatch(call.queue.wait_duration)}`])
-  if (call.parent_id !== null) facts.push(['Consultation for', <CallLink key="p" id={call.parent_id} />])
-  for (const id of call.merged_from) facts.push(['Merged from', <CallLink key={id} id={id} />])
-  if (call.partial) facts.push(['Incomplete', 'the PBX was not connected during the whole call'])
-  facts.push(['Call id', call.id], ['Id in the PBX', call.pbx_id])
-  for (const [name, value] of Object.entries(call.variables)) facts.push([name, value])
+}
+
+/** Leads to the calls before and after this one, in the list from which it was opened. */
+function Neighbours({ call }: { call: Call }) {
+  const { older, newer } = neighboursOf(call.id)
+  if (older === null && newer === null) return null
   return (
-    <dl class="facts card columns">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd class="break">{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <div class="actions push">
+      {older === null ? null : (
+        <a class="button" href={routeHref('calls', older)} aria-label="Older call">
+          <Icon name="back" />
+          Older
+        </a>
+      )}
+      {newer === null ? null : (
+        <a class="button" href={routeHref('calls', newer)} aria-label="Newer call">
+          Newer
+          <Icon name="next" />
+        </a>
+      )}
+    </div>
   )
 }
 
-function describeHangup({ hangup }: Call): string {
-  if (hangup === null) return '–'
-  return `${formatHangup(hangup)}${hangup.code === null ? '' : ` (Q.850 ${hangup.code})`}`
+/** Shows the ids and what else helps to find a call elsewhere. */
+function ForSupport({ record: { call, pbx } }: { record: Shown }) {
+  return (
+    <section aria-labelledby="support">
+      <header class="section-head">
+        <h2 id="support">For support</h2>
+      </header>
+      <dl class="facts">
+        {call.did === null ? null : <Fact name="Number called">{call.did}</Fact>}
+        {call.handled_by.length === 0 ? null : (
+          <Fact name="Handled by">{call.handled_by.map(formatParty).join(', then ')}</Fact>
+        )}
+        {call.queue === null ? null : (
+          <Fact name="Queue">
+            {call.queue.name}, waited {formatStopwatch(call.queue.wait_duration)}
+          </Fact>
+        )}
+        {call.parent_id === null ? null : (
+          <Fact name="Consultation for">
+            <a href={routeHref('calls', call.parent_id)}>another call</a>
+          </Fact>
+        )}
+        {call.merged_from.map((id) => (
+          <Fact key={id} name="Consultation">
+            <a href={routeHref('calls', id)}>the call that was merged into this one</a>
+          </Fact>
+        ))}
+        {pbx === null ? null : <Fact name="PBX">{pbx}</Fact>}
+        <Fact name="Call">
+          <Copyable text={call.id} label="the id of the call" />
+        </Fact>
+        <Fact name="In the PBX">
+          <Copyable text={call.pbx_id} label="the id in the PBX" />
+        </Fact>
+        {Object.entries(call.variables).map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
+        ))}
+      </dl>
+    </section>
+  )
 }
 
-function CallLink({ id }: { id: string }) {
-  return <a href={routeHref('calls', id)}>{id}</a>
+function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  )
+}
+
+/** Shows the JSON of the events of a line, or the record of the call. */
+function Json({ record, line }: { record: Shown; line: StoryLine | null }) {
+  const [part, setPart] = useState<'event' | 'record'>('event')
+  const [at, setAt] = useState(0)
+  const bodies = useBodies(record.call.id, line?.events.length ?? 0)
+  useEffect(() => {
+    setAt(0)
+    setPart('event')
+  }, [line?.key])
+  const isEvent = part === 'event' && line !== null
+  const event = line?.events[at] ?? line?.events[0]
+  const { pbx, ...stored } = record
+  const body = event === undefined ? undefined : bodies?.find(({ id }) => id === event.id)?.body
+  const text = isEvent ? (body === undefined ? '' : JSON.stringify(body, null, 2)) : JSON.stringify(stored, null, 2)
+  return (
+    <section class="sticky" aria-labelledby="json">
+      <header class="section-head">
+        <h2 id="json">{isEvent ? humanize(event?.name ?? '') : 'Record'}</h2>
+        <span class="push">
+          <Segments
+            label="What is shown"
+            isSmall
+            value={isEvent ? 'event' : 'record'}
+            options={[
+              ['event', 'Event'],
+              ['record', 'Record'],
+            ]}
+            onChange={(value) => setPart(value === 'record' ? 'record' : 'event')}
+          />
+        </span>
+      </header>
+      {isEvent && line.events.length > 1 ? (
+        <Segments
+          label="Event"
+          isSmall
+          value={String(at)}
+          options={line.events.slice(0, MAX_SEGMENTS).map(({ sequence }, place) => [String(place), `${sequence}`])}
+          onChange={(place) => setAt(Number(place))}
+        />
+      ) : null}
+      {text === '' ? (
+        <p class="well">{bodies === null ? 'Loading the event…' : 'The body of this event is no longer kept.'}</p>
+      ) : (
+        <CodeBlock
+          text={text}
+          label="the JSON"
+          head={`${isEvent ? `event ${event?.sequence}` : 'as GET /call/ID returns it'} · ${new TextEncoder().encode(text).length.toLocaleString('en')} bytes`}
+        />
+      )}
+    </section>
+  )
+}
+
+/** A line of more events is that of a large group: the first ones stand for all. */
+const MAX_SEGMENTS = 8
+/** As many as the API gives at a time: a call has more only in a storm of retries. */
+const MAX_BODIES = 1_000
+
+/** Reads the bodies of a call's events, again whenever there are more. */
+function useBodies(callId: string, count: number): readonly ReadEvent[] | null {
+  const [bodies, setBodies] = useState<readonly ReadEvent[] | null>(null)
+  useEffect(() => {
+    if (count === 0) return
+    const path = withQuery('/event', { call_id: callId, limit: String(MAX_BODIES) })
+    void request<{ items: ReadEvent[] }>('GET', path).then((response) => {
+      setBodies((known) => (response.ok ? response.result.items : (known ?? [])))
+    })
+  }, [callId, count])
+  return bodies
 }

@@ -1,140 +1,255 @@
-import { CallBadge, DirectionIcon } from '../../components/badge.tsx'
-import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx'
-import { MoreFilters, SegmentedFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Menulist, Search, Tabs } from '../../components/choice.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { PagedSection } from '../../components/paged-section.tsx'
-import { ContactLink, PartyName } from '../../components/party-name.tsx'
+import { ListFoot, ListProblem } from '../../components/list-foot.tsx'
+import { PartyName } from '../../components/party-name.tsx'
+import { Range } from '../../components/range.tsx'
+import { DirectionIcon, State } from '../../components/state.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
-import { localToUtc, pickFilters } from '../../lib/filters.ts'
-import { formatStopwatch, pluralize } from '../../lib/format.ts'
+import { showToast } from '../../components/toast.tsx'
+import { downloadFile, request, withQuery } from '../../lib/api.ts'
+import { rememberCalls } from '../../lib/call-neighbours.ts'
+import { describeOutcome } from '../../lib/call-words.ts'
+import { overview } from '../../lib/connection.ts'
+import { pickFilters } from '../../lib/filters.ts'
+import { dayHeading, formatStopwatch, pluralize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { usePagedList } from '../../lib/paged-list.ts'
-import type { Call } from '../../lib/resources.ts'
-import { currentRoute, openUnlessLink, replaceRoute, routeHref } from '../../lib/router.ts'
+import { usePolled } from '../../lib/polling.ts'
+import { timesOf, widerRange } from '../../lib/range.ts'
+import type { CallItem, CallPage } from '../../lib/resources.ts'
+import { currentRoute, replaceRoute, routeHref } from '../../lib/router.ts'
+import { serverNowMs } from '../../lib/server-clock.ts'
+import { RowPlayer } from './row-player.tsx'
 
-const FILTERS = ['direction', 'number', 'since', 'until'] as const
+const FILTERS = ['q', 'range', 'from', 'to', 'direction', 'pbx', 'outcome'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
+
 const DIRECTIONS = [
-  ['', 'All'],
+  ['', 'Any direction'],
   ['inbound', 'Inbound'],
   ['outbound', 'Outbound'],
   ['internal', 'Internal'],
 ] as const
 
-/** Shows the records of ended calls, the newest first, with filters. */
+/** The tabs, each with the parameters of the API that it stands for. */
+const OUTCOMES = {
+  '': { text: 'All', count: 'all', query: {} },
+  missed: { text: 'Missed', count: 'missed', query: { missed: 'true' } },
+  call_back: { text: 'To call back', count: 'to_call_back', query: { to_call_back: 'true' } },
+  answered: { text: 'Answered', count: 'answered', query: { result: 'answered' } },
+  voicemail: { text: 'Voicemail', count: 'voicemail', query: { result: 'voicemail' } },
+  not_reached: { text: 'Not reached', count: 'not_reached', query: { not_reached: 'true' } },
+} as const
+type Outcome = keyof typeof OUTCOMES
+
+const outcomeOf = (name: string | undefined): Outcome =>
+  // Object.keys loses the type of the keys.
+  (Object.keys(OUTCOMES) as readonly Outcome[]).find((one) => one === name) ?? ''
+
+const COUNTS_EVERY_MS = 30_000
+
+/** Shows the calls that have ended, the newest first, with filters and the counts of their outcomes. */
 export function CallList() {
   const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
-  const list = usePagedList<Call>('/call', {
-    ...filters,
-    since: localToUtc(filters.since),
-    until: localToUtc(filters.until),
-  })
-  const setFilter = (name: keyof Filters, value: string) =>
+  const pbxs = useObservable(overview)?.pbxs.map(({ name }) => name) ?? []
+  const outcome = outcomeOf(filters.outcome)
+  const common = queryOf(filters)
+  const query = { ...common, ...OUTCOMES[outcome].query }
+  const list = usePagedList<CallItem>('/call', query)
+  const counts = useCounts(common, list.version)
+  useEffect(() => rememberCalls(list.items?.map(({ id }) => id) ?? []), [list.items])
+  const set = (changes: Partial<Record<keyof Filters, string>>) =>
     // A field calls this after a pause in the typing: by then another filter may have changed.
-    replaceRoute(routeHref('calls', null, { ...pickFilters(currentRoute.get().query, FILTERS), [name]: value }))
-  const filtered = Object.keys(filters).length > 0
+    replaceRoute(routeHref('calls', null, { ...pickFilters(currentRoute.get().query, FILTERS), ...changes }))
+  const [playing, setPlaying] = useState<CallItem | null>(null)
   return (
-    <div class="view">
-      <header class="view-head">
+    <div class="view list">
+      <header class="head">
         <h1>Calls</h1>
-        <p class="view-sub">Calls that have ended, the newest first.</p>
-        <button type="button" onClick={list.reload}>
-          <Icon name="retry" /> Refresh
-        </button>
       </header>
-      <search class="filters" aria-label="Filter the calls">
-        <SegmentedFilter
-          label="Direction"
-          value={filters.direction ?? ''}
-          options={DIRECTIONS}
-          onChange={(value) => setFilter('direction', value)}
-        />
-        <MoreFilters filtered={filtered} onClear={() => replaceRoute(routeHref('calls'))}>
-          <TextFilter label="Number" value={filters.number ?? ''} onChange={(value) => setFilter('number', value)} />
-          <TimeFilters range={filters} onChange={setFilter} />
-        </MoreFilters>
+      <search class="bar" aria-label="Filter the calls">
+        <Search label="Number, name or extension" value={filters.q ?? ''} onChange={(q) => set({ q })} />
+        <div class="bar-more">
+          <Range query={filters} onChange={set} />
+          <Menulist
+            label="Direction"
+            value={filters.direction ?? ''}
+            options={DIRECTIONS}
+            onChange={(direction) => set({ direction })}
+          />
+          {pbxs.length < 2 && filters.pbx === undefined ? null : (
+            <Menulist
+              label="PBX"
+              value={filters.pbx ?? ''}
+              options={[['', 'Any PBX'], ...pbxs.map((name) => [name, name] as const)]}
+              onChange={(pbx) => set({ pbx })}
+            />
+          )}
+          <DownloadButton query={query} />
+        </div>
       </search>
-      <PagedSection label="Calls" list={list}>
-        <CallTable items={list.items} filtered={filtered} />
-      </PagedSection>
+      <Tabs
+        label="Outcome"
+        value={outcome}
+        tabs={Object.entries(OUTCOMES).map(([value, { text, count }]) => ({
+          value,
+          text,
+          count: counts?.[count] ?? null,
+          isBad: count === 'to_call_back',
+        }))}
+        onChange={(value) => set({ outcome: value })}
+      />
+      <ListProblem list={list} />
+      {list.items?.length === 0 && !list.hasMore ? (
+        <NoCalls filters={filters} />
+      ) : list.items === null && list.error !== null ? null : (
+        <Table
+          label="Calls"
+          items={list.items}
+          columns={columnsOf(pbxs.length > 1, setPlaying)}
+          keyOf={({ id }) => id}
+          hrefOf={({ id }) => routeHref('calls', id)}
+          groupOf={({ started_at: at }) => (at === null ? ['Unknown', ''] : dayHeading(at, serverNowMs()))}
+        />
+      )}
+      <ListFoot list={list} total={counts?.[OUTCOMES[outcome].count] ?? null} />
+      {playing === null ? null : <RowPlayer key={playing.id} call={playing} onClose={() => setPlaying(null)} />}
     </div>
   )
 }
 
-function CallTable({ items, filtered }: { items: readonly Call[] | null; filtered: boolean }) {
-  if (items === null) return <Loading what="calls" />
-  if (items.length === 0) return <NoCalls filtered={filtered} />
+/** Returns the parameters of the API for all filters but the outcome. */
+function queryOf(filters: Filters): Record<string, string | undefined> {
+  // Shorter searches find nearly everything.
+  const q = filters.q !== undefined && filters.q.length >= 2 ? filters.q : undefined
+  return { ...timesOf(filters, serverNowMs()), q, direction: filters.direction, pbx: filters.pbx }
+}
+
+/** Returns how many calls have each outcome under the other filters, again whenever the list is read. */
+function useCounts(query: Record<string, string | undefined>, version: number): CallPage['counts'] | null {
+  const path = withQuery('/call', { ...query, counts: 'true', limit: '1' })
+  return usePolled<CallPage>(() => request('GET', path), COUNTS_EVERY_MS, [path, version])?.counts ?? null
+}
+
+function DownloadButton({ query }: { query: Record<string, string | undefined> }) {
+  const [isBusy, setBusy] = useState(false)
+  const busy = useRef(false)
+  const download = async () => {
+    if (busy.current) return
+    busy.current = true
+    setBusy(true)
+    const error = await downloadFile(withQuery('/call', query), 'text/csv', 'calls.csv')
+    busy.current = false
+    setBusy(false)
+    if (error !== null) showToast('bad', error)
+  }
   return (
-    <table class="rows stack">
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="visually-hidden">Direction</span>
-          </th>
-          <th scope="col">From</th>
-          <th scope="col">To</th>
-          <th scope="col">Result</th>
-          <th scope="col">Handled by</th>
-          <th scope="col">Started</th>
-          <th scope="col" class="number">
-            Waiting
-          </th>
-          <th scope="col" class="number">
-            Talking
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((call) => (
-          <CallRow key={call.id} call={call} />
-        ))}
-      </tbody>
-    </table>
+    <button type="button" class="button push" onClick={() => void download()} disabled={isBusy}>
+      <Icon name="download" />
+      {isBusy ? 'Reading…' : 'CSV'}
+    </button>
   )
 }
 
-function NoCalls({ filtered }: { filtered: boolean }) {
-  if (filtered) return <NoMatches />
+function NoCalls({ filters }: { filters: Filters }) {
+  const wider = widerRange(filters)
+  const { range: _range, from: _from, to: _to, ...others } = filters
+  const isFiltered = Object.keys(others).length > 0
   return (
-    <EmptyState icon="calls" title="No calls yet">
+    <EmptyState icon="calls" title={isFiltered ? 'No call is like that' : 'No calls in this time'}>
       <p>
-        A call appears here a second after it has ended. Active calls are in the{' '}
-        <a href={routeHref('live')}>live view</a>.
+        {isFiltered
+          ? 'No call of this time matches what is chosen above.'
+          : 'A call appears here a second after it has ended; those that are up are in the live view.'}
+      </p>
+      <p class="actions">
+        {isFiltered ? (
+          <a class="button" href={routeHref('calls')}>
+            Show all
+          </a>
+        ) : null}
+        {wider === null ? null : (
+          <a class="button" href={routeHref('calls', null, { ...filters, range: wider })}>
+            {wider === 'week' ? 'Last 7 days' : 'Last 30 days'}
+          </a>
+        )}
       </p>
     </EmptyState>
   )
 }
 
-function CallRow({ call }: { call: Call }) {
-  const href = routeHref('calls', call.id)
-  const owner = call.handled_by.at(-1)
-  return (
-    <tr onClick={(event) => openUnlessLink(event, href)}>
-      <td class="direction-cell">
-        <DirectionIcon direction={call.direction} />
-      </td>
-      <td class="cell-main">
-        <a href={href}>
-          <PartyName party={call.from} />
-        </a>
-        <ContactLink party={call.from} />
-      </td>
-      <td class="cell-second">
+const columnsOf = (hasPbxs: boolean, onPlay: (call: CallItem) => void): Column<CallItem>[] => [
+  { name: 'Direction', isNameHidden: true, width: 32, place: 'lead', cell: (call) => <DirectionIcon {...call} /> },
+  {
+    name: 'From',
+    place: 'a1',
+    cell: (call) => (
+      <a class="cut" href={routeHref('calls', call.id)}>
+        <PartyName party={call.from} />
+      </a>
+    ),
+  },
+  {
+    name: 'To',
+    width: '17%',
+    place: 'b1',
+    cell: (call) => (
+      <span class="cut">
         <PartyName party={call.to} />
-        <ContactLink party={call.to} />
-      </td>
-      <td class="cell-state">
-        <CallBadge state={call.result ?? 'ended'} />
-      </td>
-      <td class="cell-extra">
-        {owner === undefined ? <span class="muted">nobody</span> : <PartyName party={owner} />}
-        {call.transfers > 0 ? <span class="muted"> · {pluralize(call.transfers, 'transfer')}</span> : null}
-      </td>
-      <td class="cell-when">
-        <Time at={call.started_at} day />
-      </td>
-      <td class="number cell-extra">{formatStopwatch(call.wait_duration)}</td>
-      <td class="number cell-extra">{formatStopwatch(call.talk_duration)}</td>
-    </tr>
-  )
-}
+        {hasPbxs && call.pbx !== null ? <span class="in-row"> · {call.pbx}</span> : null}
+      </span>
+    ),
+  },
+  {
+    name: 'Outcome',
+    width: '22%',
+    place: 'b2',
+    cell: (call) => {
+      const { tone, text } = describeOutcome(call)
+      return (
+        <span class="cut" title={text}>
+          <State tone={tone}>
+            <bdi>{text}</bdi>
+            {call.transfers > 0 ? <span class="dim"> · {pluralize(call.transfers, 'transfer')}</span> : null}
+          </State>
+        </span>
+      )
+    },
+  },
+  ...(hasPbxs
+    ? [
+        {
+          name: 'PBX',
+          width: '13%',
+          cell: ({ pbx }: CallItem) => (
+            <span class="cut" title={pbx ?? ''}>
+              {pbx ?? '–'}
+            </span>
+          ),
+        },
+      ]
+    : []),
+  { name: 'Began', width: 62, place: 'a2', isEnd: true, cell: (call) => <Time at={call.started_at} as="clock" /> },
+  { name: 'Waited', width: 66, isEnd: true, cell: (call) => formatStopwatch(call.wait_duration) },
+  { name: 'Talked', width: 78, isEnd: true, cell: (call) => formatStopwatch(call.talk_duration) },
+  {
+    name: 'Recording',
+    isNameHidden: true,
+    width: 36,
+    place: 'play',
+    cell: (call) =>
+      call.recorded ? (
+        <button
+          type="button"
+          class="button quiet small only"
+          aria-label={`Play the recording of ${call.from.name ?? call.from.number ?? 'the call'}`}
+          onClick={() => onPlay(call)}
+        >
+          <Icon name="play" />
+        </button>
+      ) : null,
+  },
+]

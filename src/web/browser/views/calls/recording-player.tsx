@@ -1,10 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Segments } from '../../components/choice.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { request } from '../../lib/api.ts'
 import { formatStopwatch } from '../../lib/format.ts'
+import { readWaveform } from '../../lib/waveform.ts'
 
 const STEP_S = 5
+const RATES = [
+  ['1', '1×'],
+  ['1.5', '1.5×'],
+  ['2', '2×'],
+] as const
 /** The file may begin later than the recording did, or have gaps. From this difference on a note reports it. */
 const NOTED_DIFFERENCE_S = 3
 
@@ -21,6 +28,7 @@ type PlayerProps = {
   readonly onPlayer?: (player: HTMLAudioElement | null) => void
   readonly onPosition?: (seconds: number) => void
   readonly onPlay?: () => void
+  readonly onWaveform?: (samples: readonly number[]) => void
 }
 
 /** Plays a recording. A player cannot send a token, so it gets a link of its own. */
@@ -68,11 +76,13 @@ function Controls({
   onPlayer,
   onPosition,
   onPlay,
+  onWaveform,
 }: ControlsProps) {
   const audio = useRef<HTMLAudioElement>(null)
   const [isPlaying, setIsPlaying] = useState(false)
   const [seconds, setSeconds] = useState(0)
   const [lengthS, setLengthS] = useState<number | null>(null)
+  const [rate, setRateText] = useState('1')
   useEffect(() => {
     onPlayer?.(audio.current)
     return () => onPlayer?.(null)
@@ -90,6 +100,16 @@ function Controls({
   const toggle = () => {
     if (audio.current?.paused === false) audio.current.pause()
     else void audio.current?.play().catch(() => undefined)
+  }
+  const asked = useRef(false)
+  const showWaveform = () => {
+    if (asked.current || onWaveform === undefined) return
+    asked.current = true
+    void readWaveform(path).then((samples) => samples !== null && onWaveform(samples))
+  }
+  const setRate = (next: string) => {
+    setRateText(next)
+    if (audio.current !== null) audio.current.playbackRate = Number(next)
   }
   const happening = describe?.(seconds) ?? ''
   const value = `${formatStopwatch(seconds)} of ${formatStopwatch(shownLengthS)}`
@@ -109,13 +129,14 @@ function Controls({
         }}
         onSeeked={followed}
         onPlay={() => {
+          showWaveform()
           setIsPlaying(true)
           onPlay?.()
         }}
         onPause={() => setIsPlaying(false)}
       />
       {isNumbered === true ? <b aria-hidden="true">Recording {number}</b> : null}
-      <button type="button" class="icon-only" aria-label={isPlaying ? 'Pause' : 'Play'} onClick={toggle}>
+      <button type="button" class="button only" aria-label={isPlaying ? 'Pause' : 'Play'} onClick={toggle}>
         <Icon name={isPlaying ? 'pause' : 'play'} />
       </button>
       <input
@@ -135,13 +156,14 @@ function Controls({
           event.preventDefault()
         }}
       />
-      <span class="player-time">{value}</span>
-      <a class="button small" href={path} download>
-        Download
+      <span class="dim nowrap">{value}</span>
+      <Segments label="Speed" isSmall value={rate} options={RATES} onChange={setRate} />
+      <a class="button quiet small only" href={path} download aria-label="Download" title="Download">
+        <Icon name="download" />
       </a>
-      {happening === '' ? null : <span class="player-now">{happening}</span>}
+      {happening === '' ? null : <span class="hint player-now">{happening}</span>}
       {isShorter(lengthS, recordedS) ? (
-        <small class="muted">
+        <small class="hint player-now">
           The file is shorter than the time in which it was recorded, so it may be ahead of the timeline.
         </small>
       ) : null}

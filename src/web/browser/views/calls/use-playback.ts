@@ -14,12 +14,16 @@ export type Playback = {
   follow(position: Position): void
   /** One track plays at a time: the others are stopped. */
   pauseOthers(trackId: string): void
+  /** Returns how loud each part of a recording is; `null` until it was loaded for playing. */
+  waveform(trackId: string): readonly number[] | null
+  setWaveform(trackId: string, samples: readonly number[]): void
 }
 
 /** Keeps the position in the recordings of a call. */
 export function usePlayback(tracks: readonly Track[]): Playback {
   const players = useRef(new Map<string, HTMLAudioElement>()).current
   const [position, setPosition] = useState<Position | null>(null)
+  const [waveforms, setWaveforms] = useState<ReadonlyMap<string, readonly number[]>>(new Map())
   const pauseOthers = (trackId: string) => {
     for (const [id, player] of players) if (id !== trackId) player.pause()
   }
@@ -46,5 +50,7 @@ export function usePlayback(tracks: readonly Track[]): Playback {
     },
     follow: setPosition,
     pauseOthers,
+    waveform: (trackId) => waveforms.get(trackId) ?? null,
+    setWaveform: (trackId, samples) => setWaveforms((known) => new Map(known).set(trackId, samples)),
   }
 }

@@ -1,32 +1,31 @@
-import { EmptyState } from '../../components/empty-state.tsx'
-import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
 import { isAccepted } from '../../lib/attempt-outcome.ts'
 import { formatMilliseconds, pluralize } from '../../lib/format.ts'
-import type { Attempt } from '../../lib/resources.ts'
+import type { Attempt, DeliveryDetail } from '../../lib/resources.ts'
 
-/** The time limit of an attempt: the full width of its bar. */
-const TIMEOUT_MS = 10_000
-
-/** Shows the attempts of a delivery, the oldest first. */
-export function AttemptList({ attempts, pending }: { attempts: readonly Attempt[]; pending: boolean }) {
+/** Shows the attempts of a delivery in time, the oldest first, and when the next one is due. */
+export function AttemptList({ delivery, next }: { delivery: DeliveryDetail; next: string | null }) {
+  const { attempts } = delivery
   if (attempts.length === 0)
     return (
-      <EmptyState icon="clock" title="No attempts yet">
-        <p>
-          {pending
-            ? 'This delivery is due. It is sent after earlier events of its call, and when its webhook is up.'
-            : 'The delivery was cancelled before its first attempt.'}
-        </p>
-      </EmptyState>
+      <p class="well">
+        {delivery.state === 'pending'
+          ? 'No attempt yet: it is sent after earlier events of its call, and when its webhook is up.'
+          : 'It was cancelled before its first attempt.'}
+      </p>
     )
   return (
-    <ol class="attempts">
+    <ol class="story tries">
       {attempts.map((attempt, at) => (
-        <li key={at}>
-          <AttemptRow attempt={attempt} name={nameOf(attempt, countAttempts(attempts.slice(0, at + 1)))} />
-        </li>
+        <AttemptRow key={at} attempt={attempt} name={nameOf(attempt, countAttempts(attempts.slice(0, at + 1)))} />
       ))}
+      {next === null ? null : (
+        <li>
+          <span />
+          <i class="knot" aria-hidden="true" />
+          <p class="dim">{next}</p>
+        </li>
+      )}
     </ol>
   )
 }
@@ -51,39 +50,29 @@ export function describeAttempts(attempts: readonly Attempt[]): string {
 }
 
 function AttemptRow({ attempt, name }: { attempt: Attempt; name: string }) {
+  const { at, status, error, method, duration_ms: durationMs, address, response, probe } = attempt
   const succeeded = isAccepted(attempt)
-  const tone = succeeded ? 'good' : 'bad'
-  const share = Math.min(1, (attempt.duration_ms ?? 0) / TIMEOUT_MS)
+  const outcome = status ?? (error === null ? 'acknowledged' : method === null ? 'not sent' : 'no response')
   return (
-    <>
-      <div class="attempt-head">
-        <span class={`attempt-status ${tone}`}>
-          <Icon name={succeeded ? 'check' : 'cross'} />
-          {attempt.status ??
-            (attempt.error === null ? 'acknowledged' : attempt.method === null ? 'not sent' : 'no response')}
-        </span>
-        <span class="muted" title={attempt.probe ? 'Sent while the webhook was down; it does not count.' : ''}>
-          {name}
-        </span>
-        <Time at={attempt.at} day />
-        <span class="attempt-duration">{formatMilliseconds(attempt.duration_ms)}</span>
+    <li>
+      <Time at={at} as="seconds" />
+      <i class={succeeded ? 'knot talk' : 'knot bad'} aria-hidden="true" />
+      <div>
+        <p title={probe ? 'Sent while the webhook was down; it does not count.' : ''}>
+          <span class={succeeded ? 'key' : 'key bad'}>{outcome}</span> <span class="dim">{name}</span>
+          <small>
+            {durationMs === null ? '' : `${formatMilliseconds(durationMs)} of at most 10 s`}
+            {address === null ? '' : ` · to ${address}`}
+          </small>
+        </p>
+        {error === null ? null : <p class="hint">{error}</p>}
+        {response === null || response === '' ? null : (
+          <details>
+            <summary class="hint">Response</summary>
+            <pre class="response">{response}</pre>
+          </details>
+        )}
       </div>
-      {/* The square root keeps a few milliseconds visible beside ten seconds. */}
-      <div
-        class="timing"
-        role="img"
-        aria-label={`took ${formatMilliseconds(attempt.duration_ms)} of at most ${TIMEOUT_MS / 1_000} s`}
-      >
-        <i class={tone} style={{ width: `${(Math.sqrt(share) * 100).toFixed(2)}%` }} />
-      </div>
-      {attempt.error === null ? null : <p class="attempt-error">{attempt.error}</p>}
-      {attempt.address === null ? null : <p class="muted attempt-address">to {attempt.address}</p>}
-      {attempt.response === null || attempt.response === '' ? null : (
-        <details>
-          <summary>Response</summary>
-          <pre class="response">{attempt.response}</pre>
-        </details>
-      )}
-    </>
+    </li>
   )
 }

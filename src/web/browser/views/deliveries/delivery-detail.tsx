@@ -1,17 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
-import { DeliveryBadge } from '../../components/badge.tsx'
+import { Segments } from '../../components/choice.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
-import { DeliveryDue } from '../../components/delivery-due.tsx'
+import { Copyable } from '../../components/copy-button.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { State } from '../../components/state.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
-import { WebhookLabel } from '../../components/webhook-label.tsx'
+import { WebhookAddress, WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
-import { liveState, useReconnected } from '../../lib/connection.ts'
+import { isAccepted } from '../../lib/attempt-outcome.ts'
+import { liveState, overview, useReconnected } from '../../lib/connection.ts'
 import { curlCommand, requestHeaders } from '../../lib/curl.ts'
-import { formatJson, humanize } from '../../lib/format.ts'
+import { deliveryState, describeProgress } from '../../lib/delivery-words.ts'
+import { formatJson, formatSentence, humanize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import type { DeliveryDetail, WebhookSecret } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
@@ -54,90 +57,158 @@ export function DeliveryDetailView({ id }: { id: string }) {
   }
   return (
     <div class="view">
-      <a class="back" href={routeHref('deliveries')}>
-        <Icon name="back" /> Deliveries
-      </a>
       {error === null ? null : <ErrorMessage text={error} onRetry={load} />}
       {delivery !== null ? (
         <DeliveryContent delivery={delivery} onRetry={retry} />
-      ) : error === null ? (
-        <Loading what="the delivery" />
-      ) : null}
+      ) : (
+        <>
+          <Back />
+          {error === null ? <Loading what="the delivery" /> : null}
+        </>
+      )}
     </div>
   )
 }
 
+function Back() {
+  return (
+    <a class="back" href={routeHref('deliveries')}>
+      <Icon name="back" /> Deliveries
+    </a>
+  )
+}
+
 function DeliveryContent({ delivery, onRetry }: { delivery: DeliveryDetail; onRetry: () => void }) {
-  const pending = delivery.state === 'pending'
+  const webhooks = useObservable(overview)?.webhooks ?? []
+  const { tone, text } = deliveryState(delivery, webhooks)
+  const progress = describeProgress(delivery, webhooks, serverNowMs())
+  const isPending = delivery.state === 'pending'
   return (
     <>
-      <header class="view-head">
-        <h1>{humanize(delivery.event)}</h1>
-        <DeliveryBadge state={delivery.state} retrying={pending && delivery.attempts_made > 0} />
-        <button type="button" class="primary push" onClick={onRetry}>
-          <Icon name="retry" /> {delivery.state === 'delivered' ? 'Send again' : 'Retry now'}
-        </button>
-      </header>
-      <DeliveryFacts delivery={delivery} />
-      <div class="detail-grid">
-        <section class="card" aria-labelledby="attempts">
-          <header class="card-head">
-            <h2 id="attempts">Attempts</h2>
-            <p class="muted">{describeAttempts(delivery.attempts)}</p>
-          </header>
-          <AttemptList attempts={delivery.attempts} pending={pending} />
-        </section>
-        <section class="card" aria-labelledby="body">
-          <header class="card-head">
-            <h2 id="body">Body</h2>
-            <p class="muted">{new TextEncoder().encode(delivery.body).length.toLocaleString()} bytes, as sent</p>
-          </header>
-          <CodeBlock text={formatJson(delivery.body)} label="the body" />
-        </section>
-        <CurlCommand delivery={delivery} />
+      <div class="title">
+        <Back />
+        <header class="head">
+          <h1>
+            {humanize(delivery.event)} <span class="dim">→</span> <WebhookLabel url={delivery.url} />
+          </h1>
+          <State tone={tone}>{text}</State>
+          <button type="button" class="button primary push" onClick={onRetry}>
+            <Icon name="retry" /> {delivery.state === 'delivered' ? 'Send again' : 'Retry now'}
+          </button>
+        </header>
+        <p class="hint">
+          <bdi>{delivery.subject}</bdi>
+          {delivery.call_id === null ? null : (
+            <>
+              {' · '}
+              <a href={routeHref('calls', delivery.call_id)}>open the call</a>
+            </>
+          )}
+        </p>
+      </div>
+      <WhyNot delivery={delivery} progress={progress} />
+      <div class="columns detail">
+        <div class="stack">
+          <section aria-labelledby="attempts">
+            <header class="section-head">
+              <h2 id="attempts">Attempts</h2>
+              <p>{describeAttempts(delivery.attempts)}</p>
+            </header>
+            <AttemptList delivery={delivery} next={isPending ? progress : null} />
+          </section>
+          <DeliveryFacts delivery={delivery} />
+        </div>
+        <Request delivery={delivery} />
       </div>
     </>
   )
 }
 
+/** Writes in a sentence why a delivery was not accepted. */
+function WhyNot({ delivery: { state, attempts }, progress }: { delivery: DeliveryDetail; progress: string }) {
+  const last = attempts.at(-1)
+  if (state === 'delivered' || state === 'cancelled' || last === undefined || isAccepted(last)) return null
+  const answer =
+    last.status === null
+      ? formatSentence(last.error ?? 'there was no response')
+      : `The receiver answered ${last.status}${last.error === null ? '' : `: ${last.error}`}.`
+  return (
+    <div class={state === 'failed' ? 'note bad' : 'note warn'} role="status">
+      <Icon name="alert" />
+      <p>
+        {answer} {formatSentence(progress)}
+      </p>
+    </div>
+  )
+}
+
 function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
   return (
-    <dl class="facts card">
-      <dt>Webhook</dt>
-      <dd class="break">
-        <WebhookLabel url={delivery.url} whole />
-      </dd>
-      <dt>Call</dt>
-      <dd class="break">
-        {delivery.call_id === null ? (
-          'none: the event is not of a call'
-        ) : (
-          <a href={routeHref('calls', delivery.call_id)}>{delivery.call_id}</a>
+    <section aria-labelledby="support">
+      <header class="section-head">
+        <h2 id="support">For support</h2>
+      </header>
+      <dl class="facts">
+        <dt>Webhook</dt>
+        <dd>
+          <WebhookAddress url={delivery.url} />
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <Time at={delivery.created_at} as="full" />
+        </dd>
+        {delivery.delivered_at === null ? null : (
+          <>
+            <dt>Delivered</dt>
+            <dd>
+              <Time at={delivery.delivered_at} as="full" />
+            </dd>
+          </>
         )}
-      </dd>
-      <dt>Event id (webhook-id)</dt>
-      <dd class="break">{delivery.event_id}</dd>
-      <dt>Created</dt>
-      <dd>
-        <Time at={delivery.created_at} day />
-      </dd>
-      {delivery.delivered_at === null ? null : (
-        <>
-          <dt>Delivered</dt>
-          <dd>
-            <Time at={delivery.delivered_at} day />
-          </dd>
-        </>
+        <dt>webhook-id</dt>
+        <dd>
+          <Copyable text={delivery.event_id} label="the id of the event" />
+        </dd>
+        {delivery.call_id === null ? null : (
+          <>
+            <dt>Call</dt>
+            <dd>
+              <Copyable text={delivery.call_id} label="the id of the call" />
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  )
+}
+
+const PARTS = [
+  ['body', 'Body'],
+  ['curl', 'curl'],
+] as const
+
+/** Shows the request: its body, or a command that repeats it. */
+function Request({ delivery }: { delivery: DeliveryDetail }) {
+  const [part, setPart] = useState<string>('body')
+  const bytes = new TextEncoder().encode(delivery.body).length
+  return (
+    <section class="sticky" aria-labelledby="request">
+      <header class="section-head">
+        <h2 id="request">Request</h2>
+        <span class="push">
+          <Segments label="What is shown" isSmall value={part} options={PARTS} onChange={setPart} />
+        </span>
+      </header>
+      {part === 'body' ? (
+        <CodeBlock
+          text={formatJson(delivery.body)}
+          label="the body"
+          head={`body · ${bytes.toLocaleString('en')} bytes, as sent`}
+        />
+      ) : (
+        <CurlCommand delivery={delivery} />
       )}
-      {delivery.next_attempt_at === null ? null : (
-        <>
-          <dt>Next attempt</dt>
-          <dd>
-            <DeliveryDue delivery={delivery} />
-          </dd>
-        </>
-      )}
-    </dl>
+    </section>
   )
 }
 
@@ -154,19 +225,16 @@ function CurlCommand({ delivery }: { delivery: DeliveryDetail }) {
   }
   useEffect(() => void sign(), [delivery.id])
   return (
-    <section class="card wide-card" aria-labelledby="curl">
-      <header class="card-head">
-        <h2 id="curl">The same request with curl</h2>
-        <button type="button" class="ghost" onClick={sign}>
-          <Icon name="retry" /> Sign again
-        </button>
-      </header>
-      <CodeBlock text={command} label="the curl command" />
+    <>
+      <CodeBlock text={command} label="the curl command" head="the same request" />
       <p class="hint">
         {signed
           ? 'Signed just now with the secret of this URL. Receivers accept the signature for about five minutes.'
-          : 'Not signed: the browser signs only on https or localhost, and only for a URL in the list.'}
+          : 'Not signed: the browser signs only on https or localhost, and only for a URL in the list.'}{' '}
+        <button type="button" class="button small" onClick={sign}>
+          Sign again
+        </button>
       </p>
-    </section>
+    </>
   )
 }

@@ -1,86 +1,156 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isOfCall } from '../../../../events/event-subject.ts'
 import { EVENT_NAMES } from '../../../../events/kinds.ts'
-import { shownUrl } from '../../../../lib/shown-url.ts'
-import { DeliveryBadge, EventLabel } from '../../components/badge.tsx'
-import { DeliveryDue } from '../../components/delivery-due.tsx'
+import { Menulist, Search, Tabs } from '../../components/choice.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx'
-import { MoreFilters, SegmentedFilter, SelectFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { PagedSection } from '../../components/paged-section.tsx'
+import { ListFoot, ListProblem } from '../../components/list-foot.tsx'
+import { Range } from '../../components/range.tsx'
+import { State } from '../../components/state.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { liveState, overview, subscribeDeliveries } from '../../lib/connection.ts'
 import { type DeliveryFilters, matchesFilters, newDeliveries, updateDeliveries } from '../../lib/delivery-updates.ts'
-import { localToUtc, pickFilters } from '../../lib/filters.ts'
-import { humanize, pluralize, shortenUrl } from '../../lib/format.ts'
+import { deliveryState, describeProgress } from '../../lib/delivery-words.ts'
+import { pickFilters } from '../../lib/filters.ts'
+import { dayHeading, humanize, pluralize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { type PagedList, usePagedList } from '../../lib/paged-list.ts'
-import type { Delivery } from '../../lib/resources.ts'
-import { currentRoute, openUnlessLink, replaceRoute, routeHref } from '../../lib/router.ts'
+import { timesOf, widerRange } from '../../lib/range.ts'
+import type { Delivery, WebhookHealth } from '../../lib/resources.ts'
+import { currentRoute, replaceRoute, routeHref } from '../../lib/router.ts'
+import { serverNowMs } from '../../lib/server-clock.ts'
+import type { Tone } from '../../lib/tone.ts'
+import { webhookKey, webhookName } from '../../lib/webhook-state.ts'
 
-const FILTERS = ['state', 'event', 'url', 'number', 'call_id', 'since', 'until'] as const
+const FILTERS = ['q', 'state', 'event', 'webhook', 'call_id', 'range', 'from', 'to'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
 
 const STATES = [
-  ['', 'All'],
-  ['pending', 'Pending'],
-  ['delivered', 'Delivered'],
-  ['failed', 'Failed'],
-  ['cancelled', 'Cancelled'],
+  { value: '', text: 'All' },
+  { value: 'pending', text: 'Pending' },
+  { value: 'delivered', text: 'Delivered' },
+  { value: 'failed', text: 'Failed' },
+  { value: 'cancelled', text: 'Cancelled' },
 ] as const
 
 /** Shows the deliveries, the newest first, with filters, and retries the matching ones. */
 export function DeliveryList() {
   const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
-  const query = { ...filters, since: localToUtc(filters.since), until: localToUtc(filters.until) }
+  const webhooks = useObservable(overview)?.webhooks ?? []
+  const query = queryOf(filters, webhooks)
   const list = usePagedList<Delivery>('/integration/delivery', query)
   const newCount = useNewDeliveries(list, query)
   const [confirming, setConfirming] = useState(false)
-  const setFilter = (name: keyof Filters, value: string) =>
+  const set = (changes: Partial<Record<keyof Filters, string>>) =>
     // A field calls this after a pause in the typing: by then another filter may have changed.
-    replaceRoute(routeHref('deliveries', null, { ...pickFilters(currentRoute.get().query, FILTERS), [name]: value }))
-  const filtered = Object.keys(filters).length > 0
+    replaceRoute(routeHref('deliveries', null, { ...pickFilters(currentRoute.get().query, FILTERS), ...changes }))
   const state = filters.state ?? 'failed'
+  return (
+    <div class="view list">
+      <header class="head">
+        <h1>Deliveries</h1>
+        <div class="actions push">
+          <button type="button" class="button" onClick={() => setConfirming(true)}>
+            <Icon name="retry" />
+            <span>
+              Send all {state}
+              <span class="wide-only"> again</span>
+            </span>
+          </button>
+        </div>
+      </header>
+      <search class="bar" aria-label="Filter the deliveries">
+        <Search label="Number or end of a call id" value={filters.q ?? ''} onChange={(q) => set({ q })} />
+        <div class="bar-more">
+          <Range query={filters} onChange={set} />
+          <Menulist
+            label="Event"
+            value={filters.event ?? ''}
+            options={[['', 'Any event'], ...EVENT_NAMES.map((name) => [name, humanize(name)] as const)]}
+            onChange={(event) => set({ event })}
+          />
+          <Menulist
+            label="Webhook"
+            value={filters.webhook ?? ''}
+            options={webhookOptions(webhooks, filters.webhook)}
+            onChange={(webhook) => set({ webhook })}
+          />
+        </div>
+      </search>
+      <Tabs label="State" value={filters.state ?? ''} tabs={STATES} onChange={(value) => set({ state: value })} />
+      <p class={newCount > 0 ? 'more newer' : 'hidden'} role="status">
+        {newCount > 0 ? (
+          <button type="button" class="button small" onClick={list.reload} disabled={list.isLoading}>
+            <Icon name="up" /> {newCount.toLocaleString('en')} new
+          </button>
+        ) : null}
+      </p>
+      <ListProblem list={list} />
+      {list.items?.length === 0 && !list.hasMore ? (
+        <NoDeliveries filters={filters} />
+      ) : list.items === null && list.error !== null ? null : (
+        <Table
+          label="Deliveries"
+          items={list.items}
+          columns={columnsOf(webhooks)}
+          keyOf={({ id }) => id}
+          hrefOf={({ id }) => routeHref('deliveries', id)}
+          groupOf={({ created_at: at }) => dayHeading(at, serverNowMs())}
+        />
+      )}
+      <ListFoot list={list} />
+      {confirming ? (
+        <ConfirmRetry state={state} query={query} onDone={list.reload} onClose={() => setConfirming(false)} />
+      ) : null}
+    </div>
+  )
+}
 
+/** Returns the parameters of the API. A search is for a number, or for the end of a call's id. */
+function queryOf(filters: Filters, webhooks: readonly WebhookHealth[]): DeliveryFilters {
+  const { q, state, event, webhook, call_id: callId } = filters
+  const isId = q !== undefined && /[a-f-]/i.test(q) && /^[0-9a-f-]{8,}$/i.test(q)
+  return {
+    ...timesOf(filters, serverNowMs()),
+    state,
+    event,
+    // An unknown one is asked for as it is: nothing matches it.
+    url: webhook === undefined ? undefined : (webhooks.find((one) => webhookKey(one) === webhook)?.url ?? webhook),
+    call_id: callId ?? (isId ? q : undefined),
+    number: isId ? undefined : q,
+  }
+}
+
+function webhookOptions(webhooks: readonly WebhookHealth[], chosen: string | undefined): (readonly [string, string])[] {
+  const known = webhooks.map((one) => [webhookKey(one), webhookName(one)] as const)
+  const isUnknown = chosen !== undefined && !known.some(([key]) => key === chosen)
+  return [['', 'Any webhook'], ...known, ...(isUnknown ? ([[chosen, chosen]] as const) : [])]
+}
+
+type ConfirmRetryProps = { state: string; query: DeliveryFilters; onDone: () => void; onClose: () => void }
+
+function ConfirmRetry({ state, query, onDone, onClose }: ConfirmRetryProps) {
   const retryAll = async () => {
-    setConfirming(false)
+    onClose()
     const body = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
     const response = await request<{ queued: number }>('POST', '/integration/delivery/retry', body)
     if (!response.ok) return showToast('bad', errorText(response))
     showToast('good', `${pluralize(response.result.queued, 'delivery is', 'deliveries are')} being sent again.`)
-    list.reload()
+    onDone()
   }
-
   return (
-    <div class="view">
-      <header class="view-head">
-        <h1>Deliveries</h1>
-        <p class="view-sub">Each event for each webhook, the newest first.</p>
-        <button type="button" onClick={list.reload}>
-          <Icon name="retry" /> Refresh
-        </button>
-        <button type="button" onClick={() => setConfirming(true)}>
-          <Icon name="send" /> Retry all {state}
-        </button>
-      </header>
-      <FilterBar filters={filters} filtered={filtered} onChange={setFilter} />
-      <PagedSection label="Deliveries" list={list} newCount={newCount}>
-        <DeliveryTable items={list.items} filtered={filtered} />
-      </PagedSection>
-      {confirming ? (
-        <ConfirmDialog
-          title={`Retry all ${state} deliveries?`}
-          text={`Every ${state} delivery ${filtered ? 'that matches the filters' : 'of this account'} is sent again, with a new retry schedule. Receivers get the same webhook-id as before, so they can recognise repeats.`}
-          action={`Retry all ${state}`}
-          onConfirm={retryAll}
-          onClose={() => setConfirming(false)}
-        />
-      ) : null}
-    </div>
+    <ConfirmDialog
+      title={`Send all ${state} deliveries again?`}
+      text={`Every ${state} delivery that matches the filters and the time is sent again, with a new retry schedule. Receivers get the same webhook-id as before, so they can recognise repeats.`}
+      action="Send again"
+      onConfirm={() => void retryAll()}
+      onClose={onClose}
+    />
   )
 }
 
@@ -108,115 +178,93 @@ function useNewDeliveries(list: PagedList<Delivery>, filters: DeliveryFilters): 
   return newIds.size
 }
 
-type FilterBarProps = {
-  filters: Filters
-  filtered: boolean
-  onChange: (name: keyof Filters, value: string) => void
-}
-
-function FilterBar({ filters, filtered, onChange }: FilterBarProps) {
+function NoDeliveries({ filters }: { filters: Filters }) {
+  const wider = widerRange(filters)
+  const { range: _range, from: _from, to: _to, ...others } = filters
+  const isFiltered = Object.keys(others).length > 0
   return (
-    <search class="filters" aria-label="Filter the deliveries">
-      <SegmentedFilter
-        label="State"
-        value={filters.state ?? ''}
-        options={STATES}
-        onChange={(value) => onChange('state', value)}
-      />
-      <MoreFilters filtered={filtered} onClear={() => replaceRoute(routeHref('deliveries'))}>
-        <SelectFilter
-          label="Event"
-          value={filters.event ?? ''}
-          options={[['', 'Any'], ...EVENT_NAMES.map((name) => [name, humanize(name)] as const)]}
-          onChange={(value) => onChange('event', value)}
-        />
-        <WebhookFilter value={filters.url ?? ''} onChange={(value) => onChange('url', value)} />
-        <TextFilter label="Number" value={filters.number ?? ''} onChange={(value) => onChange('number', value)} />
-        <TextFilter label="Call id" value={filters.call_id ?? ''} onChange={(value) => onChange('call_id', value)} />
-        <TimeFilters range={filters} onChange={onChange} />
-      </MoreFilters>
-    </search>
-  )
-}
-
-function WebhookFilter({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  const now = useObservable(overview)
-  const names = new Map((now?.webhooks ?? []).map(({ url, name }) => [url, name]))
-  if (value !== '' && !names.has(value)) names.set(value, null)
-  const labelOf = (url: string, name: string | null) =>
-    name === null ? shortenUrl(url) : `${name} (${shortenUrl(url)})`
-  const options = [['', 'Any'] as const, ...[...names].map(([url, name]) => [url, labelOf(url, name)] as const)]
-  return <SelectFilter label="Webhook" value={value} options={options} onChange={onChange} />
-}
-
-function DeliveryTable({ items, filtered }: { items: readonly Delivery[] | null; filtered: boolean }) {
-  if (items === null) return <Loading what="deliveries" />
-  if (items.length === 0) return <NoDeliveries filtered={filtered} />
-  return (
-    <table class="rows stack">
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Event</th>
-          <th scope="col">Webhook</th>
-          <th scope="col">Call</th>
-          <th scope="col">Created</th>
-          <th scope="col" class="number">
-            Attempts
-          </th>
-          <th scope="col">Delivered, or due</th>
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((item) => (
-          <DeliveryRow key={item.id} item={item} />
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-function NoDeliveries({ filtered }: { filtered: boolean }) {
-  if (filtered) return <NoMatches />
-  return (
-    <EmptyState icon="deliveries" title="No deliveries yet">
+    <EmptyState icon="deliveries" title={isFiltered ? 'No delivery is like that' : 'No deliveries in this time'}>
       <p>
-        The next call fills this log, if there is <a href={routeHref('webhooks')}>a webhook in the list</a>.
+        {isFiltered
+          ? 'No delivery of this time matches what is chosen above.'
+          : 'Each event is delivered to each webhook that asks for it, and appears here.'}
+      </p>
+      <p class="actions">
+        {isFiltered ? (
+          <a class="button" href={routeHref('deliveries')}>
+            Show all
+          </a>
+        ) : null}
+        {wider === null ? null : (
+          <a class="button" href={routeHref('deliveries', null, { ...filters, range: wider })}>
+            {wider === 'week' ? 'Last 7 days' : 'Last 30 days'}
+          </a>
+        )}
       </p>
     </EmptyState>
   )
 }
 
-function DeliveryRow({ item }: { item: Delivery }) {
-  const href = routeHref('deliveries', item.id)
-  const shortCallId = item.call_id?.slice(-8)
-  return (
-    <tr onClick={(event) => openUnlessLink(event, href)}>
-      <td class="cell-state">
-        <DeliveryBadge state={item.state} retrying={item.state === 'pending' && item.attempts_made > 0} />
-      </td>
-      <td class="cell-main">
-        <a href={href}>
-          <EventLabel name={item.event} />
+const columnsOf = (webhooks: readonly WebhookHealth[]): Column<Delivery>[] => {
+  const stateOf = (delivery: Delivery): { tone: Tone; text: string } => deliveryState(delivery, webhooks)
+  return [
+    {
+      name: 'State',
+      width: 120,
+      place: 'b2',
+      cell: (delivery) => <State tone={stateOf(delivery).tone}>{stateOf(delivery).text}</State>,
+    },
+    {
+      name: 'Event',
+      width: 150,
+      place: 'a1',
+      cell: ({ id, event }) => (
+        <a class="cut" href={routeHref('deliveries', id)}>
+          {humanize(event)}
         </a>
-      </td>
-      <td class="url-cell cell-second" title={shownUrl(item.url)}>
-        <WebhookLabel url={item.url} />
-      </td>
-      <td class="id-cell cell-extra">
-        {item.call_id === null ? null : (
-          <a href={routeHref('calls', item.call_id)} title={item.call_id} aria-label={`${shortCallId}, the call`}>
-            {shortCallId}
+      ),
+    },
+    {
+      name: 'Call',
+      place: 'b1',
+      cell: ({ call_id: callId, subject }) =>
+        callId === null ? (
+          <span class="cut" title={subject}>
+            <bdi>{subject}</bdi>
+          </span>
+        ) : (
+          <a class="cut plain" href={routeHref('calls', callId)} title={`${subject} (${callId})`}>
+            <bdi>{subject}</bdi>
           </a>
-        )}
-      </td>
-      <td class="cell-when">
-        <Time at={item.created_at} day />
-      </td>
-      <td class="number cell-extra">{item.attempts_made}</td>
-      <td class="cell-extra">
-        {item.next_attempt_at === null ? <Time at={item.delivered_at} day /> : <DeliveryDue delivery={item} />}
-      </td>
-    </tr>
-  )
+        ),
+    },
+    {
+      name: 'Webhook',
+      width: '20%',
+      cell: ({ url }) => (
+        <span class="cut">
+          <WebhookLabel url={url} />
+        </span>
+      ),
+    },
+    {
+      name: 'Took, or why not',
+      width: '20%',
+      cell: (delivery) => {
+        const text = describeProgress(delivery, webhooks, serverNowMs())
+        return (
+          <span class="cut" title={text}>
+            {text}
+          </span>
+        )
+      },
+    },
+    {
+      name: 'Created',
+      width: 76,
+      place: 'a2',
+      isEnd: true,
+      cell: ({ created_at: at }) => <Time at={at} as="seconds" />,
+    },
+  ]
 }

@@ -23,7 +23,7 @@ export function DocsLogin() {
     return (
       <div class="doc-login">
         <p>You are logged in: requests of this page carry your token.</p>
-        <button type="button" onClick={logOut}>
+        <button class="button" type="button" onClick={logOut}>
           Log out
         </button>
       </div>
@@ -31,7 +31,7 @@ export function DocsLogin() {
   return (
     <form class="doc-login" onSubmit={logIn}>
       <CredentialFields email={email} password={password} onEmail={setEmail} onPassword={setPassword} />
-      <button type="submit" class="primary">
+      <button type="submit" class="button primary">
         Log in
       </button>
       {error === null ? null : <ErrorMessage text={error} />}

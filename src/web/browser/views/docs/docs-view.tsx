@@ -48,7 +48,7 @@ export function DocsView({ document: api }: { document: ApiDocument }) {
       <section class="docs-group" aria-label="Schemas">
         <h2>Schemas</h2>
         {Object.entries(api.components.schemas).map(([name, schema]) => (
-          <section class="card doc-endpoint" key={name} id={`schema-${name}`} aria-labelledby={`schema-${name}-title`}>
+          <section class="doc-endpoint" key={name} id={`schema-${name}`} aria-labelledby={`schema-${name}-title`}>
             <h3 id={`schema-${name}-title`}>
               <code>{name}</code>
             </h3>
@@ -64,7 +64,7 @@ function About({ api: { info } }: { api: ApiDocument }) {
   return (
     <>
       <h1>
-        {info.title} API <small class="muted">{info.version}</small>
+        {info.title} API <small class="dim">{info.version}</small>
       </h1>
       {info.description.split('\n\n').map((paragraph) => (
         <p class="docs-lead" key={paragraph}>
@@ -99,7 +99,7 @@ function Contents({ api, groups, search, isOpen }: ContentsProps) {
   const shown = all
     .map(([title, entries]) => [title, entries.filter(({ words }) => words.toLowerCase().includes(wanted))] as const)
     .filter(([, entries]) => entries.length > 0)
-  if (shown.length === 0) return <p class="muted">Nothing has “{search}” in its name.</p>
+  if (shown.length === 0) return <p class="dim">Nothing has “{search}” in its name.</p>
   return (
     <>
       {shown.map(([title, entries]) => (

@@ -13,11 +13,11 @@ export function EndpointSection({ endpoint, document }: EndpointProps) {
   const { operationId, method, path, summary, description, parameters = [] } = endpoint
   const body = bodySchemaOf(endpoint)
   return (
-    <section class="card doc-endpoint" id={operationId} aria-labelledby={`${operationId}-title`}>
+    <section class="doc-endpoint" id={operationId} aria-labelledby={`${operationId}-title`}>
       <h3 id={`${operationId}-title`}>{summary}</h3>
       <p class="doc-call">
         <b class={`doc-method ${method.toLowerCase()}`}>{method}</b> <code>{path}</code>
-        <span class="muted">{accessOf(endpoint)}</span>
+        <span class="dim">{accessOf(endpoint)}</span>
       </p>
       {description === undefined ? null : (
         <p>
@@ -68,7 +68,7 @@ function ParameterRow({ parameter }: { parameter: Parameter }) {
     <div class="doc-field">
       <dt>
         <code class="doc-name">{name}</code> <TypeText schema={schema} />
-        <span class="muted">
+        <span class="dim">
           {' '}
           {where}
           {required ? '' : ', optional'}
@@ -94,7 +94,7 @@ function Responses({ endpoint }: { endpoint: ApiOperation }) {
         const isSuccess = status.startsWith('2')
         return (
           <li key={status}>
-            <b class={`badge ${isSuccess ? 'good' : ''}`}>{status}</b> <InlineText text={description} />
+            <b class={`state ${isSuccess ? 'good' : 'none'}`}>{status}</b> <InlineText text={description} />
             {isSuccess && schema !== undefined ? (
               <details>
                 <summary>Body of the response, {type}</summary>

@@ -9,7 +9,7 @@ type EventProps = { name: string; operation: Operation; document: ApiDocument }
 export function EventSection({ name, operation, document }: EventProps) {
   const { schema, example } = operation.requestBody?.content['application/json'] ?? {}
   return (
-    <section class="card doc-endpoint" id={`event-${name}`} aria-labelledby={`event-${name}-title`}>
+    <section class="doc-endpoint" id={`event-${name}`} aria-labelledby={`event-${name}-title`}>
       <h3 id={`event-${name}-title`}>
         <code>{name}</code>
       </h3>

@@ -65,7 +65,7 @@ function Field({ name, schema, optional }: { name: string; schema: Schema; optio
     <div class="doc-field">
       <dt>
         <code class="doc-name">{name}</code> <TypeText schema={schema} />
-        {optional ? <span class="muted"> optional</span> : null}
+        {optional ? <span class="dim"> optional</span> : null}
       </dt>
       <dd>
         {schema.description === undefined ? null : (

@@ -43,9 +43,9 @@ export function TryRequest({ endpoint, document }: { endpoint: ApiOperation; doc
           />
         </div>
       )}
-      {lacksToken ? <p class="notice">Log in at the top of this page first: this request needs a token.</p> : null}
+      {lacksToken ? <p class="note">Log in at the top of this page first: this request needs a token.</p> : null}
       <div class="actions">
-        <button type="submit" class="primary" disabled={busy}>
+        <button type="submit" class="button primary" disabled={busy}>
           {busy ? 'Sending…' : `Send ${endpoint.method} to this service`}
         </button>
       </div>
@@ -53,10 +53,10 @@ export function TryRequest({ endpoint, document }: { endpoint: ApiOperation; doc
         {response === null ? null : (
           <>
             <p class="doc-response">
-              <b class={response.status >= 200 && response.status < 300 ? 'badge good' : 'badge bad'}>
+              <b class={response.status >= 200 && response.status < 300 ? 'state good' : 'state bad'}>
                 {response.status === 0 ? 'no answer' : response.status}
               </b>{' '}
-              {response.durationMs} ms <span class="muted">{response.type}</span>
+              {response.durationMs} ms <span class="dim">{response.type}</span>
             </p>
             <CodeBlock text={response.text} label={`the response of ${endpoint.method} ${endpoint.path}`} />
           </>

@@ -29,7 +29,7 @@ export function HelpView() {
       onSearch={setSearch}
       contentsLabel="Guides"
       contents={search.trim() === '' ? <Contents open={guide} /> : <Found search={search} />}
-      foot={<small class="muted">Version {version}</small>}
+      foot={<small class="dim">Version {version}</small>}
     >
       {guide === undefined ? null : (
         <article class="guide" key={guide.name}>
@@ -78,7 +78,7 @@ function SectionLinks({ sections }: { sections: readonly GuideSection[] }) {
 
 function Found({ search }: { search: string }) {
   const found = searchGuides(GUIDES, search)
-  if (found.length === 0) return <p class="muted">No guide has “{search}”.</p>
+  if (found.length === 0) return <p class="dim">No guide has “{search}”.</p>
   return (
     <ul>
       {found.map(({ guide, title, anchor }) => (
@@ -86,7 +86,7 @@ function Found({ search }: { search: string }) {
           <a href={routeHref(guide.name, anchor)}>
             <span>
               {title}
-              {anchor === null ? null : <small class="muted"> in {guide.title}</small>}
+              {anchor === null ? null : <small class="dim"> in {guide.title}</small>}
             </span>
           </a>
         </li>

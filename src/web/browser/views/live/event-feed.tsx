@@ -1,60 +1,68 @@
 import type { EventBody } from '../../../../events/bodies.ts'
 import { isOfCall } from '../../../../events/event-subject.ts'
 import { phraseOf } from '../../../../events/phrase.ts'
-import { EventLabel } from '../../components/badge.tsx'
-import { DeliveryLink } from '../../components/delivery-link.tsx'
+import { SentList } from '../../components/delivery-link.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { Time } from '../../components/time.tsx'
 import { overview } from '../../lib/connection.ts'
-import { formatExactTime, formatParty, formatStage, formatTimeMs, formatTransfer, humanize } from '../../lib/format.ts'
+import { formatParty, formatStage, formatTransfer, humanize } from '../../lib/format.ts'
 import type { FeedEvent } from '../../lib/live-state.ts'
 import { describeNoDeliveries } from '../../lib/no-deliveries.ts'
 import { useObservable } from '../../lib/observable.ts'
-import type { Delivery } from '../../lib/resources.ts'
+import type { WebhookHealth } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
 import { serverNowMs } from '../../lib/server-clock.ts'
 
-/** Shows events as they occur, the newest first, each with its deliveries. */
-export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
+/** What fits beside the rest of the view; Deliveries has all. */
+const MAX_ROWS = 30
+
+/** Shows events as they occur, the newest first, each with what became of it. */
+export function EventFeed({ feed }: { feed: readonly FeedEvent[] | null }) {
   const webhooks = useObservable(overview)?.webhooks ?? []
-  const nowMs = serverNowMs()
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
-    <ol class="feed" tabIndex={0} aria-label="Events, the newest first">
-      {feed.map((event) => (
-        <li key={event.id} class={event.deliveries.some(hasFailed) ? 'feed-event failing' : 'feed-event'}>
-          <div class="feed-line">
-            <time dateTime={event.at} title={formatExactTime(event.at)}>
-              {formatTimeMs(event.at)}
-            </time>
-            {event.callId === null ? (
-              <span class="feed-name">
-                <EventLabel name={event.name} />
-              </span>
-            ) : (
-              <a href={routeHref('calls', event.callId)} class="feed-name" title="Open the call">
-                <EventLabel name={event.name} />
-              </a>
-            )}
-            <span class="feed-detail">{event.body === null ? '' : describeEvent(event.body)}</span>
-          </div>
-          <ul class="deliveries" aria-label="Deliveries">
-            {event.deliveries.map((delivery) => (
-              <li key={delivery.id}>
-                <DeliveryLink delivery={delivery} />
-              </li>
-            ))}
-            {event.deliveries.length === 0 ? (
-              <li class="muted">{describeNoDeliveries(webhooks, nowMs - Date.parse(event.at))}</li>
-            ) : null}
-          </ul>
-        </li>
-      ))}
-    </ol>
+    <Table
+      label="Latest events"
+      kind="feed"
+      items={feed?.slice(0, MAX_ROWS) ?? null}
+      columns={columnsOf(webhooks)}
+      keyOf={({ id }) => id}
+      hrefOf={({ callId }) => (callId === null ? routeHref('phones') : routeHref('calls', callId))}
+    />
   )
 }
 
-function hasFailed(delivery: Delivery): boolean {
-  return delivery.state === 'failed' || (delivery.state === 'pending' && delivery.attempts_made > 0)
-}
+const columnsOf = (webhooks: readonly WebhookHealth[]): Column<FeedEvent>[] => [
+  { name: 'Time', width: 108, place: 'a2', cell: ({ at }) => <Time at={at} as="ms" /> },
+  { name: 'Event', width: 148, cell: ({ name }) => <span class="cut">{humanize(name)}</span> },
+  {
+    name: 'What happened',
+    place: 'a1',
+    cell: ({ body, name, callId }) => {
+      const text = body === null ? humanize(name) : describeEvent(body)
+      return callId === null ? (
+        <span class="cut key" title={text}>
+          <bdi>{text}</bdi>
+        </span>
+      ) : (
+        <a class="cut" href={routeHref('calls', callId)} title={text}>
+          <bdi>{text}</bdi>
+        </a>
+      )
+    },
+  },
+  {
+    name: 'Deliveries',
+    width: '40%',
+    place: 'b1',
+    isEnd: true,
+    cell: ({ deliveries, at, name }) =>
+      deliveries.length === 0 ? (
+        <span class="dim">{describeNoDeliveries(webhooks, name, serverNowMs() - Date.parse(at))}</span>
+      ) : (
+        <SentList deliveries={deliveries} />
+      ),
+  },
+]
 
 function describeEvent(body: EventBody): string {
   if (!isOfCall(body)) return phraseOf(body)
@@ -62,6 +70,6 @@ function describeEvent(body: EventBody): string {
   if ('by' in data) return data.by === null ? '' : formatParty(data.by)
   if ('stage' in data) return formatStage(data.stage)
   if ('transfer' in data) return formatTransfer(data.transfer)
-  if (data.name === 'call_started') return `${formatParty(data.call.from)} → ${formatParty(data.call.to)}`
-  return humanize(data.call.result ?? '')
+  const parties = `${formatParty(data.call.from)} → ${formatParty(data.call.to)}`
+  return data.call.result === null ? parties : `${parties}: ${humanize(data.call.result)}`
 }

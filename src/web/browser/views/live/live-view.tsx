@@ -1,91 +1,97 @@
-import { EmptyState, Loading } from '../../components/empty-state.tsx'
+import type { ComponentChildren } from 'preact'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { PartyName } from '../../components/party-name.tsx'
+import { Problems } from '../../components/problems.tsx'
+import { Time } from '../../components/time.tsx'
+import { request, withQuery } from '../../lib/api.ts'
 import { liveState, overview } from '../../lib/connection.ts'
-import { formatMilliseconds, formatPendingCount, pluralize } from '../../lib/format.ts'
+import { formatClock, formatDay, formatMilliseconds, formatPendingCount, formatStopwatch } from '../../lib/format.ts'
 import type { LiveCallEntry } from '../../lib/live-state.ts'
 import { useObservable } from '../../lib/observable.ts'
-import type { Overview } from '../../lib/resources.ts'
+import { usePolled } from '../../lib/polling.ts'
+import { problemsOf } from '../../lib/problems.ts'
+import { timesOf } from '../../lib/range.ts'
+import type { CallItem, CallPage, Overview, Queue } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
-import { EndpointList } from './endpoint-list.tsx'
+import { serverNowMs, useServerNow } from '../../lib/server-clock.ts'
 import { EventFeed } from './event-feed.tsx'
-import { LatencyChart, VolumeChart } from './last-hour-charts.tsx'
+import { FirstRun } from './first-run.tsx'
 import { LiveCalls } from './live-calls.tsx'
-import { NoPbx } from './no-pbx.tsx'
-import { NodeList } from './node-list.tsx'
-import { PbxErrors, PbxStatusList } from './pbx-status.tsx'
+import { Traffic } from './traffic.tsx'
 
-/** Shows the calls that are up, the events as they occur, and the figures of the last hour. */
+/** Shows what is wrong, the calls that are up, who waits and who is to be called back, the traffic, and the events. */
 export function LiveView() {
   const now = useObservable(overview)
   const { calls, feed } = useObservable(liveState)
+  const entries = now === null ? null : [...calls.values()]
+  const queues = useQueues()
+  const missed = useMissed()
+  if (now !== null && now.pbxs.length === 0 && calls.size === 0 && feed.length === 0) return <FirstRun now={now} />
   return (
-    <div class="view live-view">
-      <header class="view-head">
+    <div class="view">
+      <header class="head">
         <h1>Live</h1>
-        {now === null ? null : (
-          <>
-            <p class="view-sub">Account {now.account}</p>
-            <PbxStatusList pbxs={now.pbxs} />
-          </>
-        )}
+        <Now />
       </header>
-      {now === null ? (
-        <Loading what="the overview" />
-      ) : (
-        <>
-          <KeyFigures now={now} calls={[...calls.values()]} />
-          <PbxErrors pbxs={now.pbxs} />
-          <TroubledWebhooks now={now} />
-          {now.webhooks.length === 0 && now.pbxs.length > 0 ? <NoWebhookNotice /> : null}
-        </>
-      )}
-      <div class="live-grid">
-        <section class="card calls-card" aria-labelledby="calls-now">
-          <header class="card-head">
-            <h2 id="calls-now">Active calls</h2>
+      {now === null ? null : <Problems problems={problemsOf(now, serverNowMs())} />}
+      {now !== null && now.webhooks.length === 0 ? <NoWebhookNote /> : null}
+      <KeyFigures now={now} calls={entries} queues={queues} missed={missed} />
+      <div class="columns">
+        <section aria-labelledby="now">
+          <header class="section-head">
+            <h2 id="now">Calls now</h2>
+            <p>{now === null ? '' : upCount(now, entries ?? []).toLocaleString('en')}</p>
           </header>
-          {calls.size > 0 ? (
-            <LiveCalls calls={[...calls.values()]} count={now?.call_count ?? 0} />
-          ) : now === null || now.pbxs.length > 0 ? (
-            <NoCalls />
-          ) : (
-            <NoPbx />
-          )}
+          {entries?.length === 0 ? <NoCalls /> : <LiveCalls calls={entries} count={now?.call_count ?? 0} />}
         </section>
-        <section class="card feed-card" aria-labelledby="events-now">
-          <header class="card-head">
-            <h2 id="events-now">Events</h2>
-            <a class="quiet-link" href={routeHref('deliveries')}>
-              All deliveries
-            </a>
-          </header>
-          {feed.length > 0 ? (
-            <EventFeed feed={feed} />
-          ) : (
-            <NoEvents hasWebhook={now === null || now.webhooks.length > 0} />
-          )}
-        </section>
-        {now === null ? null : (
-          <>
-            <VolumeChart minutes={now.minutes} />
-            <LatencyChart minutes={now.minutes} framed />
-          </>
-        )}
+        <div class="stack">
+          <Queues queues={queues} />
+          <ToCallBack missed={missed} />
+        </div>
       </div>
-      {now === null ? null : <EndpointList pbxs={now.pbxs} />}
-      <NodeList />
+      <Traffic />
+      <section aria-labelledby="events-now">
+        <header class="section-head">
+          <h2 id="events-now">Latest events</h2>
+          <a class="push" href={routeHref('deliveries')}>
+            All deliveries
+          </a>
+        </header>
+        {now !== null && feed.length === 0 ? <NoEvents /> : <EventFeed feed={now === null ? null : feed} />}
+      </section>
     </div>
   )
 }
 
-function NoWebhookNotice() {
+function Now() {
+  const nowMs = useServerNow()
   return (
-    <p class="notice" role="status">
+    <p class="push">
+      {formatDay(nowMs)}, {formatClock(new Date(nowMs).toISOString())}
+    </p>
+  )
+}
+
+const QUEUES_EVERY_MS = 5_000
+const MISSED_EVERY_MS = 30_000
+
+function useQueues(): readonly Queue[] | null {
+  return usePolled<readonly Queue[]>(() => request('GET', '/queue'), QUEUES_EVERY_MS)
+}
+
+/** The newest calls to call back, and how many were missed today. */
+function useMissed(): CallPage | null {
+  const query = { ...timesOf({ range: 'today' }, serverNowMs()), to_call_back: 'true', counts: 'true', limit: '5' }
+  return usePolled<CallPage>(() => request('GET', withQuery('/call', query)), MISSED_EVERY_MS)
+}
+
+function NoWebhookNote() {
+  return (
+    <p class="note" role="status">
       <Icon name="webhooks" />
-      <span>
-        <strong>There is no webhook yet.</strong> Events are stored, but sent to nobody.
-      </span>
-      <a class="button" href={routeHref('webhooks')}>
+      <span>There is no webhook yet: events are stored, but sent to nobody.</span>
+      <a class="button small push" href={routeHref('webhooks', 'new')}>
         Add a webhook
       </a>
     </p>
@@ -94,21 +100,16 @@ function NoWebhookNotice() {
 
 function NoCalls() {
   return (
-    <EmptyState icon="calls" title="No active calls">
+    <EmptyState icon="calls" title="No call is up">
       <p>The next call appears here when it starts, and follows its ringing, answers and transfers.</p>
     </EmptyState>
   )
 }
 
-function NoEvents({ hasWebhook }: { hasWebhook: boolean }) {
+function NoEvents() {
   return (
     <EmptyState icon="live" title="No events yet">
-      <p>Each event of each call appears here with its deliveries.</p>
-      {hasWebhook ? null : (
-        <p>
-          There are no webhooks yet: <a href={routeHref('webhooks')}>add a webhook</a>.
-        </p>
-      )}
+      <p>Each event of each call appears here, with what became of it.</p>
     </EmptyState>
   )
 }
@@ -116,92 +117,182 @@ function NoEvents({ hasWebhook }: { hasWebhook: boolean }) {
 /** The overview has at most this many calls. */
 const KNOWN_CALLS = 500
 
-function KeyFigures({ now, calls }: { now: Overview; calls: readonly LiveCallEntry[] }) {
+/** The page knows the newest calls alone. Of few calls it knows all, also between two reads of the overview. */
+function upCount(now: Overview, calls: readonly LiveCallEntry[]): number {
+  return now.call_count > KNOWN_CALLS ? now.call_count : calls.filter(({ endedAtMs }) => endedAtMs === null).length
+}
+
+type KeyFiguresProps = {
+  now: Overview | null
+  calls: readonly LiveCallEntry[] | null
+  queues: readonly Queue[] | null
+  missed: CallPage | null
+}
+
+function KeyFigures({ now, calls, queues, missed }: KeyFiguresProps) {
   const sum = (count: (minute: Overview['minutes'][number]) => number) =>
-    now.minutes.reduce((total, minute) => total + count(minute), 0)
-  const failed = sum((minute) => minute.failed_attempts)
-  const probes = sum((minute) => minute.failed_probes)
-  const pending = now.webhooks.reduce((total, webhook) => total + webhook.pending, 0)
-  const ended = calls.filter((entry) => entry.endedAtMs !== null).length
-  const last = now.minutes.findLast((minute) => minute.p50_ms !== null)
+    now?.minutes.reduce((total, minute) => total + count(minute), 0) ?? 0
+  const delivered = sum((minute) => minute.delivered)
+  const attempts = delivered + sum((minute) => minute.failed_attempts)
+  const pending = now?.webhooks.reduce((total, webhook) => total + webhook.pending, 0) ?? 0
+  const last = now?.minutes.findLast((minute) => minute.p50_ms !== null)
+  const waiting = queues?.reduce((total, queue) => total + queue.waiting, 0) ?? null
+  const longest = Math.max(0, ...(queues ?? []).filter((one) => one.waiting > 0).map((one) => one.longest_wait))
+  const counts = missed?.counts ?? null
   return (
-    <dl class="key-figures">
+    <dl class="figures" aria-busy={now === null}>
+      <Figure label="Calls now">
+        {now === null || calls === null ? null : upCount(now, calls).toLocaleString('en')}
+      </Figure>
       <Figure
-        label="Active calls"
-        // The page knows the newest calls alone. Of few calls it knows all, also between two reads of the overview.
-        value={(now.call_count > KNOWN_CALLS ? now.call_count : calls.length - ended).toLocaleString()}
-        // A call that has just ended stays in the list for a moment.
-        detail={ended === 0 ? '' : `${ended.toLocaleString()} just ended`}
-      />
-      <Figure label="Events" value={sum((minute) => minute.events).toLocaleString()} detail="last hour" />
-      <Figure label="Delivered" value={sum((minute) => minute.delivered).toLocaleString()} detail="last hour" />
+        label="Waiting"
+        tone={(waiting ?? 0) > 0 ? 'warn' : ''}
+        detail={(waiting ?? 0) > 0 ? `longest ${formatStopwatch(longest)}` : 'in queues'}
+      >
+        {waiting === null ? null : waiting.toLocaleString('en')}
+      </Figure>
       <Figure
-        label="Failed attempts"
-        value={failed.toLocaleString()}
-        detail={probes === 0 ? 'last hour' : `and ${pluralize(probes, 'probe')}`}
-        tone={failed > 0 ? 'bad' : ''}
-      />
-      <Figure label="Pending" value={formatPendingCount(pending)} tone={pending > 0 ? 'ring' : ''} />
+        label="Missed today"
+        detail={counts === null ? '' : `${counts.to_call_back.toLocaleString('en')} to call back`}
+      >
+        {counts === null ? null : counts.missed.toLocaleString('en')}
+      </Figure>
+      <Figure label="Delivered, 1 h" detail={attempts === 0 ? '' : `of ${attempts.toLocaleString('en')} attempts`}>
+        {now === null ? null : attempts === 0 ? '–' : `${shareOf(delivered, attempts)} %`}
+      </Figure>
+      <Figure label="Pending" tone={pending > 0 ? 'warn' : ''}>
+        {now === null ? null : formatPendingCount(pending)}
+      </Figure>
       <Figure
-        label="Median latency"
-        value={formatMilliseconds(last?.p50_ms ?? null)}
-        detail={last === undefined ? '' : `99 % in ${formatMilliseconds(last.p99_ms)}`}
-      />
+        label="Time to delivery"
+        detail={last === undefined ? '' : `99 of 100 in ${formatMilliseconds(last.p99_ms)}`}
+      >
+        {now === null ? null : formatMilliseconds(last?.p50_ms ?? null)}
+      </Figure>
     </dl>
   )
 }
 
-type FigureProps = { label: string; value: string; detail?: string; tone?: string }
+/** Rounded down, so that only a whole is 100. */
+const shareOf = (part: number, whole: number): number => Math.floor((1_000 * part) / whole) / 10
 
-function Figure({ label, value, detail = '', tone = '' }: FigureProps) {
+type FigureProps = { label: string; detail?: string; tone?: '' | 'bad' | 'warn'; children: ComponentChildren }
+
+function Figure({ label, detail = '', tone = '', children }: FigureProps) {
   return (
-    <div class={`figure ${tone}`}>
+    <div>
       <dt>{label}</dt>
-      <dd>
-        {value}
+      <dd class={tone}>
+        {children ?? <i class="bone w2" />}
         {detail === '' ? null : <small>{detail}</small>}
       </dd>
     </div>
   )
 }
 
-function TroubledWebhooks({ now }: { now: Overview }) {
-  const down = now.webhooks.filter((webhook) => webhook.down_since !== null)
-  const refusing = now.webhooks.filter((webhook) => webhook.down_since === null && webhook.refusing_since !== null)
+const MAX_QUEUES = 5
+
+/** Shows the queues, those in which somebody waits first. */
+function Queues({ queues }: { queues: readonly Queue[] | null }) {
+  if (queues?.length === 0) return null
+  const sorted = queues?.toSorted((one, other) => other.waiting - one.waiting || one.queue.localeCompare(other.queue))
   return (
-    <>
-      <DownWebhooks down={down} />
-      {refusing.length === 0 ? null : (
-        <p class="error-message" role="alert">
-          <Icon name="alert" />
-          <span>
-            <strong>{pluralize(refusing.length, 'webhook refuses', 'webhooks refuse')} everything.</strong> The answer
-            beside it says why.
-          </span>
-          <a class="button" href={routeHref('webhooks')}>
-            Show webhooks
+    <section aria-labelledby="queues" aria-busy={queues === null}>
+      <header class="section-head">
+        <h2 id="queues">Queues</h2>
+        {queues === null ? null : (
+          <a class="push" href={routeHref('phones', 'queues')}>
+            All {queues.length}
           </a>
-        </p>
-      )}
-    </>
+        )}
+      </header>
+      <ul class="rows">
+        {sorted === undefined
+          ? [0, 1].map((at) => <BoneRow key={at} />)
+          : sorted.slice(0, MAX_QUEUES).map((one) => <QueueRow key={`${one.pbx} ${one.queue}`} queue={one} />)}
+      </ul>
+    </section>
   )
 }
 
-function DownWebhooks({ down }: { down: Overview['webhooks'] }) {
-  if (down.length === 0) return null
-  const pending = down.reduce((total, webhook) => total + webhook.pending, 0)
+function QueueRow({
+  queue: { queue, pbx, waiting, longest_wait, available, busy, paused },
+}: {
+  queue: Queue & { pbx: string }
+}) {
+  const agents = available + busy + paused
   return (
-    <p class="error-message" role="alert">
-      <Icon name="alert" />
-      <span>
-        <strong>{pluralize(down.length, 'webhook is', 'webhooks are')} down.</strong>{' '}
-        {pending === 1
-          ? '1 delivery is pending and will be sent.'
-          : `${formatPendingCount(pending)} deliveries are pending and will be sent in order.`}
+    <li>
+      <div>
+        <span class="key">
+          <bdi>{queue}</bdi>
+        </span>
+        <small class="cut">{pbx}</small>
+      </div>
+      <div class="soft">
+        {waiting === 0 ? (
+          'none wait'
+        ) : (
+          <>
+            <span class="warn">{waiting === 1 ? '1 waits' : `${waiting} wait`}</span> · {formatStopwatch(longest_wait)}
+          </>
+        )}
+        <small>{agents === 0 ? 'no agents' : `${available} of ${agents} agents free`}</small>
+      </div>
+    </li>
+  )
+}
+
+/** Shows the missed calls of today whose number has not been reached since. */
+function ToCallBack({ missed }: { missed: CallPage | null }) {
+  return (
+    <section aria-labelledby="call-back" aria-busy={missed === null}>
+      <header class="section-head">
+        <h2 id="call-back">To call back</h2>
+        <a class="push" href={routeHref('calls', null, { outcome: 'missed', range: 'today' })}>
+          All missed today
+        </a>
+      </header>
+      {missed?.items.length === 0 ? (
+        <p class="well">
+          {missed.counts?.missed === 0 ? 'No call was missed today.' : 'Nobody: all were reached again.'}
+        </p>
+      ) : (
+        <ul class="rows">
+          {missed === null
+            ? [0, 1].map((at) => <BoneRow key={at} />)
+            : missed.items.map((call) => <MissedRow key={call.id} call={call} />)}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function MissedRow({ call }: { call: CallItem }) {
+  const waited = call.wait_duration === null ? [] : [`waited ${formatStopwatch(call.wait_duration)}`]
+  const place = call.queue?.name ?? call.to.name ?? call.to.extension ?? call.to.number
+  return (
+    <li>
+      <div>
+        <a class="cut" href={routeHref('calls', call.id)}>
+          <PartyName party={call.from} />
+        </a>
+        <small class="cut">
+          {[...(place === null ? [] : [place]), ...waited, call.pbx ?? ''].filter((one) => one !== '').join(' · ')}
+        </small>
+      </div>
+      <span class="dim">
+        <Time at={call.started_at} />
       </span>
-      <a class="button" href={routeHref('webhooks')}>
-        Show webhooks
-      </a>
-    </p>
+    </li>
+  )
+}
+
+function BoneRow() {
+  return (
+    <li>
+      <i class="bone w4" />
+      <i class="bone queue" />
+    </li>
   )
 }

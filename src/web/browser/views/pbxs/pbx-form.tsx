@@ -1,15 +1,32 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { PBX_FACTS, PBX_PROTOCOLS } from '../../../../lib/pbx-kinds.ts'
+import { Segments } from '../../components/choice.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
+import { Fold } from '../../components/fold.tsx'
 import { CheckField, FormField } from '../../components/form-field.tsx'
-import { Icon, type IconName } from '../../components/icon.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { InlineText } from '../../components/inline-text.tsx'
 import { type ApiResult, errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/connection.ts'
-import { findNameError, findPortError, type PbxFields, pbxUrlOf, withProduct } from '../../lib/pbx-fields.ts'
-import { PBX_PRODUCTS, type PbxProduct, PRODUCT_NAMES } from '../../lib/pbx-products.ts'
+import {
+  describeSecretRisk,
+  findNameError,
+  findPortError,
+  hasDomainsAsCustomers,
+  isLocal,
+  type PbxFields,
+  pbxUrlOf,
+  withDomainsAsCustomers,
+  withPlace,
+  withProduct,
+} from '../../lib/pbx-fields.ts'
+import { PBX_PRODUCTS, PRODUCT_NAMES } from '../../lib/pbx-products.ts'
+import { pbxSetupOf } from '../../lib/pbx-setup-text.ts'
 import { proposedSecret } from '../../lib/proposed-secret.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
+import { PbxReport } from './pbx-report.tsx'
 
 type PbxFormProps = {
   fields: PbxFields
@@ -21,18 +38,17 @@ type PbxFormProps = {
   onSaved: (pbx: Pbx) => void
 }
 
-/** Asks for the address and the login of a PBX, checks them, and connects to it. */
+/** Asks step by step for the address and the login of a PBX, checks them, and connects to it. */
 export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved }: PbxFormProps) {
   const [busy, setBusy] = useState<'checking' | 'saving' | null>(null)
   const [findings, setFindings] = useState<readonly PbxFinding[] | null>(null)
   const [error, setError] = useState<string | null>(null)
   const url = pbxUrlOf(fields)
-  const choose = (product: PbxProduct) => {
+  const choose = (changed: PbxFields) => {
     setError(null)
     setFindings(null)
-    onChange(withProduct(fields, product, proposedSecret()))
+    onChange(changed)
   }
-
   const save = async () => {
     setBusy('saving')
     const response = await request<Pbx>('PUT', `/pbx/${encodeURIComponent(fields.name.trim())}`, { url })
@@ -45,7 +61,7 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
   const check = async (event: Event) => {
     event.preventDefault()
     setFindings(null)
-    const wrong = findNameError(fields, taken) ?? findPortError(fields)
+    const wrong = findNameError(fields, taken) ?? findPortError(fields) ?? refusedSecret(fields)
     setError(wrong)
     if (wrong !== null) return
     setBusy('checking')
@@ -56,28 +72,48 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
     if (!response.result.some(({ level }) => level === 'missing')) await save()
   }
   return (
-    <form class="pbx-form" onSubmit={check}>
-      <ProductChoice chosen={fields.product} onChange={choose} />
-      <Fields fields={fields} onChange={onChange} isKnown={isKnown} />
-      <div aria-live="polite">
-        {busy === 'checking' ? (
-          <p class="loading">Connecting to the PBX and listening to its events for 5 seconds…</p>
-        ) : null}
-        {error === null ? null : <ErrorMessage text={error} />}
-        {findings === null || busy !== null ? null : <PbxReport findings={findings} />}
-      </div>
-      <div class="actions end">
-        {findings === null || busy !== null ? null : (
-          <button type="button" onClick={() => void save()}>
-            Connect anyway
+    <form class="steps" onSubmit={check}>
+      {isKnown ? null : <ProductStep fields={fields} onChange={choose} />}
+      <PlaceStep fields={fields} isKnown={isKnown} onChange={onChange} />
+      {isLocal(fields) && !isKnown ? <CommandStep /> : null}
+      <AcceptStep fields={fields} isKnown={isKnown} onChange={onChange} />
+      <Step title={isKnown ? 'Check and save' : 'Check and connect'}>
+        <p>Hookswitch logs in, reads phones, trunks and queues, and listens for 5 seconds. It controls nothing.</p>
+        <div aria-live="polite">
+          {busy === 'checking' ? (
+            <p class="hint">Connecting to the PBX and listening to its events for 5 seconds…</p>
+          ) : null}
+          {error === null ? null : <ErrorMessage text={error} />}
+          {findings === null || busy !== null ? null : <PbxReport findings={findings} />}
+        </div>
+        <div class="actions">
+          <button type="submit" class="button primary" disabled={busy !== null}>
+            {findings === null ? 'Check and connect' : 'Check again'}
           </button>
-        )}
-        <button type="submit" class="primary" disabled={busy !== null}>
-          {findings === null ? 'Check and connect' : 'Check again'}
-        </button>
-      </div>
+          {findings === null || busy !== null ? null : (
+            <button class="button" type="button" onClick={() => void save()}>
+              Connect anyway
+            </button>
+          )}
+        </div>
+      </Step>
     </form>
   )
+}
+
+/** Shows a numbered step. */
+export function Step({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="step">
+      <h2>{title}</h2>
+      <div>{children}</div>
+    </section>
+  )
+}
+
+const refusedSecret = (fields: PbxFields): string | null => {
+  const risk = describeSecretRisk(fields)
+  return risk?.isError === true ? risk.text : null
 }
 
 /** Returns why a request failed, `null` if it succeeded: the error of the URL is the end of a sentence. */
@@ -86,35 +122,220 @@ function describeFailure(response: ApiResult<unknown>): string | null {
   return response.errors.length === 0 ? response.message : `This PBX ${errorText(response)}`
 }
 
-type FieldsProps = Pick<PbxFormProps, 'fields' | 'onChange'> & { isKnown: boolean }
+type StepProps = { fields: PbxFields; onChange: (fields: PbxFields) => void; isKnown?: boolean }
 
-function Fields({ fields, onChange, isKnown }: FieldsProps) {
-  const { kind, port, isOverTls } = PBX_PROTOCOLS[fields.protocol]
-  const { hasUser, secretTitle } = PBX_FACTS[kind]
-  const field = (name: 'name' | 'host' | 'port' | 'user' | 'account' | 'more', label: string, hint?: string) => (
+function ProductStep({ fields, onChange }: StepProps) {
+  return (
+    <Step title="Which PBX?">
+      <fieldset aria-label="Kind of PBX">
+        <div class="tiles">
+          {PRODUCT_NAMES.map((one) => (
+            <label key={one} class="tile">
+              <b>{PBX_PRODUCTS[one].title}</b>
+              <input
+                type="radio"
+                name="kind"
+                value={one}
+                checked={fields.product === one}
+                onChange={() => onChange(withProduct(fields, one, proposedSecret()))}
+              />
+              <small>{PBX_PRODUCTS[one].hint}</small>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+    </Step>
+  )
+}
+
+function PlaceStep({ fields, onChange, isKnown = false }: StepProps) {
+  const { port } = PBX_PROTOCOLS[fields.protocol]
+  return (
+    <Step title="Where is it?">
+      <div class="actions">
+        <span class="label">Hookswitch runs</span>
+        <Segments
+          label="Hookswitch runs"
+          value={isLocal(fields) ? 'same' : 'other'}
+          options={[
+            ['same', 'on the PBX'],
+            ['other', 'on another machine'],
+          ]}
+          onChange={(place) => onChange(withPlace(fields, place === 'same'))}
+        />
+      </div>
+      <div class="fields three">
+        {isKnown ? null : (
+          <FormField
+            label="Name"
+            name="name"
+            value={fields.name}
+            onInput={(name) => onChange({ ...fields, name })}
+            hint="In events and on this page."
+            required
+          />
+        )}
+        <FormField
+          label="Host"
+          name="host"
+          value={fields.host}
+          onInput={(host) => onChange({ ...fields, host })}
+          hint="Its name or address, as this service reaches it."
+          required
+        />
+        <FormField
+          label="Port"
+          name="port"
+          value={fields.port}
+          onInput={(text) => onChange({ ...fields, port: text })}
+          placeholder={String(port)}
+          hint={`Empty: ${port}.`}
+        />
+      </div>
+    </Step>
+  )
+}
+
+function CommandStep() {
+  return (
+    <Step title="Let one command do it, or go on by hand">
+      <p>
+        On the PBX, this writes the lines of the next step, and adds the PBX. It asks before it writes;{' '}
+        <code>--undo</code> takes it back.
+      </p>
+      <CodeBlock text="sudo hookswitch pbx setup" label="the command that sets it up" />
+    </Step>
+  )
+}
+
+function AcceptStep({ fields, onChange, isKnown = false }: StepProps) {
+  const { product, protocol } = fields
+  const { intro, caution, copies, hint } = pbxSetupOf(fields)
+  const { hasOwnSecret } = PBX_PRODUCTS[product]
+  const risk = describeSecretRisk(fields)
+  return (
+    <Step title={hasOwnSecret ? 'Enter the password that FusionPBX has' : 'Let it accept Hookswitch'}>
+      {caution === undefined ? null : (
+        <p class="note warn">
+          <Icon name="alert" />
+          <span>
+            <InlineText text={caution} />
+          </span>
+        </p>
+      )}
+      <p>
+        <InlineText text={intro} />
+      </p>
+      {copies.map(({ before, file, text, label }) => (
+        <>
+          {before === undefined ? null : (
+            <p key={`${label} before`}>
+              <InlineText text={before} />
+            </p>
+          )}
+          <CodeBlock
+            key={label}
+            text={text}
+            label={label}
+            {...(file === undefined ? {} : { head: <code>{file}</code> })}
+          />
+        </>
+      ))}
+      <p class="hint">
+        <InlineText text={hint} />
+      </p>
+      {hasOwnSecret || isKnown ? <SecretField fields={fields} isKnown={isKnown} onChange={onChange} /> : null}
+      {risk === null ? null : (
+        <p class={risk.isError ? 'error' : 'error caution'}>
+          <Icon name="alert" />
+          {risk.text}
+        </p>
+      )}
+      {product === 'fusionpbx' ? (
+        <CheckField
+          checked={hasDomainsAsCustomers(fields)}
+          onChange={(checked) => onChange(withDomainsAsCustomers(fields, checked))}
+        >
+          <span>
+            Each domain is a customer
+            <small>
+              A call of acme.example belongs to the account acme.example. Without this, all calls are yours.
+            </small>
+          </span>
+        </CheckField>
+      ) : null}
+      <MoreFold
+        fields={fields}
+        isKnown={isKnown}
+        onChange={onChange}
+        hasSecret={!(hasOwnSecret || isKnown)}
+        protocol={protocol}
+      />
+    </Step>
+  )
+}
+
+function SecretField({ fields, onChange, isKnown = false }: StepProps) {
+  const { secretTitle } = PBX_FACTS[PBX_PROTOCOLS[fields.protocol].kind]
+  const hint = isKnown
+    ? '*** keeps the stored one.'
+    : PBX_PRODUCTS[fields.product].hasOwnSecret
+      ? 'The one that the PBX has already.'
+      : 'Made for you, and already in the lines above.'
+  return (
     <FormField
-      label={label}
-      name={name}
-      value={fields[name]}
-      onInput={(value) => onChange({ ...fields, [name]: value })}
-      required={name === 'name' || name === 'host' || name === 'user'}
-      {...(hint === undefined ? {} : { hint })}
+      label={secretTitle}
+      name="secret"
+      value={fields.secret}
+      onInput={(secret) => onChange({ ...fields, secret })}
+      hint={hint}
+      required
     />
   )
+}
+
+type MoreFoldProps = StepProps & { hasSecret: boolean; protocol: PbxFields['protocol'] }
+
+function MoreFold({ fields, onChange, isKnown = false, hasSecret, protocol }: MoreFoldProps) {
+  const { kind, isOverTls } = PBX_PROTOCOLS[protocol]
+  const { hasUser, secretTitle } = PBX_FACTS[kind]
+  const value = [
+    ...(hasUser ? [fields.user, ...(hasSecret ? ['a secret made for you'] : []), isOverTls ? 'TLS' : 'no TLS'] : []),
+    fields.account === '' ? 'account default' : `account ${fields.account}`,
+    ...(fields.more === '' ? [] : [fields.more]),
+  ]
+  const title = hasUser
+    ? `User, ${secretTitle.toLowerCase()}, TLS, account`
+    : hasSecret
+      ? `${secretTitle}, account`
+      : 'Account and more'
   return (
-    <>
-      <div class="pbx-fields">
-        {isKnown ? null : field('name', 'Name', 'Shown in events and on this page.')}
-        {field('host', 'Host', 'The name or the address of the PBX, as seen from this service.')}
-        {field('port', 'Port', `Empty: ${port}.`)}
-        {hasUser ? field('user', 'User', 'The name of its section in manager.conf.') : null}
+    <Fold title={title} value={value.join(', ')}>
+      <div class="fields">
+        {hasUser ? (
+          <FormField
+            label="User"
+            name="user"
+            value={fields.user}
+            onInput={(user) => onChange({ ...fields, user })}
+            hint="The name of its section in the file."
+            required
+          />
+        ) : null}
+        {hasSecret ? <SecretField fields={fields} isKnown={isKnown} onChange={onChange} /> : null}
         <FormField
-          label={secretTitle}
-          name="secret"
-          value={fields.secret}
-          onInput={(secret) => onChange({ ...fields, secret })}
-          hint={secretHint(fields, isKnown)}
-          required
+          label="Account"
+          name="account"
+          value={fields.account}
+          onInput={(account) => onChange({ ...fields, account })}
+          hint="The customer who owns its calls. Empty: default."
+        />
+        <FormField
+          label="Parameters"
+          name="more"
+          value={fields.more}
+          onInput={(more) => onChange({ ...fields, more })}
+          hint="For example trunks=carrier*&country=UZ: see Connect a PBX under Help."
         />
       </div>
       {kind === 'asterisk' ? (
@@ -122,61 +343,12 @@ function Fields({ fields, onChange, isKnown }: FieldsProps) {
           checked={isOverTls}
           onChange={(checked) => onChange({ ...fields, protocol: checked ? 'amis' : 'ami', port: '' })}
         >
-          Over TLS
+          <span>
+            Over TLS
+            <small>Its events then cross the network encrypted.</small>
+          </span>
         </CheckField>
       ) : null}
-      <details class="pbx-more">
-        <summary>More</summary>
-        <div class="pbx-fields">
-          {field('account', 'Account', 'The customer who owns its calls. Empty: default.')}
-          {field('more', 'Parameters', 'For example trunks=carrier*&country=UZ: see Connect a PBX under Help.')}
-        </div>
-      </details>
-    </>
-  )
-}
-
-function secretHint({ product }: PbxFields, isKnown: boolean): string {
-  if (isKnown) return '*** keeps the stored one.'
-  if (PBX_PRODUCTS[product].hasOwnSecret) return 'The one that the PBX has already.'
-  return 'Made for you, and already in the lines to write into the PBX.'
-}
-
-type ProductChoiceProps = { chosen: PbxProduct; onChange: (product: PbxProduct) => void }
-
-function ProductChoice({ chosen, onChange }: ProductChoiceProps) {
-  return (
-    <fieldset class="segmented" aria-label="Kind of PBX">
-      {PRODUCT_NAMES.map((one) => (
-        <label key={one}>
-          <input type="radio" name="kind" value={one} checked={chosen === one} onChange={() => onChange(one)} />
-          {PBX_PRODUCTS[one].title}
-        </label>
-      ))}
-    </fieldset>
-  )
-}
-
-const ICON = { ok: 'check', missing: 'cross', advice: 'alert' } as const satisfies Record<string, IconName>
-const TITLE = { ok: 'Works', missing: 'Problem', advice: 'Advice' } as const
-
-/** Shows the findings of a PBX check, the missing things first, each with the line to add. */
-function PbxReport({ findings }: { findings: readonly PbxFinding[] }) {
-  const order = ['missing', 'advice', 'ok']
-  const sorted = findings.toSorted((one, other) => order.indexOf(one.level) - order.indexOf(other.level))
-  return (
-    <ul class="pbx-report" aria-label="Report of the check">
-      {sorted.map(({ level, text, line }) => (
-        <li key={text} class={level}>
-          <Icon name={ICON[level]} />
-          <div>
-            <p>
-              <b>{TITLE[level]}:</b> {text}
-            </p>
-            {line === undefined ? null : <CodeBlock text={line} label={`the line ${line}`} />}
-          </div>
-        </li>
-      ))}
-    </ul>
+    </Fold>
   )
 }

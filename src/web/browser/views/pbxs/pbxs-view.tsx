@@ -1,124 +1,175 @@
 import { useState } from 'preact/hooks'
 import { PBX_FACTS } from '../../../../lib/pbx-kinds.ts'
-import { PbxBadge } from '../../components/badge.tsx'
+import { AskAdmin } from '../../components/ask-admin.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { Loading } from '../../components/empty-state.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { Time } from '../../components/time.tsx'
+import { Menu } from '../../components/menu.tsx'
+import { State } from '../../components/state.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/connection.ts'
-import { pluralize } from '../../lib/format.ts'
+import { formatDateTime, pluralize } from '../../lib/format.ts'
 import { usePbxs } from '../../lib/pbx-store.ts'
 import type { Pbx } from '../../lib/resources.ts'
-import { routeHref } from '../../lib/router.ts'
+import { navigate, routeHref } from '../../lib/router.ts'
+import { serverNowMs } from '../../lib/server-clock.ts'
+import type { Tone } from '../../lib/tone.ts'
 import { useIsAdmin } from '../../lib/user.ts'
-import { AskAdmin } from '../live/no-pbx.tsx'
+import { NodeList } from './node-list.tsx'
 
-/** Shows the PBXs with their state; administrators add, change and remove them. */
+const STATES: Readonly<Record<Pbx['state'], readonly [Tone, string]>> = {
+  up: ['good', 'connected'],
+  connecting: ['wait', 'connecting'],
+  down: ['bad', 'not connected'],
+  refused: ['bad', 'refused'],
+}
+
+/** Shows the state of a PBX. */
+export function PbxState({ pbx: { state } }: { pbx: Pick<Pbx, 'state'> }) {
+  const [tone, text] = STATES[state]
+  return <State tone={tone}>{text}</State>
+}
+
+/** Shows the PBXs, those that are not connected first, and the nodes that watch them; administrators change them. */
 export function PbxsView() {
   const isAdmin = useIsAdmin()
   const { pbxs, error, reload } = usePbxs()
   const [removing, setRemoving] = useState<Pbx | null>(null)
-  const remove = async ({ name }: Pbx) => {
-    setRemoving(null)
-    const response = await request('DELETE', `/pbx/${encodeURIComponent(name)}`)
-    if (response.ok) showToast('good', `${name} is removed.`)
-    else showToast('bad', errorText(response))
-    await Promise.all([reload(), refreshOverview()])
-  }
+  const sorted = pbxs?.toSorted(
+    (one, other) => Number(one.state === 'up') - Number(other.state === 'up') || one.name.localeCompare(other.name),
+  )
+  if (isAdmin === false) return <AskAdmin />
   return (
-    <div class="view">
-      <header class="view-head">
+    <div class="view list">
+      <header class="head">
         <h1>PBXs</h1>
-        {isAdmin ? (
+        <div class="actions push">
           <a class="button primary" href={routeHref('connect')}>
-            <Icon name="plus" /> Connect a PBX
+            <Icon name="plus" />
+            Connect a PBX
           </a>
-        ) : null}
+        </div>
       </header>
       {error === null ? null : <ErrorMessage text={error} onRetry={reload} />}
-      {pbxs === null || isAdmin === null ? (
-        <Loading what="the PBXs" />
-      ) : pbxs.length === 0 && !isAdmin ? (
-        <AskAdmin />
-      ) : pbxs.length === 0 ? (
-        <p class="muted">There is no PBX yet.</p>
-      ) : (
-        <ul class="pbx-list">
-          {pbxs.map((pbx) => (
-            <PbxCard key={pbx.name} pbx={pbx} onRemove={() => setRemoving(pbx)} />
-          ))}
-        </ul>
-      )}
-      {removing === null ? null : (
-        <ConfirmDialog
-          title={`Remove ${removing.name}?`}
-          text={
-            removing.calls === 0
-              ? 'Hookswitch then no longer follows its calls. Stored events are kept.'
-              : `${pluralize(removing.calls, 'active call')} ${removing.calls === 1 ? 'ends' : 'end'} with the cause "unknown". Stored events are kept.`
-          }
-          action="Remove"
-          danger
-          onConfirm={() => void remove(removing)}
-          onClose={() => setRemoving(null)}
+      {sorted?.length === 0 ? (
+        <EmptyState icon="pbx" title="There is no PBX yet">
+          <p>Connect an Asterisk (FreePBX, Issabel) or a FreeSWITCH (FusionPBX): its calls appear as they happen.</p>
+        </EmptyState>
+      ) : sorted === undefined && error !== null ? null : (
+        <Table
+          label="PBXs"
+          items={sorted ?? null}
+          columns={columnsOf(setRemoving)}
+          keyOf={({ name }) => name}
+          hrefOf={({ name }) => routeHref('pbxs', name)}
         />
+      )}
+      <NodeList />
+      {removing === null ? null : (
+        <ConfirmRemoval pbx={removing} onRemoved={reload} onClose={() => setRemoving(null)} />
       )}
     </div>
   )
 }
 
-function PbxCard({ pbx, onRemove }: { pbx: Pbx; onRemove: () => void }) {
-  const { name, kind, address, since, error, calls, account, source } = pbx
+const columnsOf = (onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
+  { name: 'State', width: 136, place: 'b2', cell: (pbx) => <PbxState pbx={pbx} /> },
+  {
+    name: 'Name',
+    width: '22%',
+    place: 'a1',
+    cell: ({ name }) => (
+      <a class="cut" href={routeHref('pbxs', name)} title={name}>
+        {name}
+      </a>
+    ),
+  },
+  { name: 'Kind', width: '13%', cell: ({ kind }) => PBX_FACTS[kind].title },
+  {
+    name: 'Address',
+    width: '18%',
+    place: 'b1',
+    cell: ({ address }) => (
+      <span class="cut url" title={address}>
+        {address}
+      </span>
+    ),
+  },
+  {
+    name: 'Account',
+    width: '11%',
+    cell: ({ account }) => <span class="cut">{account ?? ''}</span>,
+  },
+  { name: 'Calls', width: 64, place: 'a2', isEnd: true, cell: ({ calls }) => calls.toLocaleString('en') },
+  {
+    name: 'Since',
+    cell: ({ since, error }) => {
+      const text = [since === null ? '' : formatDateTime(since, serverNowMs()), error ?? '']
+        .filter((one) => one !== '')
+        .join(', ')
+      return (
+        <span class="cut" title={text}>
+          {text}
+        </span>
+      )
+    },
+  },
+  {
+    name: 'Actions',
+    isNameHidden: true,
+    width: 36,
+    place: 'menu',
+    cell: (pbx) =>
+      pbx.source === 'store' ? (
+        <Menu
+          label={`More for ${pbx.name}`}
+          items={[
+            { text: 'Change', icon: 'options', onChoose: () => navigate(routeHref('pbxs', pbx.name)) },
+            { text: 'Its calls', icon: 'calls', onChoose: () => navigate(routeHref('calls', null, { pbx: pbx.name })) },
+            {
+              text: 'Its phones',
+              icon: 'phone',
+              onChoose: () => navigate(routeHref('phones', null, { pbx: pbx.name })),
+            },
+            { text: 'Remove…', icon: 'trash', isDanger: true, isApart: true, onChoose: () => onRemove(pbx) },
+          ]}
+        />
+      ) : null,
+  },
+]
+
+function ConfirmRemoval({
+  pbx,
+  onRemoved,
+  onClose,
+}: {
+  pbx: Pbx
+  onRemoved: () => Promise<void>
+  onClose: () => void
+}) {
+  const { name, calls } = pbx
+  const remove = async () => {
+    onClose()
+    const response = await request('DELETE', `/pbx/${encodeURIComponent(name)}`)
+    if (response.ok) showToast('good', `${name} is removed.`)
+    else showToast('bad', errorText(response))
+    await Promise.all([onRemoved(), refreshOverview()])
+  }
   return (
-    <li class="card pbx-card">
-      <header class="card-head">
-        <h2>
-          {name} <PbxBadge pbx={pbx} />
-        </h2>
-        {source === 'store' ? (
-          <div class="actions">
-            <a class="button" href={routeHref('pbxs', name)} aria-label={`Change ${name}`}>
-              Change
-            </a>
-            <button type="button" onClick={onRemove} aria-label={`Remove ${name}`}>
-              Remove
-            </button>
-          </div>
-        ) : null}
-      </header>
-      <dl class="facts pad">
-        <dt>Kind</dt>
-        <dd>{PBX_FACTS[kind].title}</dd>
-        <dt>Address</dt>
-        <dd class="break">{address}</dd>
-        {account === undefined ? null : (
-          <>
-            <dt>Account</dt>
-            <dd class="break">{account}</dd>
-          </>
-        )}
-        <dt>Since</dt>
-        <dd>
-          <Time at={since} day />
-        </dd>
-        <dt>Calls</dt>
-        <dd>
-          {calls.toLocaleString()}
-          {pbx.events_per_second > 0 ? `, ${pbx.events_per_second.toLocaleString()} events a second` : ''}
-        </dd>
-        {error === null ? null : (
-          <>
-            <dt>Problem</dt>
-            <dd class="break">{error}</dd>
-          </>
-        )}
-      </dl>
-      {source === 'settings' ? (
-        <p class="hint pad">This PBX is set with --pbx: change that setting, and restart the service.</p>
-      ) : null}
-    </li>
+    <ConfirmDialog
+      title={`Remove ${name}?`}
+      text={
+        calls === 0
+          ? 'Hookswitch then no longer follows its calls. Stored events are kept.'
+          : `${pluralize(calls, 'active call')} ${calls === 1 ? 'ends' : 'end'} with the cause "unknown". Stored events are kept.`
+      }
+      action="Remove"
+      danger
+      onConfirm={() => void remove()}
+      onClose={onClose}
+    />
   )
 }

@@ -1,226 +1,349 @@
-import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { formatDuration } from '../../../../lib/time.ts'
-import { EmptyState, Loading } from '../../components/empty-state.tsx'
+import { Menulist, Search, Tabs } from '../../components/choice.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { SelectFilter } from '../../components/filters.tsx'
+import { State } from '../../components/state.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
-import { request } from '../../lib/api.ts'
-import { humanize } from '../../lib/format.ts'
+import { overview } from '../../lib/connection.ts'
+import { pickFilters } from '../../lib/filters.ts'
+import { formatStopwatch, humanize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
-import { usePbxs } from '../../lib/pbx-store.ts'
+import { usePresent } from '../../lib/present-states.ts'
 import type { Agent, Phone, Queue, Trunk } from '../../lib/resources.ts'
 import { currentRoute, replaceRoute, routeHref } from '../../lib/router.ts'
-import { accessToken } from '../../lib/session.ts'
+import type { Tone } from '../../lib/tone.ts'
 
-const EVERY_MS = 2_000
 /** More rows would make each refresh slow: their number is shown. */
 const MAX_ROWS = 500
 
-/** Shows phones, trunks, queues and agents of all PBXs or of one as they are now, read again every two seconds. */
-export function PhonesView() {
-  const pbx = useObservable(currentRoute).query.pbx ?? ''
-  const { now, problem } = useStates(pbx)
+const FILTERS = ['q', 'pbx'] as const
+type Filters = Partial<Record<(typeof FILTERS)[number], string>>
+const TABS = ['', 'queues', 'phones', 'trunks', 'agents', 'trouble'] as const
+type Tab = (typeof TABS)[number]
+const TAB_TEXTS = {
+  '': 'All',
+  queues: 'Queues',
+  agents: 'Agents',
+  phones: 'Phones',
+  trunks: 'Trunks',
+  trouble: 'Trouble',
+} as const
+
+/** Shows queues, agents, phones and trunks as they are now. `tab`: which of them. */
+export function PhonesView({ tab }: { tab: string | null }) {
+  const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
+  const pbxs = useObservable(overview)?.pbxs.map(({ name }) => name) ?? []
+  const chosen: Tab = TABS.find((one) => one === tab) ?? ''
+  const { now, problem } = usePresent(filters.pbx ?? '')
+  const set = (changes: Filters) =>
+    replaceRoute(routeHref('phones', tab, { ...pickFilters(currentRoute.get().query, FILTERS), ...changes }))
+  const matches = (...texts: (string | null)[]) =>
+    texts
+      .join(' ')
+      .toLowerCase()
+      .includes((filters.q ?? '').toLowerCase())
+  const found = {
+    queues: now?.queues.filter((one) => matches(one.queue)) ?? null,
+    agents: now?.agents.filter((one) => matches(one.extension, one.queue)) ?? null,
+    phones: now?.phones.filter((one) => matches(one.extension, one.name)) ?? null,
+    trunks: now?.trunks.filter((one) => matches(one.trunk)) ?? null,
+  }
+  const troubled = {
+    phones: found.phones?.filter(hasPhoneTrouble) ?? null,
+    trunks: found.trunks?.filter(hasTrunkTrouble) ?? null,
+  }
+  const trouble = (troubled.phones?.length ?? 0) + (troubled.trunks?.length ?? 0)
+  const all = Object.values(found).reduce((sum, list) => sum + (list?.length ?? 0), 0)
+  const counts: Readonly<Record<Tab, number>> = {
+    '': all,
+    queues: found.queues?.length ?? 0,
+    agents: found.agents?.length ?? 0,
+    phones: found.phones?.length ?? 0,
+    trunks: found.trunks?.length ?? 0,
+    trouble,
+  }
+  const hasPbxs = pbxs.length > 1
+  const isShown = (name: Tab) => chosen === '' || chosen === name
+  const isTrouble = chosen === 'trouble'
   return (
-    <div class="view">
-      <header class="view-head">
-        <h1>Phones and queues</h1>
-        <p class="view-sub">Their present states, as the PBXs report them.</p>
+    <div class="view list">
+      <header class="head">
+        <h1>Phones & queues</h1>
       </header>
-      <PbxFilter pbx={pbx} />
+      <search class="bar" aria-label="Filter the phones and queues">
+        <Search label="Extension or name" value={filters.q ?? ''} onChange={(q) => set({ q })} />
+        {hasPbxs || filters.pbx !== undefined ? (
+          <div class="bar-more">
+            <Menulist
+              label="PBX"
+              value={filters.pbx ?? ''}
+              options={[['', 'Any PBX'], ...pbxs.map((name) => [name, name] as const)]}
+              onChange={(pbx) => set({ pbx })}
+            />
+          </div>
+        ) : null}
+      </search>
+      <Tabs
+        label="What is shown"
+        value={chosen}
+        tabs={TABS.map((value) => ({
+          value,
+          text: TAB_TEXTS[value],
+          count: now === null ? null : counts[value],
+          isBad: value === 'trouble',
+        }))}
+        onChange={(value) => replaceRoute(routeHref('phones', value === '' ? null : value, filters))}
+      />
       {problem === null ? null : <ErrorMessage text={problem} />}
-      {now === null ? <Loading what="phones" /> : <States {...now} />}
+      {now !== null && counts[chosen] === 0 ? (
+        <Nothing isFiltered={filters.q !== undefined || chosen !== ''} />
+      ) : (
+        <>
+          {isShown('queues') ? (
+            <Part
+              title="Queues"
+              isFirst
+              items={found.queues}
+              columns={queueColumns(hasPbxs)}
+              keyOf={(one) => one.queue}
+            />
+          ) : null}
+          {isShown('phones') || isTrouble ? (
+            <Part
+              title="Phones"
+              items={isTrouble ? troubled.phones : found.phones}
+              columns={phoneColumns(hasPbxs)}
+              keyOf={(one) => one.extension}
+            />
+          ) : null}
+          {isShown('trunks') || isTrouble ? (
+            <Part
+              title="Trunks"
+              items={isTrouble ? troubled.trunks : found.trunks}
+              columns={trunkColumns(hasPbxs)}
+              keyOf={(one) => one.trunk}
+            />
+          ) : null}
+          {isShown('agents') ? (
+            <Part
+              title="Agents"
+              items={found.agents}
+              columns={agentColumns(hasPbxs)}
+              keyOf={(one) => `${one.queue} ${one.extension}`}
+            />
+          ) : null}
+        </>
+      )}
     </div>
   )
 }
 
-/** Two PBXs may have an extension or a queue of the same name: so one PBX can be chosen. */
-function PbxFilter({ pbx }: { pbx: string }) {
-  const names = usePbxs().pbxs?.map(({ name }) => name) ?? []
-  if (names.length < 2 && pbx === '') return null
-  const options = [
-    ['', 'All PBXs'],
-    ...[...new Set([...names, pbx])].filter(Boolean).map((name) => [name, name] as const),
-  ] as const
-  return (
-    <search class="filters" aria-label="Filter the phones and queues">
-      <SelectFilter
-        label="PBX"
-        value={pbx}
-        options={options}
-        onChange={(name) => replaceRoute(routeHref('phones', null, { pbx: name }))}
-      />
-    </search>
-  )
-}
+const hasPhoneTrouble = ({ state }: Phone): boolean => state === 'unreachable'
+const hasTrunkTrouble = ({ state }: Trunk): boolean => state === 'rejected' || state === 'unreachable'
 
-type Now = {
-  readonly phones: readonly Phone[]
-  readonly trunks: readonly Trunk[]
-  readonly queues: readonly Queue[]
-  readonly agents: readonly Agent[]
-}
-
-function useStates(pbx: string): { now: Now | null; problem: string | null } {
-  const [now, setNow] = useState<Now | null>(null)
-  const [problem, setProblem] = useState<string | null>(null)
-  useEffect(() => {
-    let isOpen = true
-    setNow(null)
-    const load = async () => {
-      const token = accessToken.get()
-      const query = pbx === '' ? '' : `?${new URLSearchParams({ pbx })}`
-      const [phones, trunks, queues, agents] = await Promise.all([
-        request<Phone[]>('GET', `/phone${query}`),
-        request<Trunk[]>('GET', `/trunk${query}`),
-        request<Queue[]>('GET', `/queue${query}`),
-        request<Agent[]>('GET', `/agent${query}`),
-      ])
-      // Another user may have logged in meanwhile, who must not see this account.
-      if (!isOpen || accessToken.get() !== token) return
-      const failed = [phones, trunks, queues, agents].find((one) => !one.ok)
-      setProblem(failed === undefined || failed.ok ? null : failed.message)
-      if (phones.ok && trunks.ok && queues.ok && agents.ok)
-        setNow({ phones: phones.result, trunks: trunks.result, queues: queues.result, agents: agents.result })
-    }
-    void load()
-    const timer = setInterval(() => {
-      if (!document.hidden) void load()
-    }, EVERY_MS)
-    return () => {
-      isOpen = false
-      clearInterval(timer)
-    }
-  }, [pbx])
-  return { now, problem }
-}
-
-function States({ phones, trunks, queues, agents }: Now) {
-  if (phones.length + trunks.length + queues.length === 0)
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered)
     return (
-      <EmptyState icon="phone" title="Nothing is known yet">
-        <p>Phones, trunks and queues appear once a PBX is connected and its user may read them.</p>
+      <EmptyState icon="filter" title="Nothing is like that">
+        <p class="actions">
+          <a class="button" href={routeHref('phones')}>
+            Show all
+          </a>
+        </p>
       </EmptyState>
     )
   return (
-    <>
-      <Table
-        title="Trunks"
-        columns={[state, main('Trunk'), since, more('Reason')]}
-        rows={trunks.map((one) => [
-          <StateBadge key="state" state={one.state} />,
-          one.trunk,
-          <Time key="since" at={one.since} day />,
-          one.reason,
-        ])}
-      />
-      <Table
-        title="Queues"
-        columns={[
-          { name: 'Callers', place: 'cell-state' },
-          main('Queue'),
-          { name: 'Longest wait', place: 'cell-when' },
-          second('Agents'),
-        ]}
-        rows={queues.map(({ queue, waiting, longest_wait, available, busy, paused }) => [
-          `${waiting} waiting`,
-          queue,
-          waiting === 0 ? null : formatDuration(longest_wait * 1_000),
-          `${available} available, ${busy} busy, ${paused} paused`,
-        ])}
-      />
-      <Table
-        title="Agents"
-        columns={[state, main('Extension'), second('Queue'), since, more('Reason')]}
-        rows={agents.map((one) => [
-          <StateBadge key="state" state={one.state} />,
-          one.extension,
-          one.queue,
-          <Time key="since" at={one.since} day />,
-          one.reason,
-        ])}
-      />
-      <Table
-        title="Phones"
-        columns={[state, main('Extension'), second('Name'), since, { name: 'Devices', place: 'cell-extra' }]}
-        rows={phones.map((one) => [
-          <StateBadge
-            key="state"
-            state={one.state === 'registered' && one.device !== 'unknown' ? one.device : one.state}
-          />,
-          one.extension,
-          one.name,
-          <Time key="since" at={one.since} day />,
-          one.contacts,
-        ])}
-      />
-    </>
+    <EmptyState icon="phone" title="Nothing is known yet">
+      <p>Phones, trunks and queues appear once a PBX is connected and its user may read them.</p>
+    </EmptyState>
   )
 }
 
-type Cell = VNode | string | number | null
-/** `place`: where a phone's screen shows the cell, as a class. */
-type Column = { readonly name: string; readonly place: string }
-type TableProps = {
-  readonly title: string
-  readonly columns: readonly Column[]
-  readonly rows: readonly (readonly Cell[])[]
+type PartProps<T> = {
+  title: string
+  isFirst?: boolean
+  items: readonly T[] | null
+  columns: readonly Column<T>[]
+  keyOf: (item: T) => string
 }
 
-const main = (name: string): Column => ({ name, place: 'cell-main' })
-const second = (name: string): Column => ({ name, place: 'cell-second' })
-const more = (name: string): Column => ({ name, place: 'cell-more' })
-const state: Column = { name: 'State', place: 'cell-state' }
-const since: Column = { name: 'Since', place: 'cell-when' }
-
-function Table({ title, columns, rows }: TableProps) {
-  if (rows.length === 0) return null
+function Part<T extends { readonly pbx: string }>({ title, isFirst = false, items, columns, keyOf }: PartProps<T>) {
+  if (items?.length === 0 || (items === null && !isFirst)) return null
   return (
-    <section class="card" aria-label={title}>
-      <header class="card-head">
-        <h2>{title}</h2>
-      </header>
-      <table class="rows stack">
-        <thead>
-          <tr>
-            {columns.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, MAX_ROWS).map((cells, row) => (
-            <tr key={row}>
-              {columns.map(({ name, place }, at) => (
-                <td key={name} class={place}>
-                  {cells[at] ?? <span class="muted">–</span>}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {rows.length > MAX_ROWS ? <p class="hint pad">and {(rows.length - MAX_ROWS).toLocaleString()} more</p> : null}
+    <section aria-label={title}>
+      {isFirst ? null : (
+        <header class="section-head gap">
+          <h2>{title}</h2>
+        </header>
+      )}
+      <Table
+        label={title}
+        items={items?.slice(0, MAX_ROWS) ?? null}
+        columns={columns}
+        keyOf={(one) => `${one.pbx} ${keyOf(one)}`}
+      />
+      {(items?.length ?? 0) > MAX_ROWS ? (
+        <p class="more">and {((items?.length ?? 0) - MAX_ROWS).toLocaleString('en')} more: search for one</p>
+      ) : null}
     </section>
   )
 }
 
-/** The colour of each state; any other is neutral. */
-const TONE: Readonly<Record<string, string>> = {
-  registered: 'good',
-  reachable: 'good',
-  available: 'good',
-  idle: 'good',
-  in_use: 'pending',
-  busy: 'pending',
-  ringing: 'ring',
-  paused: 'ring',
-  rejected: 'bad',
-  unreachable: 'bad',
+const pbxColumn = <T extends { readonly pbx: string }>(isShown: boolean): Column<T>[] =>
+  isShown
+    ? [
+        {
+          name: 'PBX',
+          width: '18%',
+          place: 'b1',
+          cell: ({ pbx }) => (
+            <span class="cut" title={pbx}>
+              {pbx}
+            </span>
+          ),
+        },
+      ]
+    : []
+
+const sinceColumn = <T extends { readonly since: string | null }>(): Column<T> => ({
+  name: 'Since',
+  width: 148,
+  place: 'a2',
+  isEnd: true,
+  cell: ({ since }) => <Time at={since} />,
+})
+
+const queueColumns = (hasPbxs: boolean): Column<Queue>[] => [
+  { name: 'State', width: 132, place: 'b2', cell: (queue) => <QueueState queue={queue} /> },
+  {
+    name: 'Queue',
+    width: '22%',
+    place: 'a1',
+    cell: ({ queue }) => (
+      <span class="cut key">
+        <bdi>{queue}</bdi>
+      </span>
+    ),
+  },
+  {
+    name: 'Agents',
+    cell: ({ available, busy, paused }) =>
+      available + busy + paused === 0 ? 'nobody is logged in' : `${available} free, ${busy} busy, ${paused} paused`,
+  },
+  ...pbxColumn<Queue>(hasPbxs),
+  {
+    name: 'Longest wait',
+    width: 100,
+    place: 'a2',
+    isEnd: true,
+    cell: ({ waiting, longest_wait: wait }) => (waiting === 0 ? '' : formatStopwatch(wait)),
+  },
+]
+
+function QueueState({ queue: { waiting, available, busy, paused } }: { queue: Queue }) {
+  if (waiting > 0) return <State tone="warn">{waiting === 1 ? '1 waits' : `${waiting} wait`}</State>
+  return available + busy + paused === 0 ? <State tone="none">no agent</State> : <State tone="good">none wait</State>
 }
 
-const StateBadge = ({ state }: { state: string }) => (
-  <span class={`badge ${TONE[state] ?? 'neutral'}`}>{humanize(state)}</span>
-)
+const AGENT_STATES: Readonly<Record<Agent['state'], readonly [Tone, string]>> = {
+  available: ['good', 'free'],
+  busy: ['ring', 'busy'],
+  paused: ['wait', 'paused'],
+  logged_out: ['none', 'logged out'],
+  unreachable: ['bad', 'unreachable'],
+}
+
+const agentColumns = (hasPbxs: boolean): Column<Agent>[] => [
+  {
+    name: 'State',
+    width: 132,
+    place: 'b2',
+    cell: ({ state }) => <State tone={AGENT_STATES[state][0]}>{AGENT_STATES[state][1]}</State>,
+  },
+  { name: 'Agent', width: '22%', place: 'a1', cell: ({ extension }) => <span class="cut key">{extension}</span> },
+  {
+    name: 'Queue',
+    cell: ({ queue, reason }) => (
+      <span class="cut">
+        <bdi>{queue}</bdi>
+        {reason === null ? null : <span class="dim"> · {reason}</span>}
+      </span>
+    ),
+  },
+  ...pbxColumn<Agent>(hasPbxs),
+  sinceColumn<Agent>(),
+]
+
+const PHONE_STATES: Readonly<Record<Phone['state'], readonly [Tone, string]>> = {
+  registered: ['good', 'registered'],
+  unregistered: ['none', 'not there'],
+  unreachable: ['bad', 'unreachable'],
+}
+const DEVICES: Readonly<Record<Phone['device'], readonly [Tone, string]>> = {
+  idle: ['none', 'idle'],
+  ringing: ['ring', 'rings'],
+  in_use: ['good', 'in use'],
+  unknown: ['none', 'unknown'],
+}
+
+const phoneColumns = (hasPbxs: boolean): Column<Phone>[] => [
+  {
+    name: 'State',
+    width: 132,
+    place: 'b2',
+    cell: ({ state }) => <State tone={PHONE_STATES[state][0]}>{PHONE_STATES[state][1]}</State>,
+  },
+  {
+    name: 'Phone',
+    place: 'a1',
+    cell: ({ extension, name }) => (
+      <span class="cut">
+        <span class="key">
+          <bdi>{name ?? extension}</bdi>
+        </span>
+        {name === null || name === extension ? null : <span class="dim"> {extension}</span>}
+      </span>
+    ),
+  },
+  { name: 'Now', width: '18%', cell: ({ device }) => <State tone={DEVICES[device][0]}>{DEVICES[device][1]}</State> },
+  { name: 'Devices', width: 80, isEnd: true, cell: ({ contacts }) => contacts },
+  ...pbxColumn<Phone>(hasPbxs),
+  sinceColumn<Phone>(),
+]
+
+const TRUNK_TONES: Readonly<Record<Trunk['state'], Tone>> = {
+  registered: 'good',
+  reachable: 'good',
+  rejected: 'bad',
+  unreachable: 'bad',
+  unknown: 'none',
+}
+
+const trunkColumns = (hasPbxs: boolean): Column<Trunk>[] => [
+  {
+    name: 'State',
+    width: 132,
+    place: 'b2',
+    cell: ({ state }) => <State tone={TRUNK_TONES[state]}>{humanize(state)}</State>,
+  },
+  {
+    name: 'Trunk',
+    width: '22%',
+    place: 'a1',
+    cell: ({ trunk }) => (
+      <span class="cut key">
+        <bdi>{trunk}</bdi>
+      </span>
+    ),
+  },
+  {
+    name: 'Reason',
+    cell: ({ reason }) => (
+      <span class="cut" title={reason ?? ''}>
+        {reason ?? ''}
+      </span>
+    ),
+  },
+  ...pbxColumn<Trunk>(hasPbxs),
+  sinceColumn<Trunk>(),
+]

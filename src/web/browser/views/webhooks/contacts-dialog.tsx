@@ -1,13 +1,12 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { HTTP_METHODS } from '../../../../outbound/http-methods.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { Drawer } from '../../components/dialog.tsx'
 import { DialogForm } from '../../components/dialog-form.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { CheckField, FieldErrors, FormField, SelectField } from '../../components/form-field.tsx'
 import { GuideLink } from '../../components/guide-link.tsx'
-import { Icon } from '../../components/icon.tsx'
 import { OutcomeLine } from '../../components/outcome-line.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request, withQuery } from '../../lib/api.ts'
@@ -41,18 +40,15 @@ export function ContactsDialog({ onClose }: { onClose: () => void }) {
     void load().then((found) => (typeof found === 'string' ? setError(found) : setLoaded(found)))
   }, [])
   return (
-    <Dialog title="Who calls" onClose={onClose} wide>
-      <p class="dialog-text">
-        Callers are looked up before the phone rings: events, calls and this page then have their name.{' '}
-        <GuideLink guide="contacts">The guide</GuideLink>
-      </p>
-      {error === null ? null : <ErrorMessage text={error} />}
+    <Drawer title="Look up callers" onClose={onClose}>
       {loaded !== null ? (
         <ContactsSettings loaded={loaded} onClose={onClose} />
-      ) : error === null ? (
-        <Loading what="the settings" />
-      ) : null}
-    </Dialog>
+      ) : (
+        <div class="drawer-body">
+          {error === null ? <Loading what="the settings" /> : <ErrorMessage text={error} />}
+        </div>
+      )}
+    </Drawer>
   )
 }
 
@@ -119,7 +115,6 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
   }
   return (
     <DialogForm
-      styles="options-form crm-form"
       errors={errors}
       error={error}
       action={isSaving ? 'Saving…' : 'Save'}
@@ -128,19 +123,31 @@ function ContactsSettings({ loaded: { settings, presets }, onClose }: { loaded: 
       onSubmit={() => void save()}
       onClose={onClose}
     >
-      <fieldset class="crm-choice">
-        <legend>Where callers are looked up</legend>
-        <Choice title="Nowhere" isChosen={source.kind === 'none'} onChoose={() => choose({ kind: 'none' })} />
-        {presets.map(({ name, title }) => (
-          <Choice
-            key={name}
-            title={title}
-            isChosen={source.kind === 'preset' && source.name === name}
-            onChoose={() => choose({ kind: 'preset', name })}
-          />
-        ))}
-        <Choice title="A URL of your own" isChosen={source.kind === 'own'} onChoose={() => choose({ kind: 'own' })} />
-      </fieldset>
+      <div class="part">
+        <p>
+          Callers are looked up before the phone rings: events, calls and this page then have their name.{' '}
+          <GuideLink guide="contacts">The guide</GuideLink>
+        </p>
+        <fieldset>
+          <legend class="label">Where callers are looked up</legend>
+          <div class="tiles pairs">
+            <Choice title="Nowhere" isChosen={source.kind === 'none'} onChoose={() => choose({ kind: 'none' })} />
+            {presets.map(({ name, title }) => (
+              <Choice
+                key={name}
+                title={title}
+                isChosen={source.kind === 'preset' && source.name === name}
+                onChoose={() => choose({ kind: 'preset', name })}
+              />
+            ))}
+            <Choice
+              title="A URL of your own"
+              isChosen={source.kind === 'own'}
+              onChoose={() => choose({ kind: 'own' })}
+            />
+          </div>
+        </fieldset>
+      </div>
       {source.kind === 'own' ? <OwnRequest form={form} errors={errors} onChange={setForm} /> : null}
       {source.kind === 'none' ? null : <Waiting form={form} errors={errors} onChange={setForm} />}
       {stored === null ? null : <NumberTrial />}
@@ -161,9 +168,9 @@ function newSettingsOf(source: Source, form: ContactsForm, stored: ContactSettin
 
 function Choice({ title, isChosen, onChoose }: { title: string; isChosen: boolean; onChoose: () => void }) {
   return (
-    <label>
+    <label class="tile">
+      <b>{title}</b>
       <input type="radio" name="source" checked={isChosen} onChange={onChoose} />
-      <span>{title}</span>
     </label>
   )
 }
@@ -176,7 +183,7 @@ type PartProps = {
 
 function OwnRequest({ form, errors, onChange }: PartProps) {
   return (
-    <>
+    <div class="part">
       <FormField
         label="URL"
         name="url"
@@ -214,9 +221,9 @@ function OwnRequest({ form, errors, onChange }: PartProps) {
         hint="A JSON pointer. Empty: the answer itself is the contact."
       />
       <fieldset>
-        <legend>Where the contact has its fields</legend>
+        <legend class="label">Where the contact has its fields</legend>
         <p class="hint">JSON pointers within the contact. At least one is needed.</p>
-        <div class="contact-fields">
+        <div class="fields">
           {CONTACT_FIELDS.map(({ name, label, example }) => (
             <FormField
               key={name}
@@ -232,7 +239,7 @@ function OwnRequest({ form, errors, onChange }: PartProps) {
         <FieldErrors errors={errors.filter(({ path }) => path === '/fields')} />
       </fieldset>
       <fieldset>
-        <legend>How the number is written</legend>
+        <legend class="label">How the number is written</legend>
         <p class="hint">The chosen spellings are tried in this order until a contact is found.</p>
         {SPELLING_CHOICES.map(({ spelling, label }) => (
           <CheckField
@@ -252,13 +259,13 @@ function OwnRequest({ form, errors, onChange }: PartProps) {
         ))}
         <FieldErrors errors={errors.filter(({ path }) => path === '/spellings')} />
       </fieldset>
-    </>
+    </div>
   )
 }
 
 function Waiting({ form, errors, onChange }: PartProps) {
   return (
-    <div class="contact-fields">
+    <div class="part fields">
       <FormField
         label="Calls wait at most (ms)"
         name="budget_ms"
@@ -300,9 +307,11 @@ function NumberTrial() {
     setFound({ isGood: true, text: parts.filter((part) => part !== null).join(', ') })
   }
   return (
-    <div class="crm-check" aria-live="polite">
-      <label for={id}>Try a number with the saved settings</label>
-      <div class="call-choice">
+    <div class="part" aria-live="polite">
+      <label class="label" for={id}>
+        Try a number with the saved settings
+      </label>
+      <div class="with-button">
         <input
           id={id}
           type="text"
@@ -312,15 +321,11 @@ function NumberTrial() {
           placeholder="+4930123456"
           onInput={({ currentTarget }) => setNumber(currentTarget.value)}
         />
-        <button type="button" disabled={isBusy || number.trim() === ''} onClick={() => void lookUp()}>
-          <Icon name="user" /> {isBusy ? 'Looking up…' : 'Look up'}
+        <button class="button" type="button" disabled={isBusy || number.trim() === ''} onClick={() => void lookUp()}>
+          {isBusy ? 'Looking up…' : 'Look up'}
         </button>
       </div>
-      {found === null ? null : (
-        <OutcomeLine isGood={found.isGood}>
-          <span>{found.text}</span>
-        </OutcomeLine>
-      )}
+      {found === null ? null : <OutcomeLine isGood={found.isGood}>{found.text}</OutcomeLine>}
     </div>
   )
 }

@@ -3,7 +3,7 @@ import type { FieldError } from '../../../../lib/fault.ts'
 import { CheckField, FieldErrors, FormField, SelectField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { type CrmForm, fieldText, linesOf, type MapLine } from '../../lib/crm-form.ts'
-import type { CrmUser, FlowPreset } from '../../lib/resources.ts'
+import type { CrmUser, FlowPreset, Phone } from '../../lib/resources.ts'
 
 type Parameter = FlowPreset['parameters'][number]
 
@@ -17,11 +17,13 @@ type CrmParametersProps = {
 export function CrmParameters({
   parameters,
   users,
+  phones,
   onFill,
   ...props
 }: CrmParametersProps & {
   parameters: readonly Parameter[]
   users: readonly CrmUser[] | null
+  phones: readonly Phone[]
   /** Absent: the preset cannot list users. */
   onFill?: ComponentChildren
 }) {
@@ -29,19 +31,30 @@ export function CrmParameters({
     <>
       {parameters.map((parameter) =>
         parameter.type === 'map' ? (
-          <UserMap key={parameter.name} parameter={parameter} users={users} onFill={onFill} {...props} />
+          <UserMap
+            key={parameter.name}
+            parameter={parameter}
+            users={users}
+            phones={phones}
+            onFill={onFill}
+            {...props}
+          />
         ) : (
-          <CrmField key={parameter.name} parameter={parameter} users={users} {...props} />
+          <CrmField key={parameter.name} parameter={parameter} users={users} phones={phones} {...props} />
         ),
       )}
     </>
   )
 }
 
-type FieldProps = CrmParametersProps & { parameter: Parameter; users: readonly CrmUser[] | null }
+type FieldProps = CrmParametersProps & {
+  parameter: Parameter
+  users: readonly CrmUser[] | null
+  phones: readonly Phone[]
+}
 
-/** The id of the list of proposals: the users of the CRM. */
-export const USER_LIST = 'crm-users'
+/** The id of the list of proposals: the extensions of the PBXs. */
+const EXTENSIONS = 'extensions'
 
 function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
   const { name, title, help, type, required, choices = [] } = parameter
@@ -50,100 +63,130 @@ function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
     return (
       <CheckField checked={form.values[name] === true} onChange={set}>
         <span>
-          <b>{title}</b>: {help}
+          {title}
+          <small>{help}</small>
         </span>
       </CheckField>
     )
+  const value = fieldText(form, name)
   if (type === 'choice')
     return (
       <SelectField
         label={title}
-        value={fieldText(form, name)}
+        value={value}
         options={choices.map((one) => [one.value, one.title])}
         onChange={set}
         hint={help}
       />
     )
+  const label = required ? title : `${title} (optional)`
+  if (users !== null && name === 'responsible')
+    return <SelectField label={label} value={value} options={userOptions(users, value)} onChange={set} hint={help} />
   const isStored = form.stored.includes(name)
-  const user = users?.find((one) => one.id === fieldText(form, name).trim())
   return (
     <FormField
-      label={required ? title : `${title} (optional)`}
+      label={label}
       name={`parameters/${name}`}
       type={type === 'secret' ? 'password' : 'text'}
-      value={fieldText(form, name)}
+      value={value}
       onInput={set}
       errors={errors}
-      hint={
-        isStored
-          ? `${help}. The stored one is kept if this is empty.`
-          : user === undefined
-            ? help
-            : `${user.name}. ${help}`
-      }
+      hint={isStored ? `${help}. The stored one is kept if this is empty.` : help}
       autoComplete={type === 'secret' ? 'new-password' : 'off'}
       {...(isStored ? { placeholder: 'stored' } : {})}
-      {...(type === 'text' && users !== null && name === 'responsible' ? { list: USER_LIST } : {})}
     />
   )
 }
 
-function UserMap({ form, errors, onChange, parameter, users, onFill }: FieldProps & { onFill?: ComponentChildren }) {
+/** Returns the users of a CRM as options, with the one that is entered although the CRM does not list it. */
+function userOptions(users: readonly CrmUser[], value: string): (readonly [string, string])[] {
+  const listed = users.map(({ id, name }) => [id, name] as const)
+  const isUnknown = value !== '' && !users.some(({ id }) => id === value)
+  return [['', 'nobody'], ...listed, ...(isUnknown ? ([[value, value]] as const) : [])]
+}
+
+function UserMap({
+  form,
+  errors,
+  onChange,
+  parameter,
+  users,
+  phones,
+  onFill,
+}: FieldProps & { onFill?: ComponentChildren }) {
   const { name, title, help } = parameter
   const lines = linesOf(form, name)
   const setLines = (next: readonly MapLine[]) => onChange({ ...form, values: { ...form.values, [name]: next } })
   const set = (at: number, change: Partial<MapLine>) =>
     setLines(lines.map((line, index) => (index === at ? { ...line, ...change } : line)))
-  const names = new Map(users?.map((user) => [user.id, user.name]))
   const wrong = errors.filter(({ path }) => path === `/parameters/${name}` || path.startsWith(`/parameters/${name}/`))
   return (
-    <fieldset class="user-map">
-      <legend>{title}</legend>
+    <fieldset class="stack tight">
+      <div class="section-head">
+        <h3>{title}</h3>
+        {users === null ? null : (
+          <p>
+            {lines.filter(({ extension }) => extension.trim() !== '').length} extensions, {users.length} users
+          </p>
+        )}
+        <span class="push">{onFill}</span>
+      </div>
       <p class="hint">{help}. A line without an extension is not saved.</p>
-      {onFill}
-      {lines.length === 0 ? null : (
-        <div class="user-lines">
-          {lines.map((line, at) => {
-            const known = names.get(line.user.trim())
-            return (
-              <div class="user-line" key={at}>
-                <input
-                  aria-label={known === undefined ? `Extension ${at + 1}` : `Extension of ${known}`}
-                  placeholder="Extension"
-                  inputMode="numeric"
-                  value={line.extension}
-                  onInput={(event) => set(at, { extension: event.currentTarget.value })}
-                />
-                <div class="user-of-line">
-                  <input
-                    type="text"
-                    aria-label={`User ${at + 1}`}
-                    placeholder="User of the CRM"
-                    value={line.user}
-                    {...(users === null ? {} : { list: USER_LIST })}
-                    onInput={(event) => set(at, { user: event.currentTarget.value })}
-                  />
-                  {known === undefined ? null : <span class="hint">{known}</span>}
-                </div>
-                <button
-                  type="button"
-                  class="ghost icon-only"
-                  aria-label={`Remove line ${at + 1}`}
-                  onClick={() => setLines(lines.filter((_, index) => index !== at))}
-                >
-                  <Icon name="trash" />
-                </button>
-              </div>
-            )
-          })}
+      <datalist id={EXTENSIONS}>
+        {phones.map((phone) => (
+          <option key={`${phone.pbx} ${phone.extension}`} value={phone.extension}>
+            {phone.name}
+          </option>
+        ))}
+      </datalist>
+      {lines.map((line, at) => (
+        <div class="map-line" key={at}>
+          <input
+            aria-label={`Extension ${at + 1}`}
+            placeholder="Extension"
+            inputMode="numeric"
+            list={EXTENSIONS}
+            value={line.extension}
+            onInput={(event) => set(at, { extension: event.currentTarget.value })}
+          />
+          <span class="cut dim">{phones.find(({ extension }) => extension === line.extension.trim())?.name ?? ''}</span>
+          {users === null ? (
+            <input
+              type="text"
+              aria-label={`User ${at + 1}`}
+              placeholder="User of the CRM: its id"
+              value={line.user}
+              onInput={(event) => set(at, { user: event.currentTarget.value })}
+            />
+          ) : (
+            <select
+              aria-label={`User ${at + 1}`}
+              value={line.user.trim()}
+              onChange={(event) => set(at, { user: event.currentTarget.value })}
+            >
+              {userOptions(users, line.user.trim()).map(([id, text]) => (
+                <option key={id} value={id}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          )}
+          <button
+            type="button"
+            class="button quiet only"
+            aria-label={`Remove line ${at + 1}`}
+            onClick={() => setLines(lines.filter((_, index) => index !== at))}
+          >
+            <Icon name="trash" />
+          </button>
         </div>
-      )}
+      ))}
       <FieldErrors errors={wrong} />
-      <div>
-        <button type="button" onClick={() => setLines([...lines, { extension: '', user: '' }])}>
+      <p class="actions">
+        <button class="button small" type="button" onClick={() => setLines([...lines, { extension: '', user: '' }])}>
           <Icon name="plus" /> Add an extension
         </button>
-      </div>
+      </p>
     </fieldset>
   )
 }

@@ -16,8 +16,7 @@ export function HeaderLines({ headers, errors, onChange }: HeaderLinesProps) {
     onChange(headers.map((header, index) => (index === at ? { ...header, ...change } : header)))
   const wrong = errors.filter(({ path }) => path.startsWith('/headers'))
   return (
-    <details open={headers.length > 0 || wrong.length > 0}>
-      <summary>More request headers</summary>
+    <>
       <p class="hint">Values are secrets: they cannot be read again. An empty value keeps the stored one.</p>
       {headers.map((header, at) => (
         <div class="header-line" key={at}>
@@ -37,7 +36,7 @@ export function HeaderLines({ headers, errors, onChange }: HeaderLinesProps) {
           />
           <button
             type="button"
-            class="ghost icon-only"
+            class="button quiet only"
             aria-label={`Remove header ${at + 1}`}
             onClick={() => onChange(headers.filter((_, index) => index !== at))}
           >
@@ -51,9 +50,9 @@ export function HeaderLines({ headers, errors, onChange }: HeaderLinesProps) {
           message: `${path.replace('/headers', '').slice(1)} ${message}`,
         }))}
       />
-      <button type="button" onClick={() => onChange([...headers, { name: '', value: '' }])}>
+      <button class="button" type="button" onClick={() => onChange([...headers, { name: '', value: '' }])}>
         <Icon name="plus" /> Add a header
       </button>
-    </details>
+    </>
   )
 }

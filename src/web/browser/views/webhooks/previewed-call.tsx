@@ -27,20 +27,22 @@ export function PreviewedCall({ form }: { form: CrmForm }) {
     setError(response.ok ? null : errorText(response))
   }
   if (calls?.length === 0)
-    return <p class="muted">There is no call yet. Once one has ended, this shows what it would have caused.</p>
+    return <p class="dim">There is no call yet. Once one has ended, this shows what it would have caused.</p>
   return (
-    <section class="call-preview" aria-live="polite">
-      <label for={id}>A call that has ended</label>
-      <div class="call-choice">
+    <section class="stack tight" aria-live="polite">
+      <label class="label" for={id}>
+        A call that has ended
+      </label>
+      <div class="with-button">
         <select id={id} value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
           {(calls ?? []).map((call) => (
             <option key={call.id} value={call.id}>
-              {formatDateTime(call.started_at)} · {humanize(call.direction)} · {formatParty(call.from)} →{' '}
-              {formatParty(call.to)}
+              {call.started_at === null ? '' : `${formatDateTime(call.started_at)} · `} {humanize(call.direction)} ·{' '}
+              {formatParty(call.from)} → {formatParty(call.to)}
             </option>
           ))}
         </select>
-        <button type="button" onClick={() => void show()} disabled={chosen === ''}>
+        <button class="button" type="button" onClick={() => void show()} disabled={chosen === ''}>
           Show its requests
         </button>
       </div>
@@ -64,20 +66,20 @@ function PreviewedSteps({ preview: { steps, truncated } }: { preview: CallPrevie
         {made.map(({ event, step, method, url, body, error, answer }, at) => (
           <li key={at}>
             <p>
-              <b>{humanize(step)}</b> <span class="muted">of {humanize(event)}</span>
+              <b>{humanize(step)}</b> <span class="dim">of {humanize(event)}</span>
             </p>
             {url === null ? null : (
-              <p class="break">
+              <p class="anywhere">
                 <code>
                   {method} {url}
                 </code>
               </p>
             )}
-            {error === null ? null : <p class="field-error">{error}</p>}
+            {error === null ? null : <p class="error">{error}</p>}
             {body === null || body === '' ? null : (
-              <CodeBlock text={formatJson(body)} label={`the body of ${humanize(step)}`} />
+              <CodeBlock text={formatJson(body)} label={`the body of ${humanize(step)}`} head="Body" />
             )}
-            {answer === null ? null : <p class="muted">Answer: {answer.status}</p>}
+            {answer === null ? null : <p class="dim">Answer: {answer.status}</p>}
           </li>
         ))}
       </ol>

@@ -15,6 +15,7 @@ import {
   isCrm,
   isSameField,
   linesOf,
+  matchNames,
   placeErrors,
   storedCrmForm,
 } from '../../lib/crm-form.ts'
@@ -23,6 +24,7 @@ import type {
   ContactSettings,
   CrmUser,
   FlowPreset,
+  Phone,
   PresetCheck,
   PresetDirectory,
   WebhookOptions,
@@ -34,6 +36,8 @@ export type StoredSetup = {
   /** The options of the webhook; `null`: it is not in the list yet. */
   readonly options: WebhookOptions | null
   readonly contacts: ContactSettings
+  /** The phones of the PBXs: their extensions are proposed. */
+  readonly phones: readonly Phone[]
 }
 
 /** The outcome of a request to the CRM, and the access that it was made with. */
@@ -57,7 +61,7 @@ type Handlers = {
 export function useCrmSetup(stored: StoredSetup, { onSaved, onDone }: Handlers) {
   const [options, setOptions] = useState(stored.options)
   const [contacts, setContacts] = useState(stored.contacts)
-  const [form, setForm] = useState<CrmForm | null>(() => storedCrmForm(stored.presets, stored.options))
+  const [form, setForm] = useState<CrmForm | null>(() => firstForm(stored))
   const [looksUp, setLooksUp] = useState(form !== null && contacts?.preset === form.preset.name)
   const [users, setUsers] = useState<readonly CrmUser[] | null>(null)
   const [usersError, setUsersError] = useState<string | null>(null)
@@ -124,7 +128,15 @@ export function useCrmSetup(stored: StoredSetup, { onSaved, onDone }: Handlers) 
     const map = given.preset.parameters.find(({ type }) => type === 'map')?.name ?? ''
     setUsers(result.users)
     setForm((now) =>
-      now === null ? now : { ...now, values: { ...now.values, [map]: fillLines(linesOf(now, map), result.users) } },
+      now === null
+        ? now
+        : {
+            ...now,
+            values: {
+              ...now.values,
+              [map]: matchNames(fillLines(linesOf(now, map), result.users), result.users, stored.phones),
+            },
+          },
     )
   }
 
@@ -181,6 +193,13 @@ export function useCrmSetup(stored: StoredSetup, { onSaved, onDone }: Handlers) 
     readUsers,
     save,
   }
+}
+
+/** Returns the form of the stored flow; for a new webhook that of the first CRM. */
+function firstForm({ presets, options }: StoredSetup): CrmForm | null {
+  const first = presets.find(isCrm)
+  if (options !== null || first === undefined) return storedCrmForm(presets, options)
+  return crmFormOf(first, '')
 }
 
 const trialOf = (form: CrmForm) => ({ url: form.url.trim(), ...flowOfForm(form) })

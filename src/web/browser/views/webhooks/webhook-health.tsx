@@ -1,76 +1,96 @@
 import { useState } from 'preact/hooks'
-import { shownUrl } from '../../../../lib/shown-url.ts'
-import { formatDuration } from '../../../../lib/time.ts'
-import { showToast } from '../../components/toast.tsx'
-import { errorText, request, withQuery } from '../../lib/api.ts'
-import { describeAnswer } from '../../lib/attempt-outcome.ts'
-import { refreshOverview } from '../../lib/connection.ts'
-import { formatMilliseconds, formatPendingCount } from '../../lib/format.ts'
-import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
+import { Icon } from '../../components/icon.tsx'
+import { TryNow } from '../../components/try-now.tsx'
+import { request, withQuery } from '../../lib/api.ts'
+import { useReconnected } from '../../lib/connection.ts'
+import { formatMilliseconds, pluralize } from '../../lib/format.ts'
+import { usePolling } from '../../lib/polling.ts'
+import type { WebhookHealth, WebhookMinute } from '../../lib/resources.ts'
+import { routeHref } from '../../lib/router.ts'
 import { serverNowMs } from '../../lib/server-clock.ts'
-import { describeWebhookState } from '../../lib/webhook-state.ts'
+import { describeLast, describeTrouble, troubleSince, webhookKey } from '../../lib/webhook-state.ts'
 
-/**
- * Shows whether a webhook is up, its pending deliveries and its last response, with a button that tries a down webhook.
- */
-export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
-  if (health === null) return <p class="health muted">The state is not known yet.</p>
-  const { url, last, paused, filtered, pending, down_since: downSince } = health
+const EVERY_MS = 5_000
+
+/** Shows how a webhook does: its trouble with what to do, and its last hour. */
+export function WebhookHealthPart({ webhook }: { webhook: WebhookHealth }) {
+  const { url, occurrence } = webhook
+  const [minutes, setMinutes] = useState<readonly WebhookMinute[] | null>(null)
+  const load = async () => {
+    const path = withQuery('/overview/webhook', { url, occurrence: String(occurrence) })
+    const response = await request<WebhookMinute[]>('GET', path)
+    if (response.ok) setMinutes(response.result)
+  }
+  usePolling(load, EVERY_MS, [url, occurrence])
+  useReconnected(load)
   return (
-    <div class="health">
-      <span class={`health-state ${toneOf(health)}`}>
-        <i class="dot" aria-hidden="true" />
-        {describeWebhookState(health, serverNowMs())}
-      </span>
-      {pending > 0 ? <span class="health-pending">{formatPendingCount(pending)} pending</span> : null}
-      {filtered ? <span>only events that match its filter</span> : null}
-      {last === null ? null : <span class="muted">{describeLast(last)}</span>}
-      {downSince !== null && pending > 0 && !paused ? <RetryButton url={url} /> : null}
+    <div class="part">
+      {troubleSince(webhook) === null ? null : <Trouble webhook={webhook} />}
+      {minutes === null ? <p class="hint">Last hour</p> : <LastHour minutes={minutes} />}
     </div>
   )
 }
 
-function toneOf({ paused, down_since: downSince, refusing_since: refusingSince }: WebhookHealth): string {
-  if (paused) return 'paused'
-  return downSince === null && refusingSince === null ? 'good' : 'bad'
-}
-
-function describeLast({ status, error, duration_ms: durationMs, at }: NonNullable<WebhookHealth['last']>): string {
-  const isFailure = status === null && error !== null
-  const outcome = isFailure ? `last attempt: ${error}` : `last ${describeAnswer({ status, error })}`
-  const duration = durationMs === null ? '' : `${isFailure ? ', after' : ' in'} ${formatMilliseconds(durationMs)}`
-  return `${outcome}${duration}, ${formatDuration(serverNowMs() - Date.parse(at))} ago`
-}
-
-/** Most responses to a probe have arrived after this time. */
-const REFRESH_AFTER_MS = 1_000
-
-function RetryButton({ url }: { url: string }) {
-  const [busy, setBusy] = useState(false)
-  const retry = async () => {
-    setBusy(true)
-    const error = await probeNow(url)
-    setBusy(false)
-    if (error !== null) return showToast('bad', error)
-    showToast('good', 'A pending delivery is being sent as a probe. If it succeeds, the others follow in order.')
-    setTimeout(() => void refreshOverview(), REFRESH_AFTER_MS)
-  }
+function Trouble({ webhook }: { webhook: WebhookHealth }) {
+  const { advice } = describeTrouble(webhook, serverNowMs())
   return (
-    <button type="button" class="small" onClick={retry} disabled={busy} aria-label={`Retry now: ${shownUrl(url)}`}>
-      Retry now
-    </button>
+    <div class="note bad" role="status">
+      <Icon name="alert" />
+      <div>
+        <p>
+          <b>{describeLast(webhook.last)}</b>. {advice}
+        </p>
+        <p class="actions">
+          {webhook.pending > 0 ? <TryNow url={webhook.url} isSmall /> : null}
+          <a class="button small quiet" href={routeHref('deliveries', null, { webhook: webhookKey(webhook) })}>
+            Its deliveries
+          </a>
+        </p>
+      </div>
+    </div>
   )
 }
 
-/** Sends one pending delivery of a webhook that is down, as its probe. Returns the error; null if it succeeded. */
-async function probeNow(url: string): Promise<string | null> {
-  const pending = await request<Page<Delivery>>(
-    'GET',
-    withQuery('/integration/delivery', { state: 'pending', url, limit: '1' }),
+const CELLS = 60
+
+/** Shows the answers of the last hour, a cell for each minute, and a sentence about them. */
+function LastHour({ minutes }: { minutes: readonly WebhookMinute[] }) {
+  const sum = (count: (minute: WebhookMinute) => number) => minutes.reduce((total, one) => total + count(one), 0)
+  const failed = sum((one) => one.failed_attempts + one.failed_probes)
+  const median = minutes.findLast(({ p50_ms }) => p50_ms !== null)?.p50_ms ?? null
+  const sentence = [
+    `${sum((one) => one.delivered).toLocaleString('en')} delivered`,
+    ...(failed === 0 ? [] : [pluralize(failed, 'failed attempt')]),
+    ...(median === null ? [] : [`median ${formatMilliseconds(median)}`]),
+  ].join(', ')
+  const bad = minutes.filter((one) => one.failed_attempts + one.failed_probes > 0).length
+  return (
+    <>
+      <p class="actions">
+        <span class="label">Last hour</span>
+        <span class="hint push">{sentence}</span>
+      </p>
+      <svg
+        class="hour"
+        role="img"
+        aria-label={`Answers in each minute of the last hour: ${pluralize(bad, 'minute')} with failures`}
+      >
+        {minutes.slice(-CELLS).map((minute, at) => (
+          <rect
+            key={minute.at}
+            class={toneOf(minute)}
+            x={`${((at + CELLS - Math.min(CELLS, minutes.length)) * 100) / CELLS}%`}
+            width="1.2%"
+            height="14"
+            rx="1"
+          />
+        ))}
+      </svg>
+    </>
   )
-  if (!pending.ok) return errorText(pending)
-  const [delivery] = pending.result.items
-  if (delivery === undefined) return 'There is no pending delivery. Send a test instead.'
-  const response = await request('POST', `/integration/delivery/${delivery.id}/retry`)
-  return response.ok ? null : errorText(response)
+}
+
+function toneOf({ delivered, failed_attempts, failed_probes }: WebhookMinute): 'ok' | 'no' | 'off' {
+  if (failed_attempts + failed_probes > 0) return 'no'
+  return delivered > 0 ? 'ok' : 'off'
 }

@@ -1,296 +1,305 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import type { FieldError } from '../../../../lib/fault.ts'
-import { EmptyState, Loading } from '../../components/empty-state.tsx'
+import { useState } from 'preact/hooks'
+import { EVENT_NAMES } from '../../../../events/kinds.ts'
+import { isMqttUrl } from '../../../../outbound/mqtt-url.ts'
+import { Menulist, Search, Tabs } from '../../components/choice.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { useFirstError } from '../../components/first-error.ts'
 import { Icon } from '../../components/icon.tsx'
+import { Menu } from '../../components/menu.tsx'
+import { State } from '../../components/state.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { showToast } from '../../components/toast.tsx'
-import { type ApiResult, request, withQuery } from '../../lib/api.ts'
-import { overview, refreshOverview, useReconnected } from '../../lib/connection.ts'
-import { observable, useObservable } from '../../lib/observable.ts'
-import { usePolling } from '../../lib/polling.ts'
-import type { Webhook, WebhookOptions } from '../../lib/resources.ts'
-import { accessToken } from '../../lib/session.ts'
-import { mergeWebhooks, sameWebhooks, singleChange } from '../../lib/webhook-diff.ts'
+import { WebhookAddress } from '../../components/webhook-label.tsx'
+import { overview } from '../../lib/connection.ts'
+import { pickFilters } from '../../lib/filters.ts'
+import { formatAgo, formatPendingCount, humanize } from '../../lib/format.ts'
+import { useObservable } from '../../lib/observable.ts'
+import type { WebhookHealth } from '../../lib/resources.ts'
+import { currentRoute, navigate, replaceRoute, routeHref } from '../../lib/router.ts'
+import { serverNowMs } from '../../lib/server-clock.ts'
+import { removeWebhook, setPaused } from '../../lib/webhook-requests.ts'
 import {
-  addRow,
-  countUrl,
-  type Draft,
-  draftWebhooks,
-  editRow,
-  errorsByRow,
-  isDraftChanged,
-  markRemoved,
-  newDraft,
-  rebaseDraft,
-  saveDraft,
-} from '../../lib/webhook-draft.ts'
+  describeEvents,
+  describeLast,
+  troubleSince,
+  webhookKey,
+  webhookName,
+  webhookState,
+} from '../../lib/webhook-state.ts'
+import { AddWebhook } from './add-webhook.tsx'
 import { ContactsDialog } from './contacts-dialog.tsx'
-import { CrmDialog } from './crm-dialog.tsx'
-import { OptionsDialog } from './options-dialog.tsx'
-import { SecretDialog } from './secret-dialog.tsx'
-import { TestDialog } from './test-dialog.tsx'
-import { EditConflict, SaveBar } from './webhook-changes.tsx'
-import { type RowDialog, WebhookRow, WebhookTableHead } from './webhook-row.tsx'
+import { WebhookDrawer } from './webhook-drawer.tsx'
 
-/** Another user's change of the list shows within this time. */
-const POLL_INTERVAL_MS = 10_000
-type ServerList = { list: readonly Webhook[]; etag: string | null }
+const FILTERS = ['q', 'event', 'state'] as const
+type Filters = Partial<Record<(typeof FILTERS)[number], string>>
 
-/** The draft outlives a visit to another view, and ends with the session. */
-const currentDraft = observable<Draft | null>(null)
-accessToken.subscribe(() => {
-  if (accessToken.get() === null) currentDraft.set(null)
-})
+/** Whether a webhook belongs under a tab. */
+const TABS: Readonly<Record<string, (webhook: WebhookHealth) => boolean>> = {
+  '': () => true,
+  trouble: (one) => troubleSince(one) !== null,
+  pending: ({ pending }) => pending > 0,
+  paused: ({ paused }) => paused,
+  filtered: ({ filtered }) => filtered,
+}
+const TAB_TEXTS = { '': 'All', trouble: 'Trouble', pending: 'Pending', paused: 'Paused', filtered: 'Filtered' } as const
 
-/** Shows the webhook list for editing. */
-export function WebhooksView() {
-  const { draft, options, theirs, error, errors, save, resolveConflict, discard, load, takeOwnChange } =
-    useWebhookDraft()
-  const setDraft = currentDraft.set
-  const [dialog, setDialog] = useState<
-    { kind: RowDialog; url: string } | { kind: 'crm' | 'contacts'; url: null } | null
-  >(null)
-  const table = useRef<HTMLElement>(null)
-  useFirstError(table, errors)
-  if (draft === null)
-    return (
-      <div class="view">
-        <h1>Webhooks</h1>
-        {error === null ? <Loading what="the list" /> : <ErrorMessage text={error} onRetry={load} />}
-      </div>
-    )
-  const { rows: rowErrors, other } = errorsByRow(draft, errors)
+/** Shows the webhooks, those with trouble first. `id`: the one whose drawer is open. */
+export function WebhooksView({ id }: { id: string | null }) {
+  const now = useObservable(overview)
+  const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
+  const [removing, setRemoving] = useState<WebhookHealth | null>(null)
+  const [looksUp, setLooksUp] = useState(false)
+  const hrefOf = (key: string | null) => routeHref('webhooks', key, filters)
+  const setFilter = (name: keyof Filters, value: string) =>
+    // A docked drawer stays open.
+    replaceRoute(routeHref('webhooks', id, { ...pickFilters(currentRoute.get().query, FILTERS), [name]: value }))
+  const all = now?.webhooks ?? null
+  const found = all?.filter((one) => matches(one, filters)) ?? null
+  const shown = found?.filter(TABS[filters.state ?? ''] ?? (() => true)).toSorted(troubledFirst) ?? null
+  const open = all?.find((one) => webhookKey(one) === id)
+  const close = () => navigate(hrefOf(null))
   return (
-    <div class="view webhooks-view">
-      <header class="view-head">
+    <div class="view list">
+      <header class="head">
         <h1>Webhooks</h1>
-        <p class="view-sub">Each URL gets a signed POST for every event that is switched on.</p>
-        <button type="button" class="primary" onClick={() => setDraft(addRow(draft))}>
-          <Icon name="plus" /> Add webhook
-        </button>
-        <button type="button" onClick={() => setDialog({ kind: 'crm', url: null })}>
-          <Icon name="crm" /> Connect a CRM
-        </button>
-        <button type="button" onClick={() => setDialog({ kind: 'contacts', url: null })}>
-          <Icon name="user" /> Who calls
-        </button>
+        {all === null || shown === null || all.length === 0 ? null : (
+          <p>
+            {shown.length} of {all.length}
+          </p>
+        )}
+        <div class="actions push">
+          <button type="button" class="button" onClick={() => setLooksUp(true)}>
+            Look up callers
+          </button>
+          <a class="button primary" href={hrefOf('new')}>
+            <Icon name="plus" />
+            <span>
+              Add<span class="wide-only"> webhook</span>
+            </span>
+          </a>
+        </div>
       </header>
-      {error === null ? null : <ErrorMessage text={error} />}
-      {other.length === 0 ? null : <ErrorMessage text={other.join(' ')} />}
-      {theirs === null ? null : (
-        <EditConflict
-          base={draft.base}
-          mine={draftWebhooks(draft)}
-          theirs={theirs.list}
-          onMerge={() => resolveConflict(mergeWebhooks(draft.base, draftWebhooks(draft), theirs.list), theirs)}
-          onTakeTheirs={() => resolveConflict(theirs.list, theirs)}
+      {all?.length === 0 ? (
+        <NoWebhooks />
+      ) : (
+        <>
+          <search class="bar" aria-label="Filter the webhooks">
+            <Search label="Name, address or event" value={filters.q ?? ''} onChange={(q) => setFilter('q', q)} />
+            <div class="bar-more">
+              <Menulist
+                label="Event"
+                value={filters.event ?? ''}
+                options={[['', 'Any event'], ...EVENT_NAMES.map((name) => [name, humanize(name)] as const)]}
+                onChange={(event) => setFilter('event', event)}
+              />
+            </div>
+          </search>
+          <Tabs
+            label="State"
+            value={filters.state ?? ''}
+            tabs={Object.entries(TAB_TEXTS).map(([value, text]) => ({
+              value,
+              text,
+              count: found === null ? null : found.filter(TABS[value] ?? (() => true)).length,
+              isBad: value === 'trouble',
+            }))}
+            onChange={(state) => setFilter('state', state)}
+          />
+          {shown?.length === 0 ? (
+            <EmptyState icon="filter" title="No webhook is like that">
+              <p class="actions">
+                <a class="button" href={routeHref('webhooks')}>
+                  Show all
+                </a>
+              </p>
+            </EmptyState>
+          ) : (
+            <Table
+              label="Webhooks"
+              items={shown}
+              columns={columnsOf(setRemoving)}
+              keyOf={webhookKey}
+              hrefOf={(one) => hrefOf(webhookKey(one))}
+              isCurrent={(one) => webhookKey(one) === id}
+            />
+          )}
+        </>
+      )}
+      {id === null ? null : id === 'new' ? (
+        <AddWebhook onClose={close} />
+      ) : open === undefined ? (
+        all === null ? null : (
+          <ErrorMessage text="This webhook is not in the list. Perhaps it was removed, or has another address now." />
+        )
+      ) : (
+        <WebhookDrawer key={id} webhook={open} onRemove={() => setRemoving(open)} onClose={close} />
+      )}
+      {looksUp ? <ContactsDialog onClose={() => setLooksUp(false)} /> : null}
+      {removing === null ? null : (
+        <ConfirmRemoval
+          webhook={removing}
+          copies={all?.filter(({ url }) => url === removing.url).length ?? 1}
+          onRemoved={() => {
+            if (id !== null) close()
+          }}
+          onClose={() => setRemoving(null)}
         />
       )}
-      <section ref={table} class="card webhook-table" aria-label="Webhook list">
-        {draft.rows.length === 0 ? (
-          <NoWebhooks />
-        ) : (
-          <WebhookRows
-            draft={draft}
-            options={options}
-            errors={rowErrors}
-            onOpen={(kind, url) => setDialog({ kind, url })}
-          />
-        )}
-      </section>
-      {isDraftChanged(draft) ? (
-        <SaveBar
-          base={draft.base}
-          mine={draftWebhooks(draft)}
-          blocked={theirs !== null}
-          onSave={save}
-          onDiscard={discard}
-        />
-      ) : null}
-      {dialog?.kind === 'secret' ? <SecretDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
-      {dialog?.kind === 'options' ? <OptionsDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
-      {dialog?.kind === 'crm' ? (
-        <CrmDialog url={dialog.url} onSaved={() => void takeOwnChange()} onClose={() => setDialog(null)} />
-      ) : null}
-      {dialog?.kind === 'contacts' ? <ContactsDialog onClose={() => setDialog(null)} /> : null}
-      {dialog?.kind === 'test' ? <TestDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
     </div>
   )
 }
 
-/** Reads, edits and saves the list; `theirs` is the list that someone else saved meanwhile. */
-function useWebhookDraft() {
-  const draft = useObservable(currentDraft)
-  const setDraft = currentDraft.set
-  const [theirs, setTheirs] = useState<ServerList | null>(null)
-  const [errors, setErrors] = useState<readonly FieldError[]>([])
-  const [error, setError] = useState<string | null>(null)
-  const [options, setOptions] = useState<readonly WebhookOptions[]>([])
-  const saves = useRef(0)
-
-  const takeServerList = (response: ApiResult<Webhook[]>) => {
-    const before = currentDraft.get()
-    if (!response.ok) {
-      if (before === null) setError(response.message)
-      return
-    }
-    const { result, etag } = response
-    if (before === null) setError(null)
-    if (before === null || (before.etag !== etag && !isDraftChanged(before))) setDraft(newDraft(result, etag))
-    else if (before.etag !== etag && sameWebhooks(before.base, result)) setDraft({ ...before, etag })
-    else if (before.etag !== etag) setTheirs({ list: result, etag })
-  }
-  const load = async () => {
-    const savesBefore = saves.current
-    const token = accessToken.get()
-    const response = await request<Webhook[]>('GET', '/integration/webhook')
-    // A response that was asked for before a save may be older than the save, or before a logout another account's.
-    if (savesBefore === saves.current && accessToken.get() === token) takeServerList(response)
-  }
-  const loadOptions = async () => {
-    const response = await request<WebhookOptions[]>('GET', '/integration/webhook/options')
-    if (response.ok) setOptions(response.result)
-  }
-  /** Applies the changes that a dialog made to the list; unsaved changes here are kept. */
-  const takeOwnChange = async () => {
-    saves.current += 1
-    const token = accessToken.get()
-    const [response] = await Promise.all([request<Webhook[]>('GET', '/integration/webhook'), loadOptions()])
-    const now = currentDraft.get()
-    if (!response.ok || accessToken.get() !== token) return
-    const { result, etag } = response
-    if (now === null || !isDraftChanged(now)) return setDraft(newDraft(result, etag))
-    setDraft(rebaseDraft(mergeWebhooks(now.base, draftWebhooks(now), result), result, etag))
-  }
-  const loadAll = () => {
-    void load()
-    void loadOptions()
-  }
-  usePolling(loadAll, POLL_INTERVAL_MS, [])
-  useReconnected(() => {
-    setError(null)
-    void load()
-  })
-  useLeaveWarning(draft !== null && isDraftChanged(draft))
-
-  const save = async () => {
-    if (draft === null) return
-    saves.current += 1
-    const token = accessToken.get()
-    const response = await sendDraft(draft)
-    const now = currentDraft.get()
-    if (accessToken.get() !== token || now === null) return
-    setErrors(response.ok ? [] : response.errors)
-    setError(
-      response.ok || CHANGED_MEANWHILE.has(response.status) || response.errors.length > 0 ? null : response.message,
-    )
-    if (response.ok) {
-      setDraft(saveDraft(now, draft, response.result, response.etag))
-      showToast('good', 'Saved. New events go to this list.')
-      void refreshOverview()
-    } else if (CHANGED_MEANWHILE.has(response.status)) await load()
-  }
-  const resolveConflict = (list: readonly Webhook[], from: ServerList) => {
-    setDraft(rebaseDraft(list, from.list, from.etag))
-    setTheirs(null)
-    setErrors([])
-  }
-  const discard = () => {
-    if (draft !== null) setDraft(newDraft(draft.base, draft.etag))
-    setErrors([])
-  }
-  return { draft, options, theirs, error, errors, save, resolveConflict, discard, load, takeOwnChange }
+function matches(webhook: WebhookHealth, { q = '', event = '' }: Filters): boolean {
+  if (event !== '' && !webhook.events.some((name) => name === event)) return false
+  const text = `${webhookName(webhook)} ${webhookKey(webhook)} ${webhook.events.map(humanize).join(' ')}`
+  return text.toLowerCase().includes(q.toLowerCase())
 }
 
-/** The answers when others changed the list meanwhile: it has another tag, or a single URL was added or removed. */
-const CHANGED_MEANWHILE: ReadonlySet<number> = new Set([404, 409, 412])
-
-/**
- * Saves a draft, and returns the list that the server has then. A single webhook is appended or removed by itself, so
- * that the changes that others make at the same time are kept.
- */
-async function sendDraft(draft: Draft): Promise<ApiResult<Webhook[]>> {
-  const mine = draftWebhooks(draft)
-  const change = singleChange(draft.base, mine)
-  const ifMatch: Record<string, string> = draft.etag === null ? {} : { 'if-match': draft.etag }
-  if (change === null) return await request<Webhook[]>('PUT', '/integration/webhook', mine, ifMatch)
-  const response =
-    change.kind === 'append'
-      ? await request('POST', '/integration/webhook/item', change.webhook)
-      : await request('DELETE', withQuery('/integration/webhook/item', { url: change.url }))
-  if (!response.ok) {
-    // The errors of the request are shown at the last webhook of the list.
-    const errors = response.errors.map(({ path, message }) => ({
-      path: path === '' ? '' : `/${mine.length - 1}${path}`,
-      message,
-    }))
-    return { ...response, errors }
-  }
-  const read = await request<Webhook[]>('GET', '/integration/webhook')
-  // The change is saved although the list could not be read. The older tag makes the next save find others' changes.
-  return read.ok ? read : { ...response, result: mine, etag: draft.etag }
+function troubledFirst(one: WebhookHealth, other: WebhookHealth): number {
+  const rank = (webhook: WebhookHealth) => (troubleSince(webhook) === null ? 1 : 0)
+  return rank(one) - rank(other) || webhookName(one).localeCompare(webhookName(other), 'en')
 }
 
-/** Makes the browser ask before the page is closed with unsaved changes. */
-function useLeaveWarning(changed: boolean): void {
-  useEffect(() => {
-    if (!changed) return
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', warn)
-    return () => removeEventListener('beforeunload', warn)
-  }, [changed])
+const columnsOf = (onRemove: (webhook: WebhookHealth) => void): Column<WebhookHealth>[] => [
+  {
+    name: 'State',
+    width: 112,
+    place: 'b2',
+    cell: (one) => {
+      const { tone, text } = webhookState(one, serverNowMs())
+      return <State tone={tone}>{text}</State>
+    },
+  },
+  {
+    name: 'Name',
+    width: '22%',
+    place: 'a1',
+    cell: (one) => (
+      <a class="cut" href={routeHref('webhooks', webhookKey(one))} title={webhookName(one)}>
+        <bdi>{webhookName(one)}</bdi>
+      </a>
+    ),
+  },
+  {
+    name: 'Address',
+    place: 'b1',
+    cell: (one) => <WebhookAddress url={one.url} beside={` · ${describeEvents(one.events)}`} />,
+  },
+  {
+    name: 'Gets',
+    width: '21%',
+    cell: (one) => (
+      <span class="cut" title={describeEvents(one.events)}>
+        {describeEvents(one.events)}
+        {one.filtered ? <span class="dim"> · filtered</span> : null}
+      </span>
+    ),
+  },
+  { name: 'Last answer', width: '14%', cell: (one) => <LastAnswer webhook={one} /> },
+  {
+    name: 'Pending',
+    width: 72,
+    place: 'a2',
+    isEnd: true,
+    cell: ({ pending, paused }) => (
+      <span class={pending === 0 ? 'hidden' : paused ? '' : 'warn'}>{formatPendingCount(pending)}</span>
+    ),
+  },
+  {
+    name: 'Actions',
+    isNameHidden: true,
+    width: 36,
+    place: 'menu',
+    cell: (one) => <WebhookMenu webhook={one} onRemove={() => onRemove(one)} />,
+  },
+]
+
+function LastAnswer({ webhook: { last, url } }: { webhook: WebhookHealth }) {
+  if (last === null) return <span class="dim">none yet</span>
+  const isBad = last.error !== null || (last.status !== null && last.status >= 300)
+  const text = last.status ?? (last.error === null ? 'accepted' : isMqttUrl(url) ? 'refused' : 'no response')
+  return (
+    <span class="cut" title={describeLast(last)}>
+      <span class={isBad ? 'bad' : ''}>{text}</span> <span class="dim">· {formatAgo(last.at, serverNowMs())}</span>
+    </span>
+  )
+}
+
+type WebhookMenuProps = { webhook: WebhookHealth; onRemove: () => void }
+
+function WebhookMenu({ webhook, onRemove }: WebhookMenuProps) {
+  const { url, paused } = webhook
+  const pause = async () => {
+    const error = await setPaused(url, !paused)
+    if (error !== null) showToast('bad', error)
+    else
+      showToast(
+        'good',
+        paused ? 'Resumed: what has waited is sent in order.' : 'Paused: deliveries wait, and do not expire.',
+      )
+  }
+  return (
+    <Menu
+      label={`More for ${webhookName(webhook)}`}
+      items={[
+        { text: 'Open', icon: 'options', onChoose: () => navigate(routeHref('webhooks', webhookKey(webhook))) },
+        {
+          text: 'Its deliveries',
+          icon: 'deliveries',
+          onChoose: () => navigate(routeHref('deliveries', null, { webhook: webhookKey(webhook) })),
+        },
+        { text: paused ? 'Resume' : 'Pause', icon: paused ? 'play' : 'pause', onChoose: () => void pause() },
+        { text: 'Remove…', icon: 'trash', isDanger: true, isApart: true, onChoose: onRemove },
+      ]}
+    />
+  )
+}
+
+type ConfirmRemovalProps = {
+  webhook: WebhookHealth
+  /** How often the list has its address. */
+  copies: number
+  onRemoved: () => void
+  onClose: () => void
+}
+
+function ConfirmRemoval({ webhook, copies, onRemoved, onClose }: ConfirmRemovalProps) {
+  const { url, pending } = webhook
+  const remove = async () => {
+    onClose()
+    const error = await removeWebhook(url)
+    if (error !== null) return showToast('bad', error)
+    showToast('good', `${webhookName(webhook)} is removed.`)
+    onRemoved()
+  }
+  const all = copies > 1 ? ` Its address is in the list ${copies} times: all of them are removed.` : ''
+  return (
+    <ConfirmDialog
+      title={`Remove ${webhookName(webhook)}?`}
+      text={`${pending === 0 ? 'It gets no more events.' : `It gets no more events, and its ${formatPendingCount(pending)} pending deliveries are cancelled.`} Its secret and options are kept for a year, in case it is added again.${all}`}
+      action="Remove"
+      danger
+      onConfirm={() => void remove()}
+      onClose={onClose}
+    />
+  )
 }
 
 function NoWebhooks() {
   return (
     <EmptyState icon="webhooks" title="No webhooks yet">
-      <p>Add the URL of your CRM, bot or monitoring. It gets a signed POST for each call event that is switched on.</p>
-      <p>
-        To try it without a receiver, run this and add <code>http://127.0.0.1:9000/</code>. It prints what it receives:
-        <code class="line">hookswitch listen --port 9000</code>
+      <p>Add the address of your CRM, chat, bot or monitoring: it gets a signed POST for each event that you choose.</p>
+      <p class="actions">
+        <a class="button primary" href={routeHref('webhooks', 'new')}>
+          <Icon name="plus" />
+          Add webhook
+        </a>
       </p>
       <p>
-        For Bitrix24, HubSpot, Odoo and other CRMs choose “Connect a CRM”: it only asks for a key and needs no
-        programming.
+        To try it without a receiver, run <code>hookswitch listen --port 9000</code> and add{' '}
+        <code>http://127.0.0.1:9000/</code>: it prints what it receives.
       </p>
     </EmptyState>
-  )
-}
-
-type WebhookRowsProps = {
-  draft: Draft
-  options: readonly WebhookOptions[]
-  errors: ReadonlyMap<number, string>
-  onOpen: (dialog: RowDialog, url: string) => void
-}
-
-function WebhookRows({ draft, options, errors, onOpen }: WebhookRowsProps) {
-  const now = useObservable(overview)
-  const occurrences = new Map<string, number>()
-  const healthOf = (url: string) => {
-    const occurrence = occurrences.get(url) ?? 0
-    occurrences.set(url, occurrence + 1)
-    return now?.webhooks.find((one) => one.url === url && one.occurrence === occurrence) ?? null
-  }
-  return (
-    <>
-      <WebhookTableHead />
-      <ul class="webhook-rows">
-        {draft.rows.map((row) => (
-          <WebhookRow
-            key={row.key}
-            row={row}
-            health={row.saved === null ? null : healthOf(row.saved.url)}
-            options={options.find(({ url }) => url === row.webhook.url) ?? null}
-            error={errors.get(row.key) ?? null}
-            copies={countUrl(draft, row.webhook.url)}
-            onEdit={(change) => currentDraft.set(editRow(draft, row.key, change))}
-            onRemove={(removed) => currentDraft.set(markRemoved(draft, row.key, removed))}
-            onOpen={(kind) => onOpen(kind, row.webhook.url)}
-          />
-        ))}
-      </ul>
-    </>
   )
 }
