@@ -152,7 +152,7 @@ describe('the API document', () => {
 
   test('gives the form of every text, except free texts of a PBX, a person or a receiver', () => {
     const free =
-      /\.(message|name|client|error|response|body|rendered|content_type|number|extension|pbx|pbx_id|did|target|forwarded_to|path|format|address|detail|trunks|phones|undecided|text|line|company|owner|trunk|queue|reason|not_sent)$|^Contact\.(id|url)$/
+      /\.(message|name|client|error|response|body|rendered|content_type|number|extension|pbx|pbx_id|did|target|forwarded_to|path|format|address|detail|trunks|phones|undecided|text|line|company|owner|trunk|queue|reason|not_sent|subject)$|^Contact\.(id|url)$/
     const texts = Object.entries(document.components.schemas).flatMap(([name, schema]) => textsOf(schema, name))
     expect(texts.filter((path) => !free.test(path))).toEqual([])
     const { properties } = document.components.schemas.PasswordChange as { properties: Record<string, object> }
