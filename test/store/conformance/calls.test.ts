@@ -1,7 +1,13 @@
 import { expect, test } from 'bun:test'
-import type { NewEvent } from '../../../src/store/operations/calls.ts'
+import type { CallFacts, NewEvent } from '../../../src/store/operations/calls.ts'
 import { batch, storeEvents } from '../../help/store.ts'
 import { ACCOUNT, event, NOW, ONE, onEngines, savedCall, user } from './rig.ts'
+
+/** The facts of a call, which its record has, too. */
+const withFacts = ({ pbx, result, missed, who }: CallFacts) => ({
+  facts: { pbx, result, missed, who },
+  record: JSON.stringify({ pbx, who, call: { result, missed } }),
+})
 
 onEngines('calls', ({ open }) => {
   test('a batch stores events, live calls and records of several accounts together', async () => {
@@ -21,6 +27,51 @@ onEngines('calls', ({ open }) => {
     expect(await log.eventListOfCall(other, 'theirs')).toHaveLength(1)
     expect(await log.eventListOfCall(other, 'mine')).toEqual([])
     expect(await calls.liveCallList('office')).toEqual(live)
+  })
+
+  test('the facts of saved calls are listed newest first, and calls are read by their ids', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const facts = { pbx: 'office', result: 'no_answer', missed: true, who: ' 101 \n 15551230001 101 \nAnna' }
+    const saved = [
+      savedCall('old', NOW),
+      savedCall('mid', NOW + 1, withFacts(facts)),
+      savedCall('new', NOW + 2, { direction: 'outbound' }),
+    ]
+    await calls.batchStore(batch({ saved }))
+    const scan = { accountId: ACCOUNT, after: undefined, limit: 9 }
+    expect((await calls.callScan(scan)).map(({ id }) => id)).toEqual(['new', 'mid', 'old'])
+    expect(await calls.callScan({ ...scan, after: { savedUs: NOW + 2, id: 'new' }, limit: 1 })).toEqual([
+      { id: 'mid', savedUs: NOW + 1, direction: 'inbound', ...facts },
+    ])
+    expect((await calls.callScan({ ...scan, sinceUs: NOW + 1, untilUs: NOW + 2 })).map(({ id }) => id)).toEqual(['mid'])
+    expect(await calls.callScan({ ...scan, accountId: 2 })).toEqual([])
+    const ids = ['old', 'unknown', 'new']
+    expect((await calls.callGetMany({ accountId: ACCOUNT, ids })).map(({ id }) => id)).toEqual(['old', 'new'])
+    expect(await calls.callGetMany({ accountId: 2, ids })).toEqual([])
+  })
+
+  test('a missed call is to be called back until its number was reached, or was answered', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const facts = (result: string) => withFacts({ pbx: 'office', result, missed: result !== 'answered', who: '' })
+    const from = (fromNumber: string, result: string) => ({ fromNumber, ...facts(result) })
+    const to = (toNumber: string, result: string) =>
+      ({ direction: 'outbound', fromNumber: '101', toNumber, ...facts(result) }) as const
+    const saved = [
+      savedCall('open', NOW, from('1001', 'no_answer')),
+      savedCall('reached', NOW, from('1002', 'no_answer')),
+      savedCall('called again', NOW, from('1003', 'no_answer')),
+      savedCall('tried', NOW, from('1004', 'no_answer')),
+      savedCall('out', NOW + 1, to('1002', 'answered')),
+      savedCall('in', NOW + 1, from('1003', 'answered')),
+      savedCall('no', NOW + 1, to('1004', 'no_answer')),
+    ]
+    await calls.batchStore(batch({ saved }))
+    const ids = ['open', 'reached', 'called again', 'tried']
+    const left = await calls.callListToCallBack({ accountId: ACCOUNT, ids })
+    expect(left.toSorted()).toEqual(['open', 'tried'])
+    expect(await calls.callListToCallBack({ accountId: 2, ids })).toEqual([])
   })
 
   test('live calls are replaced and removed, PBX by PBX, and their accounts are known', async () => {

@@ -54,6 +54,17 @@ onEngines('log', ({ open }) => {
     expect(await log.deliveryGetMany([id, 999_999])).toMatchObject([{ id, accountId: ACCOUNT, state: 'pending' }])
   })
 
+  test('what events are about is known by their ids', async () => {
+    await using at = await open(ONE)
+    const call = { id: 'a', from: { number: '15551230001', name: null }, to: { number: '101', name: 'Anna' } }
+    const [stored] = await at.put(event('a', { body: JSON.stringify({ data: { name: 'call_started', call } }) }))
+    const id = stored?.id ?? 0
+    const [found, ...others] = await at.store.log.eventAboutList([id, 999_999])
+    expect(others).toEqual([])
+    expect(found?.id).toBe(id)
+    expect(JSON.parse(found?.about ?? '')).toMatchObject({ from: call.from, to: call.to, phone: null, queue: null })
+  })
+
   test('a part of events has been read after 200 of them, also if none of them matches', async () => {
     await using at = await open(ONE)
     const ids = (await at.put(...Array.from({ length: 450 }, (_, index) => event(`${index}`)))).map(({ id }) => id)
