@@ -72,10 +72,12 @@ const WebhookQuery = t.Object({
 })
 
 const TrafficQuery = t.Object({
-  range: t.UnionEnum(['day', 'week'], {
-    default: 'day',
-    description: '`day`: 24 hours in periods of 15 minutes; `week`: 7 days in periods of 2 hours',
-  }),
+  range: t.Optional(
+    t.UnionEnum(['day', 'week'], {
+      default: undefined,
+      description: '`day`: 24 hours in periods of 15 minutes; `week`: 7 days in periods of 2 hours; without it, `day`',
+    }),
+  ),
 })
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
@@ -139,7 +141,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
     )
     .get(
       '/overview/traffic',
-      async ({ accountId, query: { range } }) =>
+      async ({ accountId, query: { range = 'day' } }) =>
         success(await readTraffic(store.statistics, { accountId, range, nowUs: nowUs() }), 'These are the figures.'),
       {
         ...asks(TrafficQuery),
