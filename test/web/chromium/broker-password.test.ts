@@ -23,7 +23,7 @@ describe.skipIf(CHROMIUM === undefined)("the password in a broker's URL (needs c
     await page.getByLabel('E-mail').fill('ada@example.com')
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByRole('button', { name: 'Log out' }).waitFor()
+    await row().waitFor()
   })
   afterAll(async () => {
     await seen?.page.context().close()
@@ -37,10 +37,15 @@ describe.skipIf(CHROMIUM === undefined)("the password in a broker's URL (needs c
     const fields = await page.locator('input, textarea').all()
     return [await page.content(), ...(await Promise.all(fields.map((field) => field.inputValue())))].join('\n')
   }
-  const field = () => seen.page.getByRole('textbox', { name: `URL of ${SHOWN}` })
+  const row = () =>
+    seen.page.getByRole('table', { name: 'Webhooks' }).getByRole('row').filter({ hasText: 'broker.example' })
+  const field = () => seen.page.getByRole('dialog').getByLabel('Address', { exact: true })
 
-  test('stands in no element and no field of the list, only in the field that is edited', async () => {
+  test('stands in no element of the list and no field of the drawer, only in the field that is edited', async () => {
+    expect(await content()).not.toContain(SECRET)
+    await row().click()
     await field().waitFor()
+    expect(seen.page.url()).not.toContain(SECRET)
     expect(await field().inputValue()).toBe(SHOWN)
     expect(await content()).not.toContain(SECRET)
     await field().focus()
@@ -51,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)("the password in a broker's URL (needs c
   })
 
   test('is never typed into while it is hidden, and a new URL takes its place as a whole', async () => {
-    const input = seen.page.locator('input[type=url]')
+    const input = field()
     expect(await input.getAttribute('readonly')).not.toBeNull()
     await input.focus()
     expect(await input.getAttribute('readonly')).toBeNull()
