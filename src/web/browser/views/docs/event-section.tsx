@@ -11,7 +11,8 @@ export function EventSection({ name, operation, document }: EventProps) {
   return (
     <section class="doc-endpoint" id={`event-${name}`} aria-labelledby={`event-${name}-title`}>
       <h3 id={`event-${name}-title`}>
-        <code>{name}</code>
+        {/* A schema may have the same name. */}
+        <code>{name}</code> <span class="hidden">event</span>
       </h3>
       <p>
         {operation.summary}. {operation.description === undefined ? null : <InlineText text={operation.description} />}
