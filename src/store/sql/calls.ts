@@ -54,14 +54,17 @@ function* readRecords({ accountId, ids }: SomeCalls): Work<CallRow[]> {
 
 type FactsRow = Omit<CallFactsRow, 'missed'> & { readonly missed: boolean | number }
 
+/** On Postgres the index has a sum, so that no other statement uses it. */
+const SCANNED: SQL = either({ sqlite: sql`saved_at`, postgres: sql`(saved_at + 0)` })
+
 /** Reads a part of an index that has all facts of calls, in the order of the list. */
 function* scanCalls({ accountId, sinceUs = 0, untilUs, after, limit }: CallScan): Work<CallFactsRow[]> {
   const until: CallPosition = untilUs === undefined ? NEWEST : { savedUs: untilUs, id: '' }
   const before = after !== undefined && after.savedUs < until.savedUs ? after : until
   const rows = yield* all<FactsRow>(sql`
     SELECT id, saved_at AS "savedUs", direction, result, missed, pbx, who FROM calls ${indexedBy('calls_by_facts')}
-    WHERE account_id = ${accountId} AND saved_at >= ${sinceUs} AND (saved_at, id) < (${before.savedUs}, ${before.id})
-    ORDER BY saved_at DESC, id DESC LIMIT ${limit}`)
+    WHERE account_id = ${accountId} AND ${SCANNED} >= ${sinceUs} AND (${SCANNED}, id) < (${before.savedUs}, ${before.id})
+    ORDER BY ${SCANNED} DESC, id DESC LIMIT ${limit}`)
   return rows.map((row) => ({ ...row, missed: Boolean(row.missed) }))
 }
 

@@ -94,14 +94,14 @@ function* readNewestAbove(id: number): Work<ReadonlyMap<number, number>> {
   return new Map(rows.map(({ accountId, id }) => [accountId, id]))
 }
 
-/** The parts of a body that say what its event is about. */
+/** The parts of a body that say what its event is about. Postgres cannot read a NUL, nor half of a character of UTF-16. */
 const ABOUT: SQL = either({
   sqlite: sql`json_object('from', json_extract(e.body, '$.data.call.from'), 'to', json_extract(e.body, '$.data.call.to'),
     'phone', json_extract(e.body, '$.data.phone'), 'trunk', json_extract(e.body, '$.data.trunk'),
     'agent', json_extract(e.body, '$.data.agent'), 'queue', json_extract(e.body, '$.data.queue'))`,
   postgres: sql`(SELECT jsonb_build_object('from', b #> '{call,from}', 'to', b #> '{call,to}', 'phone', b -> 'phone',
     'trunk', b -> 'trunk', 'agent', b -> 'agent', 'queue', b -> 'queue')::text
-    FROM (SELECT e.body::jsonb -> 'data' AS b) AS parts)`,
+    FROM (SELECT regexp_replace(e.body, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'g')::jsonb -> 'data' AS b) AS parts)`,
 })
 
 const readAbout = (ids: readonly number[]) =>

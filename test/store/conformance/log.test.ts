@@ -65,6 +65,21 @@ onEngines('log', ({ open }) => {
     expect(JSON.parse(found?.about ?? '')).toMatchObject({ from: call.from, to: call.to, phone: null, queue: null })
   })
 
+  test('what an event is about is known also if a name has characters that no text of Postgres may have', async () => {
+    await using at = await open(ONE)
+    const about = async (id: string, name: string) => {
+      const call = { id, from: { number: '15551230001', name }, to: { number: '101', name: '\\u0000' } }
+      const [stored] = await at.put(event(id, { body: JSON.stringify({ data: { name: 'call_started', call } }) }))
+      const [found] = await at.store.log.eventAboutList([stored?.id ?? 0])
+      return JSON.parse(found?.about ?? '')
+    }
+    for (const name of ['a\0b', 'half \ud83d of one', 'whole \u{1f4de}'])
+      expect(await about(`call ${name.length}`, name)).toMatchObject({
+        from: { number: '15551230001' },
+        to: { number: '101' },
+      })
+  })
+
   test('a part of events has been read after 200 of them, also if none of them matches', async () => {
     await using at = await open(ONE)
     const ids = (await at.put(...Array.from({ length: 450 }, (_, index) => event(`${index}`)))).map(({ id }) => id)

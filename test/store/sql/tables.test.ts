@@ -112,6 +112,7 @@ const OF_NODES: Readonly<Record<string, readonly string[]>> = {
   clock: ['probed'],
   deliveries: ['account_id'],
   minutes: ['node'],
+  quarters: ['node'],
 }
 /** Columns that SQLite alone has: the attempt that delivered at once. */
 const OF_FILES = /^first_/

@@ -5,12 +5,16 @@ import { type EarlyWork, makeIndex } from './early-indexes.ts'
 /** The calls of one statement: their rows are locked for some 100 ms. */
 const CALLS = 1_000
 
-/** Postgres cannot read every JSON text that the program writes: a name may have an escaped NUL. */
+/** Postgres cannot read every JSON text that the program writes: a name may have an escaped NUL, or half a character. */
 const PART_OF = `CREATE OR REPLACE FUNCTION pg_temp.part_of(record text, VARIADIC path text[]) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   RETURN coalesce(record::json #>> path, '');
 EXCEPTION WHEN data_exception THEN
-  RETURN '';
+  BEGIN
+    RETURN coalesce(regexp_replace(record, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'g')::json #>> path, '');
+  EXCEPTION WHEN data_exception THEN
+    RETURN '';
+  END;
 END
 $$`
 const part = (...path: string[]) => `pg_temp.part_of(record, ${path.map((one) => `'${one}'`).join(', ')})`
@@ -34,7 +38,7 @@ export const makeCallFacts: EarlyWork = async ({ query, transaction }) => {
   await addColumnsOfCalls(transaction, ['pbx text', 'result text', 'missed boolean', 'who text'])
   await query(PART_OF)
   await fill(query)
-  await makeIndex(query, { table: 'calls', name: 'calls_by_facts', on: '(account_id, saved_at, id)' })
+  await makeIndex(query, { table: 'calls', name: 'calls_by_facts', on: '(account_id, (saved_at + 0), id)' })
 }
 
 async function fill(query: Query): Promise<void> {
