@@ -1,9 +1,12 @@
 import { EmptyState } from './empty-state.tsx'
 
 /** Asks a user who may not manage PBXs to turn to an administrator. */
-export function AskAdmin() {
+export function AskAdmin({ title }: { title: string }) {
   return (
     <div class="view">
+      <header class="head">
+        <h1>{title}</h1>
+      </header>
       <EmptyState icon="pbx" title="No PBX is connected to your account">
         <p>
           Ask the operator of this service to connect your PBX. Operators do that on this page, logged in as an

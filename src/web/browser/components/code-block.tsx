@@ -14,7 +14,7 @@ export function CodeBlock({ text, label, head }: CodeBlockProps) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
     <section tabIndex={0} aria-label={label}>
       <pre>
-        <code>{/^\s*[[{]/.test(text) && text.length <= MAX_COLOURED ? colouredJson(text) : text}</code>
+        <code>{JSON_START.test(text) && text.length <= MAX_COLOURED ? colouredJson(text) : text}</code>
       </pre>
     </section>
   )
@@ -36,6 +36,9 @@ export function CodeBlock({ text, label, head }: CodeBlockProps) {
     </div>
   )
 }
+
+/** A section of a configuration file begins with a bracket, too: a letter follows it. */
+const JSON_START = /^\s*(?:\{|\[\s*["{[\]\d-])/
 
 /** A larger text is shown without colours: each coloured word is an element. */
 const MAX_COLOURED = 30_000

@@ -23,7 +23,7 @@ const SAMPLE = {
 export function FirstRun({ now }: { now: Overview }) {
   const user = useUser()
   const isAdmin = useIsAdmin()
-  if (isAdmin === false) return <AskAdmin />
+  if (isAdmin === false) return <AskAdmin title="Live" />
   const [firstName = ''] = (user?.name ?? '').split(' ')
   return (
     <div class="view">

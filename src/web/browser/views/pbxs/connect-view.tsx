@@ -25,7 +25,7 @@ export function ConnectView() {
     setSaved(name)
   }
   useEffect(() => setFields((before) => withFreeName(before, taken)), [pbxs === null])
-  if (isAdmin === false) return <AskAdmin />
+  if (isAdmin === false) return <AskAdmin title="Connect a PBX" />
   return (
     <div class="view">
       <header class="head">

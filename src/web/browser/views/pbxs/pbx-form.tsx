@@ -88,11 +88,11 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
         </div>
         <div class="actions">
           <button type="submit" class="button primary" disabled={busy !== null}>
-            {findings === null ? 'Check and connect' : 'Check again'}
+            {findings !== null ? 'Check again' : isKnown ? 'Check and save' : 'Check and connect'}
           </button>
           {findings === null || busy !== null ? null : (
             <button class="button" type="button" onClick={() => void save()}>
-              Connect anyway
+              {isKnown ? 'Save anyway' : 'Connect anyway'}
             </button>
           )}
         </div>
@@ -244,7 +244,7 @@ function AcceptStep({ fields, onChange, isKnown = false }: StepProps) {
       <p class="hint">
         <InlineText text={hint} />
       </p>
-      {hasOwnSecret || isKnown ? <SecretField fields={fields} isKnown={isKnown} onChange={onChange} /> : null}
+      {hasOwnSecret ? <SecretField fields={fields} isKnown={isKnown} onChange={onChange} /> : null}
       {risk === null ? null : (
         <p class={risk.isError ? 'error' : 'error caution'}>
           <Icon name="alert" />
@@ -264,13 +264,7 @@ function AcceptStep({ fields, onChange, isKnown = false }: StepProps) {
           </span>
         </CheckField>
       ) : null}
-      <MoreFold
-        fields={fields}
-        isKnown={isKnown}
-        onChange={onChange}
-        hasSecret={!(hasOwnSecret || isKnown)}
-        protocol={protocol}
-      />
+      <MoreFold fields={fields} isKnown={isKnown} onChange={onChange} hasSecret={!hasOwnSecret} protocol={protocol} />
     </Step>
   )
 }
@@ -294,13 +288,18 @@ function SecretField({ fields, onChange, isKnown = false }: StepProps) {
   )
 }
 
+function describeSecret({ secret }: PbxFields): string {
+  if (secret === '***') return 'the stored secret'
+  return secret === proposedSecret() ? 'a secret made for you' : 'your own secret'
+}
+
 type MoreFoldProps = StepProps & { hasSecret: boolean; protocol: PbxFields['protocol'] }
 
 function MoreFold({ fields, onChange, isKnown = false, hasSecret, protocol }: MoreFoldProps) {
   const { kind, isOverTls } = PBX_PROTOCOLS[protocol]
   const { hasUser, secretTitle } = PBX_FACTS[kind]
   const value = [
-    ...(hasUser ? [fields.user, ...(hasSecret ? ['a secret made for you'] : []), isOverTls ? 'TLS' : 'no TLS'] : []),
+    ...(hasUser ? [fields.user, ...(hasSecret ? [describeSecret(fields)] : []), isOverTls ? 'TLS' : 'no TLS'] : []),
     fields.account === '' ? 'account default' : `account ${fields.account}`,
     ...(fields.more === '' ? [] : [fields.more]),
   ]

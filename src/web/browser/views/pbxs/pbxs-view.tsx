@@ -41,7 +41,7 @@ export function PbxsView() {
   const sorted = pbxs?.toSorted(
     (one, other) => Number(one.state === 'up') - Number(other.state === 'up') || one.name.localeCompare(other.name),
   )
-  if (isAdmin === false) return <AskAdmin />
+  if (isAdmin === false) return <AskAdmin title="PBXs" />
   return (
     <div class="view list">
       <header class="head">
@@ -75,6 +75,16 @@ export function PbxsView() {
   )
 }
 
+/** Shows how many calls are up; a narrow list has no heading that says so. */
+function CallCount({ calls }: Pick<Pbx, 'calls'>) {
+  return (
+    <>
+      {calls.toLocaleString('en')}
+      <span class="in-row">{calls === 1 ? ' call' : ' calls'}</span>
+    </>
+  )
+}
+
 const columnsOf = (onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
   { name: 'State', width: 136, place: 'b2', cell: (pbx) => <PbxState pbx={pbx} /> },
   {
@@ -103,7 +113,7 @@ const columnsOf = (onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
     width: '11%',
     cell: ({ account }) => <span class="cut">{account ?? ''}</span>,
   },
-  { name: 'Calls', width: 64, place: 'a2', isEnd: true, cell: ({ calls }) => calls.toLocaleString('en') },
+  { name: 'Calls', width: 64, place: 'a2', isEnd: true, cell: ({ calls }) => <CallCount calls={calls} /> },
   {
     name: 'Since',
     cell: ({ since, error }) => {
