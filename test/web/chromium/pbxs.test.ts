@@ -58,60 +58,80 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     await page.getByRole('button', { name: 'Log in' }).click()
   }
 
-  test('the first screen of an administrator shows how, with a secret that is made for the PBX', async () => {
+  test('the first screen of an administrator says what to do, and leads to each kind of PBX', async () => {
     const { page } = seen
     await logIn(seen, 'ada@example.com')
-    await page.getByRole('heading', { name: 'Connect a PBX' }).waitFor()
-    secret = await page.getByLabel('Secret').inputValue()
+    await page.getByRole('heading', { name: 'Welcome, Ada' }).waitFor()
+    for (const step of ['Connect a PBX', 'Make a call', 'Tell others of it'])
+      await page.getByRole('heading', { name: step, exact: true }).waitFor()
+    await proveFits('first-run')
+    await page.getByRole('link', { name: /^Asterisk/ }).click()
+    await page.getByRole('heading', { name: 'Connect a PBX', level: 1 }).waitFor()
+    expect(await page.getByRole('radio', { name: /^Asterisk/ }).isChecked()).toBe(true)
+  })
+
+  test('it shows how to connect it, with a secret that is made for the PBX', async () => {
+    const { page } = seen
+    await page.getByText('User, secret, TLS, account').last().click()
+    secret = await page.getByLabel('Secret', { exact: true }).inputValue()
     expect(secret).toMatch(/^[0-9a-f]{36}$/)
     await page.getByText(`secret = ${secret}`).waitFor()
     await proveFits('connect')
+    await page.getByText('FreePBX, Issabel', { exact: true }).click()
+    await page.getByText('/etc/asterisk/manager_custom.conf').waitFor()
+    await page.getByText(`secret = ${secret}`).waitFor()
+    await proveFits('connect-freepbx')
     await page.getByText('FreeSWITCH', { exact: true }).click()
     await page.getByText(`name="password" value="${secret}"`).waitFor()
     await proveFits('connect-freeswitch')
     await page.getByText('FusionPBX', { exact: true }).click()
     await page.getByText('Do not change it here').waitFor()
-    expect(await page.getByLabel('Password').inputValue()).toBe('')
+    expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('')
     await proveFits('connect-fusionpbx')
     await page.getByText('Asterisk', { exact: true }).click()
   })
 
   test('the check shows missing rights, and nothing is stored', async () => {
     const { page } = seen
-    await page.getByLabel('Port').fill('1')
-    await page.getByLabel('Port').press('Enter')
+    await page.getByLabel('Port', { exact: true }).fill('1')
+    await page.getByLabel('Port', { exact: true }).press('Enter')
     await page.getByText('Problem:').waitFor()
     await page.getByText('is Asterisk running there').waitFor()
     await proveFits('report')
     await page.getByText('FreePBX, Issabel', { exact: true }).click()
     await page.getByText('Problem:').waitFor({ state: 'detached' })
-    expect(await page.getByLabel('Port').inputValue()).toBe('')
+    expect(await page.getByLabel('Port', { exact: true }).inputValue()).toBe('')
     await page.getByRole('link', { name: 'PBXs', exact: true }).click()
-    await page.getByText('There is no PBX yet.').waitFor()
+    await page.getByText('There is no PBX yet').waitFor()
     await page.goBack()
   })
 
   test('with the keyboard alone it is connected, and its first call is shown as it happens', async () => {
     const { page } = seen
-    await page.getByLabel('Host').waitFor()
-    secret = await page.getByLabel('Secret').inputValue()
-    await page.getByLabel('Port').focus()
-    await page.keyboard.type(String(replay.port))
+    await page.getByLabel('Host', { exact: true }).waitFor()
+    secret = await page.getByLabel('Secret', { exact: true }).inputValue()
+    await page.getByRole('radio', { name: /^Asterisk/ }).focus()
+    // The place of the service, and then the fields.
     await page.keyboard.press('Tab')
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('user')
+    for (const name of ['name', 'host', 'port']) {
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe(name)
+    }
+    await page.keyboard.type(String(replay.port))
     await page.keyboard.press('Enter')
-    await page.getByText('Connected. Now make a call.').waitFor()
+    await page.getByRole('heading', { name: 'office is connected' }).waitFor()
+    await page.getByRole('heading', { name: 'Make a call' }).waitFor()
     await proveFits('connected')
     call()
-    await page.locator('.live-call').first().waitFor()
+    await page.getByRole('table', { name: 'Calls now' }).getByRole('link').first().waitFor()
     await proveFits('first-call')
   })
 
   test('the list has its state and not its secret', async () => {
     const { page } = seen
     await page.getByRole('link', { name: 'All PBXs' }).click()
-    await page.getByRole('heading', { name: 'office' }).waitFor()
-    await page.getByText('up', { exact: true }).waitFor()
+    const row = page.getByRole('table', { name: 'PBXs' }).getByRole('row').filter({ hasText: 'office' })
+    await row.getByText('connected', { exact: true }).waitFor()
     await proveFits('list')
     expect(await page.content()).not.toContain(secret)
   })
@@ -120,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     const { page } = seen
     await page.getByRole('link', { name: 'Connect a PBX' }).click()
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=name]')?.value === 'office-2')
-    await page.getByLabel('Name').fill('office')
+    await page.getByLabel('Name', { exact: true }).fill('office')
     await page.getByRole('button', { name: 'Check and connect' }).click()
     await page.getByRole('alert').filter({ hasText: 'There is a PBX office already' }).waitFor()
     await page.getByRole('link', { name: 'PBXs', exact: true }).click()
@@ -128,15 +148,15 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
 
   test('it is changed without its secret', async () => {
     const { page } = seen
-    await page.getByRole('link', { name: 'Change office' }).click()
-    expect(await page.getByLabel('Secret').inputValue()).toBe('***')
-    await page.getByText('More', { exact: true }).click()
+    await page.getByRole('link', { name: 'office', exact: true }).click()
+    expect(await page.getByLabel('Secret', { exact: true }).inputValue()).toBe('***')
+    await page.getByText('User, secret, TLS, account').last().click()
     await page.getByLabel('Parameters').fill('country=XX')
-    await page.getByRole('button', { name: 'Check and connect' }).click()
+    await page.getByRole('button', { name: 'Check and save' }).click()
     await page.getByRole('alert').filter({ hasText: 'unknown country XX' }).waitFor()
     await proveFits('change')
     await page.getByLabel('Parameters').fill('country=UZ')
-    await page.getByRole('button', { name: 'Check and connect' }).click()
+    await page.getByRole('button', { name: 'Check and save' }).click()
     await page.getByText('office is changed').waitFor()
     const { stdout } = await run(['pbx', 'list'], { cwd: folder.path })
     expect(stdout).toContain(`hookswitch:***@127.0.0.1:${replay.port}?name=office&country=UZ`)
@@ -146,6 +166,7 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     await addUser(folder.path, 'ben@example.com', 'acme')
     const other = await visit(browser, { viewport: { width: 1_280, height: 800 } })
     await logIn(other, 'ben@example.com')
+    await other.page.getByRole('heading', { name: 'Live', level: 1 }).waitFor()
     await other.page.getByText('Ask the operator of this service').waitFor()
     expect(await other.page.getByRole('link', { name: 'PBXs', exact: true }).count()).toBe(0)
     await proveFits('ask', other)
@@ -155,11 +176,12 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
 
   test('it is removed after a question', async () => {
     const { page } = seen
-    await page.getByRole('button', { name: 'Remove office' }).click()
+    await page.getByRole('button', { name: 'More for office' }).click()
+    await page.getByRole('menuitem', { name: 'Remove…' }).click()
     await page.getByRole('dialog').waitFor()
     await proveFits('remove')
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
-    await page.getByText('There is no PBX yet.').waitFor()
+    await page.getByText('There is no PBX yet').waitFor()
     await until('it is disconnected', () => replay.clients() === 0)
     expect(seen.faults).toEqual([])
     expect(app.output()).not.toContain(secret)
