@@ -146,6 +146,19 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     await page.getByRole('link', { name: 'PBXs', exact: true }).click()
   })
 
+  test('what is missing in a part that is folded away is shown', async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: 'Connect a PBX' }).click()
+    const fold = page.getByText('User, secret, TLS, account', { exact: true }).last()
+    await fold.click()
+    await page.getByLabel('User', { exact: true }).fill('')
+    await fold.click()
+    await page.getByLabel('User', { exact: true }).waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Check and connect' }).click()
+    await page.waitForFunction(() => document.activeElement?.getAttribute('name') === 'user')
+    await page.getByRole('link', { name: 'PBXs', exact: true }).click()
+  })
+
   test('it is changed without its secret', async () => {
     const { page } = seen
     await page.getByRole('link', { name: 'office', exact: true }).click()

@@ -13,7 +13,15 @@ type FoldProps = {
 /** Shows a part that is folded away, with its present value. */
 export function Fold({ title, value, isOpen = false, onOpen, children }: FoldProps) {
   return (
-    <details class="fold" open={isOpen} onToggle={(event) => event.currentTarget.open && onOpen?.()}>
+    <details
+      class="fold"
+      open={isOpen}
+      onToggle={(event) => event.currentTarget.open && onOpen?.()}
+      // The browser says what is wrong with a field only where it can be seen.
+      onInvalidCapture={(event) => {
+        event.currentTarget.open = true
+      }}
+    >
       <summary>
         <Icon name="next" />
         <b>{title}</b>
