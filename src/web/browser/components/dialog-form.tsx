@@ -31,6 +31,8 @@ export function DialogForm(props: DialogFormProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
+        // A drawer may be open over the form of another one, which is not submitted with it.
+        event.stopPropagation()
         onSubmit()
       }}
     >

@@ -36,8 +36,9 @@ export function Drawer({ title, beside, docks = false, onClose, children }: Draw
       class={docks ? 'drawer docks' : 'drawer'}
       aria-labelledby={heading}
       onKeyDown={(event) => {
-        // A docked one is not modal: the browser does not close it.
+        // A docked one is not modal: the browser does not close it. It stays open while one over it is closed.
         if (event.key !== 'Escape' || element.current?.matches(':modal') === true) return
+        if (event.target instanceof Element && event.target.closest('dialog') !== element.current) return
         event.preventDefault()
         onClose()
       }}

@@ -11,6 +11,8 @@ export type WebhookForm = {
   readonly url: string
   readonly chosen: readonly EventChoice[]
   readonly options: OptionsForm
+  /** Why its receiver refuses the authorization of its requests; read only. */
+  readonly problem?: string
 }
 
 /** Where a new webhook leads. */
@@ -39,7 +41,9 @@ export function newWebhookForm(kind: WebhookKind, url = ''): WebhookForm {
 
 /** Returns the form of a stored webhook. */
 export function webhookFormOf(webhook: Webhook, options: WebhookOptions): WebhookForm {
-  return { url: webhook.url, chosen: choicesOf(webhook, options.events), options: formOf(options) }
+  const { problem } = options
+  const form = { url: webhook.url, chosen: choicesOf(webhook, options.events), options: formOf(options) }
+  return problem === undefined ? form : { ...form, problem: problem.message }
 }
 
 /** Returns the entry of the list that a form describes. */

@@ -120,7 +120,14 @@ function DrawerForm({ form, webhook, onRemove, onClose }: DrawerFormProps) {
               form={value}
               errors={errors}
               isMqtt={isMqttUrl(value.url)}
-              requests={<Requests form={value} url={webhook.url} onSaved={() => void form.reload()} />}
+              requests={
+                <Requests
+                  form={value}
+                  url={webhook.url}
+                  // What was changed here is not lost. Without a new reading saving keeps what was saved there, too.
+                  onSaved={() => (form.isChanged ? undefined : void form.reload())}
+                />
+              }
               onChange={form.set}
             />
             <SecretFold url={webhook.url} />
@@ -189,6 +196,11 @@ function Requests({ form, url, onSaved }: { form: WebhookForm; url: string; onSa
           ? 'It sends several requests of its own for an event, in steps.'
           : `It sends what ${flow.preset} needs: several requests for an event, in steps.`}
       </p>
+      {form.problem === undefined ? null : (
+        <ErrorMessage
+          text={`The CRM refuses its authorization: ${form.problem}. Deliveries wait. Enter the secrets anew under Change.`}
+        />
+      )}
       {isOpen ? <CrmDialog url={url} onSaved={onSaved} onClose={() => setOpen(false)} /> : null}
     </div>
   )
