@@ -121,6 +121,8 @@ function callerLane(call: Call, holds: readonly Span[], bar: MakeBars): Lane {
 function stageLane(stage: Stage, holds: readonly Span[], bar: MakeBars): Lane {
   const { kind, target, name, started_at: started, answered_at: answered, ended_at: ended } = stage
   const isPerson = kind === 'user' || kind === 'external'
+  // Whoever is answered by one of its phones waits no longer.
+  const isGroup = kind === 'group' || kind === 'queue'
   const isNamed = name !== null && name !== target
   const details = [
     isPerson ? '' : kind,
@@ -139,7 +141,7 @@ function stageLane(stage: Stage, holds: readonly Span[], bar: MakeBars): Lane {
         ? []
         : isPerson
           ? bar('ring', started, answered ?? ended, 'rings')
-          : bar('hold', started, ended, kind === 'queue' ? 'waits' : 'rings')),
+          : bar('hold', started, isGroup ? (answered ?? ended) : ended, kind === 'queue' ? 'waits' : 'rings')),
       ...(isPerson && answered !== null ? talkBars(answered, ended, holds, bar) : []),
     ],
   }

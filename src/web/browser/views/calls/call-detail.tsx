@@ -175,7 +175,7 @@ function CallContent({ record, events }: { record: Shown; events: readonly Event
           <RecordingList callId={call.id} recordings={recordings} playback={playback} />
           <ForSupport record={record} />
         </div>
-        <Json record={record} line={line} />
+        <Json record={record} line={line} eventCount={events.length} />
       </div>
     </>
   )
@@ -309,10 +309,10 @@ function Fact({ name, children }: { name: string; children: preact.ComponentChil
 }
 
 /** Shows the JSON of the events of a line, or the record of the call. */
-function Json({ record, line }: { record: Shown; line: StoryLine | null }) {
+function Json({ record, line, eventCount }: { record: Shown; line: StoryLine | null; eventCount: number }) {
   const [part, setPart] = useState<'event' | 'record'>('event')
   const [at, setAt] = useState(0)
-  const bodies = useBodies(record.call.id, line?.events.length ?? 0)
+  const bodies = useBodies(record.call.id, eventCount)
   useEffect(() => {
     setAt(0)
     setPart('event')
