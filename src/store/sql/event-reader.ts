@@ -94,7 +94,9 @@ function* readNewestAbove(id: number): Work<ReadonlyMap<number, number>> {
   return new Map(rows.map(({ accountId, id }) => [accountId, id]))
 }
 
-/** The parts of a body that say what its event is about. Postgres cannot read a NUL, nor half of a character of UTF-16. */
+/**
+ * The parts of a body that say what its event is about. Postgres cannot read a NUL, nor half of a character of UTF-16.
+ */
 const ABOUT: SQL = either({
   sqlite: sql`json_object('from', json_extract(e.body, '$.data.call.from'), 'to', json_extract(e.body, '$.data.call.to'),
     'phone', json_extract(e.body, '$.data.phone'), 'trunk', json_extract(e.body, '$.data.trunk'),

@@ -5,7 +5,7 @@ import { type EarlyWork, makeIndex } from './early-indexes.ts'
 /** The calls of one statement: their rows are locked for some 100 ms. */
 const CALLS = 1_000
 
-/** Postgres cannot read every JSON text that the program writes: a name may have an escaped NUL, or half a character. */
+/** Postgres cannot read each JSON text that the program writes: a name may have an escaped NUL, or half a character. */
 const PART_OF = `CREATE OR REPLACE FUNCTION pg_temp.part_of(record text, VARIADIC path text[]) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   RETURN coalesce(record::json #>> path, '');
