@@ -69,6 +69,11 @@ test('a hold is drawn over the talk of those who are on it, and ends with it', (
   expect(bars(1, { events })?.slice(2)).toEqual([['hold', 20, 10]])
 })
 
+test.each(['group', 'queue'] as const)('a %s waits until one of its phones answers', (kind) => {
+  expect(bars(1, { stages: [{ ...stage('600', 0, 10, 50), kind }] })).toEqual([['hold', 0, 10]])
+  expect(bars(1, { stages: [{ ...stage('600', 0, null, 50), kind }] })).toEqual([['hold', 0, 50]])
+})
+
 test('the ringing alone ends soon after the first answer', () => {
   const { toMs, marks } = timeline({
     part: 'ringing',
