@@ -35,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     await page.getByLabel('E-mail').fill(EMAIL)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByRole('button', { name: 'Connect a CRM' }).waitFor()
+    await rowOf(OTHER).waitFor()
   })
   afterAll(async () => {
     await seen?.page.context().close()
@@ -49,6 +49,27 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     ((await ask(app, 'GET', '/integration/webhook/options', { token })).body.result as Options[]).find(
       (one) => one.url === url,
     )
+  /** The row of a webhook without a name, which is called by its address. */
+  const rowOf = (url: string) => seen.page.getByRole('row').filter({ hasText: new URL(url).host })
+  const closed = () => seen.page.getByRole('dialog').waitFor({ state: 'detached' })
+  /** Opens the drawer of a webhook. */
+  const openDrawer = async (url: string) => {
+    await rowOf(url).getByRole('link').click()
+    const drawer = seen.page.getByRole('dialog')
+    await drawer.getByLabel('Address', { exact: true }).waitFor()
+    return drawer
+  }
+  /** The form of a CRM, over the drawer of its webhook. */
+  const crmForm = () => seen.page.getByRole('dialog', { name: 'CRM', exact: true })
+  /** Opens the form of a new webhook to a CRM. */
+  const addCrm = async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: /^Add/ }).click()
+    const drawer = page.getByRole('dialog', { name: 'Add a webhook' })
+    await drawer.getByRole('radio', { name: 'A CRM' }).check({ force: true })
+    await drawer.getByLabel('CRM', { exact: true }).waitFor()
+    return drawer
+  }
   /** Checks the page at the width of a screen and of a phone, in both themes. */
   const examine = async (name: string) => {
     const { page } = seen
@@ -57,10 +78,12 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
         await page.emulateMedia({ colorScheme })
         await page.setViewportSize({ width, height: 900 })
         expect(await overflowOf(page)).toBe(0)
-        const wide = await page.evaluate(() => {
-          const dialog = document.querySelector('dialog')
-          return dialog === null ? 0 : dialog.scrollWidth - dialog.clientWidth
-        })
+        const wide = await page.evaluate(() =>
+          [...document.querySelectorAll('dialog, .drawer-body')].reduce(
+            (sum, { scrollWidth, clientWidth }) => sum + scrollWidth - clientWidth,
+            0,
+          ),
+        )
         expect([name, width, wide]).toEqual([name, width, 0])
         expect(await accessibilityFaults(page)).toEqual([])
         if (PICTURES !== undefined)
@@ -71,11 +94,9 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
   }
 
   test('it is chosen, and each missing value is reported at its field', async () => {
-    const { page } = seen
-    await page.getByRole('button', { name: 'Connect a CRM' }).click()
-    await page.getByRole('radio', { name: 'amoCRM' }).check({ force: true })
-    await page.getByRole('button', { name: 'Save' }).last().click()
-    const dialog = page.getByRole('dialog')
+    const dialog = await addCrm()
+    await dialog.getByLabel('CRM', { exact: true }).selectOption({ label: 'amoCRM, Kommo' })
+    await dialog.getByRole('button', { name: 'Add webhook' }).click()
     await dialog.getByRole('alert').filter({ hasText: 'Give the address of the CRM' }).waitFor()
     await dialog.getByRole('alert').filter({ hasText: 'Long-lived token is missing.' }).waitFor()
     expect(crm.requests).toHaveLength(0)
@@ -84,7 +105,7 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
 
   test('a wrong key is refused in the words of the CRM, with what to do', async () => {
     const { page } = seen
-    await page.getByLabel('Address').fill(crm.url)
+    await page.getByRole('textbox', { name: 'Address' }).fill(crm.url)
     await page.getByLabel('Long-lived token').fill('wrong-token')
     await page.getByRole('button', { name: 'Check' }).click()
     const said = page.getByText(/The CRM answered 401: Unauthorized\. The key is wrong.*make a new one\./)
@@ -99,9 +120,17 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     expect(await page.getByText('The CRM answered 401').count()).toBe(0)
     await page.getByRole('button', { name: 'Check' }).click()
     await page.getByText('The CRM accepts the key.').waitFor()
-    await page.getByRole('button', { name: 'Fill in from the CRM' }).click()
-    await page.getByLabel('Extension of Anna Smith').fill('101')
     await page.getByLabel('Responsible user').fill('504150')
+    await page.getByRole('button', { name: 'Fill in from the CRM' }).click()
+    const user = page.getByLabel('User 1', { exact: true })
+    await user.waitFor()
+    expect([await user.inputValue(), await user.locator('option:checked').textContent()]).toEqual([
+      '504141',
+      'Anna Smith',
+    ])
+    await page.getByLabel('Extension 1', { exact: true }).fill('101')
+    // One that the CRM does not list, which was entered before, stays.
+    expect(await page.getByLabel('Responsible user').inputValue()).toBe('504150')
     await until('a call has ended', async () => {
       const { body } = await ask(app, 'GET', '/call', { token })
       return (body.result as { items: unknown[] }).items.length > 0
@@ -119,11 +148,9 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
   test('it is saved with its key, which is never read back', async () => {
     const { page } = seen
     await page.getByLabel('Look callers up in this CRM').check()
-    await page.getByRole('button', { name: 'Save' }).last().click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    const row = page.getByRole('listitem').filter({ has: page.getByRole('group', { name: crm.url }) })
-    await row.getByText('amoCRM', { exact: false }).first().waitFor()
-    await row.getByRole('button', { name: `CRM of ${crm.url}` }).waitFor()
+    await page.getByRole('button', { name: 'Add webhook' }).click()
+    await closed()
+    await rowOf(crm.url).getByRole('link', { name: 'amoCRM, Kommo' }).waitFor()
     expect(await optionsOf(crm.url)).toMatchObject({
       flow: { preset: 'amocrm', parameters: { token: null, responsible: '504150', users: { '101': '504141' } } },
     })
@@ -135,8 +162,11 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
 
   test('it is opened again beside a change that is not saved: an empty secret keeps the stored one', async () => {
     const { page } = seen
-    await page.getByRole('switch', { name: 'call started' }).first().click({ force: true })
-    await page.getByRole('button', { name: `CRM of ${crm.url}` }).click()
+    const drawer = await openDrawer(crm.url)
+    const changed = drawer.getByRole('checkbox', { name: /^saved/ })
+    await changed.uncheck()
+    await drawer.getByText('It sends what amocrm needs').waitFor()
+    await drawer.getByRole('button', { name: 'Change', exact: true }).click()
     const key = page.getByLabel('Long-lived token')
     await key.waitFor()
     expect([await key.inputValue(), await key.getAttribute('placeholder')]).toEqual(['', 'stored'])
@@ -147,22 +177,30 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     await page.getByLabel('User 2').fill('504142')
     await page.getByLabel('Look callers up in this CRM').uncheck()
     const asked = crm.requests.length
-    await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await crmForm().getByRole('button', { name: 'Save', exact: true }).click()
+    await crmForm().waitFor({ state: 'detached' })
     // The stored key was tried, since it had never been checked.
     expect(crm.requests.slice(asked).map(({ headers }) => headers.get('authorization'))).toEqual([`Bearer ${KEY}`])
     expect(await optionsOf(crm.url)).toMatchObject({
       flow: { parameters: { token: null, users: { '101': '504141', '102': '504142' } } },
     })
     expect((await ask(app, 'GET', '/integration/contacts', { token })).body.result).toBeNull()
-    await page.getByRole('region', { name: 'Unsaved changes' }).getByText('call started off').waitFor()
-    expect(await page.getByText('Someone else changed the list').count()).toBe(0)
-    await page.getByRole('button', { name: 'Discard' }).click()
+    // The drawer below is neither saved nor closed with it, and keeps what was changed in it.
+    expect(await changed.isChecked()).toBe(false)
+    const listed = async () => (await ask(app, 'GET', '/integration/webhook', { token })).body.result
+    expect(await listed()).toEqual([webhook(OTHER), expect.objectContaining({ url: crm.url, call_saved: true })])
+    // Saved, too, it keeps what was saved in the form of the CRM, and asks nothing.
+    await drawer.getByRole('button', { name: 'Save', exact: true }).click()
+    await closed()
+    expect(await listed()).toEqual([webhook(OTHER), expect.objectContaining({ url: crm.url, call_saved: false })])
+    expect(await optionsOf(crm.url)).toMatchObject({
+      flow: { parameters: { users: { '101': '504141', '102': '504142' } } },
+    })
   })
 
   test('callers are looked up at a URL of one’s own, which is tried with a number', async () => {
     const { page } = seen
-    await page.getByRole('button', { name: 'Who calls' }).click()
+    await page.getByRole('button', { name: 'Look up callers' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('radio', { name: 'A URL of your own' }).check({ force: true })
     await dialog.getByLabel('URL', { exact: true }).fill(`${crm.url}/api/v4/contacts?query={{ number }}`)
@@ -170,7 +208,6 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     await dialog.getByRole('alert').filter({ hasText: 'Give the pointer of at least one field.' }).waitFor()
     await dialog.getByLabel('Name', { exact: true }).fill('/name')
     await dialog.getByLabel('Where the answer has the contact').fill('/_embedded/contacts/0')
-    await dialog.getByText('More request headers').click()
     await dialog.getByRole('button', { name: 'Add a header' }).click()
     await dialog.getByLabel('Name of header 1').fill('authorization')
     await dialog.getByLabel('Value of header 1').fill(`Bearer ${KEY}`)
@@ -202,14 +239,14 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
 
   test('an address that is in the list already is refused at its field, and nothing is lost', async () => {
     const { page } = seen
-    await page.getByRole('button', { name: 'Connect a CRM' }).click()
-    await page.getByRole('radio', { name: 'Any system' }).check({ force: true })
-    await page.getByLabel('Address').fill(OTHER)
-    expect(await page.getByRole('button', { name: 'Check', exact: true }).count()).toBe(0)
-    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    const drawer = await addCrm()
+    await drawer.getByLabel('CRM', { exact: true }).selectOption({ label: 'Any system: one request for each call' })
+    await drawer.getByLabel('Address', { exact: true }).fill(OTHER)
+    expect(await drawer.getByRole('button', { name: 'Check', exact: true }).count()).toBe(0)
+    await drawer.getByRole('button', { name: 'Add webhook' }).click()
     await page.getByRole('alert').filter({ hasText: 'is in the list already' }).waitFor()
     await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await closed()
     expect(await optionsOf(OTHER)).toMatchObject({ flow: null })
   })
 
@@ -219,7 +256,8 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     const { status } = await ask(app, 'PUT', '/integration/webhook/options', { token, body: { url: OTHER, flow } })
     expect(status).toBe(200)
     await page.reload()
-    await page.getByRole('button', { name: `Requests of ${OTHER}` }).click()
+    const drawer = await openDrawer(OTHER)
+    await drawer.getByRole('button', { name: 'Show the steps' }).click()
     const text = page.getByRole('region', { name: 'the steps' })
     await text.waitFor()
     expect(await text.textContent()).toContain('"/notes"')
@@ -227,9 +265,12 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     expect(await page.getByRole('link', { name: 'the guide' }).getAttribute('href')).toBe('/help#/flows')
     await examine('steps')
     await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('dialog', { name: 'Requests of its own' }).waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await closed()
   })
 
-  test('a token whose renewal is refused shows on the row and in the form', async () => {
+  test('a token whose renewal is refused shows in the drawer and in the form', async () => {
     const { page } = seen
     const options = await optionsOf(crm.url)
     await page.route('**/integration/webhook/options', (route) =>
@@ -243,13 +284,16 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
       }),
     )
     await page.reload()
-    await page.getByRole('alert').filter({ hasText: 'invalid_grant: revoked' }).waitFor()
-    await page.getByRole('button', { name: `CRM of ${crm.url}` }).click()
-    await page.getByRole('dialog').getByText('The CRM refuses its authorization: invalid_grant: revoked').waitFor()
+    const drawer = await openDrawer(crm.url)
+    await drawer.getByRole('alert').filter({ hasText: 'invalid_grant: revoked' }).waitFor()
+    await drawer.getByRole('button', { name: 'Change', exact: true }).click()
+    await crmForm().getByText('The CRM refuses its authorization: invalid_grant: revoked').waitFor()
     await examine('problem')
     // A click waits for frames of the browser, which come late after changes of size on a loaded machine; a key does not.
     await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await crmForm().waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await closed()
     await page.unroute('**/integration/webhook/options')
   })
 

@@ -235,7 +235,7 @@ function Access({ form, errors, users, phones, isNew, onChange }: AccessProps) {
   const parts = { form, errors, users, phones, onChange }
   return (
     <>
-      {isCrm(form.preset) && <p class="hint">{triedSentence(form.preset)}</p>}
+      {isCrm(form.preset) && <p class={isNew ? 'hint' : 'hint wide'}>{triedSentence(form.preset)}</p>}
       {isNew ? (
         <FormField
           label="Address"

@@ -3,6 +3,7 @@ import type { FieldError } from '../../../../lib/fault.ts'
 import { CheckField, FieldErrors, FormField, SelectField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { type CrmForm, fieldText, linesOf, type MapLine } from '../../lib/crm-form.ts'
+import { pluralize } from '../../lib/format.ts'
 import type { CrmUser, FlowPreset, Phone } from '../../lib/resources.ts'
 
 type Parameter = FlowPreset['parameters'][number]
@@ -126,7 +127,8 @@ function UserMap({
         <h3>{title}</h3>
         {users === null ? null : (
           <p>
-            {lines.filter(({ extension }) => extension.trim() !== '').length} extensions, {users.length} users
+            {pluralize(lines.filter(({ extension }) => extension.trim() !== '').length, 'extension')},{' '}
+            {pluralize(users.length, 'user')}
           </p>
         )}
         <span class="push">{onFill}</span>
