@@ -34,7 +34,7 @@ const VIEWS = {
   live: ['#/live', ROW],
   webhooks: ['#/webhooks', ROW],
   deliveries: ['#/deliveries', ROW],
-  'deliveries-filtered': ['#/deliveries?state=failed&number=15551230001', '.filters'],
+  'deliveries-filtered': ['#/deliveries?state=failed&number=15551230001', 'search.bar'],
   calls: ['#/calls', ROW],
   phones: ['#/phones', ROW],
   pbxs: ['#/pbxs', ROW],
