@@ -2,14 +2,20 @@ import { createAudit, createAuthService, createOperators, createPasswords, creat
 import type { Log } from '../lib/log.ts'
 import type { Store } from '../store/store.ts'
 
-type Options = { readonly store: Store; readonly log: Log; readonly trustProxies: readonly string[] }
+type Options = {
+  readonly store: Store
+  readonly log: Log
+  readonly trustProxies: readonly string[]
+  /** Called after a user was added, perhaps with an account. */
+  readonly onAdded?: () => void
+}
 
 /** Creates what decides who may do what: users and their tokens, the operator of the machine, and the audit trail. */
-export function createAccess({ store, log, trustProxies }: Options) {
+export function createAccess({ store, log, trustProxies, onAdded }: Options) {
   const operators = createOperators()
   const audit = createAudit({ accounts: store.accounts, trail: store.audit, log, trustProxies, operators })
   const passwords = createPasswords()
   const auth = createAuthService({ accounts: store.accounts, passwords, note: audit.note, operators })
-  const people = createPeople({ store, passwords, onChanged: auth.forget })
+  const people = createPeople({ store, passwords, onChanged: auth.forget, ...(onAdded && { onAdded }) })
   return { operators, audit, auth, people }
 }

@@ -170,11 +170,16 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const templates = createTemplateRenderer()
     await loadPresets(config, { log, templates })
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
-    const access = createAccess({ store, log, trustProxies: config.trustProxies })
+    const access = createAccess({
+      store,
+      log,
+      trustProxies: config.trustProxies,
+      onAdded: () => context.emitter.emit('accounts'),
+    })
     const lists = createLists(context, access)
     const sending = await startSending(context)
     const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
-    context.emitter.on('foreign', pbxs.update)
+    context.emitter.on('foreign', pbxs.update).on('accounts', pbxs.update)
     started.push(pbxs)
     const contacts = await startContacts(context, sending, pbxs)
     const recordings = await againForAWhile(() =>

@@ -32,6 +32,8 @@ type Dependencies = {
   readonly passwords: Passwords
   /** Called after users or their tokens changed, to empty the cache of sessions. */
   readonly onChanged: () => void
+  /** Called after a user was added: perhaps with an account, whose calls are followed from now on. */
+  readonly onAdded?: () => void
   readonly now?: NowUs
 }
 
@@ -39,7 +41,7 @@ type Dependencies = {
 type Asking = { readonly source: TurnSource; readonly base: string | undefined }
 
 /** Creates the service by which administrators manage accounts and users. */
-export function createPeople({ store, passwords, onChanged, now = nowUs }: Dependencies) {
+export function createPeople({ store, passwords, onChanged, onAdded, now = nowUs }: Dependencies) {
   const { accounts, pbxs } = store
 
   /** @throws Fault 404 if there is no such user. */
@@ -88,6 +90,7 @@ export function createPeople({ store, passwords, onChanged, now = nowUs }: Depen
       const made = await accounts.userCreate(fresh)
       if (made === undefined)
         throw new Fault('conflict', `${email} exists already: change that user, or give another address.`)
+      onAdded?.()
       return { ...(await shown(made.id)), ...(link && { link: link.url }) }
     },
 

@@ -16,6 +16,8 @@ type Notifications = {
   webhooks: [accountId: number]
   /** Another process wrote to the store: data that was read before may be out of date. */
   foreign: []
+  /** A user was added by this process, perhaps with an account. */
+  accounts: []
 }
 
 export type Emitter = EventEmitter<Notifications>
