@@ -90,7 +90,7 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
     stays: random.chance(0.1),
     through: random.chance(0.1),
   }),
-  (random, id) => ({ kind: 'joined', id, into: channelId(random) }),
+  (random, id) => ({ kind: 'joined', id, into: channelId(random), through: random.chance(0.2) }),
   (random, id) => ({
     kind: 'parked',
     id,

@@ -2,15 +2,7 @@ import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
 import { destination, noteMove } from './facts/places.ts'
 import { noteDialledFrom, noteGroup, noteInTurn, noteRungAll } from './facts/ringing.ts'
 import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
-import {
-  addChannel,
-  applyDialBegin,
-  callIn,
-  endMissingMembers,
-  hangup,
-  pairHalves,
-  purgeEarlyEnds,
-} from './rules/channels.ts'
+import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
 import { noteCustom } from './rules/customs.ts'
 import { nameStage } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
@@ -124,7 +116,8 @@ function applyToChannel(
     case 'joined': {
       const joiner = channelOf(state, signal.id)
       const into = channelOf(state, signal.into)
-      if (joiner !== undefined && into !== undefined && isUp(joiner)) takeOverCall(state, signal, joiner, into)
+      if (joiner !== undefined && into !== undefined && isUp(joiner))
+        takeOverCall(state, signal, joiner, into, signal.through === true)
       return
     }
     case 'member': {
@@ -230,11 +223,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'queue_joined':
       joinQueue(state, channel, signal)
       break
-    case 'queue_left': {
-      const queue = leaveQueue(state, channel, signal)
-      if (queue !== undefined) endMissingMembers(state, channel, queue, signal)
+    case 'queue_left':
+      leaveQueue(state, channel, signal)
       break
-    }
     case 'voicemail':
       if (call !== undefined) noteGoesOn(call, channel.id)
       if (call !== undefined && call.answeredUs === null) call.voicemail = true

@@ -48,6 +48,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   channel.dialledNumber = row.group ?? row.dialledNumber
   if (state.tenants !== null) channel.tenant = row.tenant || null
   state.channels.set(channel.id, channel)
+  channel.spoke = row.bridge !== null
   if (row.group !== undefined) noteListedGroup(state, channel, row.group)
   const call = known ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
@@ -182,7 +183,7 @@ export function addUnseenStage(
   diallerId: string | null,
   own = false,
 ): void {
-  const rung = diallerId === null || !row.callee ? undefined : rungFor(state, channel, diallerId, row)
+  const rung = diallerId === null || !row.callee ? undefined : rungFor(state, channel, diallerId, row.startedUs)
   const call = rung?.call ?? listedIn
   const sourceId = rung?.party.id ?? diallerId
   placeInCall(state, channel, call)
@@ -204,7 +205,7 @@ export function addUnseenStage(
   channel.dial.stageId = stage.id
   markUnplaced(state, call)
   const party = channelOf(state, sourceId) ?? null
-  if (row.callee && row.up && row.bridge !== null && party !== null) {
+  if (row.callee && row.up && party !== null) {
     const queue = openQueue(call, party)
     if (queue !== undefined || row.answeredGroup === undefined) place(stage, queue?.id ?? null)
     else {
@@ -247,7 +248,6 @@ export function enterListed(
   { bridge, activity }: SnapshotChannel,
 ): void {
   if (bridge === null) return
-  channel.spoke = true
   enterBridge(state, channel, bridge)
   channel.inConference = state.conferences.has(bridge) || activity?.kind === 'conference'
   channel.inHoldingBridge = false

@@ -250,7 +250,7 @@ function dialledTargetOf(
  * it becomes a stage that was answered without ringing, and the phones that rang for the other call are answered
  * elsewhere.
  */
-export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel): void {
+export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
   const source = callerOf(state, into)
   // A phone that rings in a consultation is picked up in the consultation.
   const call = rungIn(state, into) ?? callOf(state, source)
@@ -278,7 +278,8 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   stage.answered = true
   stage.answeredUs = at.atUs
   stage.emitted.started = true
-  takeOverParent(call, stage, parentOfJoined(call, into, source))
+  if (through) place(stage, null)
+  else takeOverParent(call, stage, parentOfJoined(call, into, source))
   noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   markChanged(state, call)
 }

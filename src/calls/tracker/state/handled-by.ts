@@ -75,20 +75,13 @@ function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
 const SAME_END_US = 1_000_000
 
 /**
- * Makes sure that each handler owned the call from its place in the list on: if the last one to join has left while
- * another stayed, the other is added again, before the next one joins and at the end.
+ * Makes sure that the last handler is the owner: if the last one to join has left while another stayed, the other is
+ * added again.
  */
 function withOwner(handlers: readonly Handler[]): readonly Handler[] {
-  const list: Handler[] = []
-  for (const [at, next] of handlers.entries()) {
-    const last = list.at(-1)
-    const stayed = handlers.slice(0, at).findLast(({ untilUs }) => untilUs >= next.enteredUs)
-    if (last !== undefined && stayed !== undefined && last.untilUs < next.enteredUs) list.push(stayed)
-    list.push(next)
-  }
   const lastUs = handlers.reduce((last, { untilUs }) => Math.max(last, untilUs), 0)
   const owner = handlers.findLast(({ untilUs }) => untilUs >= lastUs - SAME_END_US)
-  return owner === undefined || owner === list.at(-1) ? list : [...list, owner]
+  return owner === undefined || owner === handlers.at(-1) ? handlers : [...handlers, owner]
 }
 
 /** Returns the party of a stage. */
