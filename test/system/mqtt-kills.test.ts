@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAttempts } from '../../src/deliveries/mqtt/attempts.ts'
+import { exampleTexts } from '../../src/events/samples.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -64,20 +65,15 @@ async function listWebhook({ webhooks }: Pick<Store, 'webhooks'>, broker: string
   await webhooks.optionsReplace({ accountId: 1, url, options, nowUs: nowUs() })
 }
 
+const STARTED = JSON.parse(exampleTexts().get('call_started') ?? '')
+
 /** Returns `eachCall` events of each call, the calls in turn. The PBX of an event is its place in the call. */
 const eventsOf = (eachCall: number) =>
   Array.from({ length: eachCall }, (_, at) => at + 1).flatMap((sequence) =>
     Array.from({ length: CALLS }, (_, call) => {
       const [atUs, callId] = [nowUs(), `call-${call}`]
       const uuid = newUuid(atUs)
-      const data = {
-        name: 'call_started',
-        id: uuid,
-        sequence,
-        account: 'default',
-        pbx: `${sequence}`,
-        call: { id: callId },
-      }
+      const data = { ...STARTED.data, id: uuid, sequence, pbx: `${sequence}`, call: { ...STARTED.data.call, id: callId } }
       return { uuid, callId, name: 'call_started' as const, sequence, atUs, body: JSON.stringify({ time: '', data }) }
     }),
   )
