@@ -4,7 +4,6 @@ import { noteDialledFrom, noteListedGroup, noteRungAll } from '../facts/ringing.
 import { arrange } from '../rules/arrange.ts'
 import { openQueue } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
-import { joinUnseenLinks } from '../rules/linked-calls.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
 import { noteAnswer } from '../rules/stages.ts'
 import { callOf, channelOf, leaveBridge, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
@@ -32,11 +31,6 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
     joinUnseen(state, row)
     yield
   }
-  // Who talks with whom is known: the owner is, too.
-  joinUnseenLinks(
-    state,
-    rows.map(({ id }) => id),
-  )
   const unknown = rows.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
   // A dialled channel is found through its dialler, and the dialler through the virtual channels in between.
   // The party that asks in a consultation is older than the party that it asks.

@@ -187,9 +187,7 @@ export function endMissingWithCall(state: TrackerState, call: Call): void {
   const missingUs = Math.max(...up.map((channel) => channel.missingUs ?? 0))
   const lastUs = Math.max(...channels.map(({ goneArrivedUs }) => goneArrivedUs ?? 0))
   if (lastUs < missingUs || isStill(state, lastUs + END_SETTLING_US)) return
-  // They ended with the call at the latest, whose end was seen.
-  const endedUs = Math.max(...channels.map(({ goneUs }) => goneUs ?? 0))
-  for (const channel of up) endUnseen(state, channel, { atUs: endedUs, arrivedUs: state.nowUs })
+  for (const channel of up) endUnseen(state, channel, { atUs: state.atUs, arrivedUs: state.nowUs })
 }
 
 /** Ends a channel whose end was not seen. */
