@@ -22,7 +22,15 @@ type Body = CallEvent['body']
 type Case = { name: string; folder: string; files: string[]; scheme: string }
 
 /** The replay leaves out the seconds between two connections, by which the uptime and the starts of calls are judged. */
-const NEEDS_ITS_GAP: readonly string[] = ['gap-failover-second-rings', 'gap-consultation-begins', 'gap-agent-found']
+const NEEDS_ITS_GAP: readonly string[] = [
+  'gap-failover-second-rings',
+  'gap-consultation-begins',
+  'gap-agent-found',
+  'gap-atxfer-begins',
+  'gap-atxfer-joined',
+  'gap-transfer-to-menu',
+  'gap-transferer-leaves',
+]
 
 const cases: Case[] = (['asterisk', 'freeswitch'] as const).flatMap((folder) => {
   const extension = folder === 'asterisk' ? 'ami' : 'esl'
