@@ -73,7 +73,13 @@ const eventsOf = (eachCall: number) =>
     Array.from({ length: CALLS }, (_, call) => {
       const [atUs, callId] = [nowUs(), `call-${call}`]
       const uuid = newUuid(atUs)
-      const data = { ...STARTED.data, id: uuid, sequence, pbx: `${sequence}`, call: { ...STARTED.data.call, id: callId } }
+      const data = {
+        ...STARTED.data,
+        id: uuid,
+        sequence,
+        pbx: `${sequence}`,
+        call: { ...STARTED.data.call, id: callId },
+      }
       return { uuid, callId, name: 'call_started' as const, sequence, atUs, body: JSON.stringify({ time: '', data }) }
     }),
   )
