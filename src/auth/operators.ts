@@ -1,8 +1,8 @@
 import { harmless } from '../lib/terminal-text.ts'
 
 /**
- * The operator of the machine: whoever may open the control socket, or runs a command in process. His requests need no
- * token, and have the rights of an administrator.
+ * The operator of the machine: a user of the system who may open the control socket, or who runs a command in process.
+ * The operator's requests need no token, and have the rights of an administrator.
  */
 export type Operators = {
   /** Marks a request as the operator's. Nothing that a client sends does that. */
@@ -11,7 +11,7 @@ export type Operators = {
   nameOf(request: Request): string | undefined
 }
 
-/** Names the system user of a command, percent-encoded. Whoever may open the socket may write anything into it. */
+/** Names the system user of a command, percent-encoded. A client of the socket can write any name into it. */
 export const OPERATOR_HEADER = 'x-hookswitch-operator'
 const MAX_NAME_CHARACTERS = 64
 

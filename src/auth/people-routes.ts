@@ -207,7 +207,7 @@ export function peopleRoutes({ auth, people, audit, linkBase }: Dependencies) {
 /** Returns the id of a user in a path; 0, which nobody has, for a text that is none. */
 const idOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
 
-/** Only whoever runs the machine sets a password that he knows: everybody else makes a link. */
+/** Only the operator of the machine chooses a password for another user; administrators make a link. */
 const onlyByOperator = () =>
   new Fault(
     'invalid',

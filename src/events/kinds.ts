@@ -29,7 +29,7 @@ export type StateSubject = 'phone' | 'trunk' | 'agent' | 'queue'
 /**
  * The kinds of events; call events in the order in which a call emits them. A new kind has a row here, a body
  * (bodies.ts), a phrase (phrase.ts), a sample (samples.ts), a row in the guide (docs/events.md), and a part that emits
- * it: without one of these it does not compile, or test/events/kinds.test.ts says what is missing.
+ * it: if one is missing, the compiler or test/events/kinds.test.ts names it.
  */
 export const EVENT_KINDS = {
   call_started: { obeys: 'call_started', summary: 'A call began' },

@@ -2,8 +2,8 @@ import { chmodSync, lstatSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Log } from '../lib/log.ts'
 
-// The API on a Unix socket, for commands on the same machine. Whoever may open the socket is the operator: the file
-// system decides, so that nothing else has to.
+// The API on a Unix socket, for commands on the same machine. A user who may open the socket is the
+// operator: the permissions of the file decide, and no other check is needed.
 
 /** The name of the socket in the data folder. */
 export const CONTROL_SOCKET = 'control.sock'

@@ -40,7 +40,8 @@ export function loggedUrl({
   const isPlain = (part: string) => WORD.test(part) || (isTopic && PLACEHOLDER.test(part))
   const hidden = parts.findIndex((part, at) => part !== '' && (!isPlain(part) || (at > 0 && !isTopic)))
   const end = parts.indexOf('', 1)
-  const count = Math.min(...[hidden, isTopic ? -1 : end].filter((at) => at >= 0), parts.length)
+  const ends = isTopic ? [hidden] : [hidden, end]
+  const count = ends.reduce((least, at) => (at >= 0 && at < least ? at : least), parts.length)
   const isWhole = count === parts.length && search === ''
   const shown = parts.slice(0, count).join('/')
   return `${protocol}//${host}/${shown}${shown !== '' && count < parts.length ? '/' : ''}${isWhole ? '' : '…'}`

@@ -15,7 +15,7 @@ export type TemplateText = {
   readonly isOnlyParsed?: boolean
 }
 
-/** The result, or why there is none. */
+/** The rendered text, or the reason of the failure. */
 export type JobRendering = { readonly text: string } | { readonly problem: string; readonly kind: Problem['kind'] }
 
 /** The renderings of a job in the order of its templates, its cost in units, and its time, exact on average only. */

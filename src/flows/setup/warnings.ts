@@ -24,7 +24,7 @@ export async function findWarnings(
   return [...(lacksOwners(preset, parameters) ? [NO_OWNERS] : []), ...(numbers === undefined ? [] : [numbers])]
 }
 
-/** Returns whether a preset that gives calls to users was told of none. */
+/** Returns whether a preset that assigns calls to users has neither users nor a default user. */
 function lacksOwners(preset: Preset, parameters: Parameters): boolean {
   const maps = preset.parameters.filter(({ type }) => type === 'map').map(({ name }) => parameters[name])
   const isFilled = maps.some((map) => typeof map === 'object' && map !== null && Object.keys(map).length > 0)

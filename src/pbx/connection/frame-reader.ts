@@ -42,7 +42,7 @@ export type FrameReader = {
   isShuttingDown(): boolean
   /** Resolves when all bytes that have arrived are processed. */
   idle(): Promise<void>
-  /** Reads nothing more, however fast the PBX sends; what has arrived is processed. */
+  /** Stops reading, also while the PBX floods; bytes that have arrived are processed. */
   stop(): void
 }
 

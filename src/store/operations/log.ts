@@ -148,7 +148,7 @@ export type LogStore = {
   eventGetBodies(ids: readonly number[]): Promise<{ id: number; body: string }[]>
   /**
    * Returns what events are about: the parts `from`, `to`, `phone`, `trunk`, `agent` and `queue` of their bodies as
-   * JSON, `null` where there is none. Ids that are unknown are left out.
+   * JSON, `null` where a body lacks the part. Unknown ids are left out.
    */
   eventAboutList(ids: readonly number[]): Promise<{ readonly id: number; readonly about: string }[]>
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most MAX_EVENTS_OF_CALL. */

@@ -21,7 +21,7 @@ export type QuarterFigures = Omit<MinuteFigures, 'webhookId' | 'minute'> & {
 }
 
 export type StatisticsStore = {
-  /** Saves figures of quarters, replaces earlier ones, and deletes those of the same accounts before a quarter. */
+  /** Saves figures of quarters in place of earlier figures, and deletes the accounts' figures before a quarter. */
   quarterSave(step: { figures: readonly QuarterFigures[]; beforeQuarter: number }): Promise<void>
   /** Returns the figures of an account from a quarter on, and of the service, of all processes, in their order. */
   quarterGetOfAccount(query: { accountId: number; fromQuarter: number }): Promise<QuarterFigures[]>

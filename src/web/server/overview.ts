@@ -35,7 +35,7 @@ type OverviewSources = {
   store: Store
   figures: Figures
   statuses: ReadWebhookStatuses
-  /** Returns the live calls of an account, each with what is made when it is read. */
+  /** Returns the live calls of an account; the view of each is computed when it is read. */
   liveCalls: (accountId: number) => Iterable<LiveCall & { readonly id: string }>
   /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>

@@ -165,7 +165,7 @@ function isRungFrom(ring: Ring, mark: Shown): boolean {
   return !isOverAt(mark.until, ring.from)
 }
 
-/** Splits parties by caller, place and queue: those of one bundle may be in one group. */
+/** Splits parties by caller, place and queue: only parties of one bundle can form a group. */
 function bundles(rings: readonly Ring[]): Ring[][] {
   const lists: Ring[][] = []
   for (const ring of rings) {

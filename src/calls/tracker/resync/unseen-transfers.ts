@@ -56,8 +56,8 @@ export function* joinReplaced(state: TrackerState, rows: readonly SnapshotChanne
 }
 
 /**
- * Notes that parties which a snapshot lacks have left, before the next one confirms that: whoever they talked with is
- * elsewhere, or the caller for whom they rang. With a pause after each channel.
+ * Notes that parties which a snapshot lacks have left, before the next snapshot confirms it: their partner in the
+ * conversation, or the caller for whom they rang, is elsewhere. Pauses after each channel.
  */
 export function* markWhoLeft(state: TrackerState, at: At): Generator<void> {
   for (const channel of state.channels.values()) {

@@ -258,7 +258,7 @@ export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stag
   const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
   const answeredUs = Math.max(Math.min(other.answeredUs ?? other.enteredUs ?? 0, ...upsUs), other.sinceUs ?? 0)
   const startedUs = stage.startedUs ?? foundUs(legs)
-  // A list shows the present: whoever had answered before it did so before this one was found.
+  // A list shows the present: an answer before the list precedes the discovery of this stage.
   const beganUs = stage.sinceUs ?? startedUs - (stage.startedUs === null ? 0 : EXPLANATION_US)
   const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   if (other.endedUs !== null && other.endedUs <= startedUs) return false

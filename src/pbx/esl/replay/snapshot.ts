@@ -91,7 +91,7 @@ function rowOf(event: EslEvent): Row {
 
 /**
  * Returns the application that a leg executes, as far as an event shows it; one that has ended stays in the list. A
- * recording without the events of applications tells no dial's string, so the list has none either.
+ * recording without the events of applications shows no dial strings, so its list has no dial strings.
  */
 function applicationOf(event: EslEvent, showsApplications: boolean): Row {
   if (event.name === APPLICATION_BEGINS)

@@ -195,7 +195,7 @@ export function useCrmSetup(stored: StoredSetup, { onSaved, onDone }: Handlers) 
   }
 }
 
-/** Returns the form of the stored flow; for a new webhook that of the first CRM. */
+/** Returns the form of the stored flow, or the first CRM's form for a new webhook. */
 function firstForm({ presets, options }: StoredSetup): CrmForm | null {
   const first = presets.find(isCrm)
   if (options !== null || first === undefined) return storedCrmForm(presets, options)
