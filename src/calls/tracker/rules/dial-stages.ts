@@ -185,6 +185,11 @@ export function addStage(
   return stage
 }
 
+/** Notes when a stage began that a list had shown before its event came. */
+export function noteBegin(stage: Stage, atUs: number): void {
+  stage.startedUs = atUs
+}
+
 /** Returns the number of stages with a target, not counting `except`. */
 export const attemptsAt = (call: Call, of: Pick<Stage, 'kind' | 'target'>, except?: Stage): number =>
   call.stages.reduce(

@@ -4,7 +4,7 @@ import { callOf, channelOf, markChanged, markIfLate, markUnplaced, placeInCall, 
 import { type Call, type Channel, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import { consultation } from './consultations.ts'
 import { originOf } from './dial-origin.ts'
-import { addStage } from './dial-stages.ts'
+import { addStage, noteBegin } from './dial-stages.ts'
 
 /** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
 
@@ -32,6 +32,10 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
   if (known !== undefined) {
     // The list of the PBX had shown this visit first.
     known.position ??= queuing.position
+    const stage = stageOf(call, known.stageId)
+    if (stage === undefined || stage.startedUs !== null) return
+    noteBegin(stage, queuing.atUs)
+    known.joinedUs = queuing.atUs
     return
   }
   // A caller that enters a queue again has left it before.
