@@ -41,7 +41,9 @@ async function filesOf(page: Page): Promise<Asset[]> {
 async function fromSource(page: Page): Promise<Asset[]> {
   const entry = new URL(page.source, import.meta.url).pathname
   const built = await Bun.build({ entrypoints: [entry], target: 'browser', publicPath: '/', minify: true })
-  return built.outputs.map((file) => asset(page, file.path, { type: file.type, read: () => file.bytes() }))
+  // A file that was built has no `bytes()`, although its type says so.
+  const read = async (file: Blob) => new Uint8Array(await file.arrayBuffer())
+  return built.outputs.map((file) => asset(page, file.path, { type: file.type, read: () => read(file) }))
 }
 
 function asset(page: Page, path: string, { type, read }: Pick<Asset, 'type' | 'read'>): Asset {
