@@ -17,7 +17,11 @@ const LEFT_OUT = /^src\/calls\/(?:event\.ts|api\/|ingest\/)/
 
 /** Tests of scenes, for mutants that the recordings do not notice. */
 const SCENES = [
-  'asterisk-scenes',
+  'asterisk-dial-scenes',
+  'asterisk-group-scenes',
+  'asterisk-transfer-scenes',
+  'asterisk-originated-scenes',
+  'asterisk-conversation-scenes',
   'freeswitch-scenes',
   'fusionpbx-scenes',
   'freeswitch-groups',

@@ -1,7 +1,9 @@
+import { expect } from 'bun:test'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { isWanted } from '../../src/pbx/ami/events.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { player } from './play.ts'
+import { checkScene } from './scene.ts'
 
 /** A scene at an Asterisk, as the events it would send; for situations that no recording has. */
 
@@ -203,4 +205,32 @@ export function asteriskScene(options: { variables?: string[] } = {}) {
     },
   }
   return scene
+}
+
+export type AsteriskScene = ReturnType<typeof asteriskScene>
+
+/** An outside party calls phone 101, which answers; both have talked for three seconds. */
+export function talk(pbx: AsteriskScene): void {
+  pbx.inbound('caller', '15551230001', '15550100101')
+  pbx.ring('caller', 'a', '101')
+  pbx.later(2_000)
+  pbx.answer('caller', 'a')
+  pbx.later(3_000)
+}
+/** The events of `talk`. */
+export const TALK = `call_started inbound 15551230001 15550100101
+dial_started user 101
+dial_answered user 101`
+
+/** Plays a scene and checks its events, none of which shows a virtual channel. */
+export function checkAsteriskScene(
+  play: (pbx: AsteriskScene) => void,
+  expectedText: string,
+  exceptions: readonly string[],
+): void {
+  const pbx = asteriskScene()
+  play(pbx)
+  const played = pbx.over()
+  checkScene(played, expectedText, exceptions)
+  expect(JSON.stringify(played.bodies)).not.toContain('Local/')
 }
