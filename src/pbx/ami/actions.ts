@@ -21,6 +21,8 @@ export type Action = { readonly Action: string } & Readonly<Record<string, strin
 
 /** Actions that await their replies, matched by ActionID. */
 export type Actions = {
+  /** The beginning of the ids of all actions. A caller cannot know it. */
+  readonly idPrefix: string
   /** Sends an action; resolves with its reply of one frame. */
   send(action: Action): Promise<AmiReply>
   /** Sends an action whose reply is a list. */
@@ -41,8 +43,8 @@ type ListOptions = {
 type Pending = {
   /** The rows of a list, `undefined` for an action whose reply is one frame. */
   readonly rows: AmiFrame[] | undefined
-  /** The number of rows so far, and the stream offset of the first. */
-  readonly arrived: { rows: number; offset: number }
+  /** Whether the list has begun, the number of rows so far, and the stream offset of the first. */
+  readonly arrived: { hasBegun: boolean; rows: number; offset: number }
   /** Tainted frames since the beginning of the list. */
   readonly tainted: AmiFrame[]
   readonly options: ListOptions
@@ -91,26 +93,32 @@ export function createActions(
         clearTimeout(timer)
         timer = setTimeout(expire, timeouts.listMs)
       }
-      pending.set(id, { rows, arrived: { rows: 0, offset: 0 }, tainted: [], options, resolve, extend })
+      pending.set(id, { rows, arrived: { hasBegun: false, rows: 0, offset: 0 }, tainted: [], options, resolve, extend })
       write(text)
     })
   }
 
   const isListing = (): boolean => pending.values().some(({ rows }) => rows !== undefined)
+  function taint(frame: AmiFrame): void {
+    for (const { rows, tainted } of pending.values())
+      if (rows !== undefined && tainted.length < MAX_TAINTED) tainted.push(frame)
+  }
 
   return {
+    idPrefix: prefix,
     send: (action) => send(action),
     list: (action, options) => send(action, [], options),
     receive(frame) {
       if (frame.tainted && frame.type !== 'response') {
-        for (const { rows, tainted } of pending.values())
-          if (rows !== undefined && tainted.length < MAX_TAINTED) tainted.push(frame)
+        taint(frame)
         // The ActionID proves nothing here: the rest of a row that was cut short ends with it. A live event has none.
         return isListing() && (frame.type === 'other' || !frame.has('Privilege') || ROW.test(frame.name))
       }
       const action = pending.get(frame.get('ActionID'))
       if (action === undefined) return false
-      if (frame.type === 'response' && frame.name !== 'Success') action.resolve(errorOf(frame))
+      // A list has one response: another one is a caller's text in a row, whose rest ends with the ActionID.
+      if (frame.type === 'response' && action.arrived.hasBegun) taint(frame)
+      else if (frame.type === 'response' && frame.name !== 'Success') action.resolve(errorOf(frame))
       else if (action.rows === undefined) action.resolve({ kind: 'reply', frame })
       else receiveOfList(action, action.rows, frame)
       return true
@@ -134,6 +142,7 @@ function receiveOfList(action: Pending, rows: AmiFrame[], frame: AmiFrame): void
     if (arrived.rows > MAX_ROWS || frame.offset - arrived.offset > MAX_LIST_BYTES)
       resolve({ kind: 'partial', message: `the list is longer than ${MAX_ROWS} rows or ${MAX_LIST_BYTES} bytes` })
   } else {
+    arrived.hasBegun = true
     extend()
     options.began?.()
   }

@@ -30,7 +30,7 @@ const WHERE_TLS =
 async function findProblem(source: PbxSource, listenMs: number, { find, tenants }: Found): Promise<string | undefined> {
   const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const actions = createActions(socket.write, TIMEOUTS)
-  const decoder = new AmiDecoder()
+  const decoder = new AmiDecoder({ idPrefix: actions.idPrefix })
   const watched = watchEvents(source)
   void socket.closed.then(actions.close)
   try {

@@ -30,7 +30,8 @@ type Skip = (name: string, peek: (key: string) => string) => boolean
  *   frames before it in the same push are tainted too, back to the last whole event of a channel,
  * - an event has neither `Privilege:` (every live event has it) nor `ActionID:` (a row of a requested list),
  * - an event that is read lacks a part of its shape (see event-shapes.ts): it was cut short or forged (79 bytes are too
- *   few for all of it). Then the following frames are tainted too, up to the rest of the event,
+ *   few for all of it). Then the following frames are tainted too, up to one that no caller can write: a whole event
+ *   of a channel, or an answer to an action,
  * - there is text between two headers that Asterisk prints one after the other,
  * - a line has a bare CR or LF, or no colon.
  *
@@ -38,6 +39,7 @@ type Skip = (name: string, peek: (key: string) => string) => boolean
  */
 export class AmiDecoder {
   readonly #skip: Skip
+  readonly #idPrefix: string | undefined
   readonly #scan = new HeaderScan()
   readonly #buffer = new ByteBuffer()
   /** No frame ends before this offset. */
@@ -50,9 +52,13 @@ export class AmiDecoder {
   /** An event was cut short: a caller wrote the following bytes, up to the rest of the event. */
   #forging = false
 
-  /** Events for which `skip` returns `true` are not read. */
-  constructor({ skip = () => false }: { skip?: Skip } = {}) {
+  /**
+   * Events for which `skip` returns `true` are not read. `idPrefix`: the beginning of the ids of the connection's
+   * actions, if it has any.
+   */
+  constructor({ skip = () => false, idPrefix }: { skip?: Skip; idPrefix?: string | undefined } = {}) {
     this.#skip = skip
+    this.#idPrefix = idPrefix
   }
 
   /**
@@ -171,15 +177,39 @@ export class AmiDecoder {
 
   #judge(frame: AmiHeaders, before: readonly AmiHeaders[]): void {
     const { type } = frame
-    if (type === 'other') taintBefore(before)
+    if (type === 'other') this.#taintBefore(before)
     const wrong = type === 'event' ? misshape(frame) : undefined
     const cut = wrong === 'cut' || (type === 'event' && isCutShort(frame))
     const stray = type === 'event' && !frame.has('Privilege') && !frame.has('ActionID')
-    // An event with its complete shape is from Asterisk itself, whatever the frames before it are.
-    const isWhole = isWholeEvent(frame)
+    // Whatever the frames before it are.
+    const isWhole = this.#isWhole(frame)
     if (type === 'other' || wrong !== undefined || cut || stray || (this.#forging && !isWhole)) frame.tainted = true
-    // A forged event without an empty line at its end swallows the rest of the event it was written into.
-    this.#forging = cut || (this.#forging && !isWhole && type === 'event' && !hasLinkedid(frame))
+    // A forged event without an empty line at its end swallows the rest of the event it was written into, so nothing
+    // shows the end of the caller's text but the next frame that no caller can write.
+    this.#forging = cut || (this.#forging && !isWhole)
+  }
+
+  /** Taints the text of a caller, between the event that it cut short and the rest of that event. */
+  #taintBefore(frames: readonly AmiHeaders[]): void {
+    for (let at = frames.length - 1; at >= 0; at--) {
+      const frame = frames[at]
+      if (frame?.type !== 'event' || hasLinkedid(frame) || this.#isWhole(frame)) return
+      frame.tainted = true
+    }
+  }
+
+  /** Returns whether a frame is from Asterisk itself: it has the complete shape of an event, or answers an action. */
+  #isWhole(frame: AmiHeaders): boolean {
+    return isWholeEvent(frame) || this.#isAnswer(frame)
+  }
+
+  /**
+   * Returns whether a frame begins with the id of an action, as a response and the rows and the end of a list do. The
+   * id alone may be the rest of a row that a caller has cut short, and proves nothing.
+   */
+  #isAnswer(frame: AmiHeaders): boolean {
+    if (this.#idPrefix === undefined || frame.count < 3 || !frame.isKeyAt(1, 'ActionID')) return false
+    return frame.get('ActionID').startsWith(this.#idPrefix)
   }
 }
 
@@ -202,15 +232,6 @@ const isWholeEvent = (frame: AmiHeaders): boolean => {
   if (frame.type !== 'event') return false
   if (frame.name === CUSTOM_EVENT) return (readUserEvent(frame)?.channel ?? null) !== null
   return hasShape(frame.name) && misshape(frame) === undefined
-}
-
-/** Taints the text of a caller, between the event that it cut short and the rest of that event. */
-function taintBefore(frames: readonly AmiHeaders[]): void {
-  for (let at = frames.length - 1; at >= 0; at--) {
-    const frame = frames[at]
-    if (frame?.type !== 'event' || hasLinkedid(frame) || isWholeEvent(frame)) return
-    frame.tainted = true
-  }
 }
 
 function peek(bytes: Buffer, start: number, end: number, key: string): string {

@@ -48,7 +48,7 @@ async function converse<Result = never>(
   const { user = '', secret = '' } = source.calls ?? {}
   const socket = openSocket(addressOf(source), answerMs)
   const actions = createActions(socket.write, { replyMs: answerMs, listMs: answerMs })
-  const decoder = new AmiDecoder({ skip: () => true })
+  const decoder = new AmiDecoder({ skip: () => true, idPrefix: actions.idPrefix })
   // Whatever hangs: connecting, logging in, or the command.
   const timer = setTimeout(socket.close, answerMs)
   void socket.closed.then(actions.close)

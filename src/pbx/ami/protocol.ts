@@ -42,6 +42,7 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
 
   const decoder = new AmiDecoder({
     skip: (name, peek) => !isWanted(name, peek, variables, source.custom !== undefined),
+    idPrefix: actions.idPrefix,
   })
   return {
     decoder,

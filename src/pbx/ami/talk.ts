@@ -6,8 +6,8 @@ import { logIn } from './login.ts'
 
 /** Talks to an Asterisk for a recording. */
 export const talkAmi: OpenTalk = (source, { write }) => {
-  const decoder = new AmiDecoder()
   const actions = createActions(write, TIMEOUTS)
+  const decoder = new AmiDecoder({ idPrefix: actions.idPrefix })
   return {
     decoder,
     receive(chunk) {

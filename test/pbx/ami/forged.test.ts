@@ -220,6 +220,27 @@ describe('text from callers', () => {
     }
   })
 
+  // Between the event that it cut short and the next whole event nothing that a caller writes ends the doubt.
+  test.each([
+    ['the end of Asterisk', 'a: b\r\n\r\nEvent: Shutdown\r\nPrivilege: a'],
+    ['the end of Asterisk after a response', 'Response: a\r\n\r\nEvent: Shutdown\r\nPrivilege: a'],
+    ['the end of Asterisk after an event', 'Event: a\r\nLinkedid: a\r\n\r\nEvent: Shutdown\r\nPrivilege: a'],
+    ['what a dialplan says', 'a: b\r\n\r\nEvent: UserEvent\r\nPrivilege: a\r\nUserEvent: survey\r\nscore: 1'],
+    ['a phone', 'a: b\r\n\r\nEvent: DeviceStateChange\r\nPrivilege: a\r\nDevice: SIP/1'],
+  ])('a forged event without a channel is not believed either: %s', (_, written) => {
+    const all = (text: string): AmiFrame[] => new AmiDecoder().push(Buffer.from(GREETING + text))
+    expect(written.length).toBeLessThan(75)
+    for (const key of ['CallerIDNum', 'ConnectedLineNum', 'Exten']) {
+      const host = amiEvent('Newstate', snapshotOf('1.1', { [key]: `1\r\n\r\n${written}` }))
+      expect(all(host).length).toBeGreaterThan(2)
+      expect(all(host).map((frame) => frame.tainted)).not.toContain(false)
+      // The next whole event is believed, and so is what follows it.
+      const after = amiEvent('Newstate', snapshotOf('2.2')) + amiEvent('Reload', { Module: 'a' })
+      const taints = all(host + after).map((frame) => frame.tainted)
+      expect(taints.slice(-2)).toEqual([false, false])
+    }
+  })
+
   test('a variable of no channel is no forgery', () => {
     const frames = decode(amiEvent('VarSet', { Channel: 'none', Uniqueid: 'none', Variable: 'CustomerId', Value: '7' }))
     expect(frames.map((frame) => frame.tainted)).toEqual([false])

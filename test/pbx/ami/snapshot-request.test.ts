@@ -14,7 +14,8 @@ async function listed(answer: (id: string) => string, name = 'Status'): Promise<
   }, PATIENCE)
   const reply = actions.list({ Action: name })
   const id = /^ActionID: (\S+)/m.exec(asked)?.[1] ?? ''
-  for (const frame of new AmiDecoder().push(Buffer.from(GREETING + answer(id)))) actions.receive(frame)
+  const decoder = new AmiDecoder({ idPrefix: actions.idPrefix })
+  for (const frame of decoder.push(Buffer.from(GREETING + answer(id)))) actions.receive(frame)
   actions.close()
   return reply
 }
@@ -22,7 +23,7 @@ async function listed(answer: (id: string) => string, name = 'Status'): Promise<
 const begin = (id: string): string => `Response: Success\r\nActionID: ${id}\r\nEventList: start\r\n\r\n`
 const end = (id: string, rows: number, name = 'Status'): string =>
   `Event: ${name}Complete\r\nActionID: ${id}\r\nEventList: Complete\r\nListItems: ${rows}\r\n\r\n`
-const status = (id: string, channel: string, fields = {}): string =>
+const status = (id: string, channel: string, fields = {}, row = {}): string =>
   amiEvent('Status', snapshotOf(channel, fields), {
     Type: 'PJSIP',
     DNID: '102',
@@ -30,6 +31,7 @@ const status = (id: string, channel: string, fields = {}): string =>
     Data: '',
     Nativeformats: '(ulaw)',
     Seconds: 7,
+    ...row,
     ActionID: id,
   })
 const channel = (id: string, channel: string, fields = {}): string =>
@@ -63,6 +65,29 @@ describe('a list in which a caller wrote', () => {
       expect(reply.rows.map((one) => one.get('Uniqueid'))).toEqual(['1.1', '3.3'])
       expect(reply.uncertain.toSorted()).toEqual(uncertain.toSorted())
     }
+  })
+
+  // What is left of that row has no Linkedid, or a forged frame swallows it: the end of the list stands.
+  test.each([
+    ['an event in the dialled number', {}, { DNID: '1\r\n\r\nEvent: Foo\r\nPrivilege: a\r\nA: b' }],
+    ['the end of a list', {}, { DNID: '1\r\n\r\nEvent: StatusComplete\r\nEventList: Complete\r\nListItems: 0' }],
+    ['an event in the data of the application', {}, { Data: '1\r\n\r\nEvent: Foo\r\nPrivilege: a\r\nA: b' }],
+    ['a response', { CallerIDNum: '1\r\n\r\nResponse: Success\r\nMessage: a' }, {}],
+    ['a refusal', { CallerIDNum: '1\r\n\r\nResponse: Error\r\nMessage: Permission denied' }, {}],
+    ['an event and a response', {}, { DNID: '1\r\n\r\nEvent: Hangup\r\n\r\nResponse: Error' }],
+    ['a variable that is the last header', {}, { Variable: 'X=1\r\n\r\nEvent: StatusComplete' }],
+    ['a variable and a response', {}, { Variable: 'X=1\r\n\r\nResponse: Error' }],
+  ])('ends where Asterisk ends it, also when that row is the last: %s', async (_, fields, row) => {
+    const reply = await listed((id) => begin(id) + status(id, '1.1') + status(id, '2.2', fields, row) + end(id, 2))
+    expect(ids(reply)).toEqual([['1.1'], ['2.2']])
+  })
+
+  test('ends though an event before it was cut short, and its rest comes after', async () => {
+    const cut = amiEvent('Newstate', snapshotOf('9.9', { CallerIDNum: '1\r\n\r\nEvent: Foo' }))
+    expect(ids(await listed((id) => begin(id) + status(id, '1.1') + cut + end(id, 1) + cut))).toEqual([
+      ['1.1'],
+      ['9.9'],
+    ])
   })
 
   test('is not whole all the same when another row is missing', async () => {
