@@ -64,6 +64,12 @@ export type PresetDirectoryRequest = PresetRequest & {
   readonly logins?: readonly string[]
 }
 
+/**
+ * A request whose answer explains why calls would fail: `explanation` is a template with `answer`, `status` (of the
+ * check) and `parameters`; it renders to nothing where there is nothing to explain.
+ */
+export type Explaining = PresetRequest & { readonly explanation: string }
+
 /** A flow that is part of the program. */
 export type Preset = {
   readonly name: string
@@ -88,11 +94,10 @@ export type Preset = {
   readonly directory: PresetDirectoryRequest | null
   /** A request that changes nothing and shows whether the key and URL are right. */
   readonly check: PresetRequest | null
-  /**
-   * A request after a failed check, from whose answer the wrong parameter is known. `explanation` is a template with
-   * `answer`, `status` (of the check) and `parameters`; it renders to nothing where the cause stays unknown.
-   */
-  readonly diagnosis?: PresetRequest & { readonly explanation: string }
+  /** After a failed check: names the wrong parameter. */
+  readonly diagnosis?: Explaining
+  /** After a good check: names what the user of the key may not do, without which calls would fail. */
+  readonly rights?: Explaining
   /** What to do about an answer, by its status, where the usual advice names the wrong cause. */
   readonly advice?: Readonly<Record<number, string>>
 }

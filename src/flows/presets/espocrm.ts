@@ -45,6 +45,13 @@ const UNLESS_INACTIVE = '{%- if kept.active_users == 0 -%}{%- assign user = para
 /** EspoCRM refuses names with these characters (regExpPatterns.json, noBadCharacters). */
 const ALLOWED = 'remove: "<" | remove: ">" | remove: "="'
 
+/** What the role of an API user lacks; an administrator, or a version without this table, lacks nothing. */
+const LACKING = `{%- assign table = answer.acl.table -%}{%- if table and answer.user.type == "api" -%}{%- capture lacking -%}
+{%- assign scopes = "Contact,Call" | split: "," -%}{%- for one in scopes -%}{%- assign scope = table[one] -%}{%- if scope.create != "yes" or scope.read == "no" -%}{{ one }}s (create: yes, read: all), {% endif -%}{%- endfor -%}
+{%- assign users = table.User.read -%}{%- if users != "all" and users != "team" -%}Users (read: all), {% endif -%}
+{%- if answer.acl.assignmentPermission == "no" -%}Assignment Permission (all), {% endif -%}
+{%- endcapture -%}{%- if lacking != "" -%}the role of the API user lacks {{ lacking }}without which EspoCRM refuses its calls: see the guide{%- endif -%}{%- endif -%}`
+
 export const ESPOCRM: Preset = {
   name: 'espocrm',
   title: 'EspoCRM',
@@ -208,6 +215,7 @@ export const ESPOCRM: Preset = {
   parallel: 4,
   maxPerSecond: null,
   events: ['call_saved'],
+  tried: 'EspoCRM 9.3.9',
   sources: [`${DOCS}/crud/`, `${DOCS}-search-params/`, `${DOCS}/`],
   lookup: {
     method: 'GET',
@@ -244,5 +252,13 @@ export const ESPOCRM: Preset = {
     headers: HEADERS,
     source: `${DOCS}/account/`,
     answer: { status: 200, body: { user: { id: '2', userName: 'hookswitch', type: 'api' } } },
+  },
+  rights: {
+    method: 'GET',
+    url: '/api/v1/App/user',
+    headers: HEADERS,
+    explanation: LACKING,
+    source: `${DOCS}/account/`,
+    answer: { status: 200, body: { acl: { table: {}, assignmentPermission: 'all' } } },
   },
 }

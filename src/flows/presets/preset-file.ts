@@ -114,6 +114,7 @@ const PresetFile = t.Object(
     ),
     check: t.Optional(t.Object(request, closed)),
     diagnosis: t.Optional(t.Object({ ...request, explanation: text }, closed)),
+    rights: t.Optional(t.Object({ ...request, explanation: text }, closed)),
     /** What to do about an answer, by its status. */
     advice: t.Optional(t.Record(t.String({ pattern: '^[1-5][0-9][0-9]$' }), text)),
     sources: t.Optional(t.Array(text)),
@@ -224,7 +225,8 @@ const eventsOf = (steps: PresetFile['steps']) =>
 
 function presetOf(file: PresetFile): Preset {
   const { name, title, parameters = [], steps, origins = [], parallel = 4, sources = [], lookup, directory } = file
-  const { authorization, check, diagnosis, advice, tried, one_of: oneOf, max_per_second: maxPerSecond = null } = file
+  const { authorization, check, diagnosis, rights, advice, tried, one_of: oneOf } = file
+  const { max_per_second: maxPerSecond = null } = file
   return {
     name,
     title,
@@ -250,6 +252,7 @@ function presetOf(file: PresetFile): Preset {
     directory: directory === undefined ? null : { ...documented(directory), ...directory },
     check: check === undefined ? null : { ...documented(check), ...check },
     ...(diagnosis === undefined ? {} : { diagnosis: { ...documented(diagnosis), ...diagnosis } }),
+    ...(rights === undefined ? {} : { rights: { ...documented(rights), ...rights } }),
     ...(advice === undefined ? {} : { advice }),
     ...(tried === undefined ? {} : { tried }),
   }

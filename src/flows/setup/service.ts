@@ -7,7 +7,7 @@ import type { TemplateRenderer } from '../../templates/templates.ts'
 import { mergedFrom, type PreviewedEvent, previewFlow } from '../flow-preview.ts'
 import { joinSecrets, secretMask, separateSecrets } from '../flow-secrets.ts'
 import { type Flow, flowOfSteps, type NewFlow } from '../model.ts'
-import type { PresetDirectoryRequest, PresetRequest } from '../preset.ts'
+import type { Explaining, PresetDirectoryRequest, PresetRequest } from '../preset.ts'
 import { allPresets, presetByName } from '../presets/catalog.ts'
 import { createStepRenderer } from '../step-renderer.ts'
 import { flowOfPreset, secretParametersOf } from './flow-option.ts'
@@ -108,13 +108,12 @@ export function createSetupService({
     return 'skipped' in asked ? NO_REQUEST : asked
   }
 
-  /** Returns the error of a failed check, which names the wrong parameter where the CRM shows which one it is. */
-  async function explained(trial: Trial, { status, error }: Pick<Asked, 'status' | 'error'>): Promise<string | null> {
-    const { diagnosis } = trial.preset
-    if (diagnosis === undefined || status === null) return error
-    const { explanation: text, ...request } = diagnosis
-    const { json: answer, error: failure } = await ask(trial, request)
-    if (failure !== null) return error
+  /** Returns what a preset's request explains; `null` if it explains nothing, or fails. */
+  async function explain(trial: Trial, given: Explaining | undefined, status: number | null): Promise<string | null> {
+    if (given === undefined || status === null) return null
+    const { explanation: text, ...request } = given
+    const { json: answer, error } = await ask(trial, request)
+    if (error !== null) return null
     const { parameters } = trial.flow
     const { explanation } = await templates.render({
       accountId: trial.accountId,
@@ -122,14 +121,14 @@ export function createSetupService({
       templates: { explanation: { text, escaping: 'none' } },
       data: JSON.stringify({ answer, status, parameters }),
     })
-    const named = 'text' in explanation ? secretMask(trial.secrets)(explanation.text).trim() : ''
-    return named === '' ? error : named
+    const explained = 'text' in explanation ? secretMask(trial.secrets)(explanation.text).trim() : ''
+    return explained === '' ? null : explained
   }
 
   return {
     /**
-     * Sends the requests of the preset that change nothing: the one that shows whether the key is right, then the
-     * searches of its calls. @throws Fault 422 when the preset has none.
+     * Sends the requests of the preset that change nothing: the one that shows whether the key is right, the one that
+     * shows the rights of its user, then the searches of its calls. @throws Fault 422 when the preset has none.
      */
     async check(accountId: number, sent: PresetTrial): Promise<PresetCheck> {
       const trial = await trialOf(accountId, sent)
@@ -139,8 +138,12 @@ export function createSetupService({
       const { json: _json, kept: _kept, ...asked } = await ask(trial, check)
       const parameters = trial.flow.parameters
       const warnings = await findWarnings(calls, accountId, { preset: trial.preset, parameters })
-      if (asked.error !== null) return { ...asked, error: await explained(trial, asked), warnings }
-      return { ...asked, error: await findSearchError(requests, trial, samples), warnings }
+      const { diagnosis, rights } = trial.preset
+      const { status } = asked
+      if (asked.error !== null)
+        return { ...asked, error: (await explain(trial, diagnosis, status)) ?? asked.error, warnings }
+      const lacking = await explain(trial, rights, status)
+      return { ...asked, error: lacking ?? (await findSearchError(requests, trial, samples)), warnings }
     },
 
     /** Reads the users of a CRM. @throws Fault 422 when the preset cannot. */

@@ -11,6 +11,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { newAuthorizer } from '../../help/authorizer.ts'
 import { startBitrix24 } from '../../help/crm/bitrix24.ts'
+import { startEspocrm } from '../../help/crm/espocrm.ts'
 import { startOdoo } from '../../help/crm/odoo.ts'
 import type { CrmStub } from '../../help/crm/server.ts'
 import { situationOf } from '../../help/crm/situations.ts'
@@ -111,6 +112,33 @@ describe('of Odoo the check names', () => {
   })
 })
 
+describe('of EspoCRM the check names what the role of the key lacks', () => {
+  const all = { create: 'yes', read: 'all' }
+  const acl = (table: object, assignmentPermission: string) => ({ table, assignmentPermission })
+  test.each<[string, object, string | RegExp | null]>([
+    [
+      'users, as EspoCRM 9.3.9 shows them',
+      acl({ User: { read: 'own' }, Contact: all, Call: all }, 'all'),
+      /lacks Users/,
+    ],
+    [
+      'calls',
+      acl({ User: all, Contact: all, Call: { create: 'no' } }, 'team'),
+      /lacks Calls \(create: yes, read: all\),/,
+    ],
+    ['assignment', acl({ User: all, Contact: all, Call: all }, 'no'), /lacks Assignment Permission/],
+    ['nothing', acl({ User: { read: 'team' }, Contact: all, Call: all }, 'all'), null],
+  ])('%s', async (_, rights, named) => {
+    const stub = startStub(startEspocrm)
+    stub.failWith(({ path }) =>
+      path === '/api/v1/App/user' ? { status: 200, body: { user: { id: 'u1', type: 'api' }, acl: rights } } : undefined,
+    )
+    const { error } = await service().check(1, { url: stub.url, preset: 'espocrm', parameters: { ...stub.parameters } })
+    if (named === null) expect(error).toBeNull()
+    else expect(error).toMatch(named)
+  })
+})
+
 describe('a check warns', () => {
   const call = (number: string, e164: string | null) => ({ call: { direction: 'inbound', from: { number, e164 } } })
   const owners = { responsible: '7' }
@@ -163,7 +191,8 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
   test('is checked with each search of its calls, and a refused one is named', async () => {
     if (check === null) return
     const named: (string | undefined)[] = []
-    for (let failing = 1; ; failing += 1) {
+    // What the key's user may do is asked first, and may stay unknown.
+    for (let failing = presetByName(preset)?.rights === undefined ? 1 : 2; ; failing += 1) {
       const stub = startStub(start)
       stub.failWith((_, at) => (at === failing ? { status: 500, body: { message: 'not for this key' } } : undefined))
       const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }

@@ -7,6 +7,11 @@ const isName = (text: string): boolean => /^[^<>=]+$/.test(text) && text.length 
 const USERS = ['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u55', 'u99']
 /** Users who are there, and may not log in any more: EspoCRM assigns calls to them all the same. */
 const inactive = new Set(['u55'])
+/** As EspoCRM 9.3.9 shows the rights of an API user with the role of the guide. */
+const acl = {
+  table: { User: { read: 'all' }, Contact: { create: 'yes', read: 'all' }, Call: { create: 'yes', read: 'all' } },
+  assignmentPermission: 'all',
+}
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
 
 export function startEspocrm() {
@@ -28,7 +33,7 @@ export function startEspocrm() {
   const server = startCrmServer(({ method, path, json, headers, query }) => {
     if (headers.get('x-api-key') !== 'espo-key') return refused(401, '')
     const route = `${method} ${path}`
-    if (route === 'GET /api/v1/App/user') return { status: 200, body: { user: { id: 'u1', type: 'api' } } }
+    if (route === 'GET /api/v1/App/user') return { status: 200, body: { user: { id: 'u1', type: 'api' }, acl } }
     if (route === 'GET /api/v1/User') {
       const id = query.get('where[1][value]')
       if (id === null) return list([{ id: 'u1', name: 'Anna Smith' }])
