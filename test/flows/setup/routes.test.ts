@@ -85,6 +85,7 @@ describe('GET /integration/webhook/preset', () => {
     // What was never tried says so.
     expect(listed.flatMap(({ name, tried }) => (tried === null ? [] : [[name, tried]]))).toEqual([
       ['odoo', 'Odoo 19.0 and 14.0'],
+      ['espocrm', 'EspoCRM 9.3.9'],
     ])
     expect(listed.find(({ name }) => name === 'journal')?.parameters[0]).toMatchObject({
       name: 'format',
