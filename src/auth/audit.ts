@@ -62,7 +62,6 @@ export type Actor = {
 type Changed = { readonly email: string; readonly account: string }
 
 export type Audit = {
-  /** Returns the client that sent a request. */
   clientOf(request: Request, peers: SocketAddresses | null): RequestClient
   /**
    * Logs a security event with its user and the client's address. A change is also stored in the audit trail: it

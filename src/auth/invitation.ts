@@ -5,8 +5,6 @@ const CODE = /^[A-Za-z0-9_-]{43}$/
 export const newCode = (): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(CODE_BYTES))).toString('base64url')
 
-/** Returns the hash under which a code is stored. */
 export const hashOfCode = (code: string): string => new Bun.CryptoHasher('sha256').update(code).digest('hex')
 
-/** Returns whether a text may be a code. */
 export const isCode = (text: string): boolean => CODE.test(text)

@@ -19,13 +19,11 @@ export type LoginLimits = {
    * @throws Fault `too_many_requests` when a limit is reached.
    */
   attempt<Result>(keys: readonly Limited[], check: () => Promise<Result | undefined>): Promise<Result | undefined>
-  /** Returns the number of keys in memory. */
   size(): number
 }
 
 type Tallies = {
   get(hash: string): Tally | undefined
-  /** Returns the times of the failures in the window. */
   failures(tally: Tally): readonly number[]
   begin(hash: string): void
   end(hash: string, outcome: 'failed' | 'cleared' | 'unchanged'): void

@@ -115,7 +115,6 @@ export const AuthUser = t.Object({
 })
 export type AuthUser = Static<typeof AuthUser>
 
-/** Returns a user as the API shows it. */
 export function authUser({ id, name, email, type, createdUs }: UserRecord): AuthUser {
   return { id, name, email, type: { number: type, name: userTypeName(type) }, created_at: rfc3339(createdUs) }
 }

@@ -58,11 +58,9 @@ export function createAuthService({
     onRevoked: revocations.watch,
     /** Returns whether a token is valid; the operator's, which `tokenOf` returns, always is. */
     isValid,
-    /** Returns the token by which a request is watched. */
     tokenOf: (request: Request, token: string | undefined): string =>
       operators?.nameOf(request) === undefined ? (token ?? '') : operatorsToken,
 
-    /** Returns whether a request is one of the operator of the machine. */
     isOperators: (request: Request): boolean => operators?.nameOf(request) !== undefined,
     /**
      * Returns the operator's session, with the rights of an administrator, in an account or in none.

@@ -20,7 +20,6 @@ export function tokenId(hash: string): string {
   return hash.slice(0, ID_CHARACTERS)
 }
 
-/** Returns the hash of a token that was just created. */
 export function hashOf(token: string): string {
   const hash = tokenHash(token)
   if (hash === undefined) throw new Error('this is not a token')

@@ -4,7 +4,6 @@ import type { CallFacts } from '../store/operations/calls.ts'
 /** A longer text would make an index large: nobody searches for the hundredth phone that rang by its name. */
 const MAX_TEXT_CHARS = 2_000
 
-/** Returns the facts of a call by which lists of calls are filtered. */
 export function callFactsOf(pbx: string | null, { call, stages }: CallRecord): CallFacts {
   const parties = [call.from, call.to, ...(call.answered_by === null ? [] : [call.answered_by]), ...call.handled_by]
   const extensions = [...parties, ...call.missed_by].flatMap(({ extension }) => extension ?? [])
@@ -43,7 +42,6 @@ type Who = Pick<CallFacts, 'who'>
 const lineHas = ({ who }: Who, line: number, text: string): boolean =>
   (who.split('\n', line + 1)[line] ?? '').includes(` ${text} `)
 
-/** Returns whether an extension is among those who took part. */
 export const hasExtension = (facts: Who, extension: string): boolean => lineHas(facts, 0, extension)
 
 /** Returns whether a call was from or to a number, as the PBX spells it or in E.164. */

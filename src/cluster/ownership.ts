@@ -10,7 +10,6 @@ export type Ownership = {
   readonly isShared: boolean
   /** Returns whether this node sends for an account at this moment. To be asked before each attempt. */
   ownsAccount(accountId: number): boolean
-  /** Returns whether this node watches a PBX. */
   pbxOwnership(name: string): PbxOwnership
   /** Returns whether this node may act as an owner at this moment: not while the database does not answer. */
   isTrusted(): boolean

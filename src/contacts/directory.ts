@@ -20,7 +20,6 @@ type Found = { readonly contact: Contact | null; readonly state: ContactState }
 
 /** Looks up the contacts of all accounts. */
 export type ContactDirectory = {
-  /** Returns whether an account looks up contacts. */
   looksUp(accountId: number): boolean
   /** Returns a known contact; `null` if the number has none or is not looked up now; else a look-up in progress. */
   begin(accountId: number, phone: PhoneNumber): Contact | null | PendingContact

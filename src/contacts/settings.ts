@@ -74,7 +74,6 @@ function requestErrors(given: Readonly<Record<string, unknown>>, url: string): F
 const present = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** Returns the path in the settings of an error in the flow. */
 const pathOf = (path: string): string => path.replace(/^(\/flow)?(\/steps\/0)?/, '')
 
 function presetErrors(name: string, url: unknown, parameters: unknown): FieldError[] {

@@ -36,7 +36,6 @@ export const begins = ({ on }: Pick<Step, 'on'>, event: string): boolean =>
 
 const switchOf = (event: string): string => (/^call_\w+_transferred$/.test(event) ? 'call_transferred' : event)
 
-/** Returns the next move of a delivery. */
 export function nextMove(steps: readonly Step[], event: string, progress: Progress, kept: Kept): Move {
   const step = steps.find((one) => begins(one, event) && !hasEnded(progress[one.name]))
   if (step === undefined) return { kind: 'end' }

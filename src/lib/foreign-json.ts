@@ -49,7 +49,6 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-/** Returns the index of the quote that ends a string. */
 function endOfString(text: string, start: number): number {
   let at = start + 1
   for (; at < text.length; at++) {

@@ -6,7 +6,6 @@ type SlicedWork = {
   request(): void
   /** Does the work in later turns. */
   requestLater(): void
-  /** Returns whether nothing is left to do. */
   isIdle(): boolean
   /** Resolves when nothing is left to do. */
   idle(): Promise<void>

@@ -16,7 +16,6 @@ const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** A histogram of durations without labels. */
 type Latency = {
   observe(seconds: number): void
-  /** Returns it in the text format of Prometheus. */
   text(): string
 }
 

@@ -7,7 +7,6 @@ const EVENTS_LEAD = `Every webhook request has one of these bodies: <code>time</
 unknown value is <code>null</code>. All fields are described in the <a href="/docs">API reference</a>. With options a
 webhook gets <a href="/docs/bodies">another body</a>.`
 
-/** Returns the page that shows every kind of event with one whole body. */
 export const eventCatalogPage = (): string => catalogHtml('Call events', EVENTS_LEAD, EVENT_NAMES.map(eventPart))
 
 function eventPart(name: EventKind): CatalogPart {

@@ -182,7 +182,6 @@ function fields(schema: unknown): [name: string, schema: unknown, required: bool
   return Object.entries(schema.properties).map(([name, field]) => [name, field, required.includes(name)])
 }
 
-/** Returns the definition of a schema that has a name. */
 function named(name: string, schema: TSchema): Json {
   const own = objectOf(written(schema))
   const alternatives = ALTERNATIVES[name]

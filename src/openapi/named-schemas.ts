@@ -141,7 +141,6 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
 /** Schemas that are exactly one of others, though requests are checked by one with the fields of both. */
 export const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = { WebhookBody: ['PresetBody', 'TemplateBody'] }
 
-/** Returns a reference to a schema with a name of its own. */
 export const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const message = (name: string, data: string, description: string) => ({
   type: 'object',

@@ -187,7 +187,6 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   }
 }
 
-/** Returns how long an upload may take. */
 const uploadMs = ({ size }: UploadBody, timeoutMs: number): number =>
   Math.min(timeoutMs + SECOND_MS * Math.ceil(size / UPLOAD_BYTES_A_MS / SECOND_MS), Math.max(timeoutMs, MAX_UPLOAD_MS))
 
@@ -211,7 +210,6 @@ export function addDestination(headers: Record<string, string>, target: Target):
   if (target.authorization !== undefined) headers.authorization = target.authorization
 }
 
-/** Returns the result of a request that has no answer. */
 function failed<Body, Result>(
   reading: Reading<Body, Result>,
   failure: RequestFailure['failure'],

@@ -161,7 +161,6 @@ export function createS3Client(options: S3Options) {
 
   return {
     request,
-    /** Returns what S3 knows of an object. */
     async stat(key: string) {
       const { headers } = await request({ method: 'HEAD', key })
       const size = headers.get('content-length') ?? ''

@@ -40,7 +40,6 @@ type RecordingsOptions = {
   readonly pbxs: {
     /** Returns where the recordings of each PBX are now. */
     places(): readonly RecordingsPlace[]
-    /** Returns the places of the recordings of the PBXs in the settings. */
     placesOfSettings(): readonly RecordingsSource[]
     /** Deletes removed PBXs without recordings. */
     deleteRemoved(): Promise<void>
@@ -66,7 +65,6 @@ export type Recordings = {
   addUrls(record: CallRecord): Promise<CallRecord>
   /** Opens the complete file of a recording, for sending it on. */
   readonly open: OpenRecording
-  /** Returns the routes that send recordings, and those that give links to them. */
   routes(auth: AuthService): AnyElysia
   /** Starts to save recordings, and to delete those older than their retention. */
   start(options: SavingOptions): { stop(): Promise<void> }

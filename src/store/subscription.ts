@@ -48,7 +48,6 @@ export const NO_FACTS: EventFacts = {
   result: null,
 }
 
-/** Returns the webhooks of a list that want events of a kind. */
 export function subscribersOf(kind: EventKind, listed: readonly Listed[]): Subscribers {
   const interested = listed
     .map(({ id, switched, options }) => ({ id, switched, ...subscriptionOf(options) }))

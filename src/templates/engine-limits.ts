@@ -126,7 +126,6 @@ export function textOf(value: unknown): string {
   return Array.isArray(plain) ? plain.map(textOf).join('') : String(plain)
 }
 
-/** Returns whether a value is an object, or a list with one in it. */
 export function hasObject(value: unknown): boolean {
   const plain: unknown = toValue(value)
   if (Array.isArray(plain)) return plain.some(hasObject)

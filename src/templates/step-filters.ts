@@ -9,10 +9,8 @@ const MAX_ZONE_CHARACTERS = 64
 /** The most formatters that are kept: each takes some 100 KB, and a template names one or two zones. */
 const MAX_ZONES = 50
 
-/** Returns the digits of a number. */
 export const digits = (value: unknown): string => textOf(value).replace(/[^0-9]/g, '')
 
-/** Returns the last digits of a number. */
 export function lastDigits(value: unknown, count: unknown): string {
   const wanted = Number(textOf(count))
   if (!(Number.isInteger(wanted) && wanted > 0))

@@ -12,11 +12,16 @@ export function startBusyAsterisk(calls: number) {
       .map((act) => act.bytes)
       .join(''),
   ).join('')
-  for (const step of persona.load(recordingOf('asterisk', Buffer.from(bytes), '')).steps) persona.see(step)
+  for (const step of persona.load(recordingOf('asterisk', Buffer.from(bytes), '')).steps) persona.advance(step)
   const clients = new Set<PbxClient>()
   const { port, stop } = startPbx((client) => {
     clients.add(client)
-    const { data } = persona.meet({ write: client.write, close: client.close, begin: () => undefined, nowMs: () => 0 })
+    const { data } = persona.connect({
+      write: client.write,
+      close: client.close,
+      begin: () => undefined,
+      nowMs: () => 0,
+    })
     return { data, closed: () => void clients.delete(client) }
   })
   return {

@@ -16,7 +16,7 @@ export function startAsterisk() {
       client.write(before)
       resolve()
     }
-    const { data } = persona.meet({ write: one.write, close: one.close, begin, nowMs: () => 0 })
+    const { data } = persona.connect({ write: one.write, close: one.close, begin, nowMs: () => 0 })
     return {
       data,
       closed() {

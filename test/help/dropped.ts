@@ -1,9 +1,9 @@
 import type { Signal } from '../../src/calls/signal.ts'
 import { AmiDecoder, type AmiFrame } from '../../src/pbx/ami/decoder.ts'
-import { amiSteps, createAmiUp } from '../../src/pbx/ami/replay/snapshot.ts'
+import { amiSteps, createLiveAmiChannels } from '../../src/pbx/ami/replay/snapshot.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslUp, eslSteps } from '../../src/pbx/esl/replay/snapshot.ts'
+import { createLiveEslChannels, eslSteps } from '../../src/pbx/esl/replay/snapshot.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { readRecording } from '../../src/pbx/recorded/recording.ts'
 import { fixture } from './pbx.ts'
@@ -31,12 +31,12 @@ export const tapeOf = (name: string): Tape => (name.endsWith('.ami') ? amiTape(n
 
 function amiTape(name: string): Tape {
   const { steps } = amiSteps(readRecording(pathOf(name)))
-  const up = createAmiUp()
+  const live = createLiveAmiChannels()
   const list = (atMs: number): AmiFrame[] =>
-    new AmiDecoder().push(Buffer.from(up.status('1', atMs))).filter((frame) => frame.name === 'Status')
+    new AmiDecoder().push(Buffer.from(live.status('1', atMs))).filter((frame) => frame.name === 'Status')
   const rows = [list(0)]
   for (const { frame, atMs } of steps) {
-    up.see(frame, atMs)
+    live.apply(frame, atMs)
     rows.push(list(atMs))
   }
   return {
@@ -58,16 +58,16 @@ function eslTape(name: string): Tape {
   const recording = readRecording(pathOf(name))
   const { steps } = eslSteps(recording)
   const frames = steps.flatMap(({ bytes }) => new EslDecoder().push(bytes).slice(0, 1))
-  const up = createEslUp()
+  const live = createLiveEslChannels()
   const list = (clock: string): EslFrame[] => {
-    const answers = [up.channels(), up.calls(), clock].map(
+    const answers = [live.channels(), live.calls(), clock].map(
       (body) => `Content-Type: api/response\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`,
     )
     return new EslDecoder().push(Buffer.from(answers.join('')))
   }
   const rows = [list('')]
   for (const { event } of steps) {
-    up.see(event)
+    live.apply(event)
     rows.push(list(event.get('Event-Date-Timestamp')))
   }
   return {

@@ -31,7 +31,7 @@ export function startFreeswitchLoad({ callsPerSecond, talkMs }: { callsPerSecond
       client = one
       isReady()
     }
-    const { data, wants } = persona.meet({ write: one.write, close: one.close, begin, nowMs: () => 0 })
+    const { data, wants } = persona.connect({ write: one.write, close: one.close, begin, nowMs: () => 0 })
     return {
       data(chunk) {
         data(chunk)

@@ -26,10 +26,8 @@ const columns = (): readonly Column[] => {
   return known
 }
 
-/** Returns the line of names. */
 export const csvHead = (): string => csvLine(['pbx', ...columns().map(({ name }) => name)])
 
-/** Returns the line of a call. */
 export function csvOf(call: Call, pbx: string | null): string {
   return csvLine([pbx ?? '', ...columns().map(({ path }) => textOf(path.reduce<unknown>(valueAt, call)))])
 }

@@ -19,9 +19,7 @@ export type EventReader = {
   read(accountId: number, request: EventRequest): Promise<EventPage | EventsGone>
   /** Wakes the clients that wait for events of these accounts; all clients without an argument. */
   wake(accountIds?: ReadonlySet<number>): void
-  /** Returns the accounts whose events a client waits for. */
   accounts(): number[]
-  /** Returns the number of clients that wait. */
   waiting(): number
   /** Answers all clients that wait. */
   stop(): Promise<void>

@@ -14,7 +14,6 @@ export type UrlOf = (ref: RecordingRef) => string | null
 
 type BatchSource = {
   readonly pbx: string
-  /** Returns the id of an account that has calls of the PBX. */
   readonly accountIdOf: (account: string) => number | undefined
   readonly urlOf: UrlOf | undefined
   readonly nowUs: number
@@ -84,7 +83,6 @@ function savedCall(event: CallEvent): SavedCall[] {
   return [savedRecord(data.pbx, { call, stages, recordings }, event.atUs)]
 }
 
-/** Returns the record of a call as it is stored. */
 function savedRecord(pbx: string, record: CallRecord, savedUs: number): SavedCall {
   const { id, direction, from, to } = record.call
   const facts = callFactsOf(pbx, record)

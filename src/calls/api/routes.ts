@@ -99,7 +99,6 @@ const Query = t.Object({
   cursor: PageCursor,
 })
 
-/** Returns the record of a call with the links to its recordings. */
 type AddUrls = (record: CallRecord) => Promise<CallRecord>
 
 type Calls = Store['calls']

@@ -22,7 +22,6 @@ type Source = {
 export const saidWithoutCall = (signals: readonly Signal[]): Said[] =>
   signals.filter((signal) => signal.kind === 'custom_without_call')
 
-/** Returns custom events of no call as a batch of their account. */
 export function customBatch(said: readonly Said[], source: Source): CallBatch {
   const { pbx, accountId, nowSteadyUs } = source
   const events = said.map(({ custom, atUs }) => newEvent(custom, atUs, source))

@@ -32,11 +32,9 @@ type Ingest = {
   caughtUp(): Promise<void> | undefined
   /** Returns the number of events that were emitted and are not on disk yet. */
   readonly pendingEvents: () => number
-  /** Returns the live calls of an account. */
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
   /** Returns the call that was made for a request, `undefined` if it was not seen, or is over. */
   readonly requestedCall: (requestId: string) => RequestedCall | undefined
-  /** Returns the channels of a call that are up. */
   readonly channelsUp: (callId: string) => readonly string[]
   /** Returns the number of live calls of each account that has any. */
   readonly liveCallCounts: () => ReadonlyMap<number, number>
@@ -310,7 +308,6 @@ type OutboxOptions = {
   readonly held: ReadonlySet<string>
   /** The live calls whose stored state is out of date. */
   readonly changed: ReadonlySet<string>
-  /** Returns the calls that were merged into a live call. */
   readonly mergedFrom: (callId: string) => readonly string[]
   /** Makes a batch of these events and of all changes since the last batch, without the calls that are left. */
   readonly batchOf: (events: readonly CallEvent[], left: Left) => CallBatch

@@ -36,7 +36,6 @@ type LiveTrackerOptions = {
 /** The least time between two logged faults: a caller must not be able to fill the log. */
 const FAULT_LOG_MS = 5_000
 
-/** Returns the tracker of this state, in real time. */
 export function createLiveTracker(state: TrackerState, options: LiveTrackerOptions): LiveTracker {
   const { pbx, onEvents, onFault, room = () => undefined, log, nowUs, steadyUs } = options
   const waiting: Signal[] = []

@@ -70,7 +70,6 @@ export async function openTracker(source: TrackerSource) {
     }
   }
   takeOverLiveCalls(state, stored)
-  /** Returns the id of an account that has calls on the PBX. */
   const accountIdOf = (name: string): number | undefined => {
     if (name === account && accountId !== null) return accountId
     return earlier.get(name) ?? tenants?.accounts.get(name)
@@ -80,7 +79,6 @@ export async function openTracker(source: TrackerSource) {
     accountIdOf,
     /** The number of live calls that the store had. */
     takenOver: rows.length,
-    /** Returns the live calls of an account. */
     liveCallsOf: (id: number): Iterable<LiveCall> => liveCalls(state, (name) => accountIdOf(name) === id),
     /** Returns the number of live calls of each account that has any. */
     countLiveCalls(): ReadonlyMap<number, number> {

@@ -21,7 +21,6 @@ type WaitingEvents = {
   take(max: number, held: ReadonlySet<string>): { readonly events: readonly CallEvent[]; readonly hasMore: boolean }
   /** The calls of the remaining groups. */
   readonly calls: Pick<ReadonlySet<string>, 'has' | 'size'>
-  /** Returns the number of events. */
   size(): number
 }
 

@@ -38,7 +38,6 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs, maxExam
   const callsOfId = async (accountId: AccountScope, callId: string): Promise<string[]> =>
     SHORT_ID.test(callId) ? await store.calls.callIdListEndingIn({ accountId, ending: callId }) : [callId]
 
-  /** Returns the rows whose bodies match. */
   async function withBody(rows: readonly DeliveryRow[], filter: BodyFilter): Promise<DeliveryRow[]> {
     const bodies = await store.log.eventGetBodies([...new Set(rows.map(({ id }) => eventIdOf(id)))])
     const matching = new Set(bodies.flatMap(({ id, body }) => (matchesBody(filter, body) ? id : [])))
@@ -82,7 +81,6 @@ export function createDeliverySearch({ store, callsOfNumber, patienceMs, maxExam
   }
 }
 
-/** Returns the filter of the log for the filter of the API. */
 function logFilterOf(accountId: AccountScope, filter: DeliveryFilter): LogFilter {
   const { state, event, url, call_id: callId, since, until } = filter
   const sinceUs = since === undefined ? undefined : parseTime(since)

@@ -47,7 +47,6 @@ export const UNSUPPORTED_VERSION = 132
 /** Codes that are about one message: another may be accepted at once. */
 const ABOUT_THE_MESSAGE: ReadonlySet<number> = new Set([135, 144, 149, 153, 154, 155])
 
-/** Returns whether a code is of a failure. */
 export const isFailure = (code: number): boolean => code >= FIRST_FAILURE
 /** Returns whether a failure is about one message: another message may be accepted at once. */
 export const isAboutTheMessage = (code: number): boolean => ABOUT_THE_MESSAGE.has(code)

@@ -23,7 +23,6 @@ const REFUSES_AFTER = 5
 const REQUEST_TIMEOUT = 408
 const TOO_MANY_REQUESTS = 429
 
-/** Returns the state of a webhook without answers. */
 export const newRefusals = (): Refusals => ({ count: 0, firstUs: undefined, accepted: false })
 
 /** Returns whether a status is a refusal of the request, rather than trouble of the receiver. */

@@ -71,10 +71,8 @@ function plan(backlog: Backlog): void {
   if (retryUs !== undefined) agenda.later.plan(backlog, retryUs)
 }
 
-/** Returns whether a retry in the store may be due. */
 export const hasDue = ({ retryUs }: Backlog, nowUs: number): boolean => retryUs !== undefined && retryUs <= nowUs
 
-/** Returns whether the store may have deliveries that can be queued now. */
 export const needsLoad = (backlog: Backlog, nowUs: number): boolean =>
   backlog.hasMore || backlog.nextOf.size > 0 || hasDue(backlog, nowUs)
 
@@ -262,7 +260,6 @@ export function createBacklogs() {
       plan(backlog)
       return backlog
     },
-    /** Returns the backlogs that need a load. */
     due(nowUs: number): Backlog[] {
       for (const backlog of agenda.later.take(nowUs)) agenda.now.add(backlog)
       for (const backlog of agenda.now) {

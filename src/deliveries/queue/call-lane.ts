@@ -17,7 +17,6 @@ export type Lane = {
 
 type State = { -readonly [name in keyof Lane]: Lane[name] }
 
-/** Returns an empty, open lane. */
 export const newLane = (callId: string): Lane => ({
   callId,
   queued: [],

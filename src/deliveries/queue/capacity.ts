@@ -66,9 +66,7 @@ export function createCapacity() {
     get inFlight() {
       return inFlight + trials
     },
-    /** Returns how many requests to a webhook are in flight. */
     inFlightOf: (queue: WebhookQueue): number => ofWebhook(queue).inFlight,
-    /** Returns the class of a webhook now. */
     classOf(queue: WebhookQueue): Class {
       const { slow } = ofWebhook(queue)
       if (queue.breaker.proven) return slow === 0 ? 'good' : 'unsure'
@@ -82,7 +80,6 @@ export function createCapacity() {
     /** Returns whether one more request may be in flight at all. */
     allowsAny: (): boolean => inFlight < MAX_IN_FLIGHT.good,
 
-    /** Returns whether a webhook may begin one more trial of its flow. */
     allowsTrial: (queue: WebhookQueue): boolean =>
       trials < MAX_TRIALS && ofWebhook(queue).trials < MAX_TRIALS_OF_WEBHOOK,
 

@@ -56,7 +56,6 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
     ...createRefresh(scheduler, index, evictAll),
     get: index.get,
     countOf: (webhookId: number): number => index.of(webhookId).ids.size,
-    /** Returns the ids of the retries of a webhook that are in memory. */
     retryIdsOf: (webhookId: number): number[] =>
       [...index.of(webhookId).ids].filter((id) => index.get(id)?.dueUs !== undefined),
     /** Returns how many deliveries may be queued for a webhook. */

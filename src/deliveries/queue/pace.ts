@@ -50,7 +50,6 @@ type SharedState = { -readonly [name in keyof SharedPace]: SharedPace[name] }
 /** The pause after an internal error, which may recur with each attempt. */
 const SUSPENSION_US = SECOND
 
-/** Returns a pace without a limit. */
 export const newPace = (webhookId: number): Pace => ({
   webhookId,
   isPaused: false,
@@ -77,7 +76,6 @@ export function setTiming(
   return paused && !wasPaused
 }
 
-/** Returns a shared pace without members. */
 export const newSharedPace = (): SharedPace => ({
   members: new Map(),
   maxPerSecond: null,
@@ -119,7 +117,6 @@ export function defer(pace: Pace, nowUs: number, forUs: number): void {
 export const mayTry = ({ hasFlow, isPaused, suspendedUntilUs }: Pace, nowUs: number): boolean =>
   hasFlow && !isPaused && nowUs >= suspendedUntilUs
 
-/** Returns whether an attempt may begin. */
 export function mayBegin(pace: Pace, nowUs: number): boolean {
   if (pace.isPaused || nowUs < pace.suspendedUntilUs || nowUs < pace.deferredUntilUs) return false
   return isWithin(pace, nowUs) && (pace.shared === undefined || isWithin(pace.shared, nowUs))

@@ -213,7 +213,6 @@ function newRotation() {
     },
     /** Returns the next ready lane, if any. */
     next: (): Lane | undefined => nextOf('first') ?? nextOf('retries'),
-    /** Returns whether a lane is ready. */
     hasNext: (): boolean => hasNextOf('first') || hasNextOf('retries'),
   }
 }

@@ -32,7 +32,6 @@ import { startWebhookRefresh } from './webhook-refresh.ts'
 export type Dispatcher = {
   /** Resolves when a request that is not a delivery may begin; see `createReservations`. */
   reserve(webhookId: number): Promise<EndReserved>
-  /** Returns the health of a webhook. */
   health(webhookId: number): BreakerHealth
   /** How many requests are in flight. */
   readonly inFlight: number

@@ -34,7 +34,6 @@ export type RefusalWatch = {
   readonly observer: Observer
   /** Returns since when a webhook of this node refuses (wall clock); `null` if it does not. */
   sinceUs(webhookId: number): number | null
-  /** Returns the webhooks of this node that refuse. */
   refusing(): readonly WatchedWebhook[]
   stop(): Promise<void>
 }

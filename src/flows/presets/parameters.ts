@@ -7,7 +7,6 @@ export const NUMERIC_ID: ValueForm = { pattern: /^[1-9]\d{0,18}$/, sentence: 'mu
 
 type OfUsers = { readonly form?: ValueForm }
 
-/** Returns the parameter that maps extensions to users. */
 export const users = ({ form }: OfUsers = {}): PresetParameter => ({
   name: 'users',
   title: 'Users',
@@ -32,7 +31,6 @@ export const responsible = (
   ...(form === undefined ? {} : { form }),
 })
 
-/** Returns the parameter for a key of the CRM. */
 export const secretKey = (name: string, title: string, help: string): PresetParameter => ({
   name,
   title,
@@ -48,7 +46,6 @@ export const optionalKey = (name: string, title: string, help: string): PresetPa
   required: false,
 })
 
-/** Returns a yes-or-no parameter. */
 export const yesNo = (name: string, title: string, help: string, byDefault: boolean): PresetParameter => ({
   name,
   title,
@@ -58,6 +55,5 @@ export const yesNo = (name: string, title: string, help: string, byDefault: bool
   default: byDefault,
 })
 
-/** Returns the parameter that lets the preset create contacts. */
 export const createsContacts = (byDefault: boolean): PresetParameter =>
   yesNo('create', 'Create contacts', 'Create a contact when a caller is not found', byDefault)

@@ -51,7 +51,6 @@ function documentedValues({ steps }: Preset, needs: readonly string[]): Kept {
   return Object.fromEntries(needs.flatMap((name) => (first[name] === undefined ? [] : [[name, first[name]]])))
 }
 
-/** Returns a sample event whose call and caller do not exist. */
 function unknownCallOf(sample: string): string {
   // The samples are this program's own.
   const body: { data?: { call?: { id: string; from: object } } } = JSON.parse(sample)

@@ -61,7 +61,6 @@ export function newCallsWithoutAccount(pbx: string, log: Log): CallsWithoutAccou
   }
 }
 
-/** Returns the command that adds an account. */
 export const addAccountCommand = (name: string): string =>
   `hookswitch user add --account ${quoted(name)} --email … --name …`
 

@@ -7,7 +7,6 @@ export type Ending = {
   end(kind: SessionEnd['kind'], reason: string): void
 }
 
-/** Returns the ending of a connection that is still open. */
 export function createEnding(): Ending {
   const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
   let isOver = false

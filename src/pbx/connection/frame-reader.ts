@@ -38,7 +38,6 @@ export type FrameReader = {
   start(): void
   /** Returns the milliseconds since the last bytes arrived. */
   silentMs(): number
-  /** Returns whether the PBX has announced that it shuts down. */
   isShuttingDown(): boolean
   /** Resolves when all bytes that have arrived are processed. */
   idle(): Promise<void>

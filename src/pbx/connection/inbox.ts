@@ -13,14 +13,12 @@ export type Intake = { waiting: number }
 export type Inbox<Entry> = {
   /** Appends an entry with its size; one without a size always fits. Returns whether it fitted. */
   push(entry: Entry, bytes?: number): boolean
-  /** Returns the number of dropped entries. */
   dropped(): number
   /** Puts an entry before all others. */
   unshift(entry: Entry): void
   /** Stops giving out entries until `resume`. */
   pause(): void
   resume(): void
-  /** Returns the number of waiting entries. */
   size(): number
   /** Returns the waiting entries, in order. */
   waiting(): readonly Entry[]
@@ -123,7 +121,6 @@ function createBoundedQueue<Entry>(options: Required<Options<Entry>>): BoundedQu
 
 const later = (run: () => void): void => void nextPbxTurn().then(run)
 
-/** Returns an empty inbox, which is not paused. */
 export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
   const { intake = { waiting: 0 }, maxBytes = MAX_BYTES, entryBytes = 0, defer = later } = options
   const queue = createBoundedQueue({ ...options, intake, maxBytes, entryBytes, defer })

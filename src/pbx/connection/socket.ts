@@ -29,7 +29,6 @@ export type SocketAddress = {
   readonly tls: { readonly caFile?: string | undefined } | undefined
 }
 
-/** Returns the address of a PBX, and whether it uses TLS. */
 export const addressOf = ({ host, port, protocol, caFile }: PbxSource): SocketAddress => ({
   host,
   port,

@@ -96,7 +96,6 @@ export function classifyAlone(
   return UNDECIDED
 }
 
-/** Returns the kind of an endpoint by all evidence. */
 export function classify(name: string, configured: Configured, seen: Seen, around: Surroundings): EndpointVerdict {
   const sure = classifyAlone(name, configured, seen, around.settings)
   if (sure.kind !== null) return sure

@@ -83,7 +83,6 @@ export type Endpoints = {
   queueName(queue: string): string | null
   /** Returns the user that an agent of queues rings, `null` if unknown. */
   userOfAgent(agent: string): string | null
-  /** Returns whether a number is known to be one of the PBX's own extensions. */
   isExtension(number: string): boolean
   /** Returns the party at a number that is known to be an extension, else `null`. */
   extensionAt(number: string): Endpoint | null

@@ -43,7 +43,6 @@ const ANSWER_WITHIN_MS = 9_000
 const CALL_KNOWN_WITHIN_MS = 3_000
 const CHECK_MS = 50
 
-/** Returns a reason of a PBX as the end of a message. */
 const sentence = (reason: string | null): string => `${(reason ?? 'it gives no reason').replace(/\.+$/, '')}.`
 
 const OFF =

@@ -22,8 +22,9 @@ export type Persona = {
   /** Takes a recording. The next one continues with the same PBX, if it is from the same run. */
   load(recording: PbxRecording): { readonly steps: readonly RecordedStep[]; readonly beginMs: number }
   /** Applies a step that happens now. */
-  see(step: RecordedStep): void
+  advance(step: RecordedStep): void
   /** Returns whether no channel is up at this moment of the recording. */
   isQuiet(): boolean
-  meet(client: ReplayClient): Conversation
+  /** Begins the conversation with a new client. */
+  connect(client: ReplayClient): Conversation
 }

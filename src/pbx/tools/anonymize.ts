@@ -15,7 +15,6 @@ type Anonymizer = {
   (frame: string): string
   /** Hides what was learned after a masked text in it, as far as that has the same length. */
   again(masked: string): string
-  /** Returns whether a learned name is still in a masked text. */
   isNamed(masked: string): boolean
 }
 

@@ -16,7 +16,6 @@ type Recorder = {
    * `undefined` after `stop`.
    */
   readonly ended: Promise<string | undefined>
-  /** Returns the number of recorded bytes. */
   bytes(): number
   stop(): void
 }

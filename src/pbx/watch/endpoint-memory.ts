@@ -12,7 +12,6 @@ export type EndpointMemory = {
   readonly endpoints: Endpoints
   lastRun(): PbxRun | null
   setRun(run: PbxRun): void
-  /** Returns the accounts that had calls. */
   accountsWithCalls(): readonly number[]
   /** Notes that accounts have calls on the PBX. */
   noteCalls(accountIds: Iterable<number>): void

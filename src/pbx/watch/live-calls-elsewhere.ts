@@ -9,7 +9,6 @@ type ElsewhereOptions = {
   readonly store: Pick<Store, 'calls'>
   readonly accounts: Pick<AccountDirectory, 'get' | 'spellingOf'>
   readonly log: Log
-  /** Returns the PBXs that other nodes watch. */
   readonly pbxs: () => readonly PbxSource[]
 }
 

@@ -24,7 +24,6 @@ export type PbxList = {
   sources(): readonly PbxSource[]
   /** Returns where the recordings of each PBX are, including removed PBXs with recordings. */
   places(): readonly RecordingsPlace[]
-  /** Returns where the recordings of the settings' PBXs are. */
   placesOfSettings(): readonly RecordingsSource[]
   readonly accounts: AccountDirectory
   /** Reads the store. If anything has changed, listeners are called before it resolves. @throws Fault `unavailable`. */

@@ -22,7 +22,6 @@ type Slot = {
 }
 
 type Slots = {
-  /** Returns the PBXs that this node watches. */
   running(): WatchedPbx[]
   /**
    * Watches the PBXs of the list, and follows changes of the list and of the ownership. @throws Fault `unavailable`.

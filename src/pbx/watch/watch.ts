@@ -12,7 +12,6 @@ export type Watch = {
   status(): readonly WatchedStatus[]
   /** Reads the live calls of PBXs that other nodes watch, for `liveCalls`. @throws Fault `unavailable`. */
   refreshCalls(): Promise<void>
-  /** Returns the live calls of an account. */
   liveCalls(accountId: number): Iterable<LiveCall>
   /** Returns the number of live calls on each PBX that this node watches, for each account that may see it. */
   callCounts(): ReadonlyMap<string, ReadonlyMap<number, number>>

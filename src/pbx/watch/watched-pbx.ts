@@ -63,7 +63,6 @@ export type WatchedPbx = {
   waiting(): number
   /** Returns the call that was made for a request, `undefined` if it was not seen, or is over. */
   requestedCall(requestId: string): RequestedCall | undefined
-  /** Returns the channels of a call that are up. */
   channelsUp(callId: string): readonly string[]
   /** Returns the devices of an account's phone in order of name. */
   devicesOf(account: string, extension: string): readonly PhoneDevice[]

@@ -109,7 +109,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Returns a folder as a place of copies that is marked. */
 export function createFolderMark(folder: string): MarkPlace {
   const path = join(folder, MARK_FILE)
   return {

@@ -115,7 +115,6 @@ export function createS3Copies(
   }
 }
 
-/** Returns a prefix of a bucket as a place of copies that is marked. */
 export function createS3Mark(
   { bucket, prefix }: S3Place,
   client = createS3Client({ bucket }),

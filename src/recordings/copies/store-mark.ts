@@ -19,9 +19,7 @@ export type MarkPlace = {
   /** Returns the mark and when it was written; `undefined`: the place has no mark. */
   readMark(): Promise<{ readonly text: string; readonly writtenMs: number } | undefined>
   writeMark(text: string): Promise<void>
-  /** Returns whether a copy is there. */
   hasCopy(name: string): Promise<boolean>
-  /** Returns whether it has any copies. */
   hasAnyCopy(): Promise<boolean>
   /** Returns whether it is a data folder: whoever removes a store there would remove the copies with it. */
   hasDatabase(): Promise<boolean>

@@ -16,7 +16,6 @@ export type AllowedPlaces = {
 type AllowedPlacesOptions = {
   /** The folders and URLs of `--recordings-from`. */
   readonly from: readonly string[]
-  /** Returns the places of the PBXs of the settings, which are allowed too. */
   readonly ofSettings?: () => readonly RecordingsSource[]
   /** The folder of the copies, which has the recordings of all accounts: nothing in it is ever allowed. */
   readonly copiesFolder?: string | undefined

@@ -75,7 +75,6 @@ export type BoardOptions = {
   readonly account: string | null
   /** Returns the account of a tenant value, `null` if no account has it. */
   readonly accountOf: (tenant: string | null) => string | null
-  /** Returns the account of a queue, by the accounts of its agents. */
   readonly accountOfQueue: (queue: string, accounts: ReadonlySet<string | null>) => string | null
 }
 
@@ -275,7 +274,6 @@ function* refreshAll(board: Board, agents: Set<string>, cause: Cause): Steps {
   }
 }
 
-/** Returns the state of a subject that is gone. */
 function goneOf(present: Present, since: string): Present {
   const gone = initialState(present)
   return gone.kind === 'phone' || gone.kind === 'agent'
@@ -496,7 +494,6 @@ function refreshTrunk(board: Board, trunk: string, cause: Cause): void {
   setPresent(board, { id, account, present: { kind: 'trunk', state } }, cause)
 }
 
-/** Returns the account of the phone of a queue's member. */
 function accountOfMember(board: Board, endpoint: string): string | null {
   const entry = board.directory.get(endpoint)
   return entry === undefined ? null : accountOf(board, entry)

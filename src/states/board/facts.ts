@@ -74,9 +74,7 @@ export function dropCaller(facts: QueueFacts, caller: string): void {
   facts.joined.delete(caller)
 }
 
-/** Returns an endpoint without facts. */
 export const newEndpointFacts = (): EndpointFacts => ({ device: null, contacts: new Map() })
-/** Returns the facts of a queue without agents and callers. */
 export const newQueueFacts = (round: number): QueueFacts => ({
   members: new Map(),
   inState: { available: 0, busy: 0, paused: 0, logged_out: 0, unreachable: 0 },

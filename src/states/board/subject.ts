@@ -90,7 +90,6 @@ export function comparedOf(one: Present): string {
 /** A change that is due now, or the time at which one may be; `null` if nothing has changed. */
 type Due = { readonly present: Present; readonly isShortLived: boolean } | { readonly atSteadyUs: number } | null
 
-/** Returns the due change of a subject. */
 export function dueOf(subject: Subject, steadyUs: number): Due {
   const { present, emitted } = subject
   if (comparedOf(present) !== comparedOf(emitted)) {

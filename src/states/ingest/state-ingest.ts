@@ -231,7 +231,6 @@ function* readAll(rows: Awaited<ReturnType<Store['calls']['subjectStateList']>>)
   }
 }
 
-/** Returns a change as an event. */
 function newEvent({ id, account, present, atUs, resync, isShortLived }: Change, { pbx, uuid }: EventSource): NewEvent {
   const name: StateEventKind = `${present.kind}_changed`
   const data = { name, id: uuid, account, pbx, resync, [present.kind]: present.state }

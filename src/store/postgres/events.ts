@@ -2,9 +2,9 @@ import { type CallBatch, NOT_STORED, type PlacedEvent } from '../operations/call
 import { type Fence, LeaseLost } from '../operations/cluster.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import type { RecordingRecord } from '../operations/recordings.ts'
-import { again, bigints, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
+import { bigints, type Client, ints, type Query, retryConflicts, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
-import { fenceValues, LOST } from './engine/fence.ts'
+import { fenceValues, lostLeasesSql } from './engine/fence.ts'
 import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
 import { createPartitions, partitionOf } from './engine/partitions.ts'
 import { codeOf, isBroken, isUnsent } from './engine/store-fault.ts'
@@ -96,7 +96,6 @@ function statementOf(isFenced: boolean, parts: readonly PartName[]): string {
   const notLost = (job: string) => (isFenced ? `${job} NOT IN (SELECT job FROM lost)` : 'TRUE')
   // Leases are locked before accounts, which everybody locks, so that accounts are locked as briefly as possible.
   const first = isFenced ? 'AND (SELECT count(*) FROM lost) >= 0' : ''
-  const [jobs, names, terms] = [FIRST_OF_PARTS, FIRST_OF_PARTS + 1, FIRST_OF_PARTS + 2]
   let next = isFenced ? FIRST_OF_PARTS + 3 : FIRST_OF_PARTS
   const texts = parts.map((name) => {
     const { part, parameters } = PARTS[name]
@@ -105,7 +104,7 @@ function statementOf(isFenced: boolean, parts: readonly PartName[]): string {
   })
   return `
 WITH turn AS (${TURN}),
-${isFenced ? `${LOST(jobs, names, terms)},` : ''}
+${isFenced ? `${lostLeasesSql(FIRST_OF_PARTS)},` : ''}
 locked AS MATERIALIZED (
   SELECT id, list_version FROM accounts WHERE id = ANY($3::bigint[]) ${first} ORDER BY id FOR NO KEY UPDATE),
 numbered AS MATERIALIZED (
@@ -206,7 +205,7 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
         ...callValues,
       ]
       try {
-        const answer = await again(() => client.query<Answer>(text, values))
+        const answer = await retryConflicts(() => client.query<Answer>(text, values))
         turns.isMade()
         return { answer, places: wanted.map(({ place }) => place), webhookIds }
       } catch (error) {

@@ -1,9 +1,9 @@
 import { type Fence, LeaseLost } from '../operations/cluster.ts'
 import { ERASED_START } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT, type OutcomeBatch } from '../operations/queue.ts'
-import { again, bigints, booleans, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
+import { bigints, booleans, type Client, ints, type Query, retryConflicts, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
-import { fenceValues, LOST } from './engine/fence.ts'
+import { fenceValues, lostLeasesSql } from './engine/fence.ts'
 import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
 
 /** The most probes that are kept for a delivery: a receiver that is down for a week would fill the log. */
@@ -15,6 +15,9 @@ const INPUT = `unnest($1::int[], $2::bigint[], $3::int[], $4::smallint[], $5::in
   $9::bigint[], $10::boolean[], $11::int[], $12::int[], $13::text[], $14::text[], $15::text[])
   AS i(job, id, generation, state, tries, made, due, ended, at, probe, status, duration, error, address, response)`
 
+/** The number of the fence's first parameter, after those of the input. */
+const FIRST_OF_FENCE = 16
+
 /** Nearly every outcome: then the row of the ended delivery has the attempt, and no other row is written. */
 const IS_FIRST = 'i.state = 1 AND i.made = 1 AND i.error IS NULL AND NOT i.probe'
 
@@ -23,7 +26,7 @@ const IS_FIRST = 'i.state = 1 AND i.made = 1 AND i.error IS NULL AND NOT i.probe
  * schedule, are returned: `writeLate` records these.
  */
 const statementOf = (isFenced: boolean): string => `
-WITH ${isFenced ? `${LOST(16, 17, 18)},` : ''}
+WITH ${isFenced ? `${lostLeasesSql(FIRST_OF_FENCE)},` : ''}
 input AS MATERIALIZED (SELECT * FROM ${INPUT} ${isFenced ? 'WHERE i.job NOT IN (SELECT job FROM lost)' : ''}),
 gone AS (
   DELETE FROM pending_deliveries p USING input i
@@ -58,7 +61,7 @@ export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number
 
   async function send(jobs: readonly OutcomeJob[]): Promise<(number[] | Error)[]> {
     const isFenced = jobs.some(({ fence }) => fence !== undefined)
-    const rows = await again(() =>
+    const rows = await retryConflicts(() =>
       client.query<{ job: number; id: number | null; lease: string | null }>(
         isFenced ? FENCED : PLAIN,
         valuesOf(jobs, isFenced),

@@ -9,7 +9,6 @@ export type StoredAttempt = Omit<AttemptRow, 'probe' | 'step'> & {
   readonly kept: string | null
 }
 
-/** Returns the attempt of a row. */
 export function attemptOf({ probe, step, method, url, kept, ...row }: StoredAttempt): AttemptRow {
   const attempt = { ...row, probe: Boolean(probe) }
   if (step === null) return attempt

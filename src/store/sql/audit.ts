@@ -5,7 +5,6 @@ import { select } from './select.ts'
 import { count, run } from './statement.ts'
 import { audit } from './tables.ts'
 
-/** Returns the statement that adds a change to the audit trail. */
 export const addToAudit = (change: Omit<AuditRecord, 'id'>): SQL => sql`
   INSERT INTO audit (at, action, account, email, by, address, subject, facts)
   VALUES (${change.atUs}, ${change.action}, ${change.account}, ${change.user}, ${change.by}, ${change.address},

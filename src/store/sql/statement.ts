@@ -27,9 +27,7 @@ const part = (fragment: Fragment): SQL => sql`${fragment}`
 /** Returns text that differs between the engines. A statement without text is not run. */
 export const either = ({ sqlite, postgres }: { readonly sqlite: SQL; readonly postgres: SQL }): SQL =>
   part({ part: 'either', sqlite, postgres })
-/** Returns text for Postgres alone. */
 export const onPostgres = (text: SQL): SQL => either({ sqlite: sql``, postgres: text })
-/** Returns text for SQLite alone. */
 export const onSqlite = (text: SQL): SQL => either({ sqlite: text, postgres: sql`` })
 
 // Locks the found rows until the transaction ends. SQLite has only one writing transaction at a time.
@@ -50,11 +48,8 @@ const POSITION = either({ sqlite: sql`instr`, postgres: sql`strpos` })
 /** Returns the condition that a text contains another, in the same case. */
 export const contains = (text: SQL, inner: string | SQL): SQL => sql`${POSITION}(${text}, ${inner}) > 0`
 
-/** Returns a list of texts. */
 export const texts = (items: readonly (string | null)[]): List => ({ type: 'TEXT', items })
-/** Returns a list of integers. */
 export const integers = (items: readonly (number | null)[]): List => ({ type: 'BIGINT', items })
-/** Returns a list of booleans. */
 export const flags = (items: readonly boolean[]): List => ({ type: 'BOOLEAN', items })
 
 /** Returns `IN (…)` with the items of a list; it follows the compared expression. */
@@ -97,7 +92,6 @@ export type SqlDialect<Bound> = {
   place(number: number): string
   value(item: Item): Bound
   list(list: List): Bound
-  /** Returns the name of this node. */
   node(): Bound
   /** Returns `IN (…)` for a list that is bound at a place. */
   among(place: string, list: List): string

@@ -108,7 +108,6 @@ export function newOutcomeBytes() {
   }
 }
 
-/** Returns the records of a batch. */
 export function bytesOf(batch: OutcomeBatch): Uint8Array {
   const bytes = newOutcomeBytes()
   for (const place of batch.deliveryIds.keys()) bytes.add(batch, place)

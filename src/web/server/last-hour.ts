@@ -167,7 +167,6 @@ export function sumOf(atUs: number, all: readonly Omit<QuarterFigures, 'accountI
   return { ...minuteFigures(sum), at: rfc3339(atUs), events: sum.events }
 }
 
-/** Returns the minutes of one webhook. */
 function webhookMinutes(webhook: WebhookKey, hour: Hour | undefined, nowUs: number): WebhookMinute[] {
   return lastMinutes(nowUs).map((minute) => {
     const sum = emptySlot(webhook, minute)

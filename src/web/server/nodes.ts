@@ -13,7 +13,6 @@ import { createFreshReader } from './fresh-reader.ts'
 type Cluster = {
   readonly store: Pick<ClusterStore, 'nodeList' | 'clockGet'>
   readonly statuses: Pick<StatusStore, 'accountListByNode'>
-  /** Returns the id of this node. */
   readonly nodeId: () => string
 }
 

@@ -29,7 +29,6 @@ export function optionsRule(body: unknown): FieldError[] {
 
 const isPreset = (name: unknown): name is PresetName => PRESET_NAMES.some((one) => one === name)
 
-/** Returns the errors of a body option. */
 export function bodyErrors(value: unknown): FieldError[] {
   if (typeof value !== 'object' || value === null) return []
   const { preset, template, parameters, content_type } = objectOf(value)

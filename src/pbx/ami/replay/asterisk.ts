@@ -2,7 +2,7 @@ import type { Conversation, Persona, ReplayClient } from '../../recorded/persona
 import type { RecordedStep } from '../../recorded/recording.ts'
 import type { AmiFrame } from '../decoder.ts'
 import { type AmiConfigured, completeOf } from './inventory.ts'
-import { amiSteps, createAmiUp } from './snapshot.ts'
+import { amiSteps, createLiveAmiChannels } from './snapshot.ts'
 
 /** The difference of two uptimes of one run, each in whole seconds. */
 const TOLERANCE_MS = 2_000
@@ -10,7 +10,7 @@ const CAPABLE = ['Status', 'CoreShowChannels', 'CoreStatus', 'BridgeList', 'Ping
 
 /** Returns an Asterisk that plays recordings. */
 export function createAsterisk(): Persona {
-  const up = createAmiUp()
+  const live = createLiveAmiChannels()
   const frames = new WeakMap<RecordedStep, AmiFrame>()
   let bootMs = Number.NaN
   let configured: AmiConfigured | undefined
@@ -19,7 +19,7 @@ export function createAsterisk(): Persona {
   return {
     load(recording) {
       const loaded = amiSteps(recording)
-      up.reset(loaded.up, loaded.beginMs)
+      live.reset(loaded.channels, loaded.beginMs)
       configured = loaded.configured
       for (const step of loaded.steps) frames.set(step, step.frame)
       const sameRun = Number.isNaN(loaded.bootMs) || Math.abs(loaded.bootMs - bootMs) < TOLERANCE_MS
@@ -27,25 +27,25 @@ export function createAsterisk(): Persona {
       if (!Number.isNaN(loaded.bootMs)) bootMs = loaded.bootMs
       return loaded
     },
-    see(step) {
+    advance(step) {
       const frame = frames.get(step)
-      if (frame !== undefined) up.see(frame, step.atMs)
+      if (frame !== undefined) live.apply(frame, step.atMs)
     },
-    isQuiet: up.isEmpty,
-    meet: (client) => converse(client, { up, frames, startedAt: () => startedAt, configured: () => configured }),
+    isQuiet: live.isEmpty,
+    connect: (client) => converse(client, { live, frames, startedAt: () => startedAt, configured: () => configured }),
   }
 }
 
 type Fields = ReadonlyMap<string, string>
 
 type Played = {
-  readonly up: ReturnType<typeof createAmiUp>
+  readonly live: ReturnType<typeof createLiveAmiChannels>
   readonly frames: WeakMap<RecordedStep, AmiFrame>
   readonly startedAt: () => Date
   readonly configured: () => AmiConfigured | undefined
 }
 
-function converse(client: ReplayClient, { up, frames, startedAt, configured }: Played): Conversation {
+function converse(client: ReplayClient, { live, frames, startedAt, configured }: Played): Conversation {
   let input = ''
   let classes: ReadonlySet<string> | undefined
   let loggedIn = false
@@ -63,9 +63,9 @@ function converse(client: ReplayClient, { up, frames, startedAt, configured }: P
     if (loggedIn) client.begin()
   }
   const lists: Readonly<Record<string, (id: string) => string>> = {
-    status: (id) => up.status(id, client.nowMs()),
-    coreshowchannels: (id) => up.channels(id, client.nowMs()),
-    bridgelist: (id) => up.bridges(id),
+    status: (id) => live.status(id, client.nowMs()),
+    coreshowchannels: (id) => live.channels(id, client.nowMs()),
+    bridgelist: (id) => live.bridges(id),
   }
   const replies: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
     challenge: () => ({ Challenge: '117543270' }),

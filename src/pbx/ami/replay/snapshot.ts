@@ -9,7 +9,7 @@ type AmiStep = RecordedStep & { readonly frame: AmiFrame }
 type Loaded = {
   readonly steps: AmiStep[]
   readonly beginMs: number
-  readonly up: AmiFrame[]
+  readonly channels: AmiFrame[]
   readonly configured: AmiConfigured
   /** The start of the recorded Asterisk, in milliseconds of the recording; NaN if unknown. */
   readonly bootMs: number
@@ -32,11 +32,11 @@ export function amiSteps(recording: PbxRecording): Loaded {
   const beginMs = cameMs(login < 0 ? 1 : endOf(login))
   const booted = steps.find(({ frame }) => frame.name === 'FullyBooted')
   const bootMs = booted === undefined ? Number.NaN : booted.atMs - Number(booted.frame.get('Uptime')) * 1_000
-  return { steps, beginMs, up: upBefore(frames), configured: configuredOf(frames), bootMs }
+  return { steps, beginMs, channels: channelsBefore(frames), configured: configuredOf(frames), bootMs }
 }
 
 /** Returns the channels that were up when the recording began: listed or mentioned, but not created in it. */
-function upBefore(frames: readonly AmiFrame[]): AmiFrame[] {
+function channelsBefore(frames: readonly AmiFrame[]): AmiFrame[] {
   const made = new Set(frames.filter((frame) => frame.name === 'Newchannel').map((frame) => frame.get('Uniqueid')))
   const met = new Map<string, AmiFrame>()
   for (const frame of frames) {
@@ -58,9 +58,9 @@ type Row = {
 }
 
 /** The channels that are up at this moment of the recording. */
-type AmiUp = {
+type LiveAmiChannels = {
   reset(frames: readonly AmiFrame[], atMs: number): void
-  see(frame: AmiFrame, atMs: number): void
+  apply(frame: AmiFrame, atMs: number): void
   status(actionId: string, atMs: number): string
   channels(actionId: string, atMs: number): string
   bridges(actionId: string): string
@@ -68,7 +68,7 @@ type AmiUp = {
 }
 
 /** Returns a snapshot without channels. */
-export function createAmiUp(): AmiUp {
+export function createLiveAmiChannels(): LiveAmiChannels {
   const rows = new Map<string, Row>()
 
   function snapshot(frame: AmiFrame, prefix: string, atMs: number): Row | undefined {
@@ -80,7 +80,7 @@ export function createAmiUp(): AmiUp {
     return row
   }
 
-  function see(frame: AmiFrame, atMs: number): void {
+  function apply(frame: AmiFrame, atMs: number): void {
     if (frame.name === 'Hangup') {
       rows.delete(frame.get('Uniqueid'))
       return
@@ -108,7 +108,7 @@ export function createAmiUp(): AmiUp {
       rows.clear()
       for (const frame of frames) snapshot(frame, '', atMs)
     },
-    see,
+    apply,
     isEmpty: () => rows.size === 0,
     status: (id, atMs) =>
       listReply(id, {

@@ -2,13 +2,13 @@ import type { Conversation, Persona, ReplayClient } from '../../recorded/persona
 import type { RecordedStep } from '../../recorded/recording.ts'
 import type { EslEvent } from '../decoder.ts'
 import { eslAnswerOf } from './inventory.ts'
-import { createEslUp, type EslStep, eslSteps } from './snapshot.ts'
+import { createLiveEslChannels, type EslStep, eslSteps } from './snapshot.ts'
 
 const HEARTBEAT_MS = 20_000
 
 /** Returns a FreeSWITCH that plays recordings. */
 export function createFreeswitch(): Persona {
-  const up = createEslUp()
+  const live = createLiveEslChannels()
   const events = new WeakMap<RecordedStep, EslStep>()
   let core: string = crypto.randomUUID()
   let shown: readonly EslEvent[] = []
@@ -16,30 +16,30 @@ export function createFreeswitch(): Persona {
   return {
     load(recording) {
       const loaded = eslSteps(recording)
-      up.begin(loaded)
+      live.begin(loaded)
       for (const step of loaded.steps) events.set(step, step)
       if (loaded.core !== '') core = loaded.core
       shown = loaded.steps.map(({ event }) => event)
       return loaded
     },
-    see(step) {
+    advance(step) {
       const event = events.get(step)?.event
-      if (event !== undefined) up.see(event)
+      if (event !== undefined) live.apply(event)
     },
-    isQuiet: up.isEmpty,
-    meet: (client) => converse(client, { up, events, core: () => core, shown: () => shown }),
+    isQuiet: live.isEmpty,
+    connect: (client) => converse(client, { live, events, core: () => core, shown: () => shown }),
   }
 }
 
 type Played = {
-  readonly up: ReturnType<typeof createEslUp>
+  readonly live: ReturnType<typeof createLiveEslChannels>
   readonly events: WeakMap<RecordedStep, EslStep>
   readonly core: () => string
   /** Returns all events of the recording. */
   readonly shown: () => readonly EslEvent[]
 }
 
-function converse(client: ReplayClient, { up, events, core, shown }: Played): Conversation {
+function converse(client: ReplayClient, { live, events, core, shown }: Played): Conversation {
   let input = ''
   let wanted = new Set<string>()
   /** Headers with the values that events may have; without any, all events may be sent. */
@@ -79,8 +79,8 @@ function converse(client: ReplayClient, { up, events, core, shown }: Played): Co
     else if (command === 'filter') {
       filters.push(filterOf(words))
       reply('+OK filter added.')
-    } else if (line.startsWith('api show channels')) respond(up.channels())
-    else if (line.startsWith('api show calls')) respond(up.calls())
+    } else if (line.startsWith('api show channels')) respond(live.channels())
+    else if (line.startsWith('api show calls')) respond(live.calls())
     else if (line.startsWith('api global_getvar core_uuid')) respond(core())
     else if (command === 'api') respond('-ERR no reply\n')
     else if (command === 'exit') {

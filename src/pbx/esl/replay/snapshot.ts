@@ -9,7 +9,7 @@ type Row = ListRow & { uuid?: string }
 export type EslStep = RecordedStep & { readonly event: EslEvent }
 
 /** A recording's events, and the channels that were up before, according to its lists and events. */
-type EslSteps = { steps: EslStep[]; beginMs: number; up: Row[]; core: string }
+type EslSteps = { steps: EslStep[]; beginMs: number; channels: Row[]; core: string }
 
 /** Reads a recording. */
 export function eslSteps(recording: PbxRecording): EslSteps {
@@ -32,7 +32,7 @@ export function eslSteps(recording: PbxRecording): EslSteps {
   })
   const lastReply = frames.findLastIndex((frame, index) => frame.contentType === 'command/reply' && index < 8)
   const core = steps.map(({ event }) => event.get('Core-UUID')).find((id) => id !== '') ?? ''
-  return { steps, beginMs: cameMs(lastReply < 0 ? 1 : endOf(lastReply)), up: upBefore(frames, steps), core }
+  return { steps, beginMs: cameMs(lastReply < 0 ? 1 : endOf(lastReply)), channels: channelsBefore(frames, steps), core }
 }
 
 const NOTICE: EslEvent = {
@@ -45,7 +45,7 @@ const NOTICE: EslEvent = {
   entries: () => [],
 }
 
-function upBefore(frames: readonly EslFrame[], steps: readonly EslStep[]): Row[] {
+function channelsBefore(frames: readonly EslFrame[], steps: readonly EslStep[]): Row[] {
   const made = new Set(steps.filter(({ name }) => name === 'CHANNEL_CREATE').map(({ event }) => event.get('Unique-ID')))
   const met = new Map<string, Row>()
   const answers = frames.filter(({ contentType }) => contentType === 'api/response')
@@ -109,10 +109,10 @@ function leaveQueue(dialler: Row | undefined): void {
 }
 
 /** The channels that are up at this moment of the recording. */
-type EslUp = {
+type LiveEslChannels = {
   /** Begins with the channels that were up before a recording. */
-  begin(recording: Pick<EslSteps, 'steps' | 'up'>): void
-  see(event: EslEvent): void
+  begin(recording: Pick<EslSteps, 'steps' | 'channels'>): void
+  apply(event: EslEvent): void
   channels(): string
   calls(): string
   isEmpty(): boolean
@@ -132,12 +132,12 @@ const CHANGING = [
 ]
 
 /** Returns a snapshot without channels. */
-export function createEslUp(): EslUp {
+export function createLiveEslChannels(): LiveEslChannels {
   const rows = new Map<string, Row>()
   const pairs = new Map<string, string>()
   let showsApplications = true
 
-  function see(event: EslEvent): void {
+  function apply(event: EslEvent): void {
     const id = event.get('Unique-ID')
     const row = rows.get(id)
     if (event.name === 'CHANNEL_CREATE') rows.set(id, rowOf(event))
@@ -166,16 +166,16 @@ export function createEslUp(): EslUp {
     JSON.stringify(list.length === 0 ? { row_count: 0 } : { row_count: list.length, rows: list })
 
   return {
-    begin({ steps, up }) {
+    begin({ steps, channels }) {
       rows.clear()
       pairs.clear()
       showsApplications = steps.some(({ name }) => name === APPLICATION_BEGINS)
-      for (const { b_uuid, ...row } of up) {
+      for (const { b_uuid, ...row } of channels) {
         rows.set(row.uuid ?? '', row)
         if (b_uuid) pairs.set(row.uuid ?? '', b_uuid)
       }
     },
-    see,
+    apply,
     isEmpty: () => rows.size === 0,
     channels: () => table([...rows.values()]),
     calls() {

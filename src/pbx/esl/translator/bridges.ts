@@ -26,7 +26,7 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   }
   // A party that was rung for no call has answered in a call of its own before it meets a party of another one.
   const answers = [one, two].flatMap((leg) => (leg?.originated === true ? answered(leg) : []))
-  const transfers = meet(
+  const transfers = bridgeParties(
     context,
     partyBehind(context, one),
     partyBehind(context, two),
@@ -44,7 +44,12 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
 }
 
 /** Two parties talk to each other, directly or through the halves of loopback channels. */
-function meet(context: EslContext, one: Leg | undefined, two: Leg | undefined, through: boolean): ChannelSignal[] {
+function bridgeParties(
+  context: EslContext,
+  one: Leg | undefined,
+  two: Leg | undefined,
+  through: boolean,
+): ChannelSignal[] {
   if (one === undefined || two === undefined || one === two) return []
   const signals = meaningOfMeeting(context, one, two, through)
   one.peers.push(two.id)

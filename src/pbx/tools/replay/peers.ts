@@ -17,7 +17,6 @@ export type Peers = {
   /** Sends the rest after the socket was full. */
   drain(socket: Socket<unknown>): void
   remove(socket: Socket<unknown>): void
-  /** Returns the number of clients that are logged in. */
   ready(): number
   /** Returns whether a logged-in client has not read everything yet. */
   areBehind(): boolean
@@ -28,7 +27,6 @@ export type Peers = {
   stop(): void
 }
 
-/** Returns an empty set of clients. */
 export function createPeers(): Peers {
   const peers = new Map<Socket<unknown>, Peer>()
 
@@ -55,7 +53,7 @@ export function createPeers(): Peers {
     add(socket, persona, { begin, nowMs }) {
       const peer: Peer = { socket, conversation: undefined, unsent: Buffer.alloc(0), isReady: false, isClosing: false }
       peers.set(socket, peer)
-      peer.conversation = persona.meet({
+      peer.conversation = persona.connect({
         write: (text) => write(peer, text),
         close: () => close(peer),
         begin() {

@@ -40,7 +40,6 @@ type Player = {
   stop(): void
 }
 
-/** Returns a player at the beginning of the first recording. */
 export function createPlayer(options: PlayerOptions): Player {
   const { persona, peers, speed } = options
   const finish = Promise.withResolvers<void>()
@@ -111,7 +110,7 @@ function createStepper({ persona, peers, cut }: PlayerOptions, position: Positio
     const next = position.take()
     if (next === undefined) return false
     played += 1
-    persona.see(next)
+    persona.advance(next)
     const isMissed = cut !== undefined && played > cut.after && played <= cut.after + cut.missing
     if (!isMissed) peers.send(next)
     if (cut === undefined || played !== cut.after) return true
@@ -173,7 +172,6 @@ function createPosition({ recordings, persona, holds }: PlayerOptions, released:
       return step
     },
     nowMs: () => atMs,
-    /** Returns whether the next event waits for a hold to end. */
     isOnHold(): boolean {
       const nextMs = steps[at]?.atMs ?? 0
       return [...pendingHolds].some((hold) => (hold.file ?? 0) === recording && nextMs >= hold.atMs)

@@ -26,11 +26,8 @@ type Replay = {
   readonly url: string
   /** The number of events in the recordings. */
   readonly events: number
-  /** Returns the number of events that were played. */
   played(): number
-  /** Returns whether the next event waits for a hold to end. */
   isOnHold(): boolean
-  /** Returns the number of clients that are logged in. */
   clients(): number
   /** Resolves when the last event of the last recording was sent, for the first time. */
   readonly finished: Promise<void>

@@ -77,9 +77,9 @@ export function newClient(source: DatabaseSource, options: ClientOptions): Clien
   const run: Query = (text, values) => use(({ query }) => query(text, values), statementMs + GRACE_MS)
 
   return {
-    query: (text, values) => faulty(name, () => run(text, values)),
+    query: (text, values) => withDatabaseFault(name, () => run(text, values)),
     read: (text, values) =>
-      faulty(name, async () => {
+      withDatabaseFault(name, async () => {
         try {
           return await run(text, values)
         } catch (error) {
@@ -88,7 +88,7 @@ export function newClient(source: DatabaseSource, options: ClientOptions): Clien
         }
       }),
     transaction: (work) =>
-      faulty(name, () => again(() => use(({ transaction }) => transaction(work), statementMs * 2))),
+      withDatabaseFault(name, () => retryConflicts(() => use(({ transaction }) => transaction(work), statementMs * 2))),
     stop: pool.stop,
   }
 }
@@ -210,7 +210,7 @@ function newPool(source: DatabaseSource, options: ClientOptions) {
 }
 
 /** Repeats a transaction that was undone by a conflict with another. */
-export async function again<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function retryConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await work()
@@ -221,7 +221,7 @@ export async function again<Result>(work: () => Promise<Result>): Promise<Result
   }
 }
 
-async function faulty<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+async function withDatabaseFault<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -229,13 +229,11 @@ async function faulty<Result>(name: string, work: () => Promise<Result>): Promis
   }
 }
 
-/** Returns a parameter for an array of texts. */
 export const texts = (values: readonly (string | null)[]): SQLArrayParameter =>
   Bun.sql.array(
     values.map((value) => (value === null ? null : clean(value))),
     'TEXT',
   )
-/** Returns a parameter for an array of a type. */
 export const arrayOf = (
   type: 'TEXT' | 'BIGINT' | 'BOOLEAN',
   items: readonly (string | number | boolean | null)[],
@@ -244,9 +242,6 @@ export const arrayOf = (
     items.map((item) => (typeof item === 'string' ? clean(item) : item)),
     type,
   )
-/** Returns a parameter for an array of bigints. */
 export const bigints = (values: readonly (number | null)[]): SQLArrayParameter => Bun.sql.array([...values], 'BIGINT')
-/** Returns a parameter for an array of integers. */
 export const ints = (values: readonly (number | null)[]): SQLArrayParameter => Bun.sql.array([...values], 'INT')
-/** Returns a parameter for an array of booleans. */
 export const booleans = (values: readonly boolean[]): SQLArrayParameter => Bun.sql.array([...values], 'BOOLEAN')

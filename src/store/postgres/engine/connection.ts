@@ -96,7 +96,6 @@ export function connect(source: DatabaseSource, role: string, onClosed = () => {
   })
 }
 
-/** Returns the settings of every session. */
 export function sessionSettings({ role, statementMs, session }: SessionOptions): Readonly<Record<string, string>> {
   return {
     application_name: `hookswitch ${role}`,

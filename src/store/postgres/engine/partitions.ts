@@ -6,7 +6,6 @@ import { codeOf } from './store-fault.ts'
 /** Event ids in one partition: more than a day stores, at some 770 a second. */
 const EVENTS_PER_PARTITION = 2 ** 26
 
-/** Returns the number of an event's partition. */
 export const partitionOf = (eventId: number): number => Math.floor(eventId / EVENTS_PER_PARTITION)
 
 const TABLES = [

@@ -41,7 +41,6 @@ const SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
 type RunDatabase = Pick<Database, 'node' | 'read' | 'change' | 'transaction' | 'maintenance'>
 
-/** Returns declared operations as functions. */
 export function runOperations<Group extends object>(db: RunDatabase, declarations: Declarations<Group>): Group {
   const { maintenance } = db
   function run(declaration: Declaration, args: never[]): Promise<unknown> {

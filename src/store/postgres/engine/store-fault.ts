@@ -91,7 +91,6 @@ export function codeOf(error: unknown): string {
 
 /** Returns whether transactions were in conflict, so that one has to be repeated. */
 export const isConflict = (error: unknown): boolean => AGAIN.test(codeOf(error))
-/** Returns whether the connection was lost. */
 export const isBroken = (error: unknown): boolean => BROKEN.test(codeOf(error))
 /** Returns whether the server has received nothing, because there was no connection. */
 export const isUnsent = (error: unknown): boolean =>

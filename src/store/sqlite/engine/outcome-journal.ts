@@ -46,7 +46,6 @@ export type OutcomeJournal = {
   stop(): void
 }
 
-/** Returns the path of a store's journal. */
 export const journalPath = (storePath: string): string => `${storePath}-outcomes`
 const keyBytes = (key: string): Buffer => createHash('sha256').update(key).digest()
 

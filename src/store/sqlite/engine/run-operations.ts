@@ -58,7 +58,6 @@ export const mutationsOf = (group: string, declarations: Readonly<Record<string,
     declaration.access === 'write' ? [mutationOf(group, name, declaration)] : [],
   )
 
-/** Returns declared operations as functions. */
 export function runOperations<Group extends object>(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   group: string,

@@ -106,8 +106,8 @@ describe('a replayed PBX', () => {
   })
 
   test('lists no leg that FreeSWITCH destroyed before it was set up', () => {
-    const { up } = eslSteps(readRecording(fixture('gateway-unknown-then-trunk.esl')))
-    expect(up).toEqual([])
+    const { channels } = eslSteps(readRecording(fixture('gateway-unknown-then-trunk.esl')))
+    expect(channels).toEqual([])
   })
 
   test('gives FreeSWITCH events only to whom they were promised', async () => {
