@@ -2,11 +2,9 @@ import { join, resolve } from 'node:path'
 import { Elysia } from 'elysia'
 import { type Alerts, createAlerts, startPbxAlerts, startTrunkAlerts } from '../alerts/alerts.ts'
 import {
-  auditRoutes,
   createOperatorLog,
   createTokenService,
   ensureFirstUser,
-  peopleRoutes,
   startAuditRetention,
   tokenRoutes,
 } from '../auth/auth.ts'
@@ -15,7 +13,6 @@ import { backupPlaceOf, startBackups } from '../backups/backups.ts'
 import {
   callRoutes,
   createEventReader,
-  createStoredFacts,
   createToE164,
   eventRoutes,
   findCallsOfNumber,
@@ -26,12 +23,6 @@ import { createContactDirectory, createContactService } from '../contacts/contac
 import { contactRoutes } from '../contacts/routes.ts'
 import {
   combinedObserver,
-  createAttempts,
-  createDeliveryService,
-  createReplayFilter,
-  createReplayService,
-  createTestSender,
-  deliveryRoutes,
   type Emitter,
   newAttemptLog,
   newEmitter,
@@ -43,17 +34,7 @@ import {
   startRefusalWatch,
   startReplayFeeder,
 } from '../deliveries/deliveries.ts'
-import { exampleTexts, flowSample } from '../events/samples.ts'
-import {
-  createAuthorizer,
-  createFlowTurns,
-  createLoginRenderer,
-  createSetupService,
-  loadPresetFolder,
-  newStepRequests,
-  setPresetsOfFiles,
-  setupRoutes,
-} from '../flows/flows.ts'
+import { createFlowTurns } from '../flows/flows.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
 import { CONTROL_SOCKET, type ControlSocket, closeFolder, openControlSocket } from '../http/control-socket.ts'
 import { faults } from '../http/fault-handler.ts'
@@ -67,17 +48,12 @@ import type { NowUs } from '../lib/time.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { metricsRoutes } from '../metrics/routes.ts'
 import { openApiRoutes } from '../openapi/routes.ts'
-import { newExchange } from '../outbound/exchange.ts'
-import { newGuardedRequests } from '../outbound/guarded-request.ts'
-import { retainWarning } from '../outbound/mqtt-url.ts'
 import type { OpenRecording } from '../outbound/upload.ts'
 import {
   createCallService,
-  createPbxService,
   openPbxList,
   originateRoutes,
   type PbxList,
-  pbxRoutes,
   pbxStatusOf,
   startCallOwner,
   startPbxStates,
@@ -85,7 +61,7 @@ import {
   storePbxSettings,
 } from '../pbx/pbx.ts'
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
-import { listInSlices, stateRoutes } from '../states/states.ts'
+import { listInSlices, storedStates } from '../states/states.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import { createTemplateRenderer, type TemplateRenderer } from '../templates/templates.ts'
@@ -101,14 +77,13 @@ import {
   startStreams,
   streamRoutes,
 } from '../web/web.ts'
-import { webhookRoutes } from '../webhooks/routes.ts'
-import { createOptionsService, createWebhookService, optionsRoutes } from '../webhooks/webhooks.ts'
 import { createAccess } from './access.ts'
+import { createApi } from './api.ts'
 import type { Config } from './config.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
+import { loadPresets } from './presets.ts'
+import { createRequests } from './requests.ts'
 import { settingsInForce, startServiceNote } from './service-note.ts'
-import { serviceRoutes } from './service-routes.ts'
-import { allowListOf } from './settings.ts'
 import { noteSettings } from './settings-trail.ts'
 
 export type App = {
@@ -170,13 +145,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const templates = createTemplateRenderer()
     await loadPresets(config, { log, templates })
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
-    const access = createAccess({
-      store,
-      log,
-      trustProxies: config.trustProxies,
-      onAdded: () => context.emitter.emit('accounts'),
-    })
-    const lists = createLists(context, access)
+    const access = createAccess({ store, log, trustProxies: config.trustProxies })
+    const eventReader = startReading(context, access)
     const sending = await startSending(context)
     const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
     context.emitter.on('foreign', pbxs.update).on('accounts', pbxs.update)
@@ -187,7 +157,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     )
     sending.recordingFiles.resolve(recordings.open)
     const watching = await startWatching(context, { sending, pbxs, recordings, contacts })
-    const parts = { access, lists, url: server.url, sending, watching, recordings, pbxs, contacts }
+    const parts = { access, eventReader, url: server.url, sending, watching, recordings, pbxs, contacts }
     const root = await createRoot(context, parts, { version, draining: () => draining })
     server.serve(root)
     control = await openControl(config, {
@@ -233,16 +203,6 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   }
 }
 
-/** Offers the presets of files. A wrong one is named in the log and left out. */
-async function loadPresets({ presets: folder }: Config, { log, templates }: Pick<Context, 'log' | 'templates'>) {
-  if (folder === undefined) return setPresetsOfFiles([])
-  const names = await loadPresetFolder(folder, {
-    onLeftOut: (path, problem) => log.error({ path, problem }, 'a preset is left out'),
-    trial: { templates, samples: exampleTexts() },
-  })
-  log.info({ folder, presets: names.join(', ') }, 'presets of files are offered')
-}
-
 type ControlOptions = Omit<Parameters<typeof openControlSocket>[0], 'path'>
 
 /** Opens the control socket beside the lock of the data folder. With a database there is neither. */
@@ -252,25 +212,13 @@ async function openControl({ database, dataPath, control }: Config, options: Con
   return await openControlSocket({ ...options, path: resolve(control ?? join(dataPath, CONTROL_SOCKET)) })
 }
 
-/** Creates webhook lists with their options, and the reading of events. */
-function createLists(
-  { config, log, store, emitter, templates, ownership, started }: Context,
+/** Starts the reading of events, and follows the changes of other processes. */
+function startReading(
+  { log, store, emitter, ownership, started }: Context,
   { audit, auth }: ReturnType<typeof createAccess>,
 ) {
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
   operatorLog.update()
-  const webhooks = createWebhookService({
-    webhooks: store.webhooks,
-    onChanged: (accountId) => emitter.emit('webhooks', accountId),
-  })
-  const options = createOptionsService({
-    authorizations: store.authorizations,
-    webhooks: store.webhooks,
-    templates,
-    samples: exampleTexts(),
-    allow: () => allowListOf(config.allowNets),
-    onChanged: (accountId) => emitter.emit('webhooks', accountId),
-  })
   store.onForeignChange(() => emitter.emit('foreign'))
   emitter.on('foreign', () => {
     auth.forget()
@@ -285,30 +233,25 @@ function createLists(
     : undefined
   started.push({ stop: async () => arrivals?.stop() })
   started.push(eventReader)
-  return { webhooks, options, eventReader }
+  return eventReader
 }
 
 /** Starts the sending of deliveries, with its measurements and alerts. */
 async function startSending({ config, log, store, emitter, templates, ownership, persistence, started }: Context) {
   const { clock } = persistence
-  const allow = allowListOf(config.allowNets)
-  const attempts = createAttempts({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
-  const { attempt } = attempts
-  const send = newGuardedRequests({ allow, proxy: config.proxy })
-  const exchange = newExchange(send)
   /** The recordings are opened later than sending begins. */
   const recordingFiles = Promise.withResolvers<OpenRecording>()
   const lastHour = createLastHour()
   const counts = createDeliveryCounts({ emitter, lastHour, nowUs: persistence.wallUs })
   const metrics = createMetrics()
   const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log, nowUs: persistence.wallUs })
-  const authorizer = createAuthorizer({
-    store: store.authorizations,
-    exchange,
-    login: createLoginRenderer(templates),
+  const requests = createRequests({
+    config,
+    store,
+    templates,
+    log,
     nowUs: persistence.wallUs,
     steadyUs: clock.steadyUs,
-    log,
     onProblem: (name, reason) =>
       alerts.send({
         what: 'authorization',
@@ -317,6 +260,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
         reason: reason ?? undefined,
       }),
   })
+  const { attempts, sendStep, authorizer } = requests
   const refusals = startRefusalWatch({
     store,
     ownership,
@@ -324,7 +268,6 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     log,
     onRefusal: (name, state, reason) => alerts.send({ what: 'webhook', state, name, reason }),
   })
-  const sendStep = newStepRequests(send)
   const makeTurn = createFlowTurns({
     events: store.log,
     flows: store.flows,
@@ -341,7 +284,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     isIntakeBehind: () => intake.waiting > MAX_INTAKE_WAITING,
     store,
     emitter,
-    attempt,
+    attempt: attempts.attempt,
     makeTurn,
     templates,
     log,
@@ -369,11 +312,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   )
   return {
     clock,
-    allow,
-    attempt,
-    exchange,
-    sendStep,
-    authorizer,
+    requests,
     recordingFiles,
     lastHour,
     counts,
@@ -393,7 +332,7 @@ async function startContacts(
   sending: Sending,
   pbxs: PbxList,
 ) {
-  const { allow, exchange, authorizer } = sending
+  const { allow, exchange, authorizer } = sending.requests
   const directory = createContactDirectory({ log, steadyUs: persistence.clock.steadyUs })
   const service = createContactService({
     store,
@@ -419,7 +358,7 @@ async function startContacts(
 /** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
 async function startWatching(
   context: Context,
-  { sending, pbxs, recordings, contacts }: Omit<Parts, 'access' | 'lists' | 'url' | 'watching'>,
+  { sending, pbxs, recordings, contacts }: Omit<Parts, 'access' | 'eventReader' | 'url' | 'watching'>,
 ) {
   const { config, log, store, emitter, ownership, persistence, started } = context
   const { clock, intake, alerts } = sending
@@ -504,7 +443,7 @@ function backupsOf(
 
 type Parts = {
   readonly access: ReturnType<typeof createAccess>
-  readonly lists: ReturnType<typeof createLists>
+  readonly eventReader: ReturnType<typeof startReading>
   /** Where the service listens. */
   readonly url: string
   readonly sending: Sending
@@ -517,14 +456,11 @@ type Parts = {
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
   { config, log, store, emitter, templates, ownership, persistence, started }: Context,
-  { access, lists, url, sending, watching, recordings, pbxs: list, contacts }: Parts,
+  { access, eventReader, url, sending, watching, recordings, pbxs: list, contacts }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
-  const { auth, audit, people } = access
-  const { webhooks, options, eventReader } = lists
-  const linkBase = (request: Request) =>
-    config.publicUrl ?? (auth.isOperators(request) ? url : new URL(request.url).origin)
-  const { metrics, dispatcher, refusals, clock, allow, attempt, counts, lastHour } = sending
+  const { auth, audit } = access
+  const { metrics, dispatcher, refusals, clock, requests, counts, lastHour } = sending
   const { watch, states, callOwner, disk } = watching
   const { liveCalls, refreshCalls } = watch
   const watched = {
@@ -561,41 +497,42 @@ async function createRoot(
     openIds: openOpaqueIds(store.log),
   })
   started.push(streams, state)
-  const deliveries = createDeliveryService({
+  const api = createApi({
+    config,
     store,
+    access,
+    requests,
+    emitter,
     templates,
-    onDue: (ids) => emitter.emit('due', ids),
+    pbxs: list,
+    recordings,
+    facts: { url },
+    nowUs: persistence.wallUs,
+    steadyUs: clock.steadyUs,
     isOwner,
-    onCancelled: (ids) => emitter.emit('deliveries', ids),
+    pbxStates: states,
+    presentStates: {
+      list: async (id, kind, pbx) => listInSlices(kind, await watch.states(id, pbx)),
+      listAll: storedStates({ store, pbxs: list, nowUs: persistence.wallUs }).listAll,
+    },
+    statuses: state.statuses,
     async callsOfNumber(accountId, number) {
       await refreshCalls()
       return findCallsOfNumber({ calls: store.calls, liveCalls }, accountId, number)
     },
-    steadyUs: clock.steadyUs,
+    reserve: dispatcher.reserve,
+    onErased: () => void contacts.service.refresh().catch(() => undefined),
+    onReplay: () => replays.wake(),
   })
-  const wantedOf = createReplayFilter({ webhooks: store.webhooks, factsOf: createStoredFacts(store.log) })
   const replays = startReplayFeeder({
     store,
     ownership,
     steadyUs: clock.steadyUs,
     log,
-    wantedOf,
+    wantedOf: api.wantedOf,
     onDue: () => emitter.emit('due', []),
   })
   started.push(replays)
-  const { exchange, authorizer } = sending
-  const { webhooks: storedWebhooks, log: storedEvents } = store
-  const setup = createSetupService({
-    webhooks: storedWebhooks,
-    events: storedEvents,
-    calls: store.calls,
-    phones: async (accountId) =>
-      [...(await watch.states(accountId))].flatMap(({ present }) => (present.kind === 'phone' ? [present.state] : [])),
-    samples: exampleTexts(),
-    templates,
-    exchange,
-    authorizer,
-  })
   const madeCalls = createCallService({
     store,
     pbxs: list,
@@ -606,7 +543,6 @@ async function createRoot(
     refreshCalls,
     nowUs: persistence.wallUs,
   })
-  const pbxs = createPbxService({ store, list, states, canRead: hasCertificates, allowed: recordings.allowed })
   // The name that the service listens at is printed as its URL.
   const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })
@@ -615,8 +551,7 @@ async function createRoot(
     .use(healthRoutes(store, disk.nearlyFull))
     .use(metricsRoutes(config.metricsToken, metrics))
     .use(authRoutes(auth, audit.clientOf))
-    .use(serviceRoutes(auth, { url }))
-    .use(peopleRoutes({ auth, people, audit, linkBase }))
+    .use(api.routes)
     .use(
       tokenRoutes(
         auth,
@@ -624,23 +559,16 @@ async function createRoot(
         audit,
       ),
     )
-    .use(webhookRoutes({ auth, webhooks, allow, audit }))
-    .use(optionsRoutes({ auth, options, audit, warningOf: retainWarning }))
-    .use(setupRoutes({ auth, setup }))
     .use(contactRoutes({ auth, contacts: contacts.service, audit }))
-    .use(pbxRoutes({ auth, pbxs, audit }))
-    .use(auditRoutes(auth, store.audit))
     .use(callRoutes(auth, store.calls, recordings.addUrls))
     .use(originateRoutes({ auth, calls: madeCalls, audit, usersMayCall: config.usersMayCall }))
-    .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
-    .use(stateRoutes(auth, { list: async (id, kind, pbx) => listInSlices(kind, await watch.states(id, pbx)) }))
     .use(
       overviewRoutes(auth, {
         ...state,
         ...calls,
         store,
-        pbxs: pbxStatusOf(watch, pbxs),
+        pbxs: pbxStatusOf(watch, api.pbxs),
         steadyUs: clock.steadyUs,
         nowUs: persistence.wallUs,
       }),
@@ -648,19 +576,5 @@ async function createRoot(
     .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
-    .use(
-      deliveryRoutes(auth, {
-        deliveries,
-        replays: createReplayService({ store, wantedOf, nowUs: persistence.wallUs, onAdded: replays.wake }),
-        sendTest: createTestSender({
-          store,
-          attempt,
-          templates,
-          reserve: dispatcher.reserve,
-          isOwner,
-          flow: { templates, send: sending.sendStep, authorizer: sending.authorizer, sample: flowSample() },
-        }),
-      }),
-    )
     .use(openApiRoutes(() => root.routes, version))
 }

@@ -1,24 +1,36 @@
 import { join } from 'node:path'
 import { type AnyElysia, Elysia } from 'elysia'
-import { peopleRoutes } from '../auth/auth.ts'
+import { findCallsOfNumber } from '../calls/calls.ts'
+import { newEmitter } from '../deliveries/deliveries.ts'
 import { faults } from '../http/fault-handler.ts'
+import { hasCertificates } from '../lib/certificate-file.ts'
 import type { Log } from '../lib/log.ts'
-import type { DatabaseSource } from '../store/database-url.ts'
+import { nowUs } from '../lib/time.ts'
+import { openPbxList, type PbxList, readPbxStates } from '../pbx/pbx.ts'
+import { openRecordings } from '../recordings/recordings.ts'
+import { storedStates } from '../states/states.ts'
+import type { StatusStore } from '../store/operations/statuses.ts'
+import { newClient } from '../store/postgres/engine/client.ts'
+import { createStatusStore } from '../store/postgres/statuses.ts'
 import { openPostgresStore } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { tryLockFolder } from '../store/sqlite/engine/folder-lock.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
+import { createTemplateRenderer } from '../templates/templates.ts'
+import { readReportedStatuses } from '../web/web.ts'
 import { createAccess } from './access.ts'
-import { serviceRoutes } from './service-routes.ts'
+import { createApi } from './api.ts'
+import type { Config } from './config.ts'
+import { loadPresets } from './presets.ts'
+import { createRequests } from './requests.ts'
 
 /** The API over a store, for a command: the same requests as in the service, without a port. */
 type StoreApi = { answer(request: Request): Promise<Response>; stop(): Promise<void> }
 
 type Options = {
-  readonly dataPath: string
-  readonly database: DatabaseSource | undefined
-  readonly publicUrl: string | undefined
+  /** The settings of the command; the others as they are without a word. */
+  readonly config: Config
   /** Gets what only the log of a service would have: the causes of errors. */
   readonly log: Log
   readonly onWaiting: (message: string) => void
@@ -29,32 +41,112 @@ type Options = {
  * Opens the store of a command on which no service runs, and answers the operator's requests over it. The folder is
  * locked meanwhile: returns `undefined` if another process has it. @throws Fault when the store cannot be used.
  */
-export async function openStoreApi({ log, publicUrl, ...place }: Options): Promise<StoreApi | undefined> {
-  const opened = await openCommandStore(place)
+export async function openStoreApi({ config, log, onWaiting, onSilence }: Options): Promise<StoreApi | undefined> {
+  const opened = await openCommandStore(config, { onWaiting, onSilence })
   if (opened === undefined) return undefined
-  const { store, close } = opened
-  const { operators, auth, audit, people } = createAccess({ store, log, trustProxies: [] })
-  const root: AnyElysia = new Elysia({ name: 'root', normalize: false, encodeSchema: false })
-  root
-    .use(faults({ log, routes: () => root.routes, isOperators: auth.isOperators }))
-    .use(serviceRoutes(auth, { url: null }))
-    .use(peopleRoutes({ auth, people, audit, linkBase: () => publicUrl }))
-  return {
-    async answer(request) {
-      operators.admit(request)
-      return await root.handle(request)
-    },
-    stop: close,
+  try {
+    const api = await createStoreApi(opened, { config, log })
+    return {
+      answer: api.answer,
+      async stop() {
+        await api.stop()
+        await opened.close()
+      },
+    }
+  } catch (error) {
+    await opened.close()
+    throw error
   }
 }
 
-type Opened = { readonly store: Store; close(): Promise<void> }
+async function createStoreApi({ store, statuses, isAlone }: Opened, { config, log }: Pick<Options, 'config' | 'log'>) {
+  const access = createAccess({ store, log, trustProxies: [] })
+  const { auth, operators } = access
+  const templates = createTemplateRenderer()
+  await loadPresets(config, { log, templates })
+  const { steppedUs } = await store.maintenance.clockGet()
+  const clocks = { nowUs, steadyUs: () => nowUs() - steppedUs }
+  const requests = createRequests({ config, store, templates, log, ...clocks, onProblem: () => undefined })
+  const pbxs = await openPbxList({ store, log, canRead: hasCertificates })
+  const recordings = await openRecordings({ store, config, pbxs, log, nowUs })
+  const api = createApi({
+    config,
+    store,
+    access,
+    requests,
+    // Nobody listens: what changes is in the store, and the next service begins from there.
+    emitter: newEmitter(),
+    templates,
+    pbxs,
+    recordings,
+    facts: { url: null },
+    ...clocks,
+    // On a database the nodes send: they are asked by the store.
+    isOwner: () => isAlone,
+    pbxStates: {
+      read: async () => (isAlone ? notWatched(pbxs) : readPbxStates(await store.pbxs.pbxStateList(), nowUs())),
+    },
+    presentStates: storedStates({ store, pbxs, nowUs }),
+    statuses: readReportedStatuses(statuses),
+    callsOfNumber: (accountId, number) =>
+      findCallsOfNumber({ calls: store.calls, liveCalls: () => [] }, accountId, number),
+    reserve: undefined,
+    onErased: () => undefined,
+    onReplay: () => undefined,
+  })
+  const root: AnyElysia = new Elysia({ name: 'root', normalize: false, encodeSchema: false })
+  root.use(faults({ log, routes: () => root.routes, isOperators: auth.isOperators })).use(api.routes)
+  return {
+    async answer(request: Request): Promise<Response> {
+      operators.admit(request)
+      return await root.handle(request)
+    },
+    async stop() {
+      requests.authorizer.stop()
+      await requests.attempts.stop()
+      await pbxs.stop()
+    },
+  }
+}
 
-async function openCommandStore(place: Omit<Options, 'log' | 'publicUrl'>): Promise<Opened | undefined> {
-  const { dataPath, database, onWaiting, onSilence } = place
+/** Without a service no PBX is watched. */
+const notWatched = (pbxs: PbxList) =>
+  new Map(
+    pbxs
+      .entries()
+      .map(({ record }) => [
+        record.name,
+        { state: 'down' as const, sinceUs: nowUs(), error: 'No service is running.', eventsPerSecond: 0, calls: {} },
+      ]),
+  )
+
+type Opened = {
+  readonly store: Store
+  /** The reports of the nodes; `undefined`: there are none. */
+  readonly statuses: Pick<StatusStore, 'webhookStatusGetMany'> | undefined
+  /** Whether no other process can use the store. */
+  readonly isAlone: boolean
+  close(): Promise<void>
+}
+
+const STATUS_MS = 5_000
+
+async function openCommandStore(
+  { dataPath, database }: Config,
+  waiting: Pick<Options, 'onWaiting' | 'onSilence'>,
+): Promise<Opened | undefined> {
   if (database !== undefined) {
-    const store = await openPostgresStore(database, { onWaiting, onSilence })
-    return { store, close: store.stop }
+    const store = await openPostgresStore(database, waiting)
+    const client = newClient(database, { role: 'status', connections: 1, statementMs: STATUS_MS })
+    return {
+      store,
+      statuses: createStatusStore(client, { listen: () => async () => undefined }),
+      isAlone: false,
+      async close() {
+        await client.stop()
+        await store.stop()
+      },
+    }
   }
   makeFolder(dataPath)
   const lock = tryLockFolder(join(dataPath, 'lock'), 'command')
@@ -63,6 +155,8 @@ async function openCommandStore(place: Omit<Options, 'log' | 'publicUrl'>): Prom
     const store = openSqliteStore(join(dataPath, 'hookswitch.db'))
     return {
       store,
+      statuses: undefined,
+      isAlone: true,
       async close() {
         await store.stop()
         lock.release()

@@ -8,7 +8,7 @@ const ServiceFacts = t.Object({
   /** Where the service listens; `null`: a command answers itself, over the store. */
   url: t.Union([t.String(), t.Null()]),
 })
-type ServiceFacts = typeof ServiceFacts.static
+export type ServiceFacts = typeof ServiceFacts.static
 
 /** Creates `GET /service`, for the operator of the machine alone. */
 export function serviceRoutes(auth: AuthService, facts: ServiceFacts) {

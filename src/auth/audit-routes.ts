@@ -9,6 +9,7 @@ import { AuditEntry, entryOf } from './audit-entry.ts'
 import { adminGuard } from './guard.ts'
 import type { AuthService } from './service.ts'
 
+export type AuditPage = typeof AuditPage.static
 const AuditPage = t.Object({
   items: t.Array(AuditEntry, { description: 'The changes, the newest first' }),
   next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {

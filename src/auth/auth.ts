@@ -1,12 +1,21 @@
 // Users, passwords, tokens, login limits, and the log of security events. Knows no resource of the API but its own.
 
 export { type Audit, createAudit, createOperatorLog } from './audit.ts'
-export { AuditEntry, entryOf } from './audit-entry.ts'
+export { AuditEntry } from './audit-entry.ts'
 export { startAuditRetention } from './audit-retention.ts'
-export { auditRoutes } from './audit-routes.ts'
+export { type AuditPage, auditRoutes } from './audit-routes.ts'
 export { mayCall, NO_CALLS } from './call-right.ts'
 export { ensureFirstUser } from './first-user.ts'
-export { accountSession, adminGuard, guard, headerToken, operatorGuard, requireSession } from './guard.ts'
+export {
+  accountSession,
+  adminGuard,
+  guard,
+  headerToken,
+  ofOneAccount,
+  operatorGuard,
+  requireSession,
+  scopeGuard,
+} from './guard.ts'
 export {
   AuthUser,
   ChangePassword,

@@ -41,6 +41,19 @@ export async function accountSession(auth: AuthService, { request, token, query 
   return auth.isOperators(request) ? auth.operatorSession(chosenAccount(query)) : requireSession(auth, token)
 }
 
+/**
+ * Creates the plugin for routes that the operator of the machine may ask for every account, with `?account=*`: it adds
+ * the same as `guard`, and `scope`, the account or `null` for all of them.
+ */
+export const scopeGuard = (auth: AuthService) =>
+  new Elysia({ name: 'scope-guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer, request, query }) => {
+    const isAll = auth.isOperators(request) && query.account === ALL
+    if (isAll) delete query.account
+    const session = isAll ? await auth.operatorSession() : await accountSession(auth, { request, token: bearer, query })
+    const { accountId } = session.user
+    return { session, user: session.user, accountId, scope: isAll ? null : accountId }
+  })
+
 /** Creates the plugin for routes about the user of the token, who is nobody for the operator: 404. */
 export const ownGuard = (auth: AuthService) =>
   authenticated('own-guard', auth, async ({ request, token }) => {
@@ -63,9 +76,9 @@ export const adminGuard = (auth: AuthService) =>
 
 /** Creates the plugin for routes of the operator of the machine alone: for anybody else there is no such path. */
 export const operatorGuard = (auth: AuthService) =>
-  authenticated('operator-guard', auth, async ({ request }) => {
+  authenticated('operator-guard', auth, async ({ request, query }) => {
     if (!auth.isOperators(request)) throw new Fault('not_found', NO_SUCH_PATH)
-    return await auth.operatorSession()
+    return await auth.operatorSession(query.account === undefined ? undefined : chosenAccount(query))
   })
 
 function authenticated(name: string, auth: AuthService, sessionOf: (asked: Asked) => Promise<Session>) {
@@ -80,8 +93,16 @@ function authenticated(name: string, auth: AuthService, sessionOf: (asked: Asked
 function chosenAccount(query: Record<string, unknown>): string {
   const { account = DEFAULT_ACCOUNT } = query
   delete query.account
-  if (account === ALL) throw new Fault('not_found', 'There is no such path for all accounts: name one with ?account=.')
+  if (account === ALL) throw oneAccountOnly()
   return String(account)
+}
+
+const oneAccountOnly = () => new Fault('not_found', 'There is no such path for all accounts: name one with ?account=.')
+
+/** Returns the account of a scope. @throws Fault 404 for all accounts. */
+export function ofOneAccount(scope: number | null): number {
+  if (scope === null) throw oneAccountOnly()
+  return scope
 }
 
 /** Returns the session of a token. @throws Fault `unauthenticated` if it has none. */

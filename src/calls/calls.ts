@@ -1,6 +1,7 @@
 // Calls: makes events of signals (tracker/), stores them (ingest/), reads them back (api/). Knows neither the words of
 // a PBX nor contacts nor webhooks.
 
+export { type Erased, eraseRoutes } from './api/erase.ts'
 export { createEventReader } from './api/event-reader.ts'
 export { newEvent, type UrlOf } from './api/event-records.ts'
 export { AnyBody, EventList, eventRoutes, ReadEvent } from './api/event-routes.ts'

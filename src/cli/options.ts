@@ -20,7 +20,7 @@ export const dataOption = () =>
 export const databaseOption = () => new Option(SETTINGS.database.flag, SETTINGS.database.description)
 
 /** Returns the option `--control`, for every command that asks the service. */
-const controlOption = () => new Option(SETTINGS.control.flag, SETTINGS.control.description)
+export const controlOption = () => new Option(SETTINGS.control.flag, SETTINGS.control.description)
 
 /** Gives a command the flags of every command that asks the service on a store, and returns it. */
 export const withStoreOptions = (command: Command): Command =>

@@ -1,5 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { readConfig } from '../app/config.ts'
+import { DEFAULTS, type GivenSettings } from '../app/settings.ts'
 import { OPERATOR_HEADER } from '../auth/auth.ts'
 import { CONTROL_SOCKET, MAX_SOCKET_BYTES, VERSION_HEADER } from '../http/control-socket.ts'
 import { INVALID } from '../http/validation.ts'
@@ -38,8 +40,8 @@ export type ServiceFlags = StoreFlags & { readonly control?: string | undefined 
 type Options = {
   /** Whether the command makes a store where there is none. */
   readonly mayCreate?: boolean
-  /** As `serve` has it, for links; the running service has its own. */
-  readonly publicUrl?: string | undefined
+  /** Settings as `serve` has them, for this process; the running service has its own. */
+  readonly settings?: GivenSettings
 }
 
 /** How long a command waits for a service that starts or stops, and for another command. */
@@ -117,7 +119,7 @@ function requireSameVersion(version: string | null): void {
  */
 async function openHere(
   flags: ServiceFlags,
-  { mayCreate = false, publicUrl }: Options,
+  { mayCreate = false, settings = {} }: Options,
   isLast: boolean,
 ): Promise<Found | undefined> {
   const { dataPath, database } = storePlaceOf(flags)
@@ -138,7 +140,10 @@ async function openHere(
   }
   // A command beside a service needs nothing of this.
   const { openStoreApi } = await import('../app/in-process.ts')
-  const api = await openStoreApi({ dataPath, database, publicUrl, log: ERRORS, onWaiting, onSilence })
+  const { data, databaseUrl } = flags
+  const given = { ...ownVariables(process.env), ...settings }
+  const config = readConfig({ ...DEFAULTS, ...given, data, databaseUrl }, {})
+  const api = await openStoreApi({ config, log: ERRORS, onWaiting, onSilence })
   if (api === undefined) return undefined
   const send: Send = (url, init) => api.answer(new Request(url, init))
   return { service: { isRunning: false, ask: asker(send) }, stop: api.stop }
@@ -166,14 +171,22 @@ function refuseService({ data, control }: ServiceFlags, holder: string, isLast: 
   )
 }
 
+/** Returns the settings of this process that a command has of `serve`, where only the environment has them. */
+const ownVariables = (env: Readonly<Record<string, string | undefined>>): GivenSettings => {
+  const { HOOKSWITCH_ALLOW_NET: nets, HOOKSWITCH_PROXY: proxy } = env
+  const { HOOKSWITCH_PRESETS: presets, HOOKSWITCH_PUBLIC_URL: publicUrl } = env
+  return { allowNet: nets?.split(/\s+/).filter(Boolean) ?? [], proxy, presets, publicUrl }
+}
+
 /** The causes of internal errors, which the service has in its log. */
 const ERRORS: Log = {
   debug() {},
   info() {},
   warn() {},
-  error(facts: unknown) {
-    const { err } = Object(facts)
-    if (err !== undefined) printError(err instanceof Error ? (err.stack ?? err.message) : String(err))
+  error(facts: unknown, message?: string) {
+    const { err, path, problem } = Object(facts)
+    if (err === undefined) printError(`hookswitch: ${[message, path, problem].filter(Boolean).join(': ')}`)
+    else printError(err instanceof Error ? (err.stack ?? err.message) : String(err))
   },
 }
 

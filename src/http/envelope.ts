@@ -60,6 +60,14 @@ function* textOf(list: Iterable<unknown>, message: string): Generator<string> {
     isFirst = false
   }
   yield `],"message":${JSON.stringify(message)}}`
+/**
+ * Returns the same where all accounts may be meant (`null`): then each element of the result has its account, which the
+ * schemas do not have.
+ */
+export function successOf<Result>(scope: number | null, result: Result, message: string) {
+  const body = success(result, message)
+  // Elysia passes a Response on as it is, without its schema.
+  return scope === null ? (Response.json(body) as unknown as typeof body) : body
 }
 
 /** Returns the body of a failed response. */

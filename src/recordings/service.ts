@@ -13,6 +13,7 @@ import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import { copiesFolderOf, openCopies } from './copies/copies-place.ts'
 import { startCopyRetention } from './copy-retention.ts'
+import { linkKeyRoutes } from './link-key-routes.ts'
 import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
 import { createRecordingFiles, type RecordingsPlace } from './recording-files.ts'
@@ -111,7 +112,8 @@ export async function openRecordings({ store, config, pbxs, log, nowUs }: Record
     routes: (auth) =>
       new Elysia({ name: 'all-recordings', normalize: false })
         .use(recordingRoutes(auth, { recordings, links, files }))
-        .use(recordingLinkRoutes(auth, { recordings, links, files })),
+        .use(recordingLinkRoutes(auth, { recordings, links, files }))
+        .use(linkKeyRoutes(auth, { recordings, links })),
     start({ ownership, steadyUs, log, onStored, mayPrune }) {
       const parts = [
         startRecordingSaver({

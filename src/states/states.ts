@@ -2,6 +2,7 @@
 
 export { listInSlices, listOf, ownedRows, type PresentAt, presentOfRows } from './api/present-list.ts'
 export { PresentAgent, PresentPhone, PresentQueue, PresentTrunk, stateRoutes } from './api/routes.ts'
+export { storedStates } from './api/stored-states.ts'
 export type { BoardOptions, PhoneDevice } from './board/board.ts'
 export type { Present } from './board/subject.ts'
 export { startStateIngest } from './ingest/state-ingest.ts'

@@ -47,7 +47,10 @@ beforeAll(async () => {
     log,
   })
   api = await startApi(store, (auth) =>
-    stateRoutes(auth, { list: async (id, kind, name) => listInSlices(kind, await watch.states(id, name)) }),
+    stateRoutes(auth, {
+      list: async (id, kind, name) => listInSlices(kind, await watch.states(id, name)),
+      listAll: async () => [],
+    }),
   )
   token = await api.logIn('default')
   await until('the PBX is listed', async () => (await get('/queue')).length === 1)

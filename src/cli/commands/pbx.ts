@@ -7,12 +7,13 @@ import { parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { parseDuration } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import { checkPbx, recordConnection, startReplay } from '../../pbx/pbx.ts'
+import { checkPbx, type PbxSourceUrl, recordConnection, startReplay } from '../../pbx/pbx.ts'
 import { GIVE_A_RECORDING } from '../given-recording.ts'
-import { accountsIn, type StoreFlags, whereItExists } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption } from '../options.ts'
+import { accountsIn, hasStore } from '../open-store.ts'
+import { controlOption, databaseOption, dataOption, jsonOption } from '../options.ts'
 import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
+import { type Service, type ServiceFlags, withService } from '../service.ts'
 import { explainCommand } from './pbx-explain.ts'
 import { setupCommand } from './pbx-setup.ts'
 import { storedPbxCommands } from './pbx-stored.ts'
@@ -34,8 +35,8 @@ const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITC
 
 const MAX_LISTEN_MS = 3_600_000
 
-type CheckFlags = StoreFlags & { listenFor: string; json?: boolean; name?: string; recording?: string }
-type RecordFlags = StoreFlags & { mask?: boolean; name?: string }
+type CheckFlags = ServiceFlags & { listenFor: string; json?: boolean; name?: string; recording?: string }
+type RecordFlags = ServiceFlags & { mask?: boolean; name?: string }
 
 function checkCommand(pbx: Command): void {
   pbx
@@ -47,6 +48,7 @@ function checkCommand(pbx: Command): void {
     .addOption(nameOption())
     .addOption(dataOption())
     .addOption(databaseOption())
+    .addOption(controlOption())
     .addOption(jsonOption())
     .action(async (url: string | undefined, flags: CheckFlags) => {
       const { listenFor, json, name, recording } = flags
@@ -67,18 +69,22 @@ function checkCommand(pbx: Command): void {
 }
 
 /** Returns the PBX of the argument or the variable, else a stored one, whose URL the caller need not know. */
-async function pbxOf(url: string | undefined, name: string | undefined, flags: StoreFlags) {
+async function pbxOf(url: string | undefined, name: string | undefined, flags: ServiceFlags) {
   const variable = process.env.HOOKSWITCH_PBX
   const isNamed = variable?.split(/\s+/).some((one) => {
     const parsed = parsePbxUrl(one)
     return 'pbx' in parsed && parsed.pbx.name === name
   })
   if (url !== undefined || isNamed || (variable !== undefined && name === undefined)) return await given(url, name)
-  const records = await whereItExists(flags, ({ pbxs }) => pbxs.pbxList())
-  const urls = records?.flatMap((record) => record.url ?? []) ?? []
+  const stored = hasStore(flags) ? await withService(flags, sourcesOf) : []
+  const urls = stored.map((one) => one.url)
   if (urls.length === 0) return await given(url, name)
   return await pbxSource({ url, name, env: { HOOKSWITCH_PBX: urls.join(' ') }, readInput: inputLine })
 }
+
+/** Returns the PBXs of the store with their secrets. */
+const sourcesOf = async (service: Service): Promise<PbxSourceUrl[]> =>
+  (await service.ask<PbxSourceUrl[]>('GET', '/pbx/source')).result
 
 function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
   pbx
@@ -91,6 +97,7 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
     .addOption(nameOption())
     .addOption(dataOption())
     .addOption(databaseOption())
+    .addOption(controlOption())
     .action(async (one: string, other: string | undefined, { mask = false, name, ...place }: RecordFlags) => {
       if (other === undefined && one.includes('://')) throw wrongUsage('FILE is missing: pbx record URL FILE')
       const [url, file] = other === undefined ? [undefined, one] : [one, other]

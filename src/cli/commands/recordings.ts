@@ -1,20 +1,18 @@
 import type { Command } from 'commander'
-import { newLinkKey } from '../../recordings/recordings.ts'
-import { type StoreFlags, withExistingStore } from '../open-store.ts'
-import { databaseOption, dataOption } from '../options.ts'
-import { print } from '../print.ts'
+import { withStoreOptions } from '../options.ts'
+import { print, printJson } from '../print.ts'
+import { type ServiceFlags, withService } from '../service.ts'
 
 /** Adds `hookswitch recordings`. */
 export function recordingsCommand(program: Command): void {
-  program
+  const rotate = program
     .command('recordings')
     .description('manage links to recordings')
     .command('rotate-key')
     .description('replace the key that signs links to recordings: all earlier links stop working at once')
-    .addOption(dataOption())
-    .addOption(databaseOption())
-    .action(async (flags: StoreFlags) => {
-      await withExistingStore(flags, ({ recordings }) => recordings.linkKeyReplace(newLinkKey()))
-      print('The key was replaced: earlier links to recordings no longer open them.')
-    })
+  withStoreOptions(rotate).action(async ({ json, ...flags }: ServiceFlags & { json?: boolean }) => {
+    const { result, message } = await withService(flags, (service) => service.ask('POST', '/recording/rotate-key'))
+    if (json) printJson(result)
+    else print(message)
+  })
 }

@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import type { StateSubject } from '../../events/kinds.ts'
 import { SUBJECTS } from '../../events/states.ts'
-import { nowUs } from '../../lib/time.ts'
-import { listOf, ownedRows } from '../../states/states.ts'
-import { type StoreFlags, withExistingStore } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption } from '../options.ts'
+import { withStoreOptions } from '../options.ts'
 import { printJson } from '../print.ts'
+import { type ServiceFlags, withService } from '../service.ts'
 import { printTable } from '../table.ts'
 
-type Flags = StoreFlags & { json?: boolean; account?: string; pbx?: string }
+/** A state of any kind with its account and PBX. */
+type Row = Readonly<Record<string, string | number | null>>
+
+type Flags = ServiceFlags & { json?: boolean; account?: string; pbx?: string }
 
 /** The commands that list present states, each with its subject. */
 const COMMANDS = { phone: 'phones', trunk: 'trunks', agent: 'agents', queue: 'queues' } as const satisfies Record<
@@ -30,47 +31,29 @@ export function stateCommands(program: Command): void {
   // Object.keys loses the type of the names.
   for (const kind of Object.keys(COMMANDS) as StateSubject[]) {
     const what = COMMANDS[kind]
-    program
+    const listing = program
       .command(kind)
       .description(`show ${what}`)
       .command('list')
       .description(`list the present states of ${what}, at most a second old`)
       .option('--account <name>', 'only this account')
       .option('--pbx <name>', 'only this PBX')
-      .addOption(dataOption())
-      .addOption(databaseOption())
-      .addOption(jsonOption())
-      .action((flags: Flags) => printStates(kind, flags))
+    withStoreOptions(listing).action((flags: Flags) => printStates(kind, flags))
   }
 }
 
-async function printStates(kind: StateSubject, { json, account, pbx, ...place }: Flags): Promise<void> {
+async function printStates(kind: StateSubject, { json, account, pbx, ...flags }: Flags): Promise<void> {
   // Customers of one PBX may have the same extensions.
   const columns = ['account', 'pbx', ...Object.keys(SUBJECTS[kind].properties)]
-  const rows = await withExistingStore(place, async ({ pbxs, calls }) => {
-    const names = (await pbxs.pbxList()).map(({ name }) => name).filter((name) => pbx === undefined || name === pbx)
-    const all = await Promise.all(
-      names.map(async (name) => {
-        const owned = [...ownedRows(await calls.subjectStateList(name), nowUs())]
-        const byAccount = Map.groupBy(owned, (one) => one.account)
-        return [...byAccount]
-          .filter(([owner]) => account === undefined || owner === account)
-          .toSorted(([one], [other]) => (one < other ? -1 : 1))
-          .flatMap(([owner, rows]) =>
-            listOf(
-              kind,
-              rows.map(({ present }) => present),
-            ).map((state) => ({ account: owner, pbx: name, ...state })),
-          )
-      }),
-    )
-    return all.flat()
-  })
+  const { result } = await withService(flags, (service) =>
+    service.ask<Row[]>('GET', `/${kind}`, { query: { account: '*', pbx } }),
+  )
+  const rows = result.filter((row) => account === undefined || row.account === account)
   if (json) printJson(rows)
   else
     printTable(
       columns,
-      rows.map((row) => columns.map((column) => new Map(Object.entries(row)).get(column))),
+      rows.map((row) => columns.map((column) => row[column])),
       { whenEmpty: `No ${COMMANDS[kind]} are known: ${WHY_EMPTY[kind]}.` },
     )
 }

@@ -1,12 +1,9 @@
-import { createStoredFacts } from '../../calls/calls.ts'
-import { createReplayFilter, createReplayService, type NewReplay } from '../../deliveries/deliveries.ts'
+import type { NewReplay } from '../../deliveries/deliveries.ts'
 import { STEP_EVENTS } from '../../flows/flows.ts'
 import { nowUs, parseDuration, parseTime, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import { storePlaceOf } from '../open-store.ts'
 import { counted, print, printError, printJson } from '../print.ts'
-import { readRunningState } from '../running-service.ts'
-import { type AccountFlags, onAccount } from '../webhook-services.ts'
+import { type AccountFlags, onAccount } from '../webhook-account.ts'
 
 type ReplayFlags = AccountFlags & { since: string; until?: string; events: string[]; again?: boolean }
 
@@ -20,14 +17,13 @@ export async function replayEvents(url: string, flags: ReplayFlags): Promise<voi
     ...(until === undefined ? {} : { until: momentOf('--until', until) }),
     ...(events.length === 0 ? {} : { events: events.map(kindOf) }),
   }
-  const queued = await onAccount(flags, async (_, accountId, store) => {
-    const wantedOf = createReplayFilter({ webhooks: store.webhooks, factsOf: createStoredFacts(store.log) })
-    return await createReplayService({ store, wantedOf, nowUs }).add(accountId, request)
+  const { queued, isRunning } = await onAccount(flags, async (account) => {
+    const { result } = await account.ask<{ queued: number }>('POST', '/integration/webhook/replay', { body: request })
+    return { queued: result.queued, isRunning: account.isRunning }
   })
   if (json) return printJson({ queued })
   if (queued === 0) return print('No event of this time is to be sent: all were delivered, or are pending.')
   print(`${counted(queued, 'event')} will be sent, those of new calls first.`)
-  const { isRunning } = await readRunningState(storePlaceOf(flags), [])
   if (!isRunning) printError('No service is running on this store, so nothing is sent yet: hookswitch serve starts it.')
 }
 

@@ -1,35 +1,32 @@
-import { basename } from 'node:path'
-import { allowListOf, httpUrl } from '../../app/settings.ts'
-import { createAttempts, sendTestRequest, type TestedFlow } from '../../deliveries/deliveries.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import type { Tested, TestedFlow } from '../../deliveries/deliveries.ts'
 import type { EventKind } from '../../events/kinds.ts'
-import { exampleTexts, flowSample } from '../../events/samples.ts'
+import { exampleTexts } from '../../events/samples.ts'
 import {
   type CallPreview,
-  newStepRequests,
+  type PresetCheck,
+  type PresetDirectory,
   type PresetTrial,
-  type SetupService,
   shownPresets,
 } from '../../flows/flows.ts'
 import { Fault } from '../../lib/fault.ts'
 import { shownUrl } from '../../lib/shown-url.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import { newExchange } from '../../outbound/exchange.ts'
-import { newGuardedRequests } from '../../outbound/guarded-request.ts'
 import { explain } from '../../pbx/pbx.ts'
-import { optionsFrom, type WebhookOptions } from '../../webhooks/webhooks.ts'
+import type { Preview } from '../../webhooks/webhooks.ts'
 import { readGivenRecording } from '../given-recording.ts'
-import { hasStore, storePlaceOf } from '../open-store.ts'
+import { hasStore } from '../open-store.ts'
 import { print, printError, printJson } from '../print.ts'
-import { readRunningState } from '../running-service.ts'
 import { printTable } from '../table.ts'
+import { type AccountFlags, notInList, onAccount, optionsIn } from '../webhook-account.ts'
 import { changesOf } from '../webhook-flags.ts'
-import { type AccountFlags, loadPresets, notInList, onAccount, withoutStore } from '../webhook-services.ts'
 
 // The commands that try a webhook: previews of its requests, checks of a CRM preset, and test requests.
 
-type SendFlags = AccountFlags & { allowNet: string[]; proxy?: string }
-type TrialFlags = SendFlags & { flow?: string }
+type TrialFlags = AccountFlags & { flow?: string }
 type PreviewFlags = AccountFlags & { event?: EventKind; call?: string; recording?: string }
 
 /** Prints the request for an event, or the requests that a call or a recording would have caused. */
@@ -38,38 +35,39 @@ export async function showPreview(url: string, flags: PreviewFlags): Promise<voi
   if ([flags.event, call, recording].filter((one) => one !== undefined).length > 1)
     throw wrongUsage('--event, --call and --recording: give one of them')
   if (call !== undefined || recording !== undefined) return await showCallPreview(url, flags)
-  const shown = await onAccount(flags, async ({ options, setup }, accountId) => {
-    const known = (await options.list(accountId)).find((one) => one.url === url)
+  const { preview, flow } = await onAccount(flags, async ({ ask }) => {
+    const known = (await optionsIn(ask)).find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
-    if (known.flow !== null) {
-      const not_sent = await options.notSent(accountId, url, event)
-      const body = exampleTexts().get(event) ?? ''
-      return {
-        ...(await setup.previewEvents(accountId, { url, events: [{ name: event, callId: 'sample', body }] })),
-        not_sent,
-      }
-    }
-    return options.preview(accountId, { event, body: known.body, url })
+    const body = { event, body: known.flow === null ? known.body : null, url }
+    const { result: preview } = await ask<Preview>('POST', '/integration/webhook/preview', { body })
+    if (known.flow === null) return { preview, flow: undefined }
+    const events = [{ name: event, callId: 'sample', body: exampleTexts().get(event) ?? '' }]
+    const shown = await ask<CallPreview>('POST', EVENTS_PREVIEW, { body: { url, events } })
+    return { preview, flow: { ...shown.result, not_sent: preview.not_sent } }
   })
-  if (shown.not_sent !== null && !flags.json) print(shown.not_sent)
-  if ('steps' in shown) {
-    printSteps(shown, flags)
+  if (preview.not_sent !== null && !flags.json) print(preview.not_sent)
+  if (flow !== undefined) {
+    printSteps(flow, flags)
     return
   }
-  if (flags.json) return printJson(shown)
-  print(`Content-Type: ${shown.content_type}`)
-  print(shown.body === '' ? 'this event is not sent: its template result is empty' : shown.body)
+  if (flags.json) return printJson(preview)
+  print(`Content-Type: ${preview.content_type}`)
+  print(preview.body === '' ? 'this event is not sent: its template result is empty' : preview.body)
 }
+
+const EVENTS_PREVIEW = '/integration/webhook/preview/events'
 
 /** Prints the requests that a call would have caused. */
 async function showCallPreview(url: string, flags: PreviewFlags): Promise<void> {
   const { call, recording, account } = flags
-  const shown = await onAccount(flags, ({ setup }, accountId) =>
+  const { result } = await onAccount(flags, ({ ask }) =>
     call === undefined
-      ? setup.previewEvents(accountId, { url, events: eventsOfRecording(recording ?? '', account) })
-      : setup.preview(accountId, { url, call_id: call }),
+      ? ask<CallPreview>('POST', EVENTS_PREVIEW, {
+          body: { url, events: eventsOfRecording(recording ?? '', account) },
+        })
+      : ask<CallPreview>('POST', '/integration/webhook/preview/call', { body: { url, call_id: call } }),
   )
-  printSteps(shown, flags)
+  printSteps(result, flags)
 }
 
 function printSteps(preview: CallPreview, flags: PreviewFlags): void {
@@ -102,42 +100,40 @@ function eventsOfRecording(file: string, account: string) {
   }))
 }
 
-const NO_ACCOUNT = 0
-
-/** Runs something on the preset of a URL, or on a given one, with requests as the running service makes them. */
-async function onPreset<Result>(
-  url: string,
-  flags: TrialFlags,
-  work: (setup: SetupService, accountId: number, trial: PresetTrial) => Promise<Result>,
-): Promise<Result> {
-  const { allow, proxy } = await sendingOf(flags)
-  await loadPresets(flags)
-  const exchange = newExchange(newGuardedRequests({ allow, proxy }))
-  const given = flags.flow === undefined ? undefined : optionsFrom({ url, ...changesOf({ flow: flags.flow }) })
-  const trialOf = ({ flow }: Partial<Pick<WebhookOptions, 'flow'>>): PresetTrial => {
-    const { preset, parameters = {} } = flow ?? {}
-    if (preset !== undefined) return { url, preset, parameters }
-    throw given === undefined
-      ? new Fault('invalid', `${shownUrl(url)} has no preset of a CRM: set one with webhook set --flow`)
-      : new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
-  }
+/** Tries the preset of a URL, or a given one, at a path of the API. */
+async function tryPreset<Result>(path: string, url: string, flags: TrialFlags): Promise<Result> {
+  const given = flags.flow === undefined ? undefined : presetIn(changesOf({ flow: flags.flow }).flow, url)
   // Before the first start of the service, a file has all that a trial needs.
-  if (given !== undefined && !hasStore(flags))
-    return await withoutStore(exchange, (setup) => work(setup, NO_ACCOUNT, trialOf(given)))
-  return await onAccount(
-    flags,
-    async ({ options, setup }, accountId) => {
-      const source = given ?? (await options.list(accountId)).find((one) => one.url === url)
-      if (source === undefined) throw notInList(url, flags.account)
-      return work(setup, accountId, trialOf(source))
-    },
-    exchange,
-  )
+  const place = given !== undefined && !hasStore(flags) ? emptyStore() : undefined
+  const { result } = await onAccount({ ...flags, ...place?.flags }, async ({ ask }) => {
+    const trial = given ?? presetIn((await optionsIn(ask)).find((one) => one.url === url)?.flow, url, flags.account)
+    return ask<Result>('POST', path, { body: trial })
+  }).finally(() => place?.remove())
+  return result
+}
+
+/** Makes a place for a store that is needed for one request. */
+function emptyStore() {
+  const data = mkdtempSync(join(tmpdir(), 'hookswitch-trial-'))
+  return {
+    flags: { data, account: 'default', mayCreate: true },
+    remove: () => rmSync(data, { recursive: true, force: true }),
+  }
+}
+
+/** Returns the preset of a flow. @throws Fault if it has none; without a flow its webhook is not in the list. */
+function presetIn(flow: unknown, url: string, account?: string): PresetTrial {
+  const { preset, parameters = {} } = Object(flow)
+  if (typeof preset === 'string') return { url, preset, parameters }
+  if (account === undefined) throw new Fault('invalid', 'the file has no preset: { "preset": …, "parameters": … }')
+  throw flow === undefined
+    ? notInList(url, account)
+    : new Fault('invalid', `${shownUrl(url)} has no preset of a CRM: set one with webhook set --flow`)
 }
 
 /** Sends a request that changes nothing, and prints the answer. */
 export async function checkPreset(url: string, flags: TrialFlags): Promise<void> {
-  const checked = await onPreset(url, flags, (setup, accountId, trial) => setup.check(accountId, trial))
+  const checked = await tryPreset<PresetCheck>('/integration/webhook/preset/check', url, flags)
   if (flags.json) printJson(checked)
   else for (const warning of checked.warnings) printError(`warning: ${oneLine(warning)}`)
   if (checked.error !== null) throw new Fault('unavailable', oneLine(checked.error))
@@ -147,7 +143,7 @@ export async function checkPreset(url: string, flags: TrialFlags): Promise<void>
 
 /** Prints the users of the CRM. */
 export async function listPresetUsers(url: string, flags: TrialFlags): Promise<void> {
-  const listed = await onPreset(url, flags, (setup, accountId, trial) => setup.directory(accountId, trial))
+  const listed = await tryPreset<PresetDirectory>('/integration/webhook/preset/directory', url, flags)
   if (flags.json) printJson(listed)
   if (listed.error !== null) throw new Fault('unavailable', oneLine(listed.error))
   if (!flags.json)
@@ -191,24 +187,13 @@ export async function showPresets(name: string | undefined, { json }: { json?: b
 }
 
 /** Sends a test request, or plays a flow, and prints the outcome. */
-export async function sendTest(url: string, flags: SendFlags & { send?: boolean }): Promise<void> {
+export async function sendTest(url: string, flags: AccountFlags & { send?: boolean }): Promise<void> {
   const { json, account } = flags
-  const { allow, proxy } = await sendingOf(flags)
-  const { attempt, stop } = createAttempts({ allow, ...(proxy === undefined ? {} : { proxy }) })
-  const requests = newGuardedRequests({ allow, proxy })
-  const tested = await onAccount(
-    flags,
-    async ({ templates, authorizer }, accountId, store) => {
-      const flow = { templates, send: newStepRequests(requests), authorizer, sample: flowSample() }
-      return await sendTestRequest(
-        { store, attempt, templates, flow },
-        { accountId, url, send: flags.send === true },
-      ).catch((cause) => {
-        throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
-      })
-    },
-    newExchange(requests),
-  ).finally(stop)
+  const body = { url, ...(flags.send && { send: true }) }
+  const { result: tested } = await onAccount(flags, async ({ ask }) => {
+    if (!(await optionsIn(ask)).some((one) => one.url === url)) throw notInList(url, account)
+    return ask<Tested | TestedFlow>('POST', '/integration/webhook/test', { body })
+  })
   if ('steps' in tested) {
     printFlowTest(tested, { json, isSent: flags.send === true })
     return
@@ -244,19 +229,4 @@ function printFlowTest(tested: TestedFlow, { json, isSent }: { json: boolean | u
   const failed = tested.steps.find(({ error }) => error !== null && !error.startsWith('skipped'))
   if (failed !== undefined) throw new Fault('unavailable', `${failed.step}: ${failed.error}`)
   if (!isSent && !json) printError('Nothing was sent: --send sends these requests.')
-}
-
-/** Returns how to send as the running service does, unless flags say otherwise. */
-async function sendingOf(flags: SendFlags) {
-  const { settings } = await readRunningState(storePlaceOf(flags), [])
-  const { allowNet, proxy = settings?.proxy ?? undefined } = flags
-  if (proxy?.includes('***'))
-    throw new Fault(
-      'invalid',
-      `the service sends through the proxy ${proxy}, whose password only it knows: give it with --proxy, or test the webhook in the page`,
-    )
-  return {
-    allow: allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])),
-    proxy: proxy === undefined ? undefined : httpUrl('--proxy', proxy),
-  }
 }

@@ -1,19 +1,17 @@
 import { type Command, Option } from 'commander'
-import { allowListOf } from '../../app/settings.ts'
 import { EVENT_NAMES, SWITCH_NAMES } from '../../events/kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { shownUrl } from '../../lib/shown-url.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { retainWarning } from '../../outbound/mqtt-url.ts'
-import type { ListedWebhook } from '../../store/operations/webhooks.ts'
-import { optionsChange, optionsFrom, PRESET_NAMES, urlProblem, type WebhookOptions } from '../../webhooks/webhooks.ts'
-import { storePlaceOf } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
+import type { WebhookHealth } from '../../web/web.ts'
+import { PRESET_NAMES, type Webhook, type WebhookOptions, type WebhookSecret } from '../../webhooks/webhooks.ts'
+import { controlOption, databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printError, printJson } from '../print.ts'
-import { describeDown, type RunningState, readRunningState } from '../running-service.ts'
 import { printTable } from '../table.ts'
+import { type AccountFlags, type AskAccount, notInList, onAccount, optionsIn } from '../webhook-account.ts'
 import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
-import { type AccountFlags, notInList, onAccount, type Services } from '../webhook-services.ts'
+import { describeDown, lastErrorOf } from '../webhook-state.ts'
 import { replayEvents } from './webhook-replay.ts'
 import { checkPreset, listPresetUsers, sendTest, showPresets, showPreview } from './webhook-trials.ts'
 
@@ -27,6 +25,7 @@ export function webhookCommand(program: Command): void {
       .option('--account <account>', 'the account of the list', 'default')
       .addOption(dataOption())
       .addOption(databaseOption())
+      .addOption(controlOption())
       .addOption(jsonOption())
   const ofUrl = (name: string, description: string) =>
     command(name, description).argument('<url>', "a URL of the account's list")
@@ -123,17 +122,16 @@ const addOptionFlags = (command: Command): Command =>
     .option('--no-share-pace', 'have its own pace again')
 
 async function showWebhooks(flags: AccountFlags): Promise<void> {
-  const { shown, isRunning } = await onAccount(flags, async ({ webhooks, options }, accountId, store) => {
-    const byUrl = new Map((await options.list(accountId)).map((one) => [one.url, one]))
-    const { list } = await webhooks.list(accountId)
-    const listed = await store.webhooks.webhookListWithPending(accountId)
-    const running = await readRunningState(
-      storePlaceOf(flags),
-      listed.map(({ id }) => id),
-    )
-    const stateOf = (at: number) => stateOfWebhook(listed[at], byUrl, running)
-    const shown = list.map((webhook, at) => ({ ...webhook, options: byUrl.get(webhook.url), ...stateOf(at) }))
-    return { shown, isRunning: running.isRunning }
+  const { shown, isRunning } = await onAccount(flags, async ({ ask, isRunning }) => {
+    const webhooks = await ask<Webhook[]>('GET', '/integration/webhook')
+    const options = new Map((await optionsIn(ask)).map((one) => [one.url, one]))
+    const health = await ask<WebhookHealth[]>('GET', '/integration/webhook/health')
+    const shown = webhooks.result.map((webhook, at) => ({
+      ...webhook,
+      options: options.get(webhook.url),
+      ...stateOfWebhook(health.result[at]),
+    }))
+    return { shown, isRunning }
   })
   if (flags.json) return printJson(shown)
   const rows = shown.map(({ url, options, state, down_since: down, refusing_since: refusing, ...rest }) => {
@@ -141,7 +139,7 @@ async function showWebhooks(flags: AccountFlags): Promise<void> {
     const since = down ?? refusing
     const chosen = SWITCH_NAMES.filter((name) => switches[name])
     const events = [...(chosen.length === SWITCH_NAMES.length ? ['all'] : chosen), ...(options?.events ?? [])]
-    const text = since === null ? state : `${state} ${describeDown({ since, error: error ?? '' })}`
+    const text = since === null ? state : `${state} ${describeDown(since, error ?? '')}`
     // --json has it whole, as the API does.
     return [shownUrl(url), options?.name, text, pending, events.join(','), describeOptions(options).join(' ')]
   })
@@ -151,25 +149,17 @@ async function showWebhooks(flags: AccountFlags): Promise<void> {
     printError('No service is running on this store, so nothing is sent: hookswitch serve starts it.')
 }
 
-/** Returns whether a webhook is sent to, as the running service has it, and how many deliveries are pending for it. */
-function stateOfWebhook(
-  listed: ListedWebhook | undefined,
-  options: ReadonlyMap<string, WebhookOptions>,
-  { down, refusing }: RunningState,
-) {
-  const id = listed?.id ?? 0
-  const found = down.get(id)
-  const refused = refusing.get(id)
-  const isPaused = listed !== undefined && options.get(listed.url)?.paused === true
-  const state = isPaused ? 'paused' : found !== undefined ? 'down' : refused !== undefined ? 'refuses' : 'active'
-  const outage = state === 'down' ? found : undefined
-  const refusal = state === 'refuses' ? refused : undefined
+/** Returns whether a webhook is sent to, as the service has it, and how many deliveries are pending for it. */
+function stateOfWebhook(health: WebhookHealth | undefined) {
+  const { paused = false, down_since: down = null, refusing_since: refusing = null, pending = 0 } = health ?? {}
+  const state = paused ? 'paused' : down !== null ? 'down' : refusing !== null ? 'refuses' : 'active'
+  const isTroubled = health !== undefined && (state === 'down' || state === 'refuses')
   return {
     state,
-    down_since: outage?.since ?? null,
-    refusing_since: refusal?.since ?? null,
-    error: outage?.error ?? refusal?.error ?? null,
-    pending: listed?.pending ?? 0,
+    down_since: state === 'down' ? down : null,
+    refusing_since: state === 'refuses' ? refusing : null,
+    error: isTroubled ? lastErrorOf(health) : null,
+    pending,
   } as const
 }
 
@@ -189,28 +179,20 @@ function describeOptions(options: WebhookOptions | undefined): string[] {
   ]
 }
 
-type AddFlags = AccountFlags & { events: string[]; allowNet: string[] }
+type AddFlags = AccountFlags & { events: string[] }
 
-async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags): Promise<void> {
-  const { settings } = await readRunningState(storePlaceOf(flags), [])
-  const problem = urlProblem(url, allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])))
-  // Without the settings of the service this command needs the flag itself.
-  const too = problem?.includes('--allow-net') && settings === undefined ? ', and so must this command' : ''
-  // Of an address the problem is a sentence of its own.
-  const about = /^(must|has|may|cannot) /.test(problem ?? '') ? `the URL ${shownUrl(url)}` : `${shownUrl(url)}:`
-  if (problem !== undefined) throw new Fault('invalid', `${about} ${problem}${too}`)
+async function addWebhook(url: string, { events, ...flags }: AddFlags): Promise<void> {
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
-  const added = await onAccount(flags, async (services, accountId) => {
-    const { webhooks, options, note } = services
-    const { change } = await webhooks.append(accountId, { url, ...wanted.switches }).catch((cause) => {
+  const added = await onAccount(flags, async ({ ask }) => {
+    await ask('POST', '/integration/webhook/item', { body: { url, ...wanted.switches } }).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'conflict' ? isInList(url, flags.account) : cause
     })
-    await note('webhooks_replaced', change)
-    const kept = (await options.list(accountId)).find((one) => one.url === url)
+    const kept = (await optionsIn(ask)).find((one) => one.url === url)
     // Events that were asked for by name are all that it gets.
     const isChanged = events.length > 0 && !Bun.deepEquals(wanted.events, kept?.events)
-    const inForce = isChanged ? await changeOptions(services, accountId, { url, events: wanted.events }) : kept
-    const secret = (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
+    const inForce = isChanged ? await changeOptions(ask, { url, events: wanted.events }) : kept
+    const secrets = await ask<WebhookSecret[]>('GET', '/integration/webhook/secret')
+    const secret = secrets.result.find((one) => one.url === url)?.secret
     return { secret, options: inForce, isChanged, kept: describeKept(kept) }
   })
   const { secret, options, isChanged, kept } = added
@@ -234,11 +216,10 @@ function describeKept(options: WebhookOptions | undefined): string[] {
 }
 
 async function removeWebhook(url: string, flags: AccountFlags): Promise<void> {
-  await onAccount(flags, async ({ webhooks, note }, accountId) => {
-    const { change } = await webhooks.remove(accountId, url).catch((cause) => {
+  await onAccount(flags, async ({ ask }) => {
+    await ask('DELETE', '/integration/webhook/item', { query: { url } }).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'not_found' ? notInList(url, flags.account) : cause
     })
-    await note('webhooks_replaced', change)
   })
   if (flags.json) printJson({ url })
   else print(`removed ${shownUrl(url)}: its pending deliveries are cancelled`)
@@ -251,15 +232,17 @@ async function setWebhook(url: string, flags: AccountFlags & OptionFlags & { eve
     throw wrongUsage(
       'there is nothing to change: give --events, --name, --paused, … (see hookswitch webhook set --help)',
     )
-  const shown = await onAccount(flags, async (services, accountId) => {
-    const { list: before, etag } = await services.webhooks.list(accountId)
+  const shown = await onAccount(flags, async ({ ask }) => {
+    const { result: before, headers } = await ask<Webhook[]>('GET', '/integration/webhook')
     if (!before.some((one) => one.url === url)) throw notInList(url, flags.account)
-    const events = wanted === undefined ? {} : { events: wanted.events }
-    const changed = await changeOptions(services, accountId, { ...changes, ...events, url })
+    const changed = await changeOptions(ask, { ...changes, ...(wanted && { events: wanted.events }), url })
     if (wanted !== undefined) {
       const after = before.map((one) => (one.url === url ? { url, ...wanted.switches } : one))
-      const { change } = await services.webhooks.replace(accountId, after, etag)
-      await services.note('webhooks_replaced', change)
+      const ifMatch = headers.get('etag')
+      await ask('PUT', '/integration/webhook', {
+        body: after,
+        headers: ifMatch === null ? {} : { 'if-match': ifMatch },
+      })
     }
     return changed
   })
@@ -269,31 +252,33 @@ async function setWebhook(url: string, flags: AccountFlags & OptionFlags & { eve
 
 /** Changes some of the options of a URL; the values of its headers stay. */
 async function changeOptions(
-  { options, note }: Services,
-  accountId: number,
+  ask: AskAccount,
   changes: { readonly url: string } & Readonly<Record<string, unknown>>,
-) {
-  const before = (await options.list(accountId)).find(({ url }) => url === changes.url)
-  const { options: replaced, switchedOn } = await options.replace(accountId, optionsFrom({ ...before, ...changes }))
-  if (switchedOn.length > 0) printError(`switched on, since the flow needs them: ${switchedOn.join(', ')}`)
-  const warning = retainWarning(replaced)
-  if (warning !== undefined) printError(`note: ${warning}`)
-  await note('webhook_options_replaced', { ...optionsChange(before, replaced), paused: String(replaced.paused) })
-  return replaced
+): Promise<WebhookOptions> {
+  const { problem: _, ...before } = (await optionsIn(ask)).find(({ url }) => url === changes.url) ?? {}
+  const { result, message } = await ask<WebhookOptions>('PUT', '/integration/webhook/options', {
+    body: { ...before, ...changes },
+  })
+  // The first sentence says that it is done.
+  const more = message.split(/(?<=\.) /).slice(1)
+  for (const sentence of more) printError(sentence)
+  return result
 }
 
 async function showSecret(url: string, flags: AccountFlags & { rotate?: boolean; force?: boolean }): Promise<void> {
-  const shown = await onAccount(flags, async ({ webhooks, note }, accountId) => {
-    const known = (await webhooks.secrets(accountId)).find((one) => one.url === url)
+  const { rotate = false, force = false } = flags
+  const shown = await onAccount(flags, async ({ ask }) => {
+    const { result } = await ask<WebhookSecret[]>('GET', '/integration/webhook/secret')
+    const known = result.find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
-    if (!flags.rotate) return known
-    const rotated = await webhooks.rotate(accountId, url, flags.force).catch((cause) => {
+    if (!rotate) return known
+    const body = { url, ...(force && { force }) }
+    const rotated = await ask<WebhookSecret>('POST', '/integration/webhook/secret/rotate', { body }).catch((cause) => {
       throw cause instanceof Fault
         ? new Fault(cause.code, cause.message.replace('send "force": true', 'give --force'))
         : cause
     })
-    await note('secret_rotated', { host: new URL(url).host })
-    return rotated
+    return rotated.result
   })
   if (flags.json) printJson(shown)
   else print(shown.secret)

@@ -46,7 +46,8 @@ export const Delivery = t.Object({
   created_at: t.String({ format: 'date-time', description: 'When the event was stored' }),
   delivered_at: time('When it was delivered; `null` if it was not'),
 })
-export type Delivery = typeof Delivery.static
+/** `account`: where the deliveries of all accounts are listed, for the operator of the machine. */
+export type Delivery = typeof Delivery.static & { readonly account?: string }
 
 /** One request, or one message to an MQTT broker. A request has a `status` or an `error`. */
 export const LoggedAttempt = t.Object({

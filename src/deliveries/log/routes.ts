@@ -1,8 +1,8 @@
 import { Elysia, t } from 'elysia'
-import { type AuthService, guard } from '../../auth/auth.ts'
+import { type AuthService, ofOneAccount, scopeGuard } from '../../auth/auth.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, takes, takesNothing, takesOptional } from '../../http/body.ts'
-import { responses, success } from '../../http/envelope.ts'
+import { responses, success, successOf } from '../../http/envelope.ts'
 import { PageCursor, PageLimit } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
 import { createQuota } from '../../http/rate-limit.ts'
@@ -62,12 +62,13 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
   const quota = createQuota({ limit: TESTS_A_MINUTE, windowUs: 60 * SECOND, now, what: 'test requests' })
   return new Elysia({ name: 'deliveries', normalize: false })
     .use(accepts)
-    .use(guard(auth))
+    .use(scopeGuard(auth))
     .get(
       '/integration/delivery',
-      async ({ accountId, query: { limit, cursor, ...filter } }) =>
-        success(
-          await deliveries.list(accountId, filter, limit, cursor, bodyFilterOf(filter)),
+      async ({ scope, query: { limit, cursor, ...filter } }) =>
+        successOf(
+          scope,
+          await deliveries.list(scope, filter, limit, cursor, bodyFilterOf(filter)),
           'The deliveries of the log.',
         ),
       {
@@ -84,9 +85,10 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
     )
     .get(
       '/integration/delivery/:id',
-      async ({ accountId, params, query }) =>
-        success(
-          await deliveries.show(accountId, params.id, { probes: query.probes === 'true' }),
+      async ({ scope, params, query }) =>
+        successOf(
+          scope,
+          await deliveries.show(scope, params.id, { probes: query.probes === 'true' }),
           'The delivery, with its attempts.',
         ),
       {
@@ -102,8 +104,8 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
     )
     .post(
       '/integration/delivery/:id/retry',
-      async ({ accountId, params }) =>
-        success(await deliveries.retry(accountId, params.id), 'The delivery is being sent again.'),
+      async ({ scope, params }) =>
+        successOf(scope, await deliveries.retry(scope, params.id), 'The delivery is being sent again.'),
       {
         ...takesNothing,
         params: Params,
@@ -118,11 +120,8 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
     )
     .post(
       '/integration/delivery/retry',
-      async ({ accountId, body }) =>
-        success(
-          { queued: await deliveries.retryAll(accountId, body) },
-          'The matching deliveries are being sent again.',
-        ),
+      async ({ scope, body }) =>
+        success({ queued: await deliveries.retryAll(scope, body) }, 'The matching deliveries are being sent again.'),
       {
         ...takesOptional(DeliveryFilter),
         response: responses(Queued, 'unauthenticated', ...BODY_FAULTS),
@@ -136,9 +135,9 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
     )
     .post(
       '/integration/webhook/replay',
-      async ({ accountId, body }) =>
+      async ({ scope, body }) =>
         success(
-          { queued: await replays.add(accountId, body) },
+          { queued: await replays.add(ofOneAccount(scope), body) },
           'The past events are being sent, those of new calls first.',
         ),
       {
@@ -154,7 +153,8 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
     )
     .post(
       '/integration/webhook/test',
-      async ({ accountId, body, request, server }) => {
+      async ({ scope, body, request, server }) => {
+        const accountId = ofOneAccount(scope)
         quota.take(accountId)
         // The server's idle timeout would cut off the response of a hanging test.
         server?.timeout(request, TEST_WITHIN_S)

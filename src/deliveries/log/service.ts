@@ -52,6 +52,13 @@ export function createDeliveryService(deps: Dependencies) {
   const retries = createRetries(deps)
   const openIds = openOpaqueIds(store.log)
 
+  /** Returns what adds the account to a delivery, where all accounts are meant. */
+  async function withAccount(scope: AccountScope): Promise<(row: DeliveryRow, delivery: Delivery) => Delivery> {
+    if (scope !== null) return (_, delivery) => delivery
+    const names = new Map((await store.accounts.accountList()).map(({ id, name }) => [id, name]))
+    return ({ accountId }, delivery) => ({ ...delivery, account: names.get(accountId) ?? '' })
+  }
+
   /** @throws Fault 404 when there is no delivery of this id. */
   async function show(accountId: AccountScope, id: string, { probes = false } = {}): Promise<DeliveryDetail> {
     const ids = await openIds()
@@ -59,7 +66,7 @@ export function createDeliveryService(deps: Dependencies) {
     if (row === undefined) throw unknown()
     const subjectOf = await readSubjects(store.log, [row])
     return {
-      ...deliveryOf(ids, row, subjectOf(row)),
+      ...(await withAccount(accountId))(row, deliveryOf(ids, row, subjectOf(row))),
       body: row.body,
       ...(await renderedOf(deps, row)),
       attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
@@ -85,8 +92,8 @@ export function createDeliveryService(deps: Dependencies) {
       const { rows, nextId } = await search.find(await search.resolve(accountId, filter), before, limit + 1, body)
       const shown = rows.slice(0, limit)
       const rest = rows.length > limit ? (shown.at(-1)?.id ?? null) : nextId
-      const subjectOf = await readSubjects(store.log, shown)
-      const items = shown.map((row) => deliveryOf(ids, row, subjectOf(row)))
+      const [subjectOf, complete] = await Promise.all([readSubjects(store.log, shown), withAccount(accountId)])
+      const items = shown.map((row) => complete(row, deliveryOf(ids, row, subjectOf(row))))
       return { items, next_cursor: rest === null ? null : cursorOf(ids, accountId, rest) }
     },
 

@@ -1,4 +1,5 @@
 import { type Static, t } from 'elysia'
+import { EVENT_NAMES } from '../../events/kinds.ts'
 import { WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { NewFlow, STEP_EVENTS } from '../model.ts'
 import { PARAMETER_TYPES } from '../preset.ts'
@@ -112,6 +113,20 @@ export const CallPreviewRequest = t.Object(
   closed,
 )
 export type CallPreviewRequest = Static<typeof CallPreviewRequest>
+
+/** Events of one's own, as a recording of a PBX has them. */
+export const EventsPreviewRequest = t.Object(
+  {
+    url: t.String({ description: 'The URL of the webhook', form: WEBHOOK_URL }),
+    events: t.Array(
+      t.Object(
+        { name: t.UnionEnum(EVENT_NAMES, { default: undefined }), callId: t.String(), body: t.String() },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
 
 const nullable = (description: string) => t.Union([t.String(), t.Null()], { description })
 export const CallPreview = t.Object(

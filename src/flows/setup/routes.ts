@@ -1,11 +1,19 @@
 import { Elysia, t } from 'elysia'
-import { type AuthService, guard } from '../../auth/auth.ts'
+import { type AuthService, guard, operatorGuard } from '../../auth/auth.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, takes } from '../../http/body.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { createQuota } from '../../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
-import { CallPreview, CallPreviewRequest, FlowPreset, PresetCheck, PresetDirectory, PresetTrial } from './model.ts'
+import {
+  CallPreview,
+  CallPreviewRequest,
+  EventsPreviewRequest,
+  FlowPreset,
+  PresetCheck,
+  PresetDirectory,
+  PresetTrial,
+} from './model.ts'
 import { type SetupService, shownPresets } from './service.ts'
 
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
@@ -18,7 +26,7 @@ type Options = { readonly auth: AuthService; readonly setup: SetupService; reado
 /** Creates the routes that list presets and try them: `/integration/webhook/preset`. */
 export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
   const quota = createQuota({ limit: TRIALS_A_MINUTE, windowUs: 60 * SECOND, now, what: 'checks and previews' })
-  return new Elysia({ name: 'webhook-setup', normalize: false, encodeSchema: false })
+  const forUsers = new Elysia({ name: 'webhook-setup', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
     .get('/integration/webhook/preset', () => success(shownPresets(), 'These are the presets.'), {
@@ -82,5 +90,22 @@ export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
           ...about,
         },
       },
+    )
+  return new Elysia({ name: 'webhook-setup-routes', normalize: false }).use(forUsers).use(operatorRoutes(auth, setup))
+}
+
+/** The operator of the machine may show the requests that events of a recording would cause. */
+function operatorRoutes(auth: AuthService, setup: SetupService) {
+  return new Elysia({ name: 'events-preview', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(operatorGuard(auth))
+    .post(
+      '/integration/webhook/preview/events',
+      async ({ accountId, body }) =>
+        success(
+          await setup.previewEvents(accountId, body),
+          'These are the requests that the events would have caused.',
+        ),
+      { ...takes(EventsPreviewRequest), response: responses(CallPreview, ...BODY_FAULTS), detail: { hide: true } },
     )
 }

@@ -98,8 +98,8 @@ export function createPbxChanges({ store, canRead, allowed }: Dependencies): Pbx
         if (exists && by !== 'settings') await requireChangeable(pbxs, before)
         if (exists && !mayReplace)
           throw new Fault(
-            'conflict',
-            `There is a PBX ${source.name} already: change it with --replace, or give another name with ?name=…`,
+            'precondition_failed',
+            `There is a PBX ${source.name} already: give another name with ?name=…`,
           )
         const change = {
           name: before?.name ?? source.name,

@@ -12,13 +12,29 @@ import type { PbxEntry, PbxList } from './pbx-list.ts'
 import { maskPbxUrl } from './pbx-secrets.ts'
 import type { PbxState, PbxStates } from './pbx-states.ts'
 
+/** A PBX to add or replace. The operator of the machine may name any place of recordings, the API only some. */
+type PbxToSet = {
+  readonly name: string
+  readonly url: string
+  readonly by: 'api' | 'store'
+  readonly mayReplace: boolean
+}
+
+/** A PBX with its whole URL. */
+export type PbxSourceUrl = { readonly name: string; readonly url: string }
+
 export type PbxService = {
   /** Returns the PBXs that serve an account, by name. */
   listOf(accountId: number): Promise<PbxInfo[]>
   /** Returns all PBXs with the fields for administrators. */
   listAll(): Promise<PbxInfo[]>
-  /** Adds or replaces a PBX and returns it. @throws Fault `invalid`; `conflict` if the settings have it. */
-  set(name: string, url: string): Promise<PbxInfo>
+  /**
+   * Adds or replaces a PBX and returns it. @throws Fault `invalid`; `conflict` if the settings have it;
+   * `precondition_failed` if it exists and may not be replaced.
+   */
+  set(pbx: PbxToSet): Promise<PbxInfo>
+  /** Returns the PBXs with their whole URLs, secrets included. */
+  sources(): readonly PbxSourceUrl[]
   /** Removes a PBX. @throws Fault `not_found`; `conflict` if the settings have it. */
   remove(name: string): Promise<void>
   /** Connects to a PBX and returns findings. @throws Fault `invalid`, `too_many_requests`. */
@@ -59,8 +75,9 @@ export function createPbxService({ store, list, states, canRead, allowed }: Depe
       return shown.map((one) => infoOf(one, one.state?.calls[key] ?? 0))
     },
     listAll: async () => (await infos(() => true)).map(adminInfoOf),
-    async set(name, url) {
-      await changes.set({ name, url, origin: 'api', mayReplace: true })
+    sources: () => list.entries().flatMap(({ record: { name, url } }) => (url === null ? [] : [{ name, url }])),
+    async set({ name, url, by, mayReplace }) {
+      await changes.set({ name, url, origin: by, mayReplace })
       await list.reload()
       const found = (await infos(({ record }) => record.name === name)).map(adminInfoOf)[0]
       if (found === undefined)

@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { type Audit, type AuthService, adminGuard, guard, isAdmin } from '../../auth/auth.ts'
+import { type Audit, type AuthService, adminGuard, guard, isAdmin, operatorGuard } from '../../auth/auth.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../../http/body.ts'
 import { Nothing, responses, success } from '../../http/envelope.ts'
@@ -30,7 +30,20 @@ export function pbxRoutes({ auth, pbxs, audit }: Dependencies) {
         detail: { summary: 'Your PBXs with their state; for administrators all PBXs', ...about },
       },
     )
-  return new Elysia({ name: 'pbx-routes', normalize: false }).use(forAll).use(adminRoutes({ auth, pbxs, audit }))
+  return new Elysia({ name: 'pbx-routes', normalize: false })
+    .use(forAll)
+    .use(adminRoutes({ auth, pbxs, audit }))
+    .use(operatorRoutes(auth, pbxs))
+}
+
+/** The operator of the machine checks and records PBXs from where he is, so he needs their secrets. */
+function operatorRoutes(auth: AuthService, pbxs: PbxService) {
+  return new Elysia({ name: 'pbx-sources', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(operatorGuard(auth))
+    .get('/pbx/source', () => success(pbxs.sources(), 'These are the PBXs with their secrets.'), {
+      detail: { hide: true },
+    })
 }
 
 function adminRoutes({ auth, pbxs, audit }: Dependencies) {
@@ -40,20 +53,31 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
     .put(
       '/pbx/:name',
       async ({ params: { name }, body, user, request, server }) => {
-        const pbx = await pbxs.set(comparedText(name), body.url)
+        const by = auth.isOperators(request) ? 'store' : 'api'
+        const mayReplace = request.headers.get('if-none-match') !== '*'
+        const pbx = await pbxs.set({ name: comparedText(name), url: body.url, by, mayReplace })
         await audit.note('pbx_set', { user, client: audit.clientOf(request, server) }, { pbx: name, to: pbx.address })
         return success(pbx, 'The PBX is stored. The service connects to it now.')
       },
       {
         ...takes(PbxRequest),
         params: NameOfPbx,
-        response: responses(PbxInfo, 'unauthenticated', 'forbidden', ...BODY_FAULTS, 'conflict'),
+        response: responses(PbxInfo, 'unauthenticated', 'forbidden', ...BODY_FAULTS, 'conflict', 'precondition_failed'),
         detail: {
           summary: 'Add or replace a PBX',
           description:
             'Only for administrators. `name` in the URL is absent or this one. If its address changes, live calls end as `unknown`; with ' +
             'another account they keep their account. A PBX of the settings answers 409.',
           ...about,
+          parameters: [
+            {
+              in: 'header',
+              name: 'If-None-Match',
+              required: false,
+              description: '`*` adds the PBX only if there is none of this name',
+              schema: { type: 'string' },
+            },
+          ],
         },
       },
     )

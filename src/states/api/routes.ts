@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { type AuthService, guard } from '../../auth/auth.ts'
+import { type AuthService, scopeGuard } from '../../auth/auth.ts'
 import type { StateSubject } from '../../events/kinds.ts'
 import { Agent, Phone, Queue, type States, Trunk } from '../../events/states.ts'
 import { accepts } from '../../http/accepts.ts'
@@ -7,14 +7,17 @@ import { responses, successInSlices } from '../../http/envelope.ts'
 import { asks } from '../../http/query.ts'
 
 /** Reads the present states of an account. */
-type StateReader = {
+export type StateReader = {
   /** Returns the states of one kind in order of name, of all PBXs or one. @throws Fault `unavailable`. */
-  list<Kind extends StateSubject>(
-    accountId: number,
-    kind: Kind,
-    pbx?: string,
-  ): Promise<(States[Kind] & { pbx: string })[]>
+  list<Kind extends StateSubject>(accountId: number, kind: Kind, pbx?: string): Promise<(States[Kind] & OfPbxState)[]>
+  /** Returns those of every account, each with its account and PBX. @throws Fault `unavailable`. */
+  listAll<Kind extends StateSubject>(kind: Kind, pbx?: string): Promise<(States[Kind] & OfAccount)[]>
 }
+
+type OfPbxState = { readonly pbx: string }
+
+/** Whose state it is, where the states of every account are listed. */
+export type OfAccount = OfPbxState & { readonly account: string }
 
 const pbx = t.String({ description: 'The name of the PBX that has it' })
 const closed = { additionalProperties: false } as const
@@ -35,13 +38,18 @@ const faults = ['unauthenticated', 'invalid'] as const
 
 /** Creates the routes for the present states of an account's phones, trunks, agents and queues. */
 export function stateRoutes(auth: AuthService, states: StateReader) {
+  const listed = <Kind extends StateSubject>(
+    scope: number | null,
+    kind: Kind,
+    pbx: string | undefined,
+  ): Promise<(States[Kind] & OfPbxState)[]> => (scope === null ? states.listAll(kind, pbx) : states.list(scope, kind, pbx))
   return new Elysia({ name: 'states', normalize: false })
     .use(accepts)
-    .use(guard(auth))
+    .use(scopeGuard(auth))
     .get(
       '/phone',
-      async ({ accountId, query }) =>
-        successInSlices(await states.list(accountId, 'phone', query.pbx), 'These are the phones.'),
+      async ({ scope, query }) =>
+        successInSlices(await listed(scope, 'phone', query.pbx), 'These are the phones.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentPhone), ...faults),
@@ -53,8 +61,8 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     )
     .get(
       '/trunk',
-      async ({ accountId, query }) =>
-        successInSlices(await states.list(accountId, 'trunk', query.pbx), 'These are the trunks.'),
+      async ({ scope, query }) =>
+        successInSlices(await listed(scope, 'trunk', query.pbx), 'These are the trunks.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentTrunk), ...faults),
@@ -66,8 +74,8 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     )
     .get(
       '/agent',
-      async ({ accountId, query }) =>
-        successInSlices(await states.list(accountId, 'agent', query.pbx), 'These are the agents.'),
+      async ({ scope, query }) =>
+        successInSlices(await listed(scope, 'agent', query.pbx), 'These are the agents.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentAgent), ...faults),
@@ -76,8 +84,8 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     )
     .get(
       '/queue',
-      async ({ accountId, query }) =>
-        successInSlices(await states.list(accountId, 'queue', query.pbx), 'These are the queues.'),
+      async ({ scope, query }) =>
+        successInSlices(await listed(scope, 'queue', query.pbx), 'These are the queues.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentQueue), ...faults),

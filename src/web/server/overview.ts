@@ -22,7 +22,7 @@ import {
   Overview,
   type PbxStatus,
   TrafficPeriod,
-  type WebhookHealth,
+  WebhookHealth,
   WebhookMinute,
 } from '../model.ts'
 import type { Figures } from './figures.ts'
@@ -213,9 +213,36 @@ function kindsOf(switches: WebhookEntry | undefined, further: readonly string[])
   })
 }
 
+/** Creates the route that lists how the webhooks of an account do, for those who need nothing else of the page. */
+export function webhookHealthRoutes(auth: AuthService, sources: HealthSources) {
+  const webhooksOf = healthReader(sources)
+  return new Elysia({ name: 'webhook-health', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/integration/webhook/health',
+      async ({ accountId }) =>
+        success(
+          (await webhooksOf(accountId)).map(({ health }) => health),
+          'This is how the webhooks do.',
+        ),
+      {
+        response: responses(t.Array(WebhookHealth), 'unauthenticated'),
+        detail: {
+          summary: 'How each webhook of the list does: down, refusing, pending deliveries, the last answer',
+          description: 'In the order of the list.',
+          tags: ['Webhooks'],
+          security: [{ bearer: [] }],
+        },
+      },
+    )
+}
+
+type HealthSources = Pick<OverviewSources, 'store' | 'statuses' | 'steadyUs' | 'nowUs'>
+
 type ListedHealth = { readonly id: number; readonly health: WebhookHealth }
 
-function healthReader({ store, statuses, steadyUs, nowUs }: OverviewSources) {
+function healthReader({ store, statuses, steadyUs, nowUs }: HealthSources) {
   const listOf = createFreshReader(FRESH_MS, async (accountId: number) => {
     const [listed, entries, options] = await Promise.all([
       store.webhooks.webhookListWithPending(accountId),
