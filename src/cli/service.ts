@@ -143,7 +143,7 @@ async function openHere(
   const { data, databaseUrl } = flags
   const given = { ...ownVariables(process.env), ...settings }
   const config = readConfig({ ...DEFAULTS, ...given, data, databaseUrl }, {})
-  const api = await openStoreApi({ config, log: ERRORS, onWaiting, onSilence })
+  const api = await openStoreApi({ config, log: COMMAND_LOG, onWaiting, onSilence })
   if (api === undefined) return undefined
   const send: Send = (url, init) => api.answer(new Request(url, init))
   return { service: { isRunning: false, ask: asker(send) }, stop: api.stop }
@@ -179,7 +179,7 @@ const ownVariables = (env: Readonly<Record<string, string | undefined>>): GivenS
 }
 
 /** The causes of internal errors, which the service has in its log. */
-const ERRORS: Log = {
+export const COMMAND_LOG: Log = {
   debug() {},
   info() {},
   warn() {},

@@ -60,6 +60,8 @@ function* textOf(list: Iterable<unknown>, message: string): Generator<string> {
     isFirst = false
   }
   yield `],"message":${JSON.stringify(message)}}`
+}
+
 /**
  * Returns the same where all accounts may be meant (`null`): then each element of the result has its account, which the
  * schemas do not have.

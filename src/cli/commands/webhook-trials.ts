@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { loadPresets } from '../../app/presets.ts'
 import type { Tested, TestedFlow } from '../../deliveries/deliveries.ts'
 import type { EventKind } from '../../events/kinds.ts'
 import { exampleTexts } from '../../events/samples.ts'
@@ -16,10 +17,12 @@ import { shownUrl } from '../../lib/shown-url.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { explain } from '../../pbx/pbx.ts'
+import { createTemplateRenderer } from '../../templates/templates.ts'
 import type { Preview } from '../../webhooks/webhooks.ts'
 import { readGivenRecording } from '../given-recording.ts'
 import { hasStore } from '../open-store.ts'
 import { print, printError, printJson } from '../print.ts'
+import { COMMAND_LOG } from '../service.ts'
 import { printTable } from '../table.ts'
 import { type AccountFlags, notInList, onAccount, optionsIn } from '../webhook-account.ts'
 import { changesOf } from '../webhook-flags.ts'
@@ -156,7 +159,10 @@ export async function listPresetUsers(url: string, flags: TrialFlags): Promise<v
 
 /** Prints the presets, or the parameters of one. */
 export async function showPresets(name: string | undefined, { json }: { json?: boolean }): Promise<void> {
-  await loadPresets()
+  await loadPresets(
+    { presets: process.env.HOOKSWITCH_PRESETS },
+    { log: COMMAND_LOG, templates: createTemplateRenderer() },
+  )
   const presets = shownPresets()
   const chosen = name === undefined ? undefined : presets.find((one) => one.name === name)
   if (name !== undefined && chosen === undefined)

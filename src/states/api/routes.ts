@@ -48,8 +48,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     .use(scopeGuard(auth))
     .get(
       '/phone',
-      async ({ scope, query }) =>
-        successInSlices(await listed(scope, 'phone', query.pbx), 'These are the phones.'),
+      async ({ scope, query }) => successInSlices(await listed(scope, 'phone', query.pbx), 'These are the phones.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentPhone), ...faults),
@@ -61,8 +60,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     )
     .get(
       '/trunk',
-      async ({ scope, query }) =>
-        successInSlices(await listed(scope, 'trunk', query.pbx), 'These are the trunks.'),
+      async ({ scope, query }) => successInSlices(await listed(scope, 'trunk', query.pbx), 'These are the trunks.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentTrunk), ...faults),
@@ -74,8 +72,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     )
     .get(
       '/agent',
-      async ({ scope, query }) =>
-        successInSlices(await listed(scope, 'agent', query.pbx), 'These are the agents.'),
+      async ({ scope, query }) => successInSlices(await listed(scope, 'agent', query.pbx), 'These are the agents.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentAgent), ...faults),
@@ -84,8 +81,7 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     )
     .get(
       '/queue',
-      async ({ scope, query }) =>
-        successInSlices(await listed(scope, 'queue', query.pbx), 'These are the queues.'),
+      async ({ scope, query }) => successInSlices(await listed(scope, 'queue', query.pbx), 'These are the queues.'),
       {
         ...asks(OfPbx, 'refused'),
         response: responses(t.Array(PresentQueue), ...faults),
