@@ -58,7 +58,8 @@ const MODULES: Readonly<Record<string, 'face' | 'toolbox' | readonly string[]>> 
   backups: 'face',
   alerts: 'face',
   metrics: 'face',
-  web: 'face',
+  // How webhooks do, without the page: a command in process answers that, too.
+  web: ['web.ts', 'server/webhook-health.ts'],
   openapi: 'face',
   app: 'toolbox',
   cli: ['commands/program.ts'],

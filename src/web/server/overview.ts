@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { type AuthService, guard } from '../../auth/auth.ts'
 import { deliveryOf, sentenceOfBody } from '../../deliveries/deliveries.ts'
-import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../../events/kinds.ts'
 import { readEventBody } from '../../events/stored-json.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
@@ -13,22 +12,13 @@ import { Fault } from '../../lib/fault.ts'
 import { bodyInSlices } from '../../lib/slices.ts'
 import { type NowUs, rfc3339 } from '../../lib/time.ts'
 import { ERASED_START, type EventRow } from '../../store/operations/log.ts'
-import type { WebhookEntry } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { MAX_URL_CHARACTERS, MAX_WEBHOOKS } from '../../webhooks/webhooks.ts'
-import {
-  EventWithDeliveries,
-  type LiveCall,
-  Overview,
-  type PbxStatus,
-  TrafficPeriod,
-  WebhookHealth,
-  WebhookMinute,
-} from '../model.ts'
+import { EventWithDeliveries, type LiveCall, Overview, type PbxStatus, TrafficPeriod, WebhookMinute } from '../model.ts'
 import type { Figures } from './figures.ts'
-import { createFreshReader } from './fresh-reader.ts'
 import { newestCalls } from './newest-calls.ts'
 import { readTraffic } from './traffic.ts'
+import { createHealthReader } from './webhook-health.ts'
 import type { ReadWebhookStatuses } from './webhook-statuses.ts'
 
 type OverviewSources = {
@@ -45,8 +35,6 @@ type OverviewSources = {
   nowUs: NowUs
 }
 
-/** Many pages of one account ask at the same time: pending deliveries are counted once in this time. */
-const FRESH_MS = 1_000
 /** More calls than anybody reads: 10,000 would be some 20 MB. */
 const MAX_CALLS = 500
 
@@ -89,7 +77,7 @@ const about = { tags: ['Page'], security: [{ bearer: [] }] }
  */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
   const { store, figures, liveCalls, refreshCalls, pbxs, nowUs } = sources
-  const webhooksOf = healthReader(sources)
+  const webhooksOf = createHealthReader(sources)
   const openIds = openOpaqueIds(store.log)
   return new Elysia({ name: 'overview', normalize: false })
     .use(accepts)
@@ -203,82 +191,4 @@ function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>)
     isFirst = false
   }
   yield ']}}'
-}
-
-/** Returns the kinds of event that a webhook asks for. Without switches it has just left the list. */
-function kindsOf(switches: WebhookEntry | undefined, further: readonly string[]): readonly EventKind[] {
-  return EVENT_NAMES.filter((name) => {
-    const { obeys } = EVENT_KINDS[name]
-    return obeys === null ? further.includes(name) : switches?.[obeys] === true
-  })
-}
-
-/** Creates the route that lists how the webhooks of an account do, for those who need nothing else of the page. */
-export function webhookHealthRoutes(auth: AuthService, sources: HealthSources) {
-  const webhooksOf = healthReader(sources)
-  return new Elysia({ name: 'webhook-health', normalize: false, encodeSchema: false })
-    .use(accepts)
-    .use(guard(auth))
-    .get(
-      '/integration/webhook/health',
-      async ({ accountId }) =>
-        success(
-          (await webhooksOf(accountId)).map(({ health }) => health),
-          'This is how the webhooks do.',
-        ),
-      {
-        response: responses(t.Array(WebhookHealth), 'unauthenticated'),
-        detail: {
-          summary: 'How each webhook of the list does: down, refusing, pending deliveries, the last answer',
-          description: 'In the order of the list.',
-          tags: ['Webhooks'],
-          security: [{ bearer: [] }],
-        },
-      },
-    )
-}
-
-type HealthSources = Pick<OverviewSources, 'store' | 'statuses' | 'steadyUs' | 'nowUs'>
-
-type ListedHealth = { readonly id: number; readonly health: WebhookHealth }
-
-function healthReader({ store, statuses, steadyUs, nowUs }: HealthSources) {
-  const listOf = createFreshReader(FRESH_MS, async (accountId: number) => {
-    const [listed, entries, options] = await Promise.all([
-      store.webhooks.webhookListWithPending(accountId),
-      store.webhooks.listGet(accountId),
-      store.webhooks.optionsList(accountId),
-    ])
-    const byUrl = new Map(options.map((one) => [one.url, one.options]))
-    const switchesOf = Map.groupBy(entries, ({ url }) => url)
-    return listed.map((webhook) => {
-      const own = byUrl.get(webhook.url)
-      const events = kindsOf(switchesOf.get(webhook.url)?.[webhook.occurrence], own?.events ?? [])
-      return { ...webhook, options: own, events }
-    })
-  })
-  return async (accountId: number): Promise<ListedHealth[]> => {
-    const listed = await listOf(accountId)
-    const ids = listed.map(({ id }) => id)
-    const statusOf = await statuses(accountId, ids)
-    return listed.map(({ id, url, occurrence, options, events, pending }) => {
-      const { name = null, paused = false, filter = null } = options ?? {}
-      const filtered = filter !== null
-      const { downSinceUs = null, refusingSinceUs = null, last = null } = statusOf.get(id) ?? {}
-      const downSince = downSinceUs === null ? null : rfc3339(Math.round(nowUs() - steadyUs() + downSinceUs))
-      const health = {
-        url,
-        occurrence,
-        name,
-        paused,
-        filtered,
-        events: [...events],
-        down_since: downSince,
-        refusing_since: refusingSinceUs === null ? null : rfc3339(refusingSinceUs),
-        pending,
-        last,
-      }
-      return { id, health }
-    })
-  }
 }

@@ -38,14 +38,6 @@ export const readOwnStatuses =
   async (_, webhookIds) =>
     new Map(webhookIds.map((id) => [id, statusOf(own, id)]))
 
-/** Reads the statuses as the nodes of a database report them, in a process that sends nothing; none without reports. */
-export const readReportedStatuses =
-  (reports: Pick<StatusStore, 'webhookStatusGetMany'> | undefined): ReadWebhookStatuses =>
-  async (_, webhookIds) => {
-    const rows = webhookIds.length === 0 ? [] : ((await reports?.webhookStatusGetMany(webhookIds)) ?? [])
-    return new Map(rows.map(({ webhookId, status, isPresent }) => [webhookId, reportedStatus(status, isPresent)]))
-  }
-
 /** Reads the statuses of webhooks for which any of several nodes sends: it knows its own, and reads the others'. */
 export function readAllStatuses(
   own: OwnStatuses,
