@@ -95,7 +95,7 @@ export async function accountsIn(flags: StoreFlags): Promise<((name: string) => 
 }
 
 /** Opens a store for one piece of work; returns `undefined` if the folder has none, and creates nothing in it. */
-export async function whereItExists<Result>(
+async function whereItExists<Result>(
   flags: StoreFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result | undefined> {

@@ -17,7 +17,7 @@ import { reportedStatus } from '../web/web.ts'
 import type { StorePlace } from './suggested-commands.ts'
 
 /** The facts that a command can find out about the service on its store. */
-export type RunningState = {
+type RunningState = {
   readonly isRunning: boolean
   /** `undefined`: not known here. */
   readonly settings: SettingsInForce | undefined

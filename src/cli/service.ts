@@ -241,7 +241,8 @@ const inLine = (message: string): string =>
 const GOES_ON = /^(is|are|has|have|must|may|cannot|can|does|names|needs|starts|ends|matches) /
 
 /** Returns an error of a field as a sentence; an error of the whole has an empty path. */
-function sentenceOf({ path, message }: FieldError): string {
+function sentenceOf({ path, message: said }: FieldError): string {
+  const message = said.replace('GET /integration/webhook/preset lists', 'hookswitch webhook preset lists')
   if (path === '') return message
   const field = path
     .slice(1)

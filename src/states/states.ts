@@ -1,6 +1,6 @@
 // Phones, trunks, agents and queues: changes of signals (board/), their events (ingest/), lists (api/).
 
-export { listInSlices, listOf, ownedRows, type PresentAt, presentOfRows } from './api/present-list.ts'
+export { listInSlices, type PresentAt, presentOfRows } from './api/present-list.ts'
 export { PresentAgent, PresentPhone, PresentQueue, PresentTrunk, stateRoutes } from './api/routes.ts'
 export { storedStates } from './api/stored-states.ts'
 export type { BoardOptions, PhoneDevice } from './board/board.ts'

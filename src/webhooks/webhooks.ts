@@ -1,7 +1,7 @@
 // The list of an account's webhooks, their options and secrets. Sends nothing.
 
 export { topicOfEvent } from './event-topic.ts'
-export { MAX_URL_CHARACTERS, MAX_WEBHOOKS, Rotation, UrlOnly, urlProblem, Webhook, WebhookSecret } from './model.ts'
+export { MAX_URL_CHARACTERS, MAX_WEBHOOKS, Rotation, UrlOnly, Webhook, WebhookSecret } from './model.ts'
 export { bodyPresetOf, PRESET_NAMES, type PresetName } from './options/body-presets.ts'
 export {
   type AccountTemplates,
@@ -20,8 +20,6 @@ export {
   WebhookFilter,
   WebhookOptions,
 } from './options/model.ts'
-export { optionsChange } from './options/options-change.ts'
 export { optionsRoutes } from './options/routes.ts'
-export { optionsFrom } from './options/rules.ts'
 export { createOptionsService } from './options/service.ts'
 export { createWebhookService } from './service.ts'

@@ -2,7 +2,6 @@ import { type Command, CommanderError } from 'commander'
 import { prepareEnvironment } from '../../app/config.ts'
 import { Fault } from '../../lib/fault.ts'
 import type { EndProcess } from '../fatal-errors.ts'
-import { messageInFields } from '../field-sentence.ts'
 import { chooseStore, nameVariables, refuseHiddenCharacters } from '../options.ts'
 import { printError } from '../print.ts'
 import { unknownVariables } from '../unknown-variables.ts'
@@ -36,7 +35,7 @@ export async function runCommandLine(
     if (error instanceof CommanderError && error.exitCode === 0) return 0
     // Without a command the help is printed instead of an error.
     if (error instanceof CommanderError && error.code === 'commander.help') return 2
-    const text = messageInFields(error)
+    const text = (error instanceof Error ? error.message : String(error))
       .replace(/^error: /, '')
       .replace(/\s*\n\s*/g, ' ')
     printError(`hookswitch: ${isParsers(error) ? `${text.replace(/\.$/, '')}: see ${helpOf(program, args)}` : text}`)
