@@ -37,17 +37,6 @@ export type SendTest = (
 /** Test requests of an account at a time. */
 const MAX_AT_A_TIME = 2
 
-/**
- * Sends one signed test request to a URL of an account's list; it is stored nowhere. Returns its outcome.
- * @throws Fault 422 when the URL is not in the list.
- */
-export async function sendTestRequest(
-  deps: TestRequestOptions,
-  { accountId, url, send = false }: { accountId: number; url: string; send?: boolean },
-): Promise<Tested | TestedFlow> {
-  return await sendTo(deps, await listedWebhook(deps.store, accountId, url), send)
-}
-
 async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, isSent: boolean): Promise<Tested | TestedFlow> {
   const { store, attempt, templates, reserve, isOwner = () => false, nowUs = wallUs } = deps
   const { accountId } = webhook
@@ -87,7 +76,7 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, isSent: 
 
 /**
  * Creates the sender of test requests, at most two per account at a time.
- * @throws Fault 429 above that, else like `sendTestRequest`.
+ * @throws Fault 429 above that; 422 when the URL is not in the list.
  */
 export function createTestSender(deps: TestRequestOptions): SendTest {
   const running = new Map<number, number>()

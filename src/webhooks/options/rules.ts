@@ -1,20 +1,7 @@
-import { Value } from '@sinclair/typebox/value'
 import { flowErrors, hasCredentials, headerErrors } from '../../flows/flows.ts'
-import { errorsOf, INVALID } from '../../http/validation.ts'
-import { Fault, type FieldError } from '../../lib/fault.ts'
+import type { FieldError } from '../../lib/fault.ts'
 import { objectOf } from '../../lib/foreign-json.ts'
 import { bodyPresetOf, PRESET_NAMES, type PresetName } from './body-presets.ts'
-import { NewWebhookOptions } from './model.ts'
-
-/**
- * Checks options from another source than a request, such as the command line, and returns them.
- * @throws Fault `invalid` with every error.
- */
-export function optionsFrom(value: unknown): NewWebhookOptions {
-  const rest = optionsRule(value)
-  if (Value.Check(NewWebhookOptions, value) && rest.length === 0) return value
-  throw new Fault('invalid', INVALID, { errors: [...errorsOf(Value.Errors(NewWebhookOptions, value)), ...rest] })
-}
 
 /** Checks rules of options that the schema cannot express. Called before the schema has accepted the body. */
 export function optionsRule(body: unknown): FieldError[] {

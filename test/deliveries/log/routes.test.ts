@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Delivery, DeliveryFilter } from '../../../src/deliveries/log/model.ts'
 import { deliveryRoutes } from '../../../src/deliveries/log/routes.ts'
-import { sendTestRequest } from '../../../src/deliveries/log/test-request.ts'
+import { createTestSender } from '../../../src/deliveries/log/test-request.ts'
 import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
 import type { EventKind } from '../../../src/events/kinds.ts'
 import { newUuid } from '../../../src/lib/id.ts'
@@ -48,7 +48,7 @@ async function emit(accountId: number, callId: string, name: EventKind): Promise
 async function setUp(): Promise<void> {
   rig = await newRig({ scheduleMs: [60_000, 60_000] })
   const sendTest = (accountId: number, to: string) =>
-    sendTestRequest({ templates: TEMPLATES, store: rig.store, attempt }, { accountId, url: to })
+    createTestSender({ templates: TEMPLATES, store: rig.store, attempt })(accountId, to)
   api = await startApi(rig.store, (auth) =>
     deliveryRoutes(auth, { deliveries: rig.deliveries, replays: rig.replays, sendTest }),
   )
