@@ -13,6 +13,7 @@ import { holderOf, isCommand } from '../store/sqlite/engine/folder-lock.ts'
 import { onSilence, onWaiting, requireStore, type StoreFlags, storePlaceOf } from './open-store.ts'
 import { operatorName } from './operator-name.ts'
 import { printError } from './print.ts'
+import { readRunningState } from './running-service.ts'
 
 /** The answer of the API: its result, and the message for people. */
 type Answer<Result> = { readonly result: Result; readonly message: string; readonly headers: Headers }
@@ -141,12 +142,21 @@ async function openHere(
   // A command beside a service needs nothing of this.
   const { openStoreApi } = await import('../app/in-process.ts')
   const { data, databaseUrl } = flags
-  const given = { ...ownVariables(process.env), ...settings }
+  // The nodes of a database are not asked, but have left their settings in it.
+  const nodes = database === undefined ? undefined : await readRunningState({ dataPath, database }, [])
+  const own = ownVariables(process.env)
+  const { allowNets, presets } = nodes?.settings ?? {}
+  const given = {
+    ...own,
+    ...(allowNets !== undefined && own.allowNet === undefined && { allowNet: allowNets }),
+    ...(presets != null && own.presets === undefined && { presets }),
+    ...settings,
+  }
   const config = readConfig({ ...DEFAULTS, ...given, data, databaseUrl }, {})
   const api = await openStoreApi({ config, log: COMMAND_LOG, onWaiting, onSilence })
   if (api === undefined) return undefined
   const send: Send = (url, init) => api.answer(new Request(url, init))
-  return { service: { isRunning: false, ask: asker(send) }, stop: api.stop }
+  return { service: { isRunning: nodes?.isRunning ?? false, ask: asker(send) }, stop: api.stop }
 }
 
 /** @throws Fault if a service holds the store that does not answer this command, and waiting does not help. */
@@ -175,7 +185,8 @@ function refuseService({ data, control }: ServiceFlags, holder: string, isLast: 
 const ownVariables = (env: Readonly<Record<string, string | undefined>>): GivenSettings => {
   const { HOOKSWITCH_ALLOW_NET: nets, HOOKSWITCH_PROXY: proxy } = env
   const { HOOKSWITCH_PRESETS: presets, HOOKSWITCH_PUBLIC_URL: publicUrl } = env
-  return { allowNet: nets?.split(/\s+/).filter(Boolean) ?? [], proxy, presets, publicUrl }
+  const allowNet = nets?.split(/\s+/).filter(Boolean)
+  return { ...(allowNet && { allowNet }), proxy, presets, publicUrl }
 }
 
 /** The causes of internal errors, which the service has in its log. */

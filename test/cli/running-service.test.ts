@@ -91,7 +91,7 @@ describe('beside a running service', () => {
 
   test('an address that it was not started with is refused, with what to change', async () => {
     const { code, stderr } = await hookswitch('webhook', 'add', 'http://192.168.0.1/')
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toMatch(/the service must be started with --allow-net private\n$/)
   })
 
@@ -123,7 +123,7 @@ describe('beside a running service', () => {
     })
     expect((await hookswitch('webhook', 'list')).stdout).toMatch(/ down for \d+ s: connection refused +\d+ /)
     const pending = await hookswitch('delivery', 'list', '--state', 'pending', '--url', url, '--json')
-    const [{ id }] = JSON.parse(pending.stdout)
+    const [{ id }] = JSON.parse(pending.stdout).items
     const { stdout } = await hookswitch('delivery', 'show', id)
     expect(stdout).toMatch(/^pending_because +its webhook has been down for \d+ s: connection refused; /m)
     const doctor = await hookswitch('doctor')
@@ -133,7 +133,7 @@ describe('beside a running service', () => {
 
   test('delivery show states that a webhook is paused', async () => {
     const url = await downWebhook('b')
-    const [{ id }] = JSON.parse((await hookswitch('delivery', 'list', '--state', 'pending', '--json')).stdout)
+    const [{ id }] = JSON.parse((await hookswitch('delivery', 'list', '--state', 'pending', '--json')).stdout).items
     await hookswitch('webhook', 'set', url, '--paused')
     expect((await listed())[0]).toMatchObject({ state: 'paused', down_since: null })
     const shown = JSON.parse((await hookswitch('delivery', 'show', id, '--json')).stdout)
@@ -169,7 +169,7 @@ describe('without a service', () => {
     const list = await hookswitch('webhook', 'list')
     expect(list.stdout).toMatch(new RegExp(`^${url} +- +active`, 'm'))
     expect(list.stderr).toMatch(/No service is running on this store/)
-    const [{ id }] = JSON.parse((await hookswitch('delivery', 'list', '--state', 'pending', '--json')).stdout)
+    const [{ id }] = JSON.parse((await hookswitch('delivery', 'list', '--state', 'pending', '--json')).stdout).items
     const { stdout } = await hookswitch('delivery', 'show', id)
     expect(stdout).toMatch(/^pending_because +no service is running: hookswitch serve sends it$/m)
     await serve()
@@ -193,7 +193,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('with a database of several node
       for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await storeEvents(direct, [startOf(name)])
       await until('it is down', async () => (await list())[0].state === 'down')
       expect((await list())[0]).toMatchObject({ error: 'connection refused', down_since: expect.any(String) })
-      const [{ id }] = JSON.parse((await command('delivery', 'list', '--state', 'pending', '--json')).stdout)
+      const [{ id }] = JSON.parse((await command('delivery', 'list', '--state', 'pending', '--json')).stdout).items
       const shown = JSON.parse((await command('delivery', 'show', id, '--json')).stdout)
       expect(shown.pending_because).toMatch(/^its webhook has been down for \d+ s: connection refused; /)
     } finally {
