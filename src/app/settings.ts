@@ -406,7 +406,7 @@ function publicUrl(given: string): string {
 }
 
 /** Returns a text that is an http: or https: URL. @throws CommanderError (exit code 2) that names the flag. */
-function httpUrl(flag: string, given: string, maxLength = 2_048): string {
+export function httpUrl(flag: string, given: string, maxLength = 2_048): string {
   if (!/^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : ''))
     throw wrong(flag, 'must be a URL that begins with http:// or https://')
   if (given.length > maxLength) throw wrong(flag, `must have at most ${maxLength} characters`)

@@ -1,3 +1,4 @@
+import { allowListOf, httpUrl } from '../app/settings.ts'
 import { Fault } from '../lib/fault.ts'
 import { shownUrl } from '../lib/shown-url.ts'
 import type { WebhookOptions } from '../webhooks/webhooks.ts'
@@ -21,6 +22,8 @@ export const onAccount = <Result>(
   work: (account: { readonly ask: AskAccount; readonly isRunning: boolean }) => Promise<Result>,
 ): Promise<Result> => {
   const { account, allowNet, proxy, mayCreate = false } = flags
+  if (allowNet !== undefined) allowListOf(allowNet)
+  if (proxy !== undefined) httpUrl('--proxy', proxy)
   return withService(
     flags,
     ({ ask, isRunning }) => {

@@ -114,15 +114,18 @@ describe('the log of the compiled file', () => {
       })
     const operator = { user: null, account: 'acme', address: null }
     const added = await noted('webhooks_replaced', () => webhookRun('add', url))
-    expect(added).toMatchObject({ ...operator, rest: { by: 'jane', webhooks: 2 } })
+    expect(added).toMatchObject({ ...operator, rest: { by: 'command line (jane)', webhooks: 2 } })
     const set = await noted('webhook_options_replaced', () =>
       webhookRun('set', url, '--paused', '--headers', headersFile()),
     )
-    expect(set).toMatchObject({ ...operator, rest: { by: 'jane', host: 'ops.example.com', paused: 'true' } })
+    expect(set).toMatchObject({
+      ...operator,
+      rest: { by: 'command line (jane)', host: 'ops.example.com', paused: 'true' },
+    })
     const rotated = await noted('secret_rotated', () => webhookRun('secret', url, '--rotate'))
-    expect(rotated).toMatchObject({ ...operator, rest: { by: 'jane', host: 'ops.example.com' } })
+    expect(rotated).toMatchObject({ ...operator, rest: { by: 'command line (jane)', host: 'ops.example.com' } })
     const removed = await noted('webhooks_replaced', () => webhookRun('remove', url))
-    expect(removed).toMatchObject({ ...operator, rest: { by: 'jane', webhooks: 1 } })
+    expect(removed).toMatchObject({ ...operator, rest: { by: 'command line (jane)', webhooks: 1 } })
     expect(app.output()).not.toMatch(/p4ss|s3cret|topsecret|whsec_/)
   })
 
@@ -134,9 +137,9 @@ describe('the log of the compiled file', () => {
     }
     const operator = { user: null, account: null, address: null }
     const set = await noted('pbx_set', () => pbx(['add', '-'], 'ami://u:p4ss@127.0.0.1:1?name=lab'))
-    expect(set).toMatchObject({ ...operator, rest: { by: 'jane', pbx: 'lab', to: '127.0.0.1:1' } })
+    expect(set).toMatchObject({ ...operator, rest: { by: 'command line (jane)', pbx: 'lab', to: '127.0.0.1:1' } })
     const removed = await noted('pbx_removed', () => pbx(['remove', 'lab']))
-    expect(removed).toMatchObject({ ...operator, rest: { by: 'jane', pbx: 'lab' } })
+    expect(removed).toMatchObject({ ...operator, rest: { by: 'command line (jane)', pbx: 'lab' } })
     expect(app.output()).not.toContain('p4ss')
   })
 
@@ -161,7 +164,7 @@ describe('the log of the compiled file', () => {
       { ...by, action: 'webhooks_replaced', details: { webhooks: 1, added: [shown] } },
     ])
     const older = await trail(`?account=acme&limit=1&cursor=${cursor}`)
-    expect(older.items).toMatchObject([{ operator: 'jane', user: null, action: 'webhooks_replaced' }])
+    expect(older.items).toMatchObject([{ operator: 'command line (jane)', user: null, action: 'webhooks_replaced' }])
     expect((await trail('?action=user_made_admin')).items[0]).toMatchObject({ subject: 'root@example.com' })
     expect(await answer('?action=login_failed')).toMatchObject({ errors: [{ path: '/action' }] })
     expect(JSON.stringify(await trail('?limit=200'))).not.toMatch(/p4ss|s3cret|t0psecret|whsec_|hks_/)
@@ -174,7 +177,7 @@ describe('the log of the compiled file', () => {
       await app.stop()
       app = await startServe({ cwd: folder.path, args })
       const { stdout } = await run(['audit', '--json', '--limit', '100'], { cwd: folder.path })
-      const all: { action: string; details: { changed?: string[] } }[] = JSON.parse(stdout)
+      const all: { action: string; details: { changed?: string[] } }[] = JSON.parse(stdout).items
       return all.filter(({ action }) => action === 'settings_changed').map(({ details }) => details.changed)
     }
     const same = await restarted('--trust-proxy', '127.0.0.1')
@@ -191,7 +194,7 @@ describe('the log of the compiled file', () => {
     await addUser(folder.path, 'carla@example.com')
     app = await startServe({ cwd: folder.path })
     const { stdout } = await run(['audit', '--json', '--limit', '2'], { cwd: folder.path })
-    const before = JSON.parse(stdout).filter(({ action }: { action: string }) => action !== 'settings_changed')
+    const before = JSON.parse(stdout).items.filter(({ action }: { action: string }) => action !== 'settings_changed')
     expect(before[0]).toMatchObject({ action: 'user_added', subject: 'carla@example.com' })
   })
 })

@@ -90,10 +90,10 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
   test('makes nothing in a folder, and commands work beside it', async () => {
     expect(await Bun.file(join(folder.path, 'data/hookswitch.db')).exists()).toBe(false)
     expect((await cli('user', 'list')).stdout).toContain('a@example.com')
-    expect(JSON.parse((await cli('delivery', 'list', '--limit', '2', '--json')).stdout)).toHaveLength(2)
+    expect(JSON.parse((await cli('delivery', 'list', '--limit', '2', '--json')).stdout).items).toHaveLength(2)
     const backup = await cli('backup', 'x.db')
     expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('pg_dump')])
-    const [{ id }] = JSON.parse((await cli('delivery', 'list', '--limit', '1', '--json')).stdout)
+    const [{ id }] = JSON.parse((await cli('delivery', 'list', '--limit', '1', '--json')).stdout).items
     const retried = await cli('delivery', 'retry', id)
     expect(retried.stdout).toContain('1 delivery')
     const before = receiver.received.length

@@ -106,8 +106,8 @@ describe('call erase', () => {
     expect(filesHolding(NUMBER)).toEqual([])
     expect(await callsOf(app, token)).not.toContain(NUMBER)
     const list = await run(['delivery', 'list', '--json'], { cwd })
-    expect(JSON.parse(list.stdout)).toHaveLength(2 * EVENTS_OF_A_CALL)
-    const { id } = JSON.parse(list.stdout)[0]
+    expect(JSON.parse(list.stdout).items).toHaveLength(2 * EVENTS_OF_A_CALL)
+    const { id } = JSON.parse(list.stdout).items[0]
     expect((await run(['delivery', 'show', id, '--json'], { cwd })).stdout).not.toContain(NUMBER)
     const retried = await ask(app, 'POST', `/integration/delivery/${id}/retry`, { token })
     expect([retried.status, retried.body.message]).toEqual([422, expect.stringContaining('erased')])

@@ -42,7 +42,7 @@ test('list shows of each the id, when, state, event, attempts, call and URL', as
 })
 
 test('the call that list shows finds all of its own', async () => {
-  const [{ call_id: call }] = JSON.parse((await delivery('list', '--limit', '1', '--json')).stdout)
+  const [{ call_id: call }] = JSON.parse((await delivery('list', '--limit', '1', '--json')).stdout).items
   const { stdout } = await delivery('list', '--call', call)
   const [, ...lines] = stdout.trim().split('\n')
   expect(lines.length).toBeGreaterThan(1)
@@ -50,7 +50,7 @@ test('the call that list shows finds all of its own', async () => {
 })
 
 test('show prints the answer of every attempt in one line, without control characters', async () => {
-  const [{ id }] = JSON.parse((await delivery('list', '--limit', '1', '--json')).stdout)
+  const [{ id }] = JSON.parse((await delivery('list', '--limit', '1', '--json')).stdout).items
   const { stdout } = await delivery('show', id)
   expect(stdout).toMatch(/^\S+Z {2}attempt {2}200 {6}\d+ ms +127\.0\.0\.1 {2}taken, \?\[2Jthanks$/m)
   expect(stdout).toContain('"name":"call_saved"')

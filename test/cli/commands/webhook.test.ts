@@ -35,12 +35,6 @@ test("a receiver's answer is shown in one line, and cannot move the reader's cur
 })
 
 test.each([
-  [
-    'what was not taken is exit code 1, with the reason once; a flag wins over the running service',
-    ['--allow-net', '10.0.0.0/8'],
-    1,
-    /^hookswitch: .*loopback.*--allow-net loopback.*\n$/,
-  ],
   ['a network that is none is exit code 2', ['--allow-net', 'x'], 2, /--allow-net \(HOOKSWITCH_ALLOW_NET\) has "x"/],
   ['a proxy that is none is exit code 2', ['--proxy', 'x:1'], 2, /--proxy \(HOOKSWITCH_PROXY\)/],
   ['an unknown account is exit code 1', ['--account', 'x'], 1, /no account x/],
