@@ -244,8 +244,8 @@ function refusalOf({ code, message, result: { errors = [] } }: Envelope<Refused>
   return new Fault(known, inLine(message))
 }
 
-/** Returns a message as a part of a line: it follows the name of the program. */
-const inLine = (message: string): string =>
+/** Returns a message of the API as a part of a line, as it follows the name of the program. */
+export const inLine = (message: string): string =>
   message.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
 
 /** Messages that go on after the name of their field; others are sentences of their own. */

@@ -8,6 +8,7 @@ import type { WebhookHealth } from '../../web/web.ts'
 import { PRESET_NAMES, type Webhook, type WebhookOptions, type WebhookSecret } from '../../webhooks/webhooks.ts'
 import { controlOption, databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printError, printJson } from '../print.ts'
+import { inLine } from '../service.ts'
 import { printTable } from '../table.ts'
 import { type AccountFlags, type AskAccount, notInList, onAccount, optionsIn } from '../webhook-account.ts'
 import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
@@ -261,7 +262,7 @@ async function changeOptions(
   })
   // The first sentence says that it is done.
   const more = message.split(/(?<=\.) /).slice(1)
-  for (const sentence of more) printError(sentence)
+  for (const sentence of more) printError(inLine(sentence))
   return result
 }
 

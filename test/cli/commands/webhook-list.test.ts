@@ -107,8 +107,8 @@ test('a template comes from a file, and is tried when it is set', async () => {
   expect((await webhook('preview', url)).stdout).toEndWith('this event is not sent: its template result is empty')
   const refused = await webhook('set', url, '--template', 'bad.liquid')
   expect([refused.code, refused.stderr]).toEqual([
-    1,
-    expect.stringMatching(/^hookswitch: --template: line 2, column \d+: /),
+    2,
+    expect.stringMatching(/^hookswitch: body\.template: line 2, column \d+: /),
   ])
 })
 
@@ -124,14 +124,10 @@ test('a secret is printed, and rotated', async () => {
 })
 
 test.each([
-  [
-    ['add', 'ftp://x.example/'],
-    1,
-    /the URL ftp:\/\/x\.example\/ must be an absolute http:, https:, mqtt: or mqtts: URL/,
-  ],
-  [['add', 'x.example/calls'], 1, /the URL x\.example\/calls must be an absolute .*: add https:\/\/ in front/],
-  [['add', 'https://x.example/a b'], 1, /the URL https:\/\/x\.example\/a b has a space or a line break: write %20/],
-  [['add', 'http://127.0.0.1/'], 1, /--allow-net loopback/],
+  [['add', 'ftp://x.example/'], 2, /url must be an absolute http:, https:, mqtt: or mqtts: URL/],
+  [['add', 'x.example/calls'], 2, /url must be an absolute .*: add https:\/\/ in front/],
+  [['add', 'https://x.example/a b'], 2, /url has a space or a line break: write %20/],
+  [['add', 'http://127.0.0.1/'], 2, /url: 127\.0\.0\.1 is a loopback address: .* --allow-net loopback/],
   [['add', 'https://x.example/', '--events', 'call'], 2, /--events has "call": give all, or some of call_started, /],
   [['set', 'https://nowhere.example/', '--paused'], 1, /is not in the list of account default/],
   [['remove', 'https://nowhere.example/'], 1, /is not in the list/],
@@ -142,12 +138,12 @@ test.each([
     2,
     /direction incoming matches no event: use inbound, outbound, internal/,
   ],
-  [['set', 'https://other.example/', '--filter', '{"colour":["red"]}'], 1, /--filter: colour is an unknown field/],
-  [['set', 'https://other.example/', '--max-per-second', '0'], 1, /--max-per-second must be 0\.1 at least/],
+  [['set', 'https://other.example/', '--filter', '{"colour":["red"]}'], 2, /filter\.colour is an unknown field/],
+  [['set', 'https://other.example/', '--max-per-second', '0'], 2, /max_per_second must be 0\.1 at least/],
   [
     ['set', 'https://other.example/', '--preset', 'telegram'],
-    1,
-    /--parameter chat_id=… is missing: The chat to write to/,
+    2,
+    /body\.parameters\.chat_id is missing: The chat to write to/,
   ],
   [['set', 'https://other.example/', '--template', 'nothing.liquid'], 2, /--template: cannot read nothing\.liquid/],
 ])('%j ends with exit code %i', async (args, code, message) => {
