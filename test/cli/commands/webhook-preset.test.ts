@@ -88,7 +88,7 @@ test('a preset is chosen, checked, filled in and previewed', async () => {
     JSON.parse((await webhook('preview', crm.url, '--recording', recording, '--json')).stdout).steps[0],
   ).toMatchObject({ step: 'card' })
   expect((await webhook('preview', crm.url, '--call', 'nonsense')).stderr).toContain(
-    'No event of this call is stored: its id is wrong, or its events were deleted',
+    'no event of this call is stored: its id is wrong, or its events were deleted',
   )
   expect((await webhook('preview', crm.url, '--call', 'a', '--recording', recording)).code).toBe(2)
   expect(crm.calls()).toEqual([])
