@@ -299,14 +299,16 @@ for (const engine of ENGINES)
       expect(await cli('pbx add -', `${pbx.url}?name=shop\n`)).toMatchObject({ code: 1, stdout: '' })
       expect((await cli('pbx add --replace -', `${pbx.url}?name=shop&country=UZ\n`)).code).toBe(0)
       const rows: unknown = JSON.parse((await cli('pbx list --json')).stdout)
-      expect(rows).toContainEqual({
-        name: 'shop',
-        kind: 'asterisk',
-        address: `127.0.0.1:${pbx.port}`,
-        account: 'default',
-        source: 'store',
-        url: `ami://hookswitch:***@127.0.0.1:${pbx.port}?name=shop&country=UZ`,
-      })
+      expect(rows).toContainEqual(
+        expect.objectContaining({
+          name: 'shop',
+          kind: 'asterisk',
+          address: `127.0.0.1:${pbx.port}`,
+          account: 'default',
+          source: 'store',
+          url: `ami://hookswitch:***@127.0.0.1:${pbx.port}?name=shop&country=UZ`,
+        }),
+      )
       expect((await cli('pbx remove shop')).code).toBe(0)
       await until('it is gone', async () => (await find('shop')) === undefined)
       expect(await cli('pbx remove shop')).toMatchObject({ code: 1, stderr: expect.stringContaining('no PBX shop') })
