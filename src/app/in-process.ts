@@ -26,11 +26,20 @@ import { loadPresets } from './presets.ts'
 import { createRequests } from './requests.ts'
 
 /** The API over a store, for a command: the same requests as in the service, without a port. */
-type StoreApi = { answer(request: Request): Promise<Response>; stop(): Promise<void> }
+type StoreApi = {
+  /** Whether nodes run on the database. */
+  readonly isRunning: boolean
+  answer(request: Request): Promise<Response>
+  stop(): Promise<void>
+}
+
+/** The settings of a command; the others as they are without a word. */
+type CommandSettings = { readonly config: Config; readonly isRunning: boolean }
 
 type Options = {
-  /** The settings of the command; the others as they are without a word. */
-  readonly config: Config
+  readonly place: Pick<Config, 'dataPath' | 'database'>
+  /** Reads the settings, which nodes may have left in the database: so it is called when that is prepared. */
+  readonly readSettings: () => Promise<CommandSettings>
   /** Gets what only the log of a service would have: the causes of errors. */
   readonly log: Log
   readonly onWaiting: (message: string) => void
@@ -41,12 +50,14 @@ type Options = {
  * Opens the store of a command on which no service runs, and answers the operator's requests over it. The folder is
  * locked meanwhile: returns `undefined` if another process has it. @throws Fault when the store cannot be used.
  */
-export async function openStoreApi({ config, log, onWaiting, onSilence }: Options): Promise<StoreApi | undefined> {
-  const opened = await openCommandStore(config, { onWaiting, onSilence })
+export async function openStoreApi({ place, readSettings, log, ...waiting }: Options): Promise<StoreApi | undefined> {
+  const opened = await openCommandStore(place, waiting)
   if (opened === undefined) return undefined
   try {
+    const { config, isRunning } = await readSettings()
     const api = await createStoreApi(opened, { config, log })
     return {
+      isRunning,
       answer: api.answer,
       async stop() {
         await api.stop()
@@ -59,7 +70,9 @@ export async function openStoreApi({ config, log, onWaiting, onSilence }: Option
   }
 }
 
-async function createStoreApi({ store, statuses, isAlone }: Opened, { config, log }: Pick<Options, 'config' | 'log'>) {
+type ApiOptions = Pick<CommandSettings, 'config'> & Pick<Options, 'log'>
+
+async function createStoreApi({ store, statuses, isAlone }: Opened, { config, log }: ApiOptions) {
   const access = createAccess({ store, log, trustProxies: [] })
   const { auth, operators } = access
   const templates = createTemplateRenderer()
@@ -132,7 +145,7 @@ type Opened = {
 const STATUS_MS = 5_000
 
 async function openCommandStore(
-  { dataPath, database }: Config,
+  { dataPath, database }: Options['place'],
   waiting: Pick<Options, 'onWaiting' | 'onSilence'>,
 ): Promise<Opened | undefined> {
   if (database !== undefined) {

@@ -141,9 +141,19 @@ async function openHere(
   }
   // A command beside a service needs nothing of this.
   const { openStoreApi } = await import('../app/in-process.ts')
+  const readSettings = () => settingsOf(flags, settings)
+  const place = { dataPath, database }
+  const api = await openStoreApi({ place, readSettings, log: COMMAND_LOG, onWaiting, onSilence })
+  if (api === undefined) return undefined
+  const send: Send = (url, init) => api.answer(new Request(url, init))
+  return { service: { isRunning: api.isRunning, ask: asker(send) }, stop: api.stop }
+}
+
+/** Returns the settings of this process. The nodes of a database are not asked, but have left theirs in it. */
+async function settingsOf(flags: ServiceFlags, settings: GivenSettings) {
   const { data, databaseUrl } = flags
-  // The nodes of a database are not asked, but have left their settings in it.
-  const nodes = database === undefined ? undefined : await readRunningState({ dataPath, database }, [])
+  const place = storePlaceOf(flags)
+  const nodes = place.database === undefined ? undefined : await readRunningState(place, [])
   const own = ownVariables(process.env)
   const { allowNets, presets } = nodes?.settings ?? {}
   const given = {
@@ -152,11 +162,10 @@ async function openHere(
     ...(presets != null && own.presets === undefined && { presets }),
     ...settings,
   }
-  const config = readConfig({ ...DEFAULTS, ...given, data, databaseUrl }, {})
-  const api = await openStoreApi({ config, log: COMMAND_LOG, onWaiting, onSilence })
-  if (api === undefined) return undefined
-  const send: Send = (url, init) => api.answer(new Request(url, init))
-  return { service: { isRunning: nodes?.isRunning ?? false, ask: asker(send) }, stop: api.stop }
+  return {
+    config: readConfig({ ...DEFAULTS, ...given, data, databaseUrl }, {}),
+    isRunning: nodes?.isRunning ?? false,
+  }
 }
 
 /** @throws Fault if a service holds the store that does not answer this command, and waiting does not help. */
