@@ -42,7 +42,8 @@ export function stateRoutes(auth: AuthService, states: StateReader) {
     scope: number | null,
     kind: Kind,
     pbx: string | undefined,
-  ): Promise<(States[Kind] & OfPbxState)[]> => (scope === null ? states.listAll(kind, pbx) : states.list(scope, kind, pbx))
+  ): Promise<(States[Kind] & OfPbxState)[]> =>
+    scope === null ? states.listAll(kind, pbx) : states.list(scope, kind, pbx)
   return new Elysia({ name: 'states', normalize: false })
     .use(accepts)
     .use(scopeGuard(auth))
