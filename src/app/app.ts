@@ -145,7 +145,12 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const templates = createTemplateRenderer()
     await loadPresets(config, { log, templates })
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
-    const access = createAccess({ store, log, trustProxies: config.trustProxies })
+    const access = createAccess({
+      store,
+      log,
+      trustProxies: config.trustProxies,
+      onAdded: () => context.emitter.emit('accounts'),
+    })
     const eventReader = startReading(context, access)
     const sending = await startSending(context)
     const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
