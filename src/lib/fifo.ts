@@ -1,5 +1,14 @@
 /** A first-in, first-out queue. */
-type Fifo<T> = { readonly size: number; push(value: T): void; peek(): T | undefined; shift(): T | undefined }
+type Fifo<T> = {
+  readonly size: number
+  push(value: T): void
+  peek(): T | undefined
+  shift(): T | undefined
+  /** Puts a value before all others. */
+  unshift(value: T): void
+  /** Returns the values, the first one first. */
+  values(): T[]
+}
 
 /** The least and the greatest number of slots that are kept while the queue is empty. */
 const MIN_SLOTS = 16
@@ -30,6 +39,18 @@ export function newFifo<T>(): Fifo<T> {
       size += 1
     },
     peek: () => slots[head],
+    unshift(value) {
+      if (size === slots.length) grow()
+      head = (head - 1) & (slots.length - 1)
+      slots[head] = value
+      size += 1
+    },
+    values() {
+      const all: T[] = []
+      // Each of these slots holds a value, which may be `undefined` itself.
+      for (let at = 0; at < size; at += 1) all.push(slots[(head + at) & (slots.length - 1)] as T)
+      return all
+    },
     shift() {
       if (size === 0) return undefined
       const value = slots[head]

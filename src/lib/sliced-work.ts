@@ -12,7 +12,10 @@ type SlicedWork = {
 }
 
 type Options = {
-  /** Begins the work on all that waits, one step after the other; a step takes microseconds. */
+  /**
+   * Begins the work on all that waits, one step after the other; a step takes microseconds. A step that is a promise
+   * ends the slice, and the next one waits for it.
+   */
   readonly begin: () => Iterator<unknown>
   /** Resolves in a later turn of the event loop. */
   readonly nextTurn: () => Promise<void>
@@ -20,6 +23,8 @@ type Options = {
   readonly failed: (error: unknown) => void
   readonly nowMs?: () => number
 }
+
+const NOTHING = Promise.resolve()
 
 /** Creates work of which nothing is requested yet. */
 export function createSlicedWork(options: Options): SlicedWork {
@@ -29,35 +34,38 @@ export function createSlicedWork(options: Options): SlicedWork {
   let isRunning = false
   const waiters: (() => void)[] = []
 
-  /** Returns whether steps are left after this slice. */
-  function takeSlice(): boolean {
+  /** Returns what to wait for before the steps that are left after this slice; `undefined` if none is left. */
+  function takeSlice(): Promise<unknown> | undefined {
     steps ??= begin()
     const untilMs = nowMs() + SLICE_MS
-    do if (steps.next().done === true) return false
-    while (nowMs() < untilMs)
-    return true
+    do {
+      const { done, value } = steps.next()
+      if (done === true) return undefined
+      if (value instanceof Promise) return value
+    } while (nowMs() < untilMs)
+    return NOTHING
   }
   function run(): void {
     isPlanned = false
     isRunning = true
-    let isLeft = false
+    let before: Promise<unknown> | undefined
     try {
-      isLeft = takeSlice()
+      before = takeSlice()
     } catch (error) {
       failed(error)
     }
     isRunning = false
-    if (isLeft) {
-      plan()
+    if (before !== undefined) {
+      plan(before)
       return
     }
     steps = undefined
     for (const resolve of waiters.splice(0)) resolve()
   }
-  function plan(): void {
+  function plan(before: Promise<unknown> = NOTHING): void {
     if (isPlanned) return
     isPlanned = true
-    void nextTurn().then(run)
+    void (before === NOTHING ? nextTurn() : before.then(nextTurn)).then(run)
   }
   const isIdle = (): boolean => steps === undefined && !isPlanned
 

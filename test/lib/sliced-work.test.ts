@@ -70,3 +70,36 @@ test('a step that fails is reported, and the rest is done when it is requested n
   work.request()
   expect(done).toEqual([1, 3])
 })
+
+test('a step that is a promise ends the slice, and the next step waits for it and for a turn', async () => {
+  const done: string[] = []
+  const { promise: room, resolve: giveRoom } = Promise.withResolvers<void>()
+  let giveTurn = (): void => {}
+  const work = createSlicedWork({
+    *begin() {
+      yield done.push('first')
+      yield room
+      yield done.push('second')
+    },
+    nextTurn: () =>
+      new Promise<void>((resolve) => {
+        giveTurn = resolve
+      }),
+    failed: (error) => void done.push(String(error)),
+    nowMs: () => 0,
+  })
+  work.request()
+  work.request()
+  expect(done).toEqual(['first'])
+  giveTurn()
+  await settled()
+  expect(done).toEqual(['first'])
+  giveRoom()
+  await settled()
+  expect(done).toEqual(['first'])
+  giveTurn()
+  await work.idle()
+  expect(done).toEqual(['first', 'second'])
+})
+
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

@@ -1,3 +1,4 @@
+import { startReplyDeadline } from '../connection/reply-deadline.ts'
 import type { AmiFrame } from './frame.ts'
 
 /** The outcome of an action. */
@@ -64,10 +65,18 @@ const CLOSED: AmiReply = { kind: 'unanswered', message: 'the connection is close
 /** A row with a Privilege header, like a live event. */
 const ROW = /^Status$/
 
+type Waits = {
+  readonly replyMs: number
+  /** From the first frame of a list to its end. */
+  readonly listMs: number
+  /** Returns whether bytes have arrived that are not decoded yet. */
+  readonly isBehind?: () => boolean
+}
+
 /** Returns the actions of one connection. */
 export function createActions(
   write: (text: string) => void,
-  timeouts: { readonly replyMs: number; readonly listMs: number },
+  { replyMs, listMs, isBehind }: Waits,
   // Random, so that a caller who writes into an event cannot forge a reply.
   prefix = `hks-${crypto.randomUUID().slice(0, 13)}`,
 ): Actions {
@@ -83,15 +92,15 @@ export function createActions(
         return resolvePromise({ kind: 'failed', message: `${action.Action} holds a line end, or is too long` })
       if (isClosed) return resolvePromise(CLOSED)
       const resolve = (reply: AmiReply): void => {
-        clearTimeout(timer)
+        deadline.cancel()
         pending.delete(id)
         resolvePromise(reply)
       }
       const expire = (): void => resolve({ kind: 'unanswered', message: `${action.Action} is not answered` })
-      let timer = setTimeout(expire, timeouts.replyMs)
+      let deadline = startReplyDeadline(replyMs, expire, isBehind)
       const extend = (): void => {
-        clearTimeout(timer)
-        timer = setTimeout(expire, timeouts.listMs)
+        deadline.cancel()
+        deadline = startReplyDeadline(listMs, expire, isBehind)
       }
       pending.set(id, { rows, arrived: { hasBegun: false, rows: 0, offset: 0 }, tainted: [], options, resolve, extend })
       write(text)

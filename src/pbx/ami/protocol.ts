@@ -1,6 +1,6 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
-import type { Dialect, Protocol, Received } from '../connection/protocol.ts'
+import type { Dialect, Protocol, Received, Wire } from '../connection/protocol.ts'
 import { addressOf } from '../connection/socket.ts'
 import type { Timeouts } from '../connection/timeouts.ts'
 import { createActions, ping } from './actions.ts'
@@ -28,13 +28,14 @@ const NOTICES: ReadonlyMap<string, Received> = new Map([
 /** Returns the protocol of an Asterisk. */
 export const amiDialect = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs): Dialect<AmiFrame> => ({
   address: addressOf(source),
-  open: ({ write }) => openProtocol(source, { write, timeouts, nowUs }),
+  open: (wire) => openProtocol(source, { wire, timeouts, nowUs }),
 })
 
-type Wire = { readonly write: (text: string) => void; readonly timeouts: Timeouts; readonly nowUs: NowUs }
+type Options = { readonly wire: Wire; readonly timeouts: Timeouts; readonly nowUs: NowUs }
 
-function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Protocol<AmiFrame> {
-  const actions = createActions(write, timeouts)
+function openProtocol(source: PbxSource, { wire, timeouts, nowUs }: Options): Protocol<AmiFrame> {
+  const { replyMs, listMs } = timeouts
+  const actions = createActions(wire.write, { replyMs, listMs, isBehind: wire.isBehind })
   const variables = variablesOf(source)
   const states = createAmiStates()
   let startedUs: number | null = null

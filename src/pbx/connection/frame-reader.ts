@@ -29,15 +29,17 @@ export type PbxCounts = {
 /**
  * Reads the socket of a connection: decodes chunks into frames and hands each to its recipient, nothing else.
  *
- * A PBX that sends much shares the event loop: its bytes are decoded in slices, in order. Meanwhile the socket is read,
- * since an Asterisk drops a client that does not read for 100 ms; only when too much waits, further bytes wait at the
- * PBX.
+ * A PBX that sends much shares the event loop: its bytes are decoded in slices, in order, and no faster than the inbox
+ * is emptied. Meanwhile the socket is read, since an Asterisk drops a client that does not read for 100 ms; only when
+ * too much waits, further bytes wait at the PBX.
  */
 export type FrameReader = {
   /** Begins to read. */
   start(): void
-  /** Returns the milliseconds since the last bytes arrived. */
+  /** Returns the milliseconds since the last bytes arrived; 0 while bytes wait, since the PBX is not silent then. */
   silentMs(): number
+  /** Returns whether bytes have arrived that are not decoded yet: a reply may be among them. */
+  isBehind(): boolean
   isShuttingDown(): boolean
   /** Resolves when all bytes that have arrived are processed. */
   idle(): Promise<void>
@@ -45,8 +47,8 @@ export type FrameReader = {
   stop(): void
 }
 
-/** The bytes that wait to be decoded at most: some 100,000 frames of Asterisk. */
-const MAX_WAITING_BYTES = 32 * 1024 * 1024
+/** The most bytes that wait to be decoded: some 100,000 frames of Asterisk. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The bytes that are decoded in one step, which takes less than 2 ms. */
 const PIECE_BYTES = 64 * 1024
 /** A chunk up to this size is processed when it arrives: this costs less than to wait for a turn. */
@@ -100,10 +102,12 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
     socket.pause()
   }
 
-  function* processAll(): Generator<void, void> {
+  function* processAll(): Generator<Promise<void> | void, void> {
     for (let next = chunks.shift(); next !== undefined; next = chunks.shift()) {
       const { chunk, arrivedUs } = next
       for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
+        const room = ending.isOver() ? undefined : inbox.room()
+        if (room !== undefined) yield room
         const piece = chunk.subarray(from, from + PIECE_BYTES)
         yield* processPiece(piece, arrivedUs)
         noteProcessed(piece.length)
@@ -190,7 +194,8 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
 
   return {
     start: () => socket.read(read),
-    silentMs: () => performance.now() - readMs,
+    silentMs: () => (waitingBytes > 0 ? 0 : performance.now() - readMs),
+    isBehind: () => waitingBytes > 0,
     isShuttingDown: () => isShuttingDown,
     idle: work.idle,
     stop() {

@@ -79,5 +79,14 @@ export type Protocol<Frame> = {
 /** The address of a PBX, and its protocol for a connection; `lost` ends the connection. */
 export type Dialect<Frame> = {
   readonly address: SocketAddress
-  open(wire: { write(text: string): void; lost(reason: string): void }): Protocol<Frame>
+  open(wire: Wire): Protocol<Frame>
+}
+
+/** The connection of a protocol. */
+export type Wire = {
+  write(text: string): void
+  /** Ends the connection. */
+  lost(reason: string): void
+  /** Returns whether bytes have arrived that are not decoded yet: a reply may be among them. */
+  isBehind(): boolean
 }

@@ -90,7 +90,11 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
   const { name: pbx, timeouts, intake, endpoints, stateFeed, log, isAnyMissing, isAnySilent, counts, nowUs } = options
   const ending = createEnding()
   const socket = openSocket(dialect.address, timeouts.connectMs)
-  const protocol = dialect.open({ write: socket.write, lost: (reason) => ending.end('lost', reason) })
+  const protocol = dialect.open({
+    write: socket.write,
+    lost: (reason) => ending.end('lost', reason),
+    isBehind: () => reader.isBehind(),
+  })
   const inbox = createInbox<InboxEntry<Frame>>({
     isSheddable: (entry) => 'frame' in entry && protocol.isSheddable(entry.frame),
     intake,

@@ -1,3 +1,4 @@
+import { startReplyDeadline } from '../connection/reply-deadline.ts'
 import type { EslFrame } from './decoder.ts'
 
 /** Commands that await their replies. Replies have no id: they arrive in the order of the commands. */
@@ -32,10 +33,12 @@ type Options = {
   readonly replyMs: number
   /** Called when a reply does not arrive: later ones could no longer be matched. */
   readonly lost: (reason: string) => void
+  /** Returns whether bytes have arrived that are not decoded yet. */
+  readonly isBehind?: () => boolean
 }
 
 /** Returns the commands of one connection. */
-export function createCommands({ write, replyMs, lost }: Options): Commands {
+export function createCommands({ write, replyMs, lost, isBehind }: Options): Commands {
   const pending: Pending[] = []
   const jobs = new Map<string, (body: string | undefined) => void>()
   const greeting = Promise.withResolvers<boolean>()
@@ -44,9 +47,10 @@ export function createCommands({ write, replyMs, lost }: Options): Commands {
   function send(text: string, began: () => void): Promise<EslFrame | undefined> {
     return new Promise((resolvePromise) => {
       // Names only the first word, since the others may be a password.
-      const timer = setTimeout(() => lost(`${text.split(' ')[0]} is not answered`), replyMs)
+      const expire = (): void => lost(`${text.split(' ')[0]} is not answered`)
+      const deadline = startReplyDeadline(replyMs, expire, isBehind)
       const resolve = (reply: EslFrame | undefined): void => {
-        clearTimeout(timer)
+        deadline.cancel()
         resolvePromise(reply)
       }
       pending.push({ resolve, began })
@@ -59,10 +63,10 @@ export function createCommands({ write, replyMs, lost }: Options): Commands {
     // Chosen here, since a job may end before its command is answered.
     const id = crypto.randomUUID()
     const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
-    const timer = setTimeout(() => resolve(undefined), replyMs)
+    const deadline = startReplyDeadline(replyMs, () => resolve(undefined), isBehind)
     jobs.set(id, resolve)
     void ended.then(() => {
-      clearTimeout(timer)
+      deadline.cancel()
       jobs.delete(id)
     })
     const accepted = send(`bgapi ${command}\nJob-UUID: ${id}`, () => {}).then((begun) => {

@@ -1,6 +1,6 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
-import type { Dialect, PbxRun, Protocol, Received } from '../connection/protocol.ts'
+import type { Dialect, PbxRun, Protocol, Received, Wire } from '../connection/protocol.ts'
 import { addressOf } from '../connection/socket.ts'
 import type { Timeouts } from '../connection/timeouts.ts'
 import { type Commands, createCommands } from './commands.ts'
@@ -28,18 +28,14 @@ const NOTICES: ReadonlyMap<string, Received> = new Map([
 /** Returns the protocol of a FreeSWITCH. */
 export const eslDialect = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs): Dialect<EslFrame> => ({
   address: addressOf(source),
-  open: (wire) => openProtocol(source, { ...wire, timeouts, nowUs }),
+  open: (wire) => openProtocol(source, { wire, timeouts, nowUs }),
 })
 
-type Wire = {
-  readonly write: (text: string) => void
-  readonly lost: (reason: string) => void
-  readonly timeouts: Timeouts
-  readonly nowUs: NowUs
-}
+type Options = { readonly wire: Wire; readonly timeouts: Timeouts; readonly nowUs: NowUs }
 
-function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire): Protocol<EslFrame> {
-  const commands = createCommands({ write, replyMs: timeouts.replyMs, lost })
+function openProtocol(source: PbxSource, { wire, timeouts, nowUs }: Options): Protocol<EslFrame> {
+  const { write, lost, isBehind } = wire
+  const commands = createCommands({ write, replyMs: timeouts.replyMs, lost, isBehind })
   const questions = createQuestions(commands, source.tenants)
   const states = createEslStates(source.gateways)
   let followsCommands: Promise<unknown> | undefined

@@ -13,10 +13,13 @@ const protocol = {
   statesOf: () => [],
 } as unknown as Protocol<string>
 
+type Options = { readonly of?: typeof protocol; readonly log?: Log; readonly aheadBytes?: number }
+
 /** Returns a reader whose inbox has room for `maxBytes`, and counts the snapshots that it requests. */
-function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent')) {
+function readerOf(maxBytes: number, options: Options = {}) {
+  const { of = protocol, log = createLog('silent'), aheadBytes = Number.POSITIVE_INFINITY } = options
   const counts = { events: 0, taints: 0, overruns: 0, longLines: 0, faults: 0 }
-  const inbox = createInbox<InboxEntry<string>>({ maxBytes, isSheddable: () => false, defer: () => {} })
+  const inbox = createInbox<InboxEntry<string>>({ maxBytes, aheadBytes, isSheddable: () => false, defer: () => {} })
   let isWanted = false
   let isPaused = false
   const resync = {
@@ -62,6 +65,8 @@ function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent'
     counts,
     read: (text: string | Uint8Array) => read(Buffer.from(text)),
     idle: reader.idle,
+    isBehind: reader.isBehind,
+    silentMs: reader.silentMs,
     stop: reader.stop,
     isPaused: () => isPaused,
     /** Begins the snapshot that was requested; returns whether one was. */
@@ -72,6 +77,8 @@ function readerOf(maxBytes: number, of = protocol, log: Log = createLog('silent'
     },
   }
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 describe('the reader of frames, when its inbox is full', () => {
   test('drops all frames of a chunk that has no place, not the first of them alone', async () => {
@@ -111,7 +118,10 @@ test('lines that the decoder leaves out are counted, and logged once', async () 
       return ['frame']
     },
   }
-  const { counts, read, idle, inbox } = readerOf(1_000, { ...protocol, decoder } as unknown as Protocol<string>, log)
+  const { counts, read, idle, inbox } = readerOf(1_000, {
+    of: { ...protocol, decoder } as unknown as Protocol<string>,
+    log,
+  })
   for (const chunk of ['a', 'L', 'LL', 'b']) read(chunk)
   await idle()
   expect(counts.longLines).toBe(3)
@@ -135,7 +145,7 @@ describe('the reader of frames, when a PBX sends very much', () => {
     })
     while (!isOver) {
       seen.add(inbox.waiting().length)
-      await new Promise((resolve) => void setImmediate(resolve))
+      await turn()
     }
     expect(seen.size).toBeGreaterThan(2)
     expect(
@@ -155,11 +165,42 @@ describe('the reader of frames, when a PBX sends very much', () => {
     expect(inbox.waiting().at(-1)).toMatchObject({ frame: 'b' })
   })
 
-  test('goes on reading up to 32 MB, beyond that lets the PBX wait, and then reads again', async () => {
+  test('decodes no faster than its frames are taken, loses nothing, and does not count the PBX as silent', async () => {
+    const { inbox, read, isBehind, silentMs, counts } = readerOf(100, { aheadBytes: 100 })
+    const taken: string[] = []
+    const take = (): number =>
+      taken.push(...inbox.drain().map((entry) => ('frame' in entry ? entry.frame : ''))) && taken.length
+    for (let chunk = 0; chunk < 10; chunk += 1) read(String(chunk).repeat(50))
+    while (inbox.size() < 100) await turn()
+    for (let turns = 0; turns < 10; turns += 1) await turn()
+    expect(inbox.size()).toBe(100)
+    expect(isBehind()).toBe(true)
+    expect(silentMs()).toBe(0)
+    while (take() < 500) await turn()
+    await turn()
+    expect(taken.join('')).toBe(Array.from({ length: 10 }, (_, chunk) => String(chunk).repeat(50)).join(''))
+    expect(inbox.dropped()).toBe(0)
+    expect(counts.overruns).toBe(0)
+    expect(isBehind()).toBe(false)
+    expect(silentMs()).toBeGreaterThan(0)
+  })
+
+  test('decodes on while the inbox is paused, since what ends the pause arrives behind it', async () => {
+    const { inbox, read, idle } = readerOf(10_000, { aheadBytes: 100 })
+    for (let chunk = 0; chunk < 4; chunk += 1) read(String(chunk).repeat(50))
+    while (inbox.size() < 100) await turn()
+    for (let turns = 0; turns < 10; turns += 1) await turn()
+    expect(inbox.size()).toBe(100)
+    inbox.pause()
+    await idle()
+    expect(inbox.size()).toBe(200)
+  })
+
+  test('goes on reading up to 64 MB, beyond that lets the PBX wait, and then reads again', async () => {
     const silent = { ...protocol, decoder: { push: () => [], fault: undefined, longLines: 0 } }
-    const { read, idle, isPaused } = readerOf(0, silent)
+    const { read, idle, isPaused } = readerOf(0, { of: silent })
     const megabyte = new Uint8Array(1024 * 1024)
-    for (let count = 0; count < 32; count += 1) read(megabyte)
+    for (let count = 0; count < 64; count += 1) read(megabyte)
     expect(isPaused()).toBe(false)
     read(megabyte)
     expect(isPaused()).toBe(true)
@@ -171,7 +212,7 @@ describe('the reader of frames, when a PBX sends very much', () => {
 test('what was read of frames is dropped once many wait, since it takes more memory than their bytes', () => {
   const forgotten: string[] = []
   const of = { ...protocol, forget: (frame: string) => void forgotten.push(frame) }
-  const { read } = readerOf(1_000_000, of)
+  const { read } = readerOf(1_000_000, { of })
   read(Buffer.from('a'.repeat(256)))
   expect(forgotten).toEqual([])
   read(Buffer.from('bc'))
@@ -179,16 +220,16 @@ test('what was read of frames is dropped once many wait, since it takes more mem
 })
 
 test('a reader that was stopped reads nothing more, also once it has processed what it waited for', async () => {
-  const much = new Uint8Array(40 * 1024 * 1024).fill(10)
+  const much = new Uint8Array(80 * 1024 * 1024).fill(10)
   const silent: Protocol<string> = { ...protocol, decoder: { ...protocol.decoder, push: () => [] } }
-  const slow = readerOf(100, silent)
+  const slow = readerOf(100, { of: silent })
   slow.read(much)
   expect(slow.isPaused()).toBe(true)
   slow.stop()
   await slow.idle()
   expect(slow.isPaused()).toBe(true)
   // Without a stop it goes on.
-  const other = readerOf(100, silent)
+  const other = readerOf(100, { of: silent })
   other.read(much)
   await other.idle()
   expect(other.isPaused()).toBe(false)

@@ -100,3 +100,54 @@ test('what an entry takes beside its bytes counts too: many small ones do not fi
   inbox.push(50, 1)
   expect(inbox.waiting()).toEqual([50])
 })
+
+test('there is room while few entries wait, and always while what ends a pause is awaited', async () => {
+  const inbox = createInbox<number>({ isSheddable: () => false, aheadBytes: 100, defer: () => {} })
+  const waits = (): boolean => inbox.room() !== undefined
+  inbox.push(0, 99)
+  expect(waits()).toBe(false)
+  inbox.push(1, 1)
+  const room = inbox.room()
+  expect(room).toBeDefined()
+  inbox.pause()
+  await room
+  expect(waits()).toBe(false)
+  inbox.resume()
+  const later = inbox.room()
+  expect(later).toBeDefined()
+  inbox.drain()
+  await later
+  inbox.push(2, 100)
+  const last = inbox.room()
+  inbox.stop()
+  await last
+  expect(waits()).toBe(false)
+})
+
+test('what was handed out is not kept, although the inbox is never empty', async () => {
+  let kept = 0
+  const registry = new FinalizationRegistry(() => {
+    kept -= 1
+  })
+  const turns: (() => void)[] = []
+  const inbox = createInbox<object>({ isSheddable: () => false, defer: (run) => void turns.push(run) })
+  const push = (): void => {
+    const entry = {}
+    registry.register(entry, undefined)
+    kept += 1
+    inbox.push(entry, 1)
+  }
+  push()
+  for (let round = 0; round < 20; round += 1) {
+    for (let count = 0; count < 256; count += 1) push()
+    const next = inbox.next()
+    turns.shift()?.()
+    await next
+  }
+  expect(inbox.size()).toBe(1)
+  for (let round = 0; round < 20 && kept > 512; round += 1) {
+    Bun.gc(true)
+    await new Promise((resolve) => void setImmediate(resolve))
+  }
+  expect(kept).toBeLessThanOrEqual(512)
+})
