@@ -49,7 +49,7 @@ type Options<Entry> = {
   readonly defer?: (run: () => void) => void
 }
 
-/** While a list is awaited: some 45,000 frames of Asterisk with their objects, two seconds at 20,000 events per second. */
+/** While a list is awaited: some 45,000 frames of Asterisk with their objects, two seconds at 20,000 events/s. */
 const MAX_BYTES = 64 * 1024 * 1024
 /**
  * Else: some 600 of them, two slices. Further frames wait as bytes, which take a third of the memory, and a frame that

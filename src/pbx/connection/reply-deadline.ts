@@ -4,8 +4,8 @@ const AGAIN_MS = 250
 const MAX_BEHIND_MS = 60_000
 
 /**
- * Calls back after `ms`, unless it is cancelled: there was no reply. While bytes wait to be decoded it calls back later,
- * since the reply may be among them.
+ * Calls back after `ms`, unless it is cancelled: there was no reply. While bytes wait to be decoded it waits on, since
+ * the reply may be among them.
  */
 export function startReplyDeadline(
   ms: number,
