@@ -87,7 +87,7 @@ function noticeOf(folder: string): Notice {
 function withoutText(license: string, holder: string): string {
   if (license === 'MIT') return ownLicense().replace(/^Copyright .*$/m, `Copyright (c) ${holder}`)
   if (license === 'Apache-2.0')
-    return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0: see its text under prom-client, below.`
+    return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0: see its text under libphonenumber-js, below.`
   throw new Error(`a package by ${holder} contains no text of its licence, ${license}`)
 }
 

@@ -1,7 +1,3 @@
-// prom-client's main module would load `node:http` for the push gateway: 10 ms at each start.
-import Counter from 'prom-client/lib/counter.js'
-import Gauge from 'prom-client/lib/gauge.js'
-import Registry from 'prom-client/lib/registry.js'
 import type { Dispatcher, Observer, RefusalWatch } from '../deliveries/deliveries.ts'
 import { AGENT_STATES, PHONE_STATES, TRUNK_STATES } from '../events/states.ts'
 import { Fault } from '../lib/fault.ts'
@@ -11,7 +7,7 @@ import type { Present } from '../states/states.ts'
 import type { DiskWatch } from '../store/sqlite/engine/disk-space.ts'
 import type { Store } from '../store/store.ts'
 import { METRICS, type MetricDefinition } from './catalog.ts'
-import { addTo, newLatency } from './counts.ts'
+import { metricText, newLatency, type Sample } from './exposition.ts'
 
 /** The parts of the service that are read at each scrape. */
 type Watched = {
@@ -36,19 +32,22 @@ export type Metrics = { readonly observer: Observer; watch(watched: Watched): vo
 /** The backlog is counted at most once in this time, since that reads the store, however often metrics are scraped. */
 const BACKLOG_FRESH_US = 5 * SECOND
 
+/** A metric, and how its samples are read at a scrape. A value that is unknown now is `undefined`: 0 would be a value. */
+type Reading = readonly [metric: MetricDefinition, read: () => Samples | Promise<Samples>]
+type Samples = number | undefined | readonly Sample[]
+
 /** Creates the metrics of one process. Labels name configured PBXs only, never anything that a client chose. */
 export function createMetrics(): Metrics {
-  const registry = new Registry()
   const attempts = new Map<string, number>()
   const probes = new Map<string, number>()
   const finished = new Map<string, number>()
-  counter(METRICS.attempts, registry, (add) => {
-    for (const [outcome, count] of attempts) add({ outcome, probe: 'false' }, count)
-    for (const [outcome, count] of probes) add({ outcome, probe: 'true' }, count)
-  })
-  counter(METRICS.finished, registry, (add) => {
-    for (const [state, count] of finished) add({ state }, count)
-  })
+  const readings: Reading[] = [
+    [
+      METRICS.attempts,
+      () => [...labelled(attempts, 'outcome', { probe: 'false' }), ...labelled(probes, 'outcome', { probe: 'true' })],
+    ],
+    [METRICS.finished, () => labelled(finished, 'state')],
+  ]
   const first = newLatency(METRICS.firstAttempt)
   const delivered = newLatency(METRICS.delivered)
   const duration = newLatency(METRICS.attemptDuration)
@@ -67,157 +66,119 @@ export function createMetrics(): Metrics {
       endedUnsent: (count, state) => addTo(finished, state, count),
       webhookRemoved() {},
     },
-    watch: (watched) => addGauges(registry, watched),
-    text: async () => [await registry.metrics(), first.text(), delivered.text(), duration.text()].join(''),
+    watch(watched) {
+      readings.push(...serviceReadings(watched), ...pbxReadings(watched.pbxs), ...stateReadings(watched.states))
+      readings.push(...nodeReadings(watched.node), [METRICS.recordings, () => recordingSamples(watched.store)])
+    },
+    async text() {
+      const texts = readings.map(async ([metric, read]) => {
+        const samples = await read()
+        return metricText(metric, typeof samples === 'number' ? [[{}, samples]] : (samples ?? []))
+      })
+      return [...(await Promise.all(texts)), first.text(), delivered.text(), duration.text()].join('\n')
+    },
   }
 }
 
-/** A counter with labels that is kept elsewhere: `read` adds its totals. */
-function counter(
-  definition: MetricDefinition,
-  registry: Registry,
-  read: (add: (labels: Readonly<Record<string, string>>, count: number) => void) => void,
-): void {
-  new Counter({
-    ...settingsOf(definition, registry),
-    collect() {
-      this.reset()
-      read((labels, count) => this.inc(labels, count))
-    },
-  })
+function addTo(counts: Map<string, number>, key: string, count = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + count)
 }
 
-function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Registry) {
-  return { name, help, labelNames: [...labels], registers: [registry] }
-}
+/** Returns counts as samples: their keys become the values of a label. */
+const labelled = (counts: ReadonlyMap<string, number>, label: string, labels: Sample[0] = {}): Sample[] =>
+  Array.from(counts, ([key, count]) => [{ [label]: key, ...labels }, count])
 
-function addGauges(
-  registry: Registry,
-  { store, dispatcher, refusals, contacts, disk, node, pbxs, states, unstored, steadyUs }: Watched,
-): void {
-  /** An unknown value has no sample: 0 would be a value. */
-  const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number | undefined>) =>
-    new Gauge({
-      ...settingsOf(definition, registry),
-      async collect() {
-        const value = await read()
-        if (value === undefined) this.remove()
-        else this.set(value)
-      },
-    })
-  const total = (definition: MetricDefinition, read: () => number) =>
-    counter(definition, registry, (add) => add({}, read()))
+function serviceReadings(watched: Watched): Reading[] {
+  const { store, dispatcher, refusals, contacts, disk, unstored, steadyUs } = watched
   const backlog = backlogOf(store, steadyUs)
-  total(METRICS.interrupted, dispatcher.interrupted)
-  total(METRICS.sendingRestarts, dispatcher.restarts)
-  gauge(METRICS.pending, async () => (await unlessUnavailable(backlog()))?.pending)
-  gauge(METRICS.oldestPending, async () => (await unlessUnavailable(backlog()))?.oldestS)
-  gauge(METRICS.inFlight, () => dispatcher.inFlight)
-  counter(METRICS.contactLookUps, registry, (add) => {
-    for (const [outcome, count] of contacts.outcomes()) add({ outcome }, count)
-  })
-  gauge(METRICS.contactBreakers, contacts.openBreakers)
-  gauge(METRICS.webhooksDown, () => dispatcher.down().now)
-  gauge(METRICS.webhooksDownLong, () => dispatcher.down().long)
-  gauge(METRICS.webhooksRefusing, () => refusals.refusing().length)
-  gauge(METRICS.unstored, unstored)
-  total(METRICS.commits, () => store.commits.batches)
-  total(METRICS.commitWrites, () => store.commits.writes)
-  total(METRICS.commitFailures, () => store.commits.failed)
-  gauge(METRICS.commitDuration, () => store.commits.lastMs / 1_000)
-  gauge(METRICS.commitQueued, () => store.commits.waiting)
-  gauge(METRICS.diskFree, disk.freeBytes)
-  gauge(METRICS.diskNearlyFull, () => Number(disk.nearlyFull()))
-  gauge(METRICS.memory, () => process.memoryUsage.rss())
-  addPbxMetrics(registry, pbxs)
-  addStateGauges(registry, states)
-  addNodeGauges(registry, node)
-  addRecordingGauge(registry, store)
+  return [
+    [METRICS.interrupted, dispatcher.interrupted],
+    [METRICS.sendingRestarts, dispatcher.restarts],
+    [METRICS.pending, async () => (await unlessUnavailable(backlog()))?.pending],
+    [METRICS.oldestPending, async () => (await unlessUnavailable(backlog()))?.oldestS],
+    [METRICS.inFlight, () => dispatcher.inFlight],
+    [METRICS.contactLookUps, () => labelled(contacts.outcomes(), 'outcome')],
+    [METRICS.contactBreakers, contacts.openBreakers],
+    [METRICS.webhooksDown, () => dispatcher.down().now],
+    [METRICS.webhooksDownLong, () => dispatcher.down().long],
+    [METRICS.webhooksRefusing, () => refusals.refusing().length],
+    [METRICS.unstored, unstored],
+    [METRICS.commits, () => store.commits.batches],
+    [METRICS.commitWrites, () => store.commits.writes],
+    [METRICS.commitFailures, () => store.commits.failed],
+    [METRICS.commitDuration, () => store.commits.lastMs / 1_000],
+    [METRICS.commitQueued, () => store.commits.waiting],
+    [METRICS.diskFree, disk.freeBytes],
+    [METRICS.diskNearlyFull, () => Number(disk.nearlyFull())],
+    [METRICS.memory, () => process.memoryUsage.rss()],
+  ]
 }
 
-function addNodeGauges(registry: Registry, node: Watched['node']): void {
-  new Gauge({
-    ...settingsOf(METRICS.owned, registry),
-    collect() {
-      if (node === undefined) return
-      const { accounts, pbxs } = node.counts()
-      this.set({ kind: 'account' }, accounts)
-      this.set({ kind: 'pbx' }, pbxs)
-    },
-  })
-  new Gauge({
-    ...settingsOf(METRICS.databaseAnswers, registry),
-    collect() {
-      if (node !== undefined) this.set({ role: 'cluster' }, Number(node.isTrusted()))
-    },
-  })
+/** A PBX that was removed, or that another node watches now, has no samples here. */
+function pbxReadings(pbxs: Watched['pbxs']): Reading[] {
+  const countEach = (metric: MetricDefinition, read: (status: WatchedStatus) => number): Reading => [
+    metric,
+    () => pbxs().map((status) => [{ pbx: status.name }, read(status)]),
+  ]
+  const stateSamples = ({ name, state }: WatchedStatus): Sample[] =>
+    PBX_STATES.map((one) => [{ pbx: name, state: one }, Number(one === state)])
+  return [
+    [METRICS.pbxState, () => pbxs().flatMap(stateSamples)],
+    countEach(METRICS.pbxEvents, (status) => status.events),
+    countEach(METRICS.pbxUntrusted, ({ taints }) => taints),
+    countEach(METRICS.pbxLongLines, ({ longLines }) => longLines),
+    countEach(METRICS.pbxFailed, ({ faults }) => faults),
+    countEach(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount),
+    countEach(METRICS.callsNotFollowed, (status) => status.callsNotFollowed.ever),
+    countEach(METRICS.callsEndedEarly, (status) => status.callsEndedEarly),
+  ]
 }
+
+/** Reads how many phones, trunks and agents are in each state, and how many callers wait; their names are no labels. */
+function stateReadings(states: Watched['states']): Reading[] {
+  const countStates = (
+    metric: MetricDefinition,
+    kind: 'phone' | 'trunk' | 'agent',
+    all: readonly string[],
+  ): Reading => [
+    metric,
+    () =>
+      Array.from(states()).flatMap(([pbx, present]) => {
+        const counts = new Map(all.map((state) => [state, 0]))
+        for (const one of present) if (one.kind === kind) addTo(counts, one.state.state)
+        return Array.from(counts, ([state, count]): Sample => [{ pbx, state }, count])
+      }),
+  ]
+  const waitingIn = (present: readonly Present[]): number =>
+    present.reduce((sum, one) => sum + (one.kind === 'queue' ? one.state.waiting : 0), 0)
+  return [
+    countStates(METRICS.phones, 'phone', PHONE_STATES),
+    countStates(METRICS.trunks, 'trunk', TRUNK_STATES),
+    countStates(METRICS.agents, 'agent', AGENT_STATES),
+    [METRICS.callersWaiting, () => Array.from(states(), ([pbx, present]): Sample => [{ pbx }, waitingIn(present)])],
+  ]
+}
+
+const nodeReadings = (node: Watched['node']): Reading[] => [
+  [
+    METRICS.owned,
+    () => {
+      if (node === undefined) return undefined
+      const { accounts, pbxs } = node.counts()
+      return [
+        [{ kind: 'account' }, accounts],
+        [{ kind: 'pbx' }, pbxs],
+      ]
+    },
+  ],
+  [METRICS.databaseAnswers, () => (node === undefined ? undefined : [[{ role: 'cluster' }, Number(node.isTrusted())]])],
+]
 
 const SHOWN_RECORDING_STATES = ['pending', 'saved', 'failed'] as const
 
-function addRecordingGauge(registry: Registry, { recordings }: Store): void {
-  new Gauge({
-    ...settingsOf(METRICS.recordings, registry),
-    async collect() {
-      const counts = await unlessUnavailable(recordings.recordingCount())
-      this.reset()
-      if (counts !== undefined) for (const state of SHOWN_RECORDING_STATES) this.set({ state }, counts[state])
-    },
-  })
-}
-
-function addPbxMetrics(registry: Registry, pbxs: Watched['pbxs']): void {
-  new Gauge({
-    ...settingsOf(METRICS.pbxState, registry),
-    collect() {
-      // A PBX that was removed, or is watched by another node now, has no state here.
-      this.reset()
-      for (const { name, state } of pbxs())
-        for (const one of PBX_STATES) this.set({ pbx: name, state: one }, Number(one === state))
-    },
-  })
-  const countEach = (definition: MetricDefinition, read: (status: WatchedStatus) => number) =>
-    counter(definition, registry, (add) => {
-      for (const status of pbxs()) add({ pbx: status.name }, read(status))
-    })
-  countEach(METRICS.pbxEvents, (status) => status.events)
-  countEach(METRICS.pbxUntrusted, ({ taints }) => taints)
-  countEach(METRICS.pbxLongLines, ({ longLines }) => longLines)
-  countEach(METRICS.pbxFailed, ({ faults }) => faults)
-  countEach(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
-  countEach(METRICS.callsNotFollowed, (status) => status.callsNotFollowed.ever)
-  countEach(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
-}
-
-const STATES_OF = { phone: PHONE_STATES, trunk: TRUNK_STATES, agent: AGENT_STATES } as const
-const METRIC_OF = { phone: METRICS.phones, trunk: METRICS.trunks, agent: METRICS.agents } as const
-
-/** Adds the numbers of phones, trunks and agents in each state, and of waiting callers; their names are no labels. */
-function addStateGauges(registry: Registry, states: Watched['states']): void {
-  for (const kind of ['phone', 'trunk', 'agent'] as const)
-    new Gauge({
-      ...settingsOf(METRIC_OF[kind], registry),
-      collect() {
-        this.reset()
-        for (const [pbx, present] of states()) {
-          const counts = new Map<string, number>(STATES_OF[kind].map((state) => [state, 0]))
-          for (const one of present)
-            if (one.kind === kind) counts.set(one.state.state, (counts.get(one.state.state) ?? 0) + 1)
-          for (const [state, count] of counts) this.set({ pbx, state }, count)
-        }
-      },
-    })
-  new Gauge({
-    ...settingsOf(METRICS.callersWaiting, registry),
-    collect() {
-      this.reset()
-      for (const [pbx, present] of states()) {
-        let waiting = 0
-        for (const one of present) if (one.kind === 'queue') waiting += one.state.waiting
-        this.set({ pbx }, waiting)
-      }
-    },
-  })
+async function recordingSamples({ recordings }: Store): Promise<Samples> {
+  const counts = await unlessUnavailable(recordings.recordingCount())
+  return counts === undefined ? undefined : SHOWN_RECORDING_STATES.map((state) => [{ state }, counts[state]])
 }
 
 /** Prometheus gives up a scrape after 10 s: a value that the store has not returned in this time is left out. */
