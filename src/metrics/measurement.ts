@@ -32,7 +32,7 @@ export type Metrics = { readonly observer: Observer; watch(watched: Watched): vo
 /** The backlog is counted at most once in this time, since that reads the store, however often metrics are scraped. */
 const BACKLOG_FRESH_US = 5 * SECOND
 
-/** A metric, and how its samples are read at a scrape. A value that is unknown now is `undefined`: 0 would be a value. */
+/** A metric, and how a scrape reads its samples. An unknown value is `undefined`: 0 would be a value. */
 type Reading = readonly [metric: MetricDefinition, read: () => Samples | Promise<Samples>]
 type Samples = number | undefined | readonly Sample[]
 
