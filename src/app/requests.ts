@@ -1,4 +1,4 @@
-import { createAttempts } from '../deliveries/deliveries.ts'
+import { createAttempts, newAuthorizedAttempt } from '../deliveries/deliveries.ts'
 import { createAuthorizer, createLoginRenderer, newStepRequests } from '../flows/flows.ts'
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
@@ -22,7 +22,7 @@ type Options = {
 /** Creates what sends requests to strangers: attempts, the steps of flows, look-ups, and their authorization. */
 export function createRequests({ config, store, templates, log, nowUs, steadyUs, onProblem }: Options) {
   const allow = allowListOf(config.allowNets)
-  const attempts = createAttempts({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
+  const unauthorized = createAttempts({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
   const send = newGuardedRequests({ allow, proxy: config.proxy })
   const exchange = newExchange(send)
   const authorizer = createAuthorizer({
@@ -34,5 +34,6 @@ export function createRequests({ config, store, templates, log, nowUs, steadyUs,
     log,
     onProblem,
   })
+  const attempts = { ...unauthorized, attempt: newAuthorizedAttempt(unauthorized.attempt, authorizer) }
   return { allow, attempts, exchange, sendStep: newStepRequests(send), authorizer }
 }

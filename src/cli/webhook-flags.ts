@@ -22,6 +22,13 @@ export type OptionFlags = {
   /** A file; `false`: one request again. */
   flow?: string | false
   sharePace?: boolean
+  /** Files of PEM; `tls` is `false` for none again. */
+  certificate?: string
+  key?: string
+  ca?: string
+  tls?: boolean
+  /** A file; `false`: no token again. */
+  authorization?: string | false
 }
 
 /**
@@ -42,7 +49,8 @@ export function eventsOf(names: readonly string[]): {
 
 /** Returns the fields of options that flags change; an empty text takes one back to its default. */
 export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptions, unknown>> {
-  const { name, paused, filter, headers, order, maxPerSecond, retain, flow, sharePace } = flags
+  const { name, paused, filter, headers, order, maxPerSecond, retain, flow, sharePace, authorization } = flags
+  const tls = tlsOf(flags)
   const body = bodyOf(flags)
   return {
     ...(name === undefined ? {} : { name: name === '' ? null : name }),
@@ -55,6 +63,23 @@ export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptio
     ...(retain === undefined ? {} : { retain }),
     ...(flow === undefined ? {} : { flow: flow === false ? null : jsonOf('--flow', textOf('--flow', flow)) }),
     ...(sharePace === undefined ? {} : { share_pace: sharePace }),
+    ...(tls === undefined ? {} : { tls }),
+    ...(authorization === undefined
+      ? {}
+      : {
+          authorization:
+            authorization === false ? null : jsonOf('--authorization', textOf('--authorization', authorization)),
+        }),
+  }
+}
+
+/** Returns the certificates of files; `undefined` where no flag is about them. */
+function tlsOf({ certificate, key, ca, tls }: OptionFlags): unknown {
+  if (certificate === undefined && key === undefined && ca === undefined) return tls === false ? null : undefined
+  return {
+    ...(certificate === undefined ? {} : { certificate: textOf('--certificate', certificate) }),
+    ...(key === undefined ? {} : { key: textOf('--key', key) }),
+    ...(ca === undefined ? {} : { ca: textOf('--ca', ca) }),
   }
 }
 

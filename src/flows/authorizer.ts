@@ -1,12 +1,16 @@
+import type { ClientTls } from '../outbound/client-tls.ts'
 import type { Authorization, Flow } from './model.ts'
 
 /**
- * A webhook whose flow has an authorization, or a look-up of contacts. Its tokens belong to the account and the URL.
+ * A webhook whose requests or flow have an authorization, or a look-up of contacts. Its tokens belong to the account
+ * and the URL.
  */
 export type AuthorizedWebhook = Pick<Flow, 'origins' | 'parameters'> & {
   readonly accountId: number
   readonly url: string
   readonly authorization: Authorization
+  /** How it takes part in the TLS handshake with the webhook's own host. */
+  readonly tls?: ClientTls | undefined
   /** The look-up of contacts: an account has one, whatever its URL. */
   readonly isLookUp?: boolean
 }

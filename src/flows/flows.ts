@@ -3,11 +3,12 @@
 
 export { createAuthorizer } from './authorization/authorizer.ts'
 export { createLoginRenderer } from './authorization/login-renderer.ts'
-export type { Authorizer } from './authorizer.ts'
+export type { AuthorizedWebhook, Authorizer } from './authorizer.ts'
 export { MAX_SHOWN_CHARACTERS, previewFlow } from './flow-preview.ts'
-export { joinSecrets, type Separated, secretMask, separateSecrets } from './flow-secrets.ts'
+export { joinSecrets, type Separated, secretMask, secretsOfHeaders, separateSecrets } from './flow-secrets.ts'
 export { hasCredentials, headerErrors, pointerTo } from './header-rules.ts'
 export {
+  type Authorization,
   authorizationOf,
   type Flow,
   flowOfSteps,
@@ -23,7 +24,7 @@ export {
 } from './model.ts'
 export { setPresetsOfFiles } from './presets/catalog.ts'
 export { flowOf, flowOfPreset, flowPresetOf, presetIsGone, secretParametersOf } from './setup/flow-option.ts'
-export { flowErrors, flowRefusals } from './setup/flow-rules.ts'
+export { flowErrors, flowRefusals, requestAuthorizationErrors } from './setup/flow-rules.ts'
 export { flowProblems } from './setup/flow-trial.ts'
 export { CallPreview, FlowPreset, PresetCheck, PresetDirectory, PresetTrial } from './setup/model.ts'
 export { loadPresetFolder } from './setup/preset-folder.ts'

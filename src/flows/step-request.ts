@@ -2,6 +2,7 @@ import { foreignJsonOf } from '../lib/foreign-json.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { AbortGroup } from '../outbound/abort-group.ts'
 import { type AnswerBody, readBody } from '../outbound/answer-body.ts'
+import type { ClientTls } from '../outbound/client-tls.ts'
 import {
   addDestination,
   type Reading,
@@ -25,6 +26,8 @@ export type StepRequest = {
   /** The whole answer is wanted: a failure to read it is a failure of the request. */
   readonly isAnswerWanted: boolean
   readonly group: AbortGroup | undefined
+  /** How it takes part in the TLS handshake. */
+  readonly tls?: ClientTls | undefined
 }
 
 /** The answer to a step. `durationMs` ends with the status; with its body, if that is wanted and broke off. */
@@ -48,9 +51,9 @@ const BODY_WAIT_MS = 1_000
 /** Creates the function that sends the requests of steps. It never rejects. */
 export function newStepRequests(send: SendGuarded, nowUs: NowUs = wallUs): SendStep {
   return (request) => {
-    const { url, method, body, group, isAnswerWanted } = request
+    const { url, method, body, group, isAnswerWanted, tls } = request
     const target = targetOf(url)
-    const sent = { target, method, headers: headersOf(request, target), group, isSentOnce: true }
+    const sent = { target, method, headers: headersOf(request, target), group, tls, isSentOnce: true }
     return send({ ...sent, body: body ?? undefined }, readingOf(isAnswerWanted, nowUs))
   }
 }

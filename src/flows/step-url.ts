@@ -55,6 +55,10 @@ function joinedQuery(ofWebhook: string, ofStep: string): string {
   return ofStep.length <= 1 ? ofWebhook : `${ofWebhook}&${ofStep.slice(1)}`
 }
 
+/** Returns whether a URL has the origin of the webhook, and not one of `origins`. */
+export const isOwnHost = (url: string, webhookUrl: string): boolean =>
+  new URL(url).origin === new URL(webhookUrl).origin
+
 /** Returns why the template of a step's URL is wrong; `undefined` if only its results can show it. */
 export function urlTemplateProblem(
   template: string,

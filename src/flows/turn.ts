@@ -2,6 +2,7 @@ import { accountLease, type Ownership } from '../cluster/cluster.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import type { AbortGroup } from '../outbound/abort-group.ts'
+import type { ClientTls } from '../outbound/client-tls.ts'
 import type { Attempted, Outcome } from '../outbound/outcome.ts'
 import type { Signer, StreamSigner } from '../outbound/signature.ts'
 import { traceparentOf } from '../outbound/trace-context.ts'
@@ -31,7 +32,7 @@ import { createNumberTurns, type NumberTurns } from './number-turns.ts'
 import { outsideEvent, outsideNumberIn } from './outside-call.ts'
 import type { RenderedStep, StepData, StepProblem, StepRenderer } from './step-renderer.ts'
 import type { SendStep, StepAnswer } from './step-request.ts'
-import { joinStepUrl, urlForLog } from './step-url.ts'
+import { isOwnHost, joinStepUrl, urlForLog } from './step-url.ts'
 import { newTurn, type Turn, type TurnRecord } from './turn-record.ts'
 
 /** A webhook with a flow, prepared for its turns. */
@@ -45,6 +46,8 @@ export type FlowWebhook = {
   readonly headers: Readonly<Record<string, string>>
   /** The secrets of the flow, which no log shows. */
   readonly secrets: readonly string[]
+  /** How it takes part in TLS handshakes with its own host. */
+  readonly tls?: ClientTls | undefined
   readonly sign: Signer
   readonly signStream: StreamSigner
 }
@@ -399,6 +402,7 @@ async function sendOnce(
       isAnswerWanted:
         Object.keys(keep).length > 0 || when.some((one) => one.pointer !== undefined || one.keep !== undefined),
       group,
+      tls: isOwnHost(url, webhook.url) ? webhook.tls : undefined,
     })
     const { durationMs, address } = answer
     if ('failure' in answer) {

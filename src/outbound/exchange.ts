@@ -1,6 +1,7 @@
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import { newAbortGroup } from './abort-group.ts'
 import { readBody } from './answer-body.ts'
+import type { ClientTls } from './client-tls.ts'
 import { addDestination, type Reading, type SendGuarded, USER_AGENT } from './guarded-request.ts'
 import { parseRetryAfter } from './outcome.ts'
 import { type Target, targetOf } from './target.ts'
@@ -11,6 +12,8 @@ export type ExchangeRequest = {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
+  /** How it takes part in the TLS handshake. */
+  readonly tls?: ClientTls | undefined
   /** A longer answer has no text. */
   readonly maxAnswerBytes: number
   /** The time limit of the answer; 10 s by default. */
@@ -33,13 +36,13 @@ export type Exchange = (request: ExchangeRequest) => Promise<Exchanged>
 /** Creates the function for requests other than deliveries, on top of the function that checks addresses. */
 export function newExchange(send: SendGuarded, nowUs: NowUs = wallUs): Exchange {
   return async (request) => {
-    const { url, method, body, timeoutMs } = request
+    const { url, method, body, timeoutMs, tls } = request
     const target = targetIn(url)
     if (target === undefined) return withoutAnswer('the URL is not an absolute http: or https: URL', 0)
     const group = timeoutMs === undefined ? undefined : newAbortGroup()
     const timer = group === undefined ? undefined : setTimeout(group.abort, timeoutMs)
     try {
-      const sent = { target, method, headers: headersOf(request, target), body: body ?? undefined, group }
+      const sent = { target, method, headers: headersOf(request, target), body: body ?? undefined, group, tls }
       return await send(sent, readingOf(request, nowUs))
     } finally {
       clearTimeout(timer)

@@ -1,6 +1,7 @@
 import type { AbortGroup } from './abort-group.ts'
 import { type AllowList, newAddressGuard } from './address-guard.ts'
 import { isHandshake, isOutOfFiles, reasonOf, wasClosed, wasNeverSent, wasNotConnected } from './attempt-failure.ts'
+import { type ClientTls, tlsFieldsOf } from './client-tls.ts'
 import { createDeadlines } from './deadlines.ts'
 import { newRelayedOrigins, openRelay, type Relay } from './relay.ts'
 import { newResolver, type Resolve } from './resolver.ts'
@@ -18,6 +19,8 @@ type GuardedRequest = {
   readonly body?: string | UploadBody | undefined
   /** The requests that are aborted together with it. */
   readonly group?: AbortGroup | undefined
+  /** How it takes part in the TLS handshake; absent: without a certificate, trusting the system's authorities. */
+  readonly tls?: ClientTls | undefined
   /** It has a connection of its own, since a kept one that is dead would have it sent a second time. */
   readonly isSentOnce?: boolean
 }
@@ -95,7 +98,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   // One function for all steps, since each further promise costs throughput at 20,000 requests a second.
   return async <Body, Result>(request: GuardedRequest, reading: Reading<Body, Result>): Promise<Result> => {
     const startedMs = performance.now()
-    const { target, group, isSentOnce = false } = request
+    const { target, group, isSentOnce = false, tls } = request
     const upload = typeof request.body === 'object' ? request.body : undefined
     const withinMs = upload === undefined ? timeoutMs : uploadMs(upload, timeoutMs)
     let address: string | null = null
@@ -114,7 +117,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
         address = place.address
         const relays = place.address !== null && relayed.has(place.origin, startedMs)
         const mayKeep = !resent && !relays && !isSentOnce
-        const kept = mayKeep && connections.take(place.origin)
+        const kept = mayKeep && connections.take(connectionOf(place, tls))
         const watch = kept || index + 1 === places.length ? undefined : connecting.begin(place, deadline.signal)
         let relay: Relay | undefined
         try {
@@ -131,7 +134,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
           } catch {
             // The answer broke off: its status counts.
           }
-          if (mayKeep) connections.give(place.origin)
+          if (mayKeep) connections.give(connectionOf(place, tls))
           return reading.answered(response, body, { durationMs, address })
         } catch (error) {
           mayHaveBeenSent ||= !wasNeverSent(error)
@@ -154,7 +157,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
       const serverName = literal === undefined ? name : undefined
       const refused =
         isHandshake(error) && proxy === undefined && address !== null
-          ? await handshakeReason({ address, port: portOf(url), serverName })
+          ? await handshakeReason({ address, port: portOf(url), serverName, tls })
           : undefined
       return failed(reading, { kind: 'unreachable', reason: refused ?? reasonOf(error, withinMs) }, facts())
     } finally {
@@ -186,6 +189,10 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
       .map((one) => target.at(one))
   }
 }
+
+/** Returns what requests have in common that may share a connection. */
+const connectionOf = ({ origin }: Destination, tls: ClientTls | undefined): string =>
+  tls === undefined ? origin : `${origin} ${tls.id}`
 
 const uploadMs = ({ size }: UploadBody, timeoutMs: number): number =>
   Math.min(timeoutMs + SECOND_MS * Math.ceil(size / UPLOAD_BYTES_A_MS / SECOND_MS), Math.max(timeoutMs, MAX_UPLOAD_MS))
@@ -233,11 +240,16 @@ function init(request: GuardedRequest, signal: AbortSignal, keepalive: boolean, 
     decompress: false,
   }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
-  const secured = pinned ? { ...sent, tls: { serverName: target.name } } : sent
+  const secured = pinned || request.tls !== undefined ? { ...sent, tls: handshakeOf(request, pinned) } : sent
   // The header that a direct request has: without it a receiver could distinguish the two.
   return relay === undefined
     ? secured
     : { ...secured, unix: relay.path, headers: { ...headers, connection: 'keep-alive' } }
+}
+
+function handshakeOf({ target, tls }: GuardedRequest, pinned: boolean) {
+  const own = tls === undefined ? {} : tlsFieldsOf(tls)
+  return pinned ? { ...own, serverName: target.name } : own
 }
 
 /** Resolves like the promise, or rejects when the signal fires first. */

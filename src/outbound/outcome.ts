@@ -7,8 +7,8 @@ import { MILLISECOND } from '../lib/time.ts'
  * the account now and sends it again. `unrendered`: the webhook's template failed. `skipped`: the template was empty,
  * so the event is not sent. MQTT has no status.
  *
- * Three are of flows: `advanced`, a step is done and others follow; `ruled`, a rule of the step decides about its
- * answer; `deferred`, there is no authorization or no time for its templates now, so the delivery stays as it is.
+ * `deferred`: there is no authorization or no time for its templates now, so the delivery stays as it is. Two are of
+ * flows: `advanced`, a step is done and others follow; `ruled`, a rule of the step decides about its answer.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number | null }
@@ -44,7 +44,7 @@ export const failureOf = (outcome: Outcome): string | null => ('reason' in outco
 
 /** Returns how many requests an attempt outside of flows made. An aborted request may have been sent. */
 export const requestsOf = ({ kind }: Outcome): number =>
-  kind === 'skipped' || kind === 'unrendered' || kind === 'unsent' ? 0 : 1
+  kind === 'skipped' || kind === 'unrendered' || kind === 'unsent' || kind === 'deferred' ? 0 : 1
 
 const MAX_RETRY_AFTER_MS = 3_600_000
 

@@ -56,6 +56,8 @@ export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   events: [],
   retain: false,
   flow: null,
+  authorization: null,
+  tls: null,
   flowSecrets: {},
   sharePace: false,
   resumedSteadyUs: null,

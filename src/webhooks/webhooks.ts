@@ -20,6 +20,8 @@ export {
   WebhookFilter,
   WebhookOptions,
 } from './options/model.ts'
+export { requestAuthorizationOf } from './options/option-secrets.ts'
 export { optionsRoutes } from './options/routes.ts'
 export { createOptionsService } from './options/service.ts'
+export { clientTlsOf } from './options/tls.ts'
 export { createWebhookService } from './service.ts'

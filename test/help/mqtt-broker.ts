@@ -22,6 +22,8 @@ export type BrokerOptions = {
   readonly connack?: Omit<IConnackPacket, 'cmd' | 'sessionPresent'>
   readonly accept?: (packet: IConnectPacket) => number
   readonly certified?: Certified
+  /** The authority of the client certificates that it asks for. */
+  readonly clientAuthority?: string
   readonly port?: number
   readonly host?: string
   /** It does not answer pings. */
@@ -35,6 +37,7 @@ export async function startBroker(options: BrokerOptions = {}) {
     connack = {},
     accept = () => 0,
     certified,
+    clientAuthority,
     closes = false,
     mute = false,
     host = '127.0.0.1',
@@ -90,7 +93,10 @@ export async function startBroker(options: BrokerOptions = {}) {
     }
   }
 
-  const server: Server = certified === undefined ? createServer(serve) : createTlsServer(certified, serve)
+  const demanding =
+    clientAuthority === undefined ? {} : { ca: clientAuthority, requestCert: true, rejectUnauthorized: true }
+  const server: Server =
+    certified === undefined ? createServer(serve) : createTlsServer({ ...certified, ...demanding }, serve)
   server.on('tlsClientError', () => {})
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, host, resolve))
   const address = server.address()

@@ -6,19 +6,29 @@ type Secured = {
   readonly connection: number
   readonly sni: string | undefined
   readonly host: string | undefined
+  /** The name in the client certificate, if it asks for one. */
+  readonly client?: string
 }
 
 /**
  * A receiver that speaks HTTPS and shows each server name its own certificate; clients without a known name get the one
  * under `''`.
  */
-export async function startTlsReceiver(certificates: Readonly<Record<string, Certified>>) {
+export async function startTlsReceiver(
+  certificates: Readonly<Record<string, Certified>>,
+  /** The authority of the client certificates that it asks for. */
+  clientAuthority?: string,
+) {
   const requests: Secured[] = []
   const sockets = new Set<TLSSocket>()
   let connections = 0
   const contexts = new Map(Object.entries(certificates).map(([name, made]) => [name, createSecureContext(made)]))
   const server = createServer(
-    { ...certificates[''], SNICallback: (name, answer) => answer(null, contexts.get(name) ?? contexts.get('')) },
+    {
+      ...certificates[''],
+      ...(clientAuthority === undefined ? {} : { ca: clientAuthority, requestCert: true, rejectUnauthorized: true }),
+      SNICallback: (name, answer) => answer(null, contexts.get(name) ?? contexts.get('')),
+    },
     (socket) => {
       connections += 1
       const connection = connections
@@ -30,7 +40,9 @@ export async function startTlsReceiver(certificates: Readonly<Record<string, Cer
         text += bytes.toString()
         for (let end = endOf(text); end <= text.length; end = endOf(text)) {
           const host = /^host: (\S+)\r$/im.exec(text)?.[1]
-          requests.push({ connection, sni: servername === false ? undefined : servername, host })
+          const client =
+            clientAuthority === undefined ? {} : { client: String(socket.getPeerCertificate().subject?.CN) }
+          requests.push({ connection, sni: servername === false ? undefined : servername, host, ...client })
           text = text.slice(end)
           socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
         }

@@ -119,6 +119,12 @@ const addOptionFlags = (command: Command): Command =>
       'several requests for one event: a file of JSON with steps or a preset (-: standard input)',
     )
     .option('--no-flow', 'one request for one event again')
+    .option('--certificate <file>', 'show this client certificate (PEM), with --key; the three replace what was there')
+    .option('--key <file>', 'the private key of the certificate (PEM, without a passphrase)')
+    .option('--ca <file>', 'trust these authorities (PEM) in place of the usual ones')
+    .option('--no-tls', 'no certificate, and the usual authorities again')
+    .option('--authorization <file>', 'a token in each request: a file of JSON (-: standard input), see help webhooks')
+    .option('--no-authorization', 'no token again')
     .option('--share-pace', 'share one pace with all webhooks of the account that have the same host and this option')
     .option('--no-share-pace', 'have its own pace again')
 
@@ -168,6 +174,7 @@ function stateOfWebhook(health: WebhookHealth | undefined) {
 function describeOptions(options: WebhookOptions | undefined): string[] {
   if (options === undefined) return []
   const { filter, order, max_per_second: pace, body, headers, retain, flow, share_pace: sharesPace } = options
+  const { tls, authorization } = options
   return [
     ...(filter === null ? [] : [`filter=${JSON.stringify(filter)}`]),
     ...(order === 'strict' ? ['order=strict'] : []),
@@ -177,6 +184,8 @@ function describeOptions(options: WebhookOptions | undefined): string[] {
     ...(sharesPace ? ['share_pace'] : []),
     ...(Object.keys(headers).length === 0 ? [] : [`headers=${Object.keys(headers).join(',')}`]),
     ...(retain ? ['retain'] : []),
+    ...(tls === null ? [] : ['tls']),
+    ...(authorization === null ? [] : [`authorization=${authorization.kind}`]),
   ]
 }
 

@@ -166,9 +166,9 @@ async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonl
     }
   const clocksMs: number[] = []
   const diagnoses = await Promise.all(
-    webhooks.map(async ({ account, target, isReportedDown }) => {
+    webhooks.map(async ({ account, target, tls, isReportedDown }) => {
       const about = aboutWebhook(account)
-      const found = await reach(target, allow)
+      const found = await reach({ target, tls }, allow)
       if (found.kind === 'reached') {
         if (found.clockMs !== undefined) clocksMs.push(found.clockMs)
         return [ok(about, `${target.logged} answers at ${found.address}`)]

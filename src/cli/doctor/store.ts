@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { newAccountDirectory } from '../../calls/calls.ts'
 import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
+import type { ClientTls } from '../../outbound/client-tls.ts'
 import { type Target, targetOf } from '../../outbound/target.ts'
 import type { AccountOf } from '../../pbx/pbx.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
@@ -12,6 +13,7 @@ import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/eng
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
 import type { Store } from '../../store/store.ts'
+import { clientTlsOf } from '../../webhooks/webhooks.ts'
 import { counted } from '../print.ts'
 import { describeDown, readRunningState } from '../running-service.ts'
 import { addUserLine, dataFlag, quoted, type StorePlace } from '../suggested-commands.ts'
@@ -22,7 +24,13 @@ import { diagnoseCopies, diagnoseRecordings } from './recordings.ts'
 export type StoredPbx = PbxSource & Pick<PbxRecord, 'origin'>
 
 /** A webhook of the lists. `isReportedDown`: a diagnosis states already that the running service cannot reach it. */
-export type DiagnosedWebhook = { readonly account: string; readonly target: Target; readonly isReportedDown: boolean }
+export type DiagnosedWebhook = {
+  readonly account: string
+  readonly target: Target
+  /** How it takes part in the TLS handshake. */
+  readonly tls?: ClientTls | undefined
+  readonly isReportedDown: boolean
+}
 
 export type StoreFound = {
   readonly diagnoses: Diagnosis[]
@@ -130,9 +138,11 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
   ]
   const waiting = pending > 0 ? await diagnoseWaiting(store, place) : { diagnoses: [], down: new Set<string>() }
   diagnoses.push(...waiting.diagnoses)
+  const certificates = await certificatesOf(store)
   const webhooks = condition.webhooks.map(({ account, url }) => ({
     account,
     target: targetOf(url),
+    tls: certificates.get(downKey(account, url)),
     isReportedDown: waiting.down.has(downKey(account, url)),
   }))
   diagnoses.push(...(await diagnoseRecordings(store)), ...(await diagnoseCopies(store, copies)))
@@ -141,6 +151,17 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
   accounts.set(await store.accounts.accountList())
   const { spellingOf: accountOf } = accounts.directory
   return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store), accountOf }
+}
+
+/** Returns how the webhooks of all accounts take part in TLS handshakes, those that do so in a way of their own. */
+async function certificatesOf({ accounts, webhooks }: Pick<Store, 'accounts' | 'webhooks'>) {
+  const found = new Map<string, ClientTls>()
+  for (const { id, name } of await accounts.accountList())
+    for (const { url, options } of await webhooks.optionsList(id)) {
+      const tls = options === null ? undefined : clientTlsOf(options)
+      if (tls !== undefined) found.set(downKey(name, url), tls)
+    }
+  return found
 }
 
 const downKey = (account: string, url: string): string => JSON.stringify([account, url])

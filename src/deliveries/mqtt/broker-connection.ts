@@ -1,4 +1,5 @@
 import { NoConnection } from '../../outbound/attempt-failure.ts'
+import type { ClientTls } from '../../outbound/client-tls.ts'
 import type { MqttUrl } from '../../outbound/mqtt-url.ts'
 import { ClosedByBroker, openBrokerSocket } from './broker-socket.ts'
 import { type Message, type MqttSession, openSession, type Published, type Version } from './session.ts'
@@ -23,6 +24,8 @@ type ConnectOptions = {
   readonly address: string
   /** The name that the certificate must have. */
   readonly name: string
+  /** How it takes part in the TLS handshake. */
+  readonly tls?: ClientTls | undefined
   /** The version to begin with. */
   readonly version: Version
   /** How long connecting may take, and how long until the TCP connection is made. */
@@ -73,7 +76,7 @@ export async function connectToBroker(options: ConnectOptions): Promise<BrokerCo
 }
 
 function connect(options: ConnectOptions): Promise<BrokerConnection> {
-  const { broker, address, name, version, withinMs, connectMs, signal, onClosed = () => {} } = options
+  const { broker, address, name, tls, version, withinMs, connectMs, signal, onClosed = () => {} } = options
   const { promise, resolve, reject } = Promise.withResolvers<BrokerConnection>()
   let session: MqttSession | undefined
   let lost: Error | undefined
@@ -83,6 +86,7 @@ function connect(options: ConnectOptions): Promise<BrokerConnection> {
     address,
     port: broker.port,
     certifiedName: broker.isTls ? name : undefined,
+    clientTls: tls,
     onOpen,
     onData: (chunk) => session?.read(chunk),
     onClose(error) {

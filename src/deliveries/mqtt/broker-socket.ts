@@ -1,5 +1,6 @@
 import { checkServerIdentity } from 'node:tls'
 import type { Socket } from 'bun'
+import { type ClientTls, tlsFieldsOf } from '../../outbound/client-tls.ts'
 
 /** A TCP or TLS connection to a checked address. Nothing is called after `onClose`. */
 type BrokerSocket = {
@@ -12,6 +13,8 @@ type BrokerSocketOptions = {
   readonly port: number
   /** The name that the certificate must have; `undefined`: without TLS. */
   readonly certifiedName: string | undefined
+  /** The certificate that it shows, and the authorities that it trusts; `undefined`: none, and the system's. */
+  readonly clientTls?: ClientTls | undefined
   /** Called once connected, over TLS with a valid certificate. */
   readonly onOpen: () => void
   readonly onData: (chunk: Uint8Array) => void
@@ -21,7 +24,7 @@ type BrokerSocketOptions = {
 
 /** Connects to an address; no name is looked up. */
 export function openBrokerSocket(options: BrokerSocketOptions): BrokerSocket {
-  const { address, port, certifiedName, onOpen, onData, onClose } = options
+  const { address, port, certifiedName, clientTls, onOpen, onData, onClose } = options
   let socket: Socket | undefined
   let isClosed = false
   let unsent = Buffer.alloc(0)
@@ -38,7 +41,8 @@ export function openBrokerSocket(options: BrokerSocketOptions): BrokerSocket {
     if (sent > 0) unsent = unsent.subarray(sent)
   }
   const closed = () => finish(new ClosedByBroker())
-  const tls = certifiedName === undefined ? {} : { tls: { ...sni(certifiedName), rejectUnauthorized: true } }
+  const own = clientTls === undefined ? {} : tlsFieldsOf(clientTls)
+  const tls = certifiedName === undefined ? {} : { tls: { ...own, ...sni(certifiedName), rejectUnauthorized: true } }
   Bun.connect({
     hostname: address,
     port,

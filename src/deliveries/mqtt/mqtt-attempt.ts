@@ -1,6 +1,7 @@
 import type { AbortGroup } from '../../outbound/abort-group.ts'
 import { type AllowList, newAddressGuard } from '../../outbound/address-guard.ts'
 import { isOutOfFiles, reasonOf, wasNotConnected } from '../../outbound/attempt-failure.ts'
+import type { ClientTls } from '../../outbound/client-tls.ts'
 import { createDeadlines } from '../../outbound/deadlines.ts'
 import { OUT_OF_FILES, refusal, TIMEOUT_MS, within } from '../../outbound/guarded-request.ts'
 import type { Attempted, Outcome } from '../../outbound/outcome.ts'
@@ -38,6 +39,8 @@ type Known = {
   /** The newest version that the broker has not refused. */
   version: Version
   readonly closing: AbortController
+  /** How its connections take part in TLS handshakes. */
+  readonly tls: ClientTls | undefined
 }
 
 const NEXT_ADDRESS_MS = 2_000
@@ -54,10 +57,13 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
   const known = new Map<number, Known>()
   let timer: Timer | undefined
 
-  function knownOf(webhookId: number): Known {
+  function knownOf(webhookId: number, tls: ClientTls | undefined): Known {
     const found = known.get(webhookId)
-    if (found !== undefined) return found
-    const added: Known = { connection: undefined, opening: undefined, version: 5, closing: new AbortController() }
+    if (found !== undefined && found.tls?.id === tls?.id) return found
+    // Other certificates need another handshake.
+    if (found !== undefined) forget(webhookId)
+    const closing = new AbortController()
+    const added: Known = { connection: undefined, opening: undefined, version: 5, closing, tls }
     known.set(webhookId, added)
     timer ??= setInterval(check, CHECK_MS)
     return added
@@ -113,6 +119,7 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
           broker,
           address,
           name: literal ?? name,
+          tls: entry.tls,
           version: entry.version,
           withinMs: timeoutMs,
           connectMs: isLast ? timeoutMs : nextAddressMs,
@@ -140,7 +147,7 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
     if (group?.isAborted) return failed({ kind: 'aborted' }, null, startedMs)
     if (publication === undefined) throw new Error('a request to a broker has no topic')
     if (proxy !== undefined) return failed({ kind: 'unreachable', reason: THROUGH_PROXY }, null, startedMs)
-    const entry = knownOf(publication.webhookId)
+    const entry = knownOf(publication.webhookId, request.tls)
     const message: Message = {
       topic: publication.topic,
       body: request.body,

@@ -1,9 +1,11 @@
+import type { AuthorizedWebhook } from '../../flows/flows.ts'
 import { shownUrl } from '../../lib/shown-url.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { AbortGroup } from '../../outbound/abort-group.ts'
 import type { AllowList } from '../../outbound/address-guard.ts'
 import { readBody } from '../../outbound/answer-body.ts'
+import type { ClientTls } from '../../outbound/client-tls.ts'
 import { addDestination, newGuardedRequests, type Reading, USER_AGENT } from '../../outbound/guarded-request.ts'
 import { type Attempted, type Outcome, parseRetryAfter } from '../../outbound/outcome.ts'
 import type { Resolve } from '../../outbound/resolver.ts'
@@ -22,6 +24,10 @@ export type Request = {
   readonly contentType?: string
   /** Further headers, from the options of the webhook. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The webhook, if its requests have a token; `newAuthorizedAttempt` obtains it. */
+  readonly authorization?: AuthorizedWebhook | undefined
+  /** How it takes part in the TLS handshake. */
+  readonly tls?: ClientTls | undefined
   /** The requests that are aborted together with it. */
   readonly group?: AbortGroup | undefined
   /** How it is published, if it is for an MQTT broker. */
@@ -61,8 +67,9 @@ export function newAttempt(options: AttemptOptions): Attempt {
   }
   // No further promise: thousands of requests a second.
   return (request) => {
-    const { target, body, group } = request
-    return send({ target, method: 'POST', headers: headersOf(request), body, group }, reading)
+    const { target, body, group, tls } = request
+    if (request.authorization !== undefined) throw new Error('a request that needs a token was sent without it')
+    return send({ target, method: 'POST', headers: headersOf(request), body, group, tls }, reading)
   }
 }
 

@@ -1,3 +1,5 @@
+import type { AuthorizedWebhook } from '../../flows/flows.ts'
+import type { ClientTls } from '../../outbound/client-tls.ts'
 import type { Attempted } from '../../outbound/outcome.ts'
 import type { Signer } from '../../outbound/signature.ts'
 import { NOTHING_TO_SEND } from '../../store/operations/log.ts'
@@ -5,26 +7,41 @@ import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import {
   type AccountTemplates,
   type BodyRenderer,
+  clientTlsOf,
   createBodyRenderer,
   type RenderedBody,
+  requestAuthorizationOf,
   topicOfEvent,
 } from '../../webhooks/webhooks.ts'
 import type { Attempt, Request } from './attempt.ts'
 
-/** How the requests to a webhook differ from the default: its own headers and body. */
+/** How the requests to a webhook differ from the default: its own headers, body, token and certificates. */
 export type CustomRequest = {
   readonly headers: Readonly<Record<string, string>>
+  readonly authorization: AuthorizedWebhook | undefined
+  readonly tls: ClientTls | undefined
   /** `undefined`: the default body. */
   readonly render: BodyRenderer | undefined
 }
 
 /** Returns how the requests to a webhook with these options differ; `undefined`: not at all. */
 export function customRequestOf(
-  { headers, body }: Pick<WebhookOptionsRecord, 'headers' | 'body'>,
+  { url, options }: { readonly url: string; readonly options: WebhookOptionsRecord },
   templates: AccountTemplates,
 ): CustomRequest | undefined {
-  if (body === null && Object.keys(headers).length === 0) return undefined
-  return { headers, render: body === null ? undefined : createBodyRenderer(body, templates) }
+  const { headers, body } = options
+  const tls = clientTlsOf(options)
+  const authorization = requestAuthorizationOf(options)
+  if (body === null && Object.keys(headers).length === 0 && tls === undefined && authorization === null)
+    return undefined
+  const { accountId } = templates
+  return {
+    headers,
+    authorization:
+      authorization === null ? undefined : { accountId, url, authorization, origins: [], parameters: {}, tls },
+    tls,
+    render: body === null ? undefined : createBodyRenderer(body, templates),
+  }
 }
 
 /** The parts of a webhook that its requests are made of. */
@@ -53,7 +70,8 @@ export function attemptFor(attempt: Attempt, webhook: Recipient, sent: Sent): Pr
 async function attemptCustom(attempt: Attempt, webhook: Recipient, sent: Sent): Promise<Attempted> {
   const { target, sign, custom, retain } = webhook
   const { id, timestampS, body } = sent
-  const unsigned = { ...sent, target, headers: custom?.headers ?? NO_HEADERS }
+  const { headers = NO_HEADERS, authorization, tls } = custom ?? {}
+  const unsigned = { ...sent, target, headers, authorization, tls }
   const request =
     target.broker === undefined
       ? unsigned

@@ -77,7 +77,7 @@ export function createSender(options: SenderOptions): Sender {
     if (outcome.kind === 'deferred' && !isTrial)
       scheduler.defer(delivery.webhookId, outcome.afterMs * MILLISECOND, endedSteadyUs)
     const isUndone = outcome.kind === 'unsent' || outcome.kind === 'aborted' || (isTrial && outcome.kind !== 'skipped')
-    if (isUndone || (outcome.kind === 'deferred' && turn?.requests === 0)) {
+    if (isUndone || (outcome.kind === 'deferred' && (turn?.requests ?? 0) === 0)) {
       loaded.attemptCancelled(delivery)
       if (outcome.kind === 'unsent') onUnsent(outcome.reason)
       return

@@ -5,7 +5,7 @@ import { type Target, targetOf } from '../../outbound/target.ts'
 import type { AccountVersion, WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import type { TemplateRenderer } from '../../templates/templates.ts'
-import type { AccountTemplates } from '../../webhooks/webhooks.ts'
+import { type AccountTemplates, clientTlsOf } from '../../webhooks/webhooks.ts'
 import type { WebhookTiming } from '../queue/pace.ts'
 import { type CustomRequest, customRequestOf } from './custom-attempt.ts'
 
@@ -40,14 +40,14 @@ type OwnRequests = {
 type FlowPart = Omit<FlowWebhook, 'id' | 'accountId' | 'url' | 'sign' | 'signStream'>
 
 /** Returns how the requests to a webhook differ from the default. */
-export function ownRequestsOf({ options, accountId }: WebhookRecord, rendering: Rendering): OwnRequests {
+export function ownRequestsOf({ options, accountId, url }: WebhookRecord, rendering: Rendering): OwnRequests {
   if (options === null) return DEFAULT_REQUESTS
   const { headers } = options
   const flow = flowOf(options)
-  if (flow === null) return { custom: customRequestOf(options, { ...rendering, accountId }), flow: undefined }
+  if (flow === null) return { custom: customRequestOf({ url, options }, { ...rendering, accountId }), flow: undefined }
   const renderer = createStepRenderer(rendering.templates, { accountId, purpose: rendering.purpose })
   const secrets = [...Object.values(options.flowSecrets), ...Object.values(headers)]
-  return { custom: undefined, flow: { flow, renderer, headers, secrets } }
+  return { custom: undefined, flow: { flow, renderer, headers, secrets, tls: clientTlsOf(options) } }
 }
 
 type Rendering = Omit<AccountTemplates, 'accountId'>

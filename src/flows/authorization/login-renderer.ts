@@ -1,6 +1,6 @@
 import type { TemplateRenderer } from '../../templates/templates.ts'
 import { createStepRenderer } from '../step-renderer.ts'
-import { joinStepUrl } from '../step-url.ts'
+import { isOwnHost, joinStepUrl } from '../step-url.ts'
 import type { LoginRenderer } from './authorizer.ts'
 import { MAX_TOKEN_ANSWER_BYTES } from './token-exchange.ts'
 
@@ -13,7 +13,7 @@ const NO_EVENT = '{"data":{}}'
  */
 export function createLoginRenderer(templates: TemplateRenderer): LoginRenderer {
   return {
-    async request({ accountId, url, origins, parameters }, { request }) {
+    async request({ accountId, url, origins, parameters, tls }, { request }) {
       const steps = createStepRenderer(templates, { accountId, purpose: 'sending' })
       const rendered = await steps.request(request, { body: NO_EVENT, kept: {}, merged: [], parameters })
       if ('problem' in rendered) return rendered
@@ -28,6 +28,7 @@ export function createLoginRenderer(templates: TemplateRenderer): LoginRenderer 
           method: request.method,
           headers: { accept: 'application/json', ...lowerCased(headers), ...type },
           body,
+          tls: isOwnHost(joined.url, url) ? tls : undefined,
           maxAnswerBytes: MAX_TOKEN_ANSWER_BYTES,
         },
       }

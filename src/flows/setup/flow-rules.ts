@@ -1,11 +1,12 @@
 import { lazyValidator } from '../../http/validation.ts'
 import type { FieldError } from '../../lib/fault.ts'
+import { objectOf } from '../../lib/foreign-json.ts'
 import { pointerPart } from '../../lib/json-pointer.ts'
 import { textProblem } from '../../lib/text.ts'
 import type { AllowList } from '../../outbound/address-guard.ts'
 import { literalRefusal } from '../../outbound/literal-address.ts'
 import { headerErrors } from '../header-rules.ts'
-import { type NewAuthorization, NewFlow, type NewStep } from '../model.ts'
+import { NewAuthorization, NewFlow, type NewStep } from '../model.ts'
 import type { Preset, PresetParameter } from '../preset.ts'
 import { presetByName } from '../presets/catalog.ts'
 import { urlTemplateProblem } from '../step-url.ts'
@@ -14,7 +15,10 @@ import { urlTemplateProblem } from '../step-url.ts'
 type Beside = { readonly url: unknown; readonly body: unknown; readonly withCredentials: boolean }
 
 const validator = lazyValidator(NewFlow)
+const authorizationValidator = lazyValidator(NewAuthorization)
 const FLOW = '/flow'
+const AUTHORIZATION = '/authorization'
+const WITH_CREDENTIALS = 'cannot be combined with a user and password in the URL'
 
 /** Returns the errors of a flow that its schema cannot express. Called before the schema has accepted the flow. */
 export function flowErrors(flow: unknown, beside: Beside): FieldError[] {
@@ -33,13 +37,36 @@ export function flowErrors(flow: unknown, beside: Beside): FieldError[] {
 }
 
 /**
- * Returns the refused literal addresses among the hosts that a checked flow names; steps and log-ins reach no others
- * but the webhook's own. Names are checked at each request.
+ * Returns the errors of the authorization of a webhook without a flow that its schema cannot express. Called before the
+ * schema has accepted it.
  */
-export function flowRefusals({ origins = [], authorization }: NewFlow, allow: AllowList): FieldError[] {
-  const named = origins.map((url, at): [path: string, url: string] => [`${FLOW}/origins/${at}`, url])
+export function requestAuthorizationErrors(
+  authorization: unknown,
+  { url, flow, headers, withCredentials }: Omit<Beside, 'body'> & { readonly flow: unknown; readonly headers: unknown },
+): FieldError[] {
+  if (authorization === undefined || authorization === null) return []
+  const path = AUTHORIZATION
+  const errors: FieldError[] = []
+  if (flow !== undefined && flow !== null)
+    errors.push({ path, message: 'cannot be combined with `flow`: a flow has its own' })
+  if (typeof url === 'string' && /^mqtts?:/i.test(url))
+    errors.push({ path, message: 'needs a URL with http: or https:' })
+  if (withCredentials) errors.push({ path, message: WITH_CREDENTIALS })
+  if (Object.keys(objectOf(headers)).some((name) => name.toLowerCase() === 'authorization'))
+    errors.push({ path, message: 'cannot be combined with a header `authorization`' })
+  if (!authorizationValidator().Check(authorization)) return errors
+  const context = { url, origins: [], kept: new Set<string>(), hasAuthorization: true, withCredentials }
+  return [...errors, ...authorizationErrors(authorization, path, context)]
+}
+
+/**
+ * Returns the refused literal addresses among the hosts that a checked flow names, or an authorization alone, at
+ * `within`; steps and log-ins reach no others but the webhook's own. Names are checked at each request.
+ */
+export function flowRefusals({ origins = [], authorization }: NewFlow, allow: AllowList, within = FLOW): FieldError[] {
+  const named = origins.map((url, at): [path: string, url: string] => [`${within}/origins/${at}`, url])
   const tokenUrl = authorization?.token_url
-  if (tokenUrl !== undefined) named.push([`${FLOW}/authorization/token_url`, tokenUrl])
+  if (tokenUrl !== undefined) named.push([`${within}${AUTHORIZATION}/token_url`, tokenUrl])
   return named.flatMap(([path, url]) => {
     const message = literalRefusal(new URL(url), allow)
     return message === undefined ? [] : [{ path, message }]
@@ -163,10 +190,8 @@ function stepsErrors(flow: FlowOfSteps, { url, withCredentials }: Beside): Field
       ...stepErrors(step, `${FLOW}/steps/${at}`, context),
       ...againErrors(steps, at),
     ]),
-    ...(hasAuthorization ? authorizationErrors(authorization, context) : []),
-    ...(hasAuthorization && withCredentials
-      ? [{ path: `${FLOW}/authorization`, message: 'cannot be combined with a user and password in the URL' }]
-      : []),
+    ...(hasAuthorization ? authorizationErrors(authorization, `${FLOW}${AUTHORIZATION}`, context) : []),
+    ...(hasAuthorization && withCredentials ? [{ path: `${FLOW}${AUTHORIZATION}`, message: WITH_CREDENTIALS }] : []),
   ]
 }
 
@@ -234,8 +259,7 @@ const REQUIRED = {
 
 const TOKEN_URL = /^https?:\/\/[^/\\?#\s@]+([/?][^\s\\]*)?$/i
 
-function authorizationErrors(given: NewAuthorization, context: StepContext): FieldError[] {
-  const pointer = `${FLOW}/authorization`
+function authorizationErrors(given: NewAuthorization, pointer: string, context: StepContext): FieldError[] {
   const surplus = (given.kind === 'oauth2' ? LOGIN : OAUTH2).filter((name) => given[name] !== undefined)
   const missing = REQUIRED[given.kind].filter((name) => given[name] === undefined)
   const errors = [

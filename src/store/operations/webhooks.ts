@@ -39,6 +39,9 @@ export type BodyOption =
 /** A flow as it was sent, without its secrets. */
 type FlowOption = Readonly<Record<string, unknown>>
 
+/** An authorization as it was sent, without its secrets. */
+type AuthorizationOption = Readonly<Record<string, unknown>>
+
 /** The options of one URL of an account; an absent one has its default. */
 export type WebhookOptionsRecord = {
   readonly name: string | null
@@ -55,7 +58,11 @@ export type WebhookOptionsRecord = {
   readonly retain: boolean
   /** Several requests for one event, in place of a body; JSON, with `null` in the place of each secret. */
   readonly flow: FlowOption | null
-  /** The secrets of the flow, by their keys. */
+  /** How the value of the header `authorization` is obtained; JSON, with `null` in the place of each secret. */
+  readonly authorization: AuthorizationOption | null
+  /** The certificates, in PEM, with which it takes part in TLS handshakes. */
+  readonly tls: { readonly certificate: string | null; readonly ca: string | null } | null
+  /** The secrets of the flow, of the authorization and of the certificates, by their keys. */
   readonly flowSecrets: Readonly<Record<string, string>>
   /** It shares one pace with the others of its account that have its host and this option. */
   readonly sharePace: boolean

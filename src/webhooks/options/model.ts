@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
 import { FILTER_KEYS, FILTER_NAMES } from '../../events/filter.ts'
 import { EVENT_KINDS, EVENT_NAMES, FURTHER_NAMES } from '../../events/kinds.ts'
-import { NewFlow } from '../../flows/flows.ts'
+import { NewAuthorization, NewFlow } from '../../flows/flows.ts'
 import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { nameSchema } from '../../lib/name.ts'
 import { textSchema } from '../../lib/text.ts'
@@ -80,6 +80,18 @@ export const WebhookBody = t.Object(
 export type WebhookBody = Static<typeof WebhookBody>
 
 const MAX_HEADERS = 20
+const MAX_PEM_CHARACTERS = 65_536
+const pem = (description: string) =>
+  t.Optional(t.Union([t.String({ maxLength: MAX_PEM_CHARACTERS }), t.Null()], { description }))
+
+const WebhookTls = t.Object(
+  {
+    certificate: pem('The certificate to show, in PEM, with its intermediate ones after it'),
+    key: pem('Its private key, in PEM, without a passphrase. Read as `null`; sending `null` keeps the stored one'),
+    ca: pem('The authorities to trust in place of the usual ones, in PEM'),
+  },
+  closed,
+)
 
 const fields = {
   name: t.Union([nameSchema('A name for people'), t.Null()], {
@@ -118,6 +130,13 @@ const fields = {
   flow: t.Union([NewFlow, t.Null()], {
     description: 'Several requests for one event, in order; `body` is `null` then. `null`: one request',
   }),
+  authorization: t.Union([NewAuthorization, t.Null()], {
+    description:
+      'How the header `authorization` of its requests is obtained: `oauth2`, or a `login`. A flow has its own. `null`: no such header',
+  }),
+  tls: t.Union([WebhookTls, t.Null()], {
+    description: 'For receivers that ask for a client certificate, or have one of an authority of their own',
+  }),
   share_pace: t.Boolean({
     description:
       'Shares one pace, the smallest, with all webhooks of the account that have the same host and this option',
@@ -125,7 +144,7 @@ const fields = {
 }
 const url = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
 
-/** The problem of a webhook whose tokens cannot be renewed. */
+/** The problem of a webhook whose tokens cannot be renewed, whose preset is gone, or whose certificate has expired. */
 export const AuthorizationProblem = t.Object(
   {
     since: t.String({ format: 'date-time', description: 'Since when' }),
@@ -142,7 +161,7 @@ export const WebhookOptions = t.Object(
     problem: t.Optional(
       described(
         AuthorizationProblem,
-        'Present while the renewal of its token is refused: its deliveries are pending. Read only',
+        'Present while the renewal of its token is refused: its deliveries are pending; or when its certificate has expired. Read only',
       ),
     ),
   },

@@ -1,7 +1,8 @@
-import { flowErrors, hasCredentials, headerErrors } from '../../flows/flows.ts'
+import { flowErrors, hasCredentials, headerErrors, requestAuthorizationErrors } from '../../flows/flows.ts'
 import type { FieldError } from '../../lib/fault.ts'
 import { objectOf } from '../../lib/foreign-json.ts'
 import { bodyPresetOf, PRESET_NAMES, type PresetName } from './body-presets.ts'
+import { tlsErrors } from './tls.ts'
 
 /** Checks rules of options that the schema cannot express. Called before the schema has accepted the body. */
 export function optionsRule(body: unknown): FieldError[] {
@@ -11,6 +12,13 @@ export function optionsRule(body: unknown): FieldError[] {
     ...headerErrors(given.headers, { pointer: '/headers', withCredentials }),
     ...bodyErrors(given.body),
     ...flowErrors(given.flow, { url: given.url, body: given.body, withCredentials }),
+    ...requestAuthorizationErrors(given.authorization, {
+      url: given.url,
+      flow: given.flow,
+      headers: given.headers,
+      withCredentials,
+    }),
+    ...tlsErrors(given.tls, given.url),
   ]
 }
 

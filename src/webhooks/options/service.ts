@@ -11,8 +11,6 @@ import {
   pointerTo,
   presetIsGone,
   type StepEvent,
-  secretParametersOf,
-  separateSecrets,
   stepOf,
 } from '../../flows/flows.ts'
 import { INVALID } from '../../http/validation.ts'
@@ -25,6 +23,8 @@ import { DEFAULT_OPTIONS } from '../../store/webhook-options.ts'
 import type { TemplateRenderer } from '../../templates/templates.ts'
 import { createBodyRenderer, type RenderedBody } from './body-renderer.ts'
 import type { NewWebhookOptions, Preview, PreviewRequest, WebhookBody, WebhookOptions } from './model.ts'
+import { separateOptionSecrets } from './option-secrets.ts'
+import { tlsProblem } from './tls.ts'
 
 export type OptionsService = ReturnType<typeof createOptionsService>
 
@@ -108,12 +108,15 @@ export function createOptionsService({
       const listed = await webhooks.optionsList(accountId)
       const problems = (await authorizations?.authorizationProblemList(accountId)) ?? []
       return listed.map(({ url, options }) => {
-        const found = options?.flow == null ? undefined : problems.find((problem) => problem.url === url)
+        const isAuthorized = options?.flow != null || options?.authorization != null
+        const found = isAuthorized ? problems.find((problem) => problem.url === url) : undefined
         const { preset } = (options?.flow ?? {}) as Pick<NewFlow, 'preset'>
         const isGone = preset !== undefined && flowPresetOf(preset) === undefined
         const problem = isGone
           ? { since: rfc3339(startedUs), message: presetIsGone(preset) }
-          : found && { since: rfc3339(found.sinceUs), message: found.message }
+          : found
+            ? { since: rfc3339(found.sinceUs), message: found.message }
+            : tlsProblem(options?.tls ?? null, nowUs())
         return { ...shown(url, options ?? DEFAULT_OPTIONS), ...(problem && { problem }) }
       })
     },
@@ -126,13 +129,17 @@ export function createOptionsService({
     async replace(accountId: number, sent: NewWebhookOptions): Promise<Replaced> {
       const { url } = sent
       const given = sent.flow ?? null
-      const flow = given === null ? undefined : separateSecrets(given, secretParametersOf(given))
+      const separated = separateOptionSecrets(sent)
       // Checked first, since the steps of the flow are joined to this URL.
       if (!URL.canParse(url)) throw invalid([UNLISTED])
-      const refusals = given === null ? [] : flowRefusals(given, await allow())
+      const { authorization = null } = sent
+      const refusals = [
+        ...(given === null ? [] : flowRefusals(given, await allow())),
+        ...(authorization === null ? [] : flowRefusals({ authorization }, await allow(), '')),
+      ]
       if (refusals.length > 0) throw invalid(refusals)
       const needed = given === null ? [] : (flowPresetOf(given.preset)?.events ?? [])
-      const options = recordOf(sent, flow, needed)
+      const options = recordOf(sent, separated, needed)
       if (options.body !== null) await tried(accountId, options.body)
       if (given?.steps !== undefined) await triedFlow(accountId, url, flowOfSteps(given))
       const before = needed.length === 0 ? [] : await eventsOf(accountId, url)
@@ -140,7 +147,7 @@ export function createOptionsService({
         accountId,
         url,
         options,
-        optionalSecrets: flow?.optional ?? [],
+        optionalSecrets: separated.optional,
         switchOn: needed.filter(isSwitch),
         nowUs: nowUs(),
       })
@@ -149,7 +156,7 @@ export function createOptionsService({
         throw invalid(
           [
             ...replaced.unknownHeaders.map((name) => pointerTo(name)),
-            ...replaced.unknownSecrets.map((key) => `/flow${flow?.pointers[key] ?? ''}`),
+            ...replaced.unknownSecrets.map((key) => separated.pointers[key] ?? ''),
           ].map((path) => ({ path, message: given?.origins?.length ? NOT_KEPT_FOR_ORIGINS : NOT_KEPT })),
         )
       onChanged(accountId)
@@ -198,7 +205,7 @@ const isSwitch = (event: StepEvent): event is EventSwitch => SWITCH_NAMES.some((
 /** Returns the row of the given options, with defaults for the others. `needed`: the events that the flow needs. */
 function recordOf(
   sent: NewWebhookOptions,
-  flow: ReturnType<typeof separateSecrets> | undefined,
+  { flow, authorization, tls, secrets }: ReturnType<typeof separateOptionSecrets>,
   needed: readonly StepEvent[],
 ): Sent {
   const { filter = null, body = null } = sent
@@ -212,8 +219,10 @@ function recordOf(
     body: bodyOf(body),
     retain: sent.retain ?? false,
     events: [...new Set([...(sent.events ?? []), ...needed.filter((event) => !isSwitch(event))])],
-    flow: flow?.flow ?? null,
-    flowSecrets: flow?.secrets ?? {},
+    flow,
+    authorization,
+    tls,
+    flowSecrets: secrets,
     sharePace: sent.share_pace ?? false,
   }
 }
@@ -232,6 +241,8 @@ function shown(url: string, options: WebhookOptionsRecord): WebhookOptions {
     filter,
     events,
     flow,
+    authorization,
+    tls,
     sharePace,
     resumedSteadyUs: _,
     flowSecrets: __,
@@ -246,6 +257,8 @@ function shown(url: string, options: WebhookOptionsRecord): WebhookOptions {
     body: body === null ? null : shownBody(body),
     events: [...events] as WebhookOptions['events'],
     flow: flow === null ? null : shownFlow(flow as NewFlow),
+    authorization: authorization as WebhookOptions['authorization'],
+    tls: tls === null ? null : { ...tls, key: null },
     share_pace: sharePace,
   }
 }

@@ -48,6 +48,8 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
     order: 'strict',
     retain: false,
     flow: null,
+    authorization: null,
+    tls: null,
     share_pace: false,
     max_per_second: 2.5,
     body: { preset: 'flat', parameters: {} },

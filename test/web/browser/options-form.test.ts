@@ -14,6 +14,8 @@ const DEFAULTS: WebhookOptions = {
   retain: false,
   events: [],
   flow: null,
+  authorization: null,
+  tls: null,
   share_pace: false,
 }
 const CASES: readonly (readonly [string, Partial<WebhookOptions>])[] = [

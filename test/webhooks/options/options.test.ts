@@ -7,6 +7,7 @@ import { optionsRoutes } from '../../../src/webhooks/options/routes.ts'
 import { createOptionsService } from '../../../src/webhooks/options/service.ts'
 import { SILENT_AUDIT, startApi } from '../../help/api.ts'
 import { emptyFolder } from '../../help/app.ts'
+import { certify, newAuthority } from '../../help/certificate.ts'
 import { type Answer, ask, webhook } from '../../help/client.ts'
 import { type OpenStore, openStore } from '../../help/store.ts'
 import { TEMPLATES } from '../../help/templates.ts'
@@ -23,6 +24,8 @@ const DEFAULTS = {
   events: [],
   retain: false,
   flow: null,
+  authorization: null,
+  tls: null,
   share_pace: false,
 }
 const SAMPLES = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
@@ -132,6 +135,131 @@ describe('options', () => {
 
   test('an empty filter is stored as null', async () => {
     expect((await put({ filter: {} })).body.result).toMatchObject({ filter: null })
+  })
+
+  describe('with certificates', () => {
+    const authority = newAuthority('An authority')
+    const { cert, key } = certify(['anna'], authority)
+    const ca = authority.pem
+
+    test('never show the key, and keep it for the certificate that it belongs to', async () => {
+      const answer = await put({ tls: { certificate: cert, key, ca } })
+      expect(answer.body.result).toMatchObject({ tls: { certificate: cert, key: null, ca } })
+      expect(JSON.stringify(await list())).not.toContain(key.split('\n')[1] ?? '-')
+      expect((await put({ tls: { certificate: cert, key: null } })).status).toBe(200)
+      const stored = (await store.webhooks.webhookGetByUrl(1, ONE))?.options
+      expect([stored?.tls, Object.values(stored?.flowSecrets ?? {})]).toEqual([{ certificate: cert, ca: null }, [key]])
+      expect(errorsOf(await put({ tls: { certificate: certify(['ben'], authority).cert } }))).toEqual([
+        '/tls/key has no stored value that null could keep',
+      ])
+      // Without the option, the key is gone.
+      expect((await put({ tls: {} })).body.result).toMatchObject({ tls: null })
+      expect(errorsOf(await put({ tls: { certificate: cert } }))).toHaveLength(1)
+    })
+
+    test('may have authorities alone', async () => {
+      expect((await put({ tls: { ca } })).body.result).toMatchObject({ tls: { certificate: null, key: null, ca } })
+    })
+
+    test('say that a certificate has expired', async () => {
+      const old = certify(['anna'], authority, -1)
+      await put({ tls: { certificate: old.cert, key: old.key } })
+      const [first] = (await list()) as { problem?: { since: string; message: string } }[]
+      expect(first?.problem).toEqual({
+        since: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        message: 'the client certificate has expired: receivers may refuse the requests; set a new one in tls',
+      })
+      await put({})
+      expect(((await list()) as { problem?: unknown }[])[0]?.problem).toBeUndefined()
+    })
+
+    const encrypted = '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n'
+    test.each([
+      [
+        { certificate: 'x', key },
+        '/tls/certificate must be a certificate in PEM: -----BEGIN CERTIFICATE-----, then base64',
+      ],
+      [
+        { certificate: key, key },
+        '/tls/certificate must be a certificate in PEM: -----BEGIN CERTIFICATE-----, then base64',
+      ],
+      [
+        { certificate: cert, key: cert },
+        '/tls/key must be a private key in PEM: -----BEGIN PRIVATE KEY-----, then base64',
+      ],
+      [
+        { certificate: cert, key: encrypted },
+        '/tls/key has a passphrase: remove it, as with openssl pkey -in key.pem -out plain.pem',
+      ],
+      [{ certificate: cert, key: certify(['ben'], authority).key }, '/tls/key is not the key of this certificate'],
+      [{ key }, '/tls/certificate is missing: a key belongs to a certificate'],
+      [{ ca: 'x' }, '/tls/ca must be a certificate in PEM: -----BEGIN CERTIFICATE-----, then base64'],
+      [{ certificate: 7 }, '/tls/certificate must be a string'],
+      [{ certificate: cert, key, passphrase: 'x' }, '/tls/passphrase is an unknown field'],
+    ])('refuse %#: %s', async (tls, error) => {
+      expect(errorsOf(await put({ tls }))).toEqual([error])
+    })
+
+    test('refuse a URL without TLS', async () => {
+      const errors = errorsOf(await put({ url: 'http://plain.example/', tls: { ca } }))
+      expect(errors).toEqual(['/tls needs a URL with https: or mqtts:'])
+    })
+  })
+
+  describe('with an authorization', () => {
+    const oauth2 = {
+      kind: 'oauth2',
+      token_url: 'https://login.example/token',
+      client_id: 'us',
+      client_secret: 'hidden',
+    }
+
+    test('never show its secret, and keep it for this token URL and client', async () => {
+      const shown = { ...oauth2, client_secret: null }
+      expect((await put({ authorization: oauth2 })).body.result).toMatchObject({ authorization: shown, flow: null })
+      expect(JSON.stringify(await list())).not.toContain('hidden')
+      expect((await put({ authorization: { ...shown, scope: 'calls' } })).status).toBe(200)
+      expect(Object.values((await store.webhooks.webhookGetByUrl(1, ONE))?.options?.flowSecrets ?? {})).toEqual([
+        'hidden',
+      ])
+      expect(errorsOf(await put({ authorization: { ...shown, token_url: 'https://thief.example/' } }))).toEqual([
+        '/authorization/client_secret has no stored value that null could keep',
+      ])
+      await put({})
+    })
+
+    const step = { name: 'one', on: ['call_ended'] }
+    test.each([
+      [
+        { authorization: oauth2, flow: { steps: [step] } },
+        '/authorization cannot be combined with `flow`: a flow has its own',
+      ],
+      [
+        { authorization: oauth2, url: SIGNED_IN },
+        '/authorization cannot be combined with a user and password in the URL',
+      ],
+      [{ authorization: oauth2, url: 'mqtt://broker.example/x' }, '/authorization needs a URL with http: or https:'],
+      [
+        { authorization: oauth2, headers: { Authorization: 'x' } },
+        '/authorization cannot be combined with a header `authorization`',
+      ],
+      [
+        { authorization: { kind: 'oauth2', client_id: 'x', client_secret: 'y' } },
+        '/authorization/token_url is missing',
+      ],
+      [
+        { authorization: { ...oauth2, token_url: 'login' } },
+        '/authorization/token_url must be an absolute http: or https: URL',
+      ],
+      [{ authorization: { ...oauth2, header: 'x' } }, '/authorization/header does not belong to oauth2'],
+      [
+        { authorization: { ...oauth2, token_url: 'https://127.0.0.1/token' } },
+        /^\/authorization\/token_url 127\.0\.0\.1 is .*--allow-net/,
+      ],
+    ])('refuse %#: %s', async (options, error) => {
+      const errors = errorsOf(await put(options))
+      expect(errors).toEqual([typeof error === 'string' ? error : expect.stringMatching(error)])
+    })
   })
 
   const many = (count: number) => Array.from({ length: count }, (_, at) => String(at))

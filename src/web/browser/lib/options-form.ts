@@ -20,7 +20,7 @@ export type OptionsForm = {
   readonly events: readonly string[]
   readonly retain: boolean
   /** The options that the form does not show, kept as they are. */
-  readonly others: Pick<WebhookOptions, 'flow' | 'share_pace'>
+  readonly others: Pick<WebhookOptions, 'flow' | 'authorization' | 'tls' | 'share_pace'>
 }
 
 /** Returns the form of stored options. */
@@ -39,7 +39,12 @@ export function formOf(options: WebhookOptions): OptionsForm {
     contentType: body?.content_type ?? 'application/json',
     events: options.events,
     retain: options.retain,
-    others: { flow: options.flow, share_pace: options.share_pace },
+    others: {
+      flow: options.flow,
+      authorization: options.authorization,
+      tls: options.tls,
+      share_pace: options.share_pace,
+    },
   }
 }
 
@@ -99,6 +104,8 @@ export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
     events: [...form.events] as NonNullable<NewWebhookOptions['events']>,
     retain: form.retain,
     flow: form.others.flow,
+    authorization: form.others.authorization,
+    tls: form.others.tls,
     share_pace: form.others.share_pace,
   }
 }

@@ -29,6 +29,8 @@ const NO_OPTIONS: Omit<WebhookOptions, 'url'> = {
   events: [],
   retain: false,
   flow: null,
+  authorization: null,
+  tls: null,
   share_pace: false,
 }
 
@@ -91,6 +93,8 @@ const OPTION_NAMES: Readonly<Record<OptionsKey, string>> = {
   events: 'the further events',
   retain: 'whether messages are retained',
   flow: 'the requests',
+  authorization: 'the authorization',
+  tls: 'the certificates',
   share_pace: 'the shared pace',
 }
 // Object.keys loses the type of the keys.
