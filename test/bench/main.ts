@@ -21,6 +21,7 @@ import { benchRecordings } from './recordings.ts'
 import { benchResync } from './resync.ts'
 import { benchSoak } from './soak.ts'
 import { benchStalls } from './stalls.ts'
+import { benchStateScenes } from './state-scenes.ts'
 import { benchStates } from './states.ts'
 import { atLeast, atMost, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
@@ -101,6 +102,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
 
 /** Parts of those, which run alone only when they are named. */
 const PARTS: typeof BENCHES = {
+  'state-scenes': benchStateScenes,
   'cluster-balance': benchBalance,
   'cluster-takeover': benchTakeover,
   'cluster-return': benchReturn,

@@ -3,6 +3,7 @@ import { startAsterisk } from '../help/asterisk-load.ts'
 import { addUser, ask, logIn, webhook } from '../help/client.ts'
 import { startReceiver } from '../help/receiver.ts'
 import { quantile, startCalls } from './pbx-to-receiver.ts'
+import { startProbe } from './stalls-probe.ts'
 import { type Status, startStormyAsterisk } from './stormy-pbx.ts'
 import { atMost, figure, type Row } from './table.ts'
 
@@ -19,11 +20,30 @@ const CALLS_PER_SECOND = 20
 const ASK_EVERY_MS = 10
 const LISTED_WITHIN_MS = 60_000
 
+/** A PBX of another account, and what it does. */
+export type Storm = {
+  /** For people: `a storm of 5,000 phones`. */
+  readonly what: string
+  readonly port: number
+  /** The phones that are listed before anything is measured. */
+  readonly phones: number
+  /** What it does, and how long after the beginning; one after the other. */
+  readonly acts: readonly { readonly afterMs: number; act(): unknown }[]
+  stop(): void
+}
+
 /** Measures how long an account waits for its API and its first events while 5,000 phones of another change twice. */
-export async function benchStateStorm(): Promise<Row[]> {
+export function benchStateStorm(): Promise<Row[]> {
+  const stormy = startStormyAsterisk(PHONES)
+  const acts = STORMS.map(({ afterMs, status }) => ({ afterMs, act: () => stormy.storm(status) }))
+  const what = `a storm of ${PHONES} phones`
+  return measureBeside({ what, port: stormy.port, phones: PHONES, acts, stop: stormy.stop })
+}
+
+/** Measures how long an account waits for its API and its first events beside a PBX of another account. */
+export async function measureBeside(storm: Storm): Promise<Row[]> {
   using folder = emptyFolder()
   const calm = startAsterisk()
-  const stormy = startStormyAsterisk(PHONES)
   const receiver = startReceiver()
   const states = startReceiver()
   const args = ['--allow-net', 'loopback', '--log-level', 'warn']
@@ -32,49 +52,47 @@ export async function benchStateStorm(): Promise<Row[]> {
   await addUser(folder.path, 'stormy@example.com', 'stormy')
   await setWebhook(first, 'calm', webhook(`${receiver.url}/calls`))
   const stormyToken = await setWebhook(first, 'stormy', webhook(`${states.url}/states`))
-  const body = { url: `${states.url}/states`, events: ['phone_changed', 'agent_changed', 'queue_changed'] }
+  const events = ['phone_changed', 'trunk_changed', 'agent_changed', 'queue_changed']
+  const body = { url: `${states.url}/states`, events }
   await ask(first, 'PUT', '/integration/webhook/options', { token: stormyToken, body })
   await first.stop()
   const pbxs = [
     `ami://any:any@127.0.0.1:${calm.port}?name=calm&account=calm&trunks=trunk`,
-    `ami://any:any@127.0.0.1:${stormy.port}?name=stormy&account=stormy`,
+    `ami://any:any@127.0.0.1:${storm.port}?name=stormy&account=stormy`,
   ]
   const app = await startServe({ cwd: folder.path, args: [...args, ...pbxs.flatMap((url) => ['--pbx', url])] })
   await calm.ready
-  await untilListed(app, stormyToken)
+  await untilListed(app, stormyToken, storm.phones)
 
+  using probe = startProbe(app)
   const seconds = (WARM_UP_MS + MEASURE_MS) / 1_000
   const token = await logIn(app, 'calm@example.com')
   const calls = startCalls([calm], { receiver }, { callsPerSecond: CALLS_PER_SECOND, seconds })
   const beginMs = performance.now() + WARM_UP_MS
   const asking = askSteadily(app, token, { beginMs, endMs: beginMs + MEASURE_MS })
-  for (const { afterMs, status } of STORMS) {
-    await Bun.sleep(Math.max(0, beginMs + afterMs - performance.now()))
-    stormy.storm(status)
-  }
-  await calls.ended
+  await Bun.sleep(WARM_UP_MS)
+  const stall = await probe.during(async () => {
+    for (const { afterMs, act } of storm.acts) {
+      await Bun.sleep(Math.max(0, beginMs + afterMs - performance.now()))
+      await act()
+    }
+    await calls.ended
+  })
   const askedMs = sorted(await asking)
   const eventsMs = sorted(calls.taken().flatMap(({ sentMs, tookMs }) => (sentMs < beginMs ? [] : tookMs)))
-  const claims = app
-    .output()
-    .split('\n')
-    .filter((line) => /store/.test(line))
-  for (const line of claims.slice(0, 3)) console.error(line)
+  const lines = app.output().split('\n')
+  const claims = lines.filter((line) => /store/.test(line))
+  for (const line of [...claims.slice(0, 3), ...lines.filter((one) => /stormy/.test(one)).slice(0, 3)])
+    console.error(line)
   const changes = states.received.length
   await app.stop()
   await Promise.all([receiver.stop(), states.stop()])
   calm.stop()
-  stormy.stop()
+  storm.stop()
   const detail = (all: readonly number[]) =>
     `${all.length}, p50 ${quantile(all, 0.5).toFixed(1)}, max ${quantile(all, 1).toFixed(0)} ms`
   return [
-    atMost(
-      `GET /auth/me beside a storm of ${PHONES} phones, p99`,
-      100,
-      quantile(askedMs, 0.99),
-      ' ms',
-      detail(askedMs),
-    ),
+    atMost(`GET /auth/me beside ${storm.what}, p99`, 100, quantile(askedMs, 0.99), ' ms', detail(askedMs)),
     atMost(
       'the first events of another account beside it, p99',
       200,
@@ -82,8 +100,9 @@ export async function benchStateStorm(): Promise<Row[]> {
       ' ms',
       detail(eventsMs),
     ),
+    figure('the longest time that the event loop ran beside it', stall.busyMs, ' ms'),
     atMost('log lines about the store meanwhile', 0, claims.length, ''),
-    figure('changes of phones, agents and queues that arrived', changes, ''),
+    figure('changes of phones, trunks, agents and queues that arrived', changes, ''),
   ]
 }
 
@@ -99,13 +118,13 @@ async function setWebhook(app: App, account: string, one: ReturnType<typeof webh
   return token
 }
 
-async function untilListed(app: App, token: string): Promise<void> {
+async function untilListed(app: App, token: string, phones: number): Promise<void> {
   const deadlineMs = performance.now() + LISTED_WITHIN_MS
   const listed = async (): Promise<number> => {
     const { body } = await ask(app, 'GET', '/phone', { token })
     return Array.isArray(body.result) ? body.result.length : 0
   }
-  while ((await listed()) < PHONES) {
+  while ((await listed()) < phones) {
     if (performance.now() > deadlineMs) throw new Error('the phones and queues are not listed')
     await Bun.sleep(100)
   }

@@ -27,9 +27,13 @@ const VARIABLES: Variables = {
   'PJSIP_CONTACT(102;@fedcba9876543210fedcba9876543210,status)': 'Unreachable',
 }
 
-/** Starts it. `send` sends an event, `sendBytes` any bytes, to the client that asked last. */
-export function startListedAsterisk(lists: Lists = LISTS, variables: Variables = VARIABLES) {
+/**
+ * Starts it. `send` sends an event, `sendBytes` any bytes, to the client that asked last. The list `held` is answered
+ * once it is released.
+ */
+export function startListedAsterisk(lists: Lists = LISTS, variables: Variables = VARIABLES, held?: string) {
   let sendBytes = (_: string): void => {}
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const pbx = startScripted({
     greeting: 'Asterisk Call Manager/9.0.0\r\n',
     answer(block, write) {
@@ -46,19 +50,23 @@ export function startListedAsterisk(lists: Lists = LISTS, variables: Variables =
       const isList =
         rows !== undefined || /^(Status|CoreShowChannels|ShowDialPlan|.*List|.*peers|.*registry)$/.test(name)
       if (!isList) return write(ami(`Response: Success\n${id}`))
-      write(
-        [
-          ami(`Response: Success\nEventList: start\n${id}`),
-          ...(rows ?? []).map((row) => ami(`${row}\n${id}`)),
-          ami(`Event: ${name}Complete\nEventList: Complete\nListItems: ${rows?.length ?? 0}\n${id}`),
-        ].join(''),
-      )
+      const writeList = (): void =>
+        write(
+          [
+            ami(`Response: Success\nEventList: start\n${id}`),
+            ...(rows ?? []).map((row) => ami(`${row}\n${id}`)),
+            ami(`Event: ${name}Complete\nEventList: Complete\nListItems: ${rows?.length ?? 0}\n${id}`),
+          ].join(''),
+        )
+      if (name === held) void released.then(writeList)
+      else writeList()
     },
   })
   return {
     port: pbx.port,
     send: (text: string) => sendBytes(ami(text)),
     sendBytes: (bytes: string) => sendBytes(bytes),
+    release,
     stop: pbx.stop,
   }
 }

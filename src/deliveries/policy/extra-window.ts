@@ -4,7 +4,8 @@ import type { Outcome } from '../../outbound/outcome.ts'
 
 /**
  * How many attempts a healthy webhook gets beyond the window of its circuit breaker, while more wait. Pure, and the
- * only code that changes it. Times are of the steady clock.
+ * only code that changes it. Times are those in which this process ran (running-time.ts): a stall of its own makes no
+ * receiver look slow.
  *
  * States: *narrow* (`extra` is 0, and the answers of a full window say what is usual) and *wide* (`extra` is 1 to 48).
  * Moves: a whole window of fine answers makes it wide; each further one, while the window is full and more wait, adds

@@ -2,6 +2,7 @@ import { newFifo } from '../../lib/fifo.ts'
 import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../../outbound/circuit-breaker.ts'
 import { type Outcome, requestsOf } from '../../outbound/outcome.ts'
 import { noteEnded, noteFull, notePassed } from '../policy/extra-window.ts'
+import { createRunningTime, type RunningTime } from '../policy/running-time.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
 import {
@@ -21,7 +22,12 @@ import {
 import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
 
 /** One attempt on a delivery that is in flight; or, where `from` is `trial`, a turn of its flow that sends nothing. */
-export type AttemptSlot = Slot & { readonly delivery: LoadedDelivery; readonly probe: boolean }
+export type AttemptSlot = Slot & {
+  readonly delivery: LoadedDelivery
+  readonly probe: boolean
+  /** When it began, in the time in which this process ran. */
+  readonly begunUs: number
+}
 
 /** Called after the circuit breaker of a webhook opened or closed, its owner paused it, or its queue was removed. */
 type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'removed') => void
@@ -86,6 +92,7 @@ export function createScheduler(): Scheduler {
   const capacity = createCapacity()
   const turns = newTurns(capacity, queues.find)
   const wide = new Set<WebhookQueue>()
+  const running = createRunningTime()
 
   const judge = ({ webhookId, breaker }: WebhookQueue, outcome: Outcome, at: { probe: boolean; nowUs: number }) => {
     const change = recordOutcome(breaker, outcome, at)
@@ -111,13 +118,14 @@ export function createScheduler(): Scheduler {
     take(nowUs) {
       // A request becomes slow in time, so that it gives way to others of a receiver that is slow but well.
       capacity.tick(nowUs)
-      return takeNext(turns, capacity, nowUs)
+      return takeNext({ turns, capacity, running }, nowUs)
     },
     end(slot, outcome, nowUs, requests = requestsOf(outcome)) {
-      const { queue, startedUs } = slot
+      const { queue, begunUs } = slot
       capacity.end(slot)
       if (slot.from === 'trial') return
-      noteEnded(queue.extraWindow, { outcome, startedUs, isAnyWaiting: queue.hasReady, nowUs })
+      const times = { startedUs: begunUs, nowUs: running.at(nowUs) }
+      noteEnded(queue.extraWindow, { ...times, outcome, isAnyWaiting: queue.hasReady })
       if (queue.extraWindow.extra > 0) wide.add(queue)
       noteRequests(queue.pace, nowUs, requests)
       judge(queue, outcome, { probe: slot.probe, nowUs })
@@ -151,8 +159,10 @@ export function createScheduler(): Scheduler {
     },
     tick(nowUs) {
       capacity.tick(nowUs)
+      running.tick(nowUs)
       for (const queue of wide) {
-        notePassed(queue.extraWindow, { isIdle: queue.size === 0 && capacity.inFlightOf(queue) === 0, nowUs })
+        const isIdle = queue.size === 0 && capacity.inFlightOf(queue) === 0
+        notePassed(queue.extraWindow, { isIdle, nowUs: running.at(nowUs) })
         if (queue.extraWindow.extra === 0) wide.delete(queue)
       }
       turns.addAll(nowUs)
@@ -160,15 +170,23 @@ export function createScheduler(): Scheduler {
   }
 }
 
-function takeNext(turns: ReturnType<typeof newTurns>, capacity: Capacity, nowUs: number): AttemptSlot | undefined {
+type Parts = {
+  readonly turns: ReturnType<typeof newTurns>
+  readonly capacity: Capacity
+  readonly running: RunningTime
+}
+
+function takeNext({ turns, capacity, running }: Parts, nowUs: number): AttemptSlot | undefined {
+  const begunUs = running.at(nowUs)
   for (let turn = turns.next(nowUs); turn !== undefined; turn = turns.next(nowUs)) {
     const { queue, from } = turn
     const delivery = queue.take()
     if (delivery === undefined) continue
     noteBegun(queue.pace, nowUs)
     const probe = queue.breaker.open !== undefined
-    const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, probe, phase: 'quick' })
-    if (capacity.inFlightOf(queue) >= queue.breaker.window + queue.extraWindow.extra) noteFull(queue.extraWindow, nowUs)
+    const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, begunUs, probe, phase: 'quick' })
+    const window = queue.breaker.window + queue.extraWindow.extra
+    if (capacity.inFlightOf(queue) >= window) noteFull(queue.extraWindow, begunUs)
     turns.add(queue, nowUs)
     return slot
   }
@@ -176,7 +194,7 @@ function takeNext(turns: ReturnType<typeof newTurns>, capacity: Capacity, nowUs:
   const delivery = queue?.takeTrial()
   if (queue === undefined || delivery === undefined) return undefined
   turns.add(queue, nowUs)
-  return capacity.begin({ queue, delivery, from: 'trial', startedUs: nowUs, probe: false, phase: 'quick' })
+  return capacity.begin({ queue, delivery, from: 'trial', startedUs: nowUs, begunUs, probe: false, phase: 'quick' })
 }
 
 /** The queues of all webhooks, and the subscribers to their changes. */

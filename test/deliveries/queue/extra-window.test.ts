@@ -60,6 +60,15 @@ function play(receivers: readonly Receiver[], waiting = Number.POSITIVE_INFINITY
       peak = Math.max(...inFlight)
       return most
     },
+    /** Lets time pass in which this process does not run: answers that arrive meanwhile wait for it. */
+    stall(forUs: number, isTickFirst: boolean): void {
+      nowUs += forUs
+      if (isTickFirst) scheduler.tick(nowUs)
+      for (const answer of answers.splice(0))
+        if (answer.atUs <= nowUs) end(answer)
+        else answers.push(answer)
+      scheduler.tick(nowUs)
+    },
     run(forUs: number): void {
       const endUs = nowUs + forUs
       let tickUs = nowUs + TICK_US
@@ -144,6 +153,30 @@ describe('a webhook with 64 at a time has 16 again', () => {
     expect(game.takePeak()).toBeLessThanOrEqual(16)
     game.run(20 * SECOND)
     expect(game.takePeak()).toBe(64)
+  })
+})
+
+describe('a stall of this process', () => {
+  test.each([
+    ['before its answers are read', true],
+    ['after its answers are read', false],
+  ])('makes no receiver look slow: 64 stay in flight, if the clock ticks %s', (_, isTickFirst) => {
+    const game = play([after(100)])
+    game.run(5 * SECOND)
+    for (const ms of [150, 300, 1_000, 5_000]) {
+      game.stall(ms * MILLISECOND, isTickFirst)
+      expect(game.extra()).toBe(48)
+      game.run(SECOND)
+      expect(game.extra()).toBe(48)
+    }
+  })
+
+  test('hides no receiver that hangs', () => {
+    const game = play([(nowUs) => (nowUs < 5 * SECOND ? after(100)(nowUs) : undefined)])
+    game.run(5 * SECOND)
+    game.stall(300 * MILLISECOND, true)
+    game.run(SECOND)
+    expect(game.extra()).toBe(0)
   })
 })
 
