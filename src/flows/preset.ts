@@ -98,6 +98,8 @@ export type Preset = {
   readonly diagnosis?: Explaining
   /** After a good check: names what the user of the key may not do, without which calls would fail. */
   readonly rights?: Explaining
+  /** After a good check: says how long the key works, a warning. */
+  readonly expiry?: Explaining
   /** What to do about an answer, by its status, where the usual advice names the wrong cause. */
   readonly advice?: Readonly<Record<number, string>>
 }

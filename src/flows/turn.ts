@@ -1,5 +1,6 @@
 import { accountLease, type Ownership } from '../cluster/cluster.ts'
 import { Fault } from '../lib/fault.ts'
+import { valueAt } from '../lib/json-pointer.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import type { AbortGroup } from '../outbound/abort-group.ts'
 import type { ClientTls } from '../outbound/client-tls.ts'
@@ -309,7 +310,7 @@ async function request(options: FlowTurnsOptions, webhook: Playing, making: Maki
     const { answer } = sent
     const judged = judge(step, answer, owner !== undefined && !hasRenewed)
     const { verdict } = judged
-    const reason = ruleSentence(judged)
+    const reason = ruleSentence(judged, answer, secretMask(webhook.secrets))
     const kept = Object.keys(judged.kept)
     sent.log({ status: answer.status, error: reason ?? null, kept })
     turn.keep(judged.kept)
@@ -326,9 +327,19 @@ async function request(options: FlowTurnsOptions, webhook: Playing, making: Maki
   }
 }
 
-/** Says that a rule has decided, where it is not plain from the status. */
-const ruleSentence = ({ rule, verdict }: Judgement): string | undefined =>
-  rule === undefined || verdict === 'done' ? undefined : `a rule of the step says ${JSON.stringify(rule.then)}`
+const MAX_QUOTED_CHARACTERS = 200
+
+/** Says that a rule has decided, and by which text of the answer, where it is not plain from the status. */
+function ruleSentence(
+  { rule, verdict }: Judgement,
+  { json }: StepAnswer,
+  mask: (text: string) => string,
+): string | undefined {
+  if (rule === undefined || verdict === 'done') return undefined
+  const found = rule.pointer === undefined ? undefined : valueAt(json, rule.pointer)
+  const quoted = typeof found === 'string' ? ` for ${JSON.stringify(mask(found).slice(0, MAX_QUOTED_CHARACTERS))}` : ''
+  return `a rule of the step says ${JSON.stringify(rule.then)}${quoted}`
+}
 
 function failureOf(answer: StepAnswer, { verdict, rule }: Judgement, reason: string | undefined): Outcome {
   const { status, retryAfterMs } = answer

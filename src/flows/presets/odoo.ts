@@ -38,8 +38,8 @@ const FAULTS: readonly Rule[] = [
  * was merged or deleted since it was found.
  */
 const NOT_LOADED: readonly Rule[] = [
-  { pointer: '/messages/0', then: 'again' },
-  { pointer: '/result/messages/0', then: 'again' },
+  { pointer: '/messages/0/message', then: 'again' },
+  { pointer: '/result/messages/0/message', then: 'again' },
 ]
 /** Whatever Odoo refuses for good does not matter. */
 const MAY_BE_REFUSED: readonly Rule[] = [
@@ -397,7 +397,7 @@ export const ODOO: Preset = {
   maxPerSecond: null,
   events: ['call_ended', 'recording_saved'],
   sources: [API, RPC, IMPORT],
-  tried: 'Odoo 19.0 and 14.0',
+  tried: 'Odoo 19.0, 18.0 and 14.0',
   lookup: {
     ...call(
       'res.partner',
@@ -446,6 +446,29 @@ export const ODOO: Preset = {
     answer: {
       status: 200,
       body: { jsonrpc: '2.0', id: 1, result: { server_version_info: [19, 0, 0, 'final', 0, ''] } },
+    },
+  },
+  rights: {
+    ...call('res.partner', 'has_access', '{"ids":[],"operation":"create"}'),
+    // Versions before 18 have it by another name, which 18 still knows.
+    body: `{% if ${IS_RPC} %}{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"object","method":"execute_kw","args":[{{ parameters.database }},{{ parameters.uid | plus: 0 }},{{ parameters.key }},"res.partner","check_access_rights",["create",false],{}]}}{% else %}{"ids":[],"operation":"create"}{% endif %}`,
+    explanation: `{%- assign may = answer -%}{%- if ${IS_RPC} -%}{%- assign may = answer.result -%}{%- endif -%}
+{%- if may == false and parameters.create -%}the user of the key may not create contacts: give it Contact Creation in Odoo, or turn off new contacts{%- endif -%}`,
+    source: API,
+    answer: { status: 200, body: true },
+  },
+  expiry: {
+    ...call(
+      'res.users.apikeys',
+      'search_read',
+      '{"domain":[["expiration_date","!=",false]],"fields":["name","expiration_date","user_id"],"order":"expiration_date","limit":1}',
+    ),
+    explanation: `{%- assign key = answer[0] -%}{%- if ${IS_RPC} -%}{%- assign key = answer.result[0] -%}{%- endif -%}
+{%- if key.expiration_date -%}The API key "{{ key.name }}" of {{ key.user_id[1] }} ends on {{ key.expiration_date | slice: 0, 10 }}, and Odoo refuses its calls from then on: make a new one before that day{%- endif -%}`,
+    source: API,
+    answer: {
+      status: 200,
+      body: [{ id: 1, name: 'hookswitch', expiration_date: '2027-02-16 19:18:47', user_id: [7, 'Anna'] }],
     },
   },
   // Earlier versions lack `/json/2`, an unknown database has no page at all, and `/jsonrpc` answers 200 to everything.

@@ -115,6 +115,7 @@ const PresetFile = t.Object(
     check: t.Optional(t.Object(request, closed)),
     diagnosis: t.Optional(t.Object({ ...request, explanation: text }, closed)),
     rights: t.Optional(t.Object({ ...request, explanation: text }, closed)),
+    expiry: t.Optional(t.Object({ ...request, explanation: text }, closed)),
     /** What to do about an answer, by its status. */
     advice: t.Optional(t.Record(t.String({ pattern: '^[1-5][0-9][0-9]$' }), text)),
     sources: t.Optional(t.Array(text)),
@@ -225,7 +226,7 @@ const eventsOf = (steps: PresetFile['steps']) =>
 
 function presetOf(file: PresetFile): Preset {
   const { name, title, parameters = [], steps, origins = [], parallel = 4, sources = [], lookup, directory } = file
-  const { authorization, check, diagnosis, rights, advice, tried, one_of: oneOf } = file
+  const { authorization, check, diagnosis, rights, expiry, advice, tried, one_of: oneOf } = file
   const { max_per_second: maxPerSecond = null } = file
   return {
     name,
@@ -253,6 +254,7 @@ function presetOf(file: PresetFile): Preset {
     check: check === undefined ? null : { ...documented(check), ...check },
     ...(diagnosis === undefined ? {} : { diagnosis: { ...documented(diagnosis), ...diagnosis } }),
     ...(rights === undefined ? {} : { rights: { ...documented(rights), ...rights } }),
+    ...(expiry === undefined ? {} : { expiry: { ...documented(expiry), ...expiry } }),
     ...(advice === undefined ? {} : { advice }),
     ...(tried === undefined ? {} : { tried }),
   }

@@ -127,8 +127,8 @@ export function createSetupService({
 
   return {
     /**
-     * Sends the requests of the preset that change nothing: the one that shows whether the key is right, the one that
-     * shows the rights of its user, then the searches of its calls. @throws Fault 422 when the preset has none.
+     * Sends the requests of the preset that change nothing: those that show whether the key is right,
+     * what its user may do and how long it works, then the searches of its calls. @throws Fault 422 when the preset has none.
      */
     async check(accountId: number, sent: PresetTrial): Promise<PresetCheck> {
       const trial = await trialOf(accountId, sent)
@@ -138,11 +138,13 @@ export function createSetupService({
       const { json: _json, kept: _kept, ...asked } = await ask(trial, check)
       const parameters = trial.flow.parameters
       const warnings = await findWarnings(calls, accountId, { preset: trial.preset, parameters })
-      const { diagnosis, rights } = trial.preset
+      const { diagnosis, rights, expiry } = trial.preset
       const { status } = asked
       if (asked.error !== null)
         return { ...asked, error: (await explain(trial, diagnosis, status)) ?? asked.error, warnings }
       const lacking = await explain(trial, rights, status)
+      const ending = await explain(trial, expiry, status)
+      if (ending !== null) warnings.push(ending)
       return { ...asked, error: lacking ?? (await findSearchError(requests, trial, samples)), warnings }
     },
 

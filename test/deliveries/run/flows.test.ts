@@ -261,7 +261,7 @@ describe('an answer', () => {
     })
     const delivery = await rig.ended(await rig.event('call_ended', 'one'))
     expect(delivery.state).toBe('failed')
-    expect(logged(delivery)).toEqual([['one', 200, 'a rule of the step says "fail"']])
+    expect(logged(delivery)).toEqual([['one', 200, 'a rule of the step says "fail" for "ACCESS_DENIED"']])
   })
 
   test('does not open the circuit breaker if a rule says that it is tried again', async () => {

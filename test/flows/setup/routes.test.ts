@@ -84,7 +84,7 @@ describe('GET /integration/webhook/preset', () => {
       expect(Object.keys(one).sort()).toEqual(['events', 'lookup', 'name', 'parameters', 'sources', 'title', 'tried'])
     // What was never tried says so.
     expect(listed.flatMap(({ name, tried }) => (tried === null ? [] : [[name, tried]]))).toEqual([
-      ['odoo', 'Odoo 19.0 and 14.0'],
+      ['odoo', 'Odoo 19.0, 18.0 and 14.0'],
       ['espocrm', 'EspoCRM 9.3.9'],
     ])
     expect(listed.find(({ name }) => name === 'journal')?.parameters[0]).toMatchObject({

@@ -112,6 +112,33 @@ describe('of Odoo the check names', () => {
   })
 })
 
+// As Odoo 18 and 19 answer.
+describe('of Odoo the check shows', () => {
+  const KEY = { id: 1, name: 'hookswitch', expiration_date: '2027-02-16 19:18:47', user_id: [5, 'Hook Switch'] }
+  test.each<['json2' | 'rpc', string, unknown, object, object]>([
+    ['json2', 'has_access', false, { create: true }, { error: expect.stringContaining('give it Contact Creation') }],
+    ['json2', 'has_access', false, { create: false }, { error: null, warnings: [] }],
+    ['rpc', 'check_access_rights', false, { create: true }, { error: expect.stringContaining('Contact Creation') }],
+    [
+      'rpc',
+      'apikeys',
+      [KEY],
+      {},
+      { error: null, warnings: [expect.stringContaining('Hook Switch ends on 2027-02-16')] },
+    ],
+    ['json2', 'apikeys', [KEY], {}, { warnings: [expect.stringContaining('"hookswitch" of Hook Switch ends')] }],
+    ['json2', 'apikeys', [], {}, { error: null, warnings: [] }],
+  ])('over %s, by %s: %j with %j', async (version, method, answer, given, shown) => {
+    const stub = startStub(() => startOdoo(version))
+    stub.failWith(({ path, json }) => {
+      if (!`${path} ${JSON.stringify(json)}`.includes(method)) return undefined
+      return { status: 200, body: version === 'rpc' ? { jsonrpc: '2.0', id: 1, result: answer } : answer }
+    })
+    const parameters = { ...stub.parameters, responsible: '7', ...given }
+    expect(await service().check(1, { url: stub.url, preset: 'odoo', parameters })).toMatchObject(shown)
+  })
+})
+
 describe('of EspoCRM the check names what the role of the key lacks', () => {
   const all = { create: 'yes', read: 'all' }
   const acl = (table: object, assignmentPermission: string) => ({ table, assignmentPermission })
@@ -191,8 +218,10 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
   test('is checked with each search of its calls, and a refused one is named', async () => {
     if (check === null) return
     const named: (string | undefined)[] = []
-    // What the key's user may do is asked first, and may stay unknown.
-    for (let failing = presetByName(preset)?.rights === undefined ? 1 : 2; ; failing += 1) {
+    // What the key's user may do, and how long, is asked first, and may stay unknown.
+    const { rights, expiry } = presetByName(preset) ?? {}
+    const first = 1 + [rights, expiry].filter((one) => one !== undefined).length
+    for (let failing = first; ; failing += 1) {
       const stub = startStub(start)
       stub.failWith((_, at) => (at === failing ? { status: 500, body: { message: 'not for this key' } } : undefined))
       const trial = { url: stub.url, preset, parameters: { ...stub.parameters } }

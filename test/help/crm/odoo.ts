@@ -61,6 +61,7 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
       create: { vals_list: first },
       write: { ids: first, vals: second },
       action_feedback: { ids: first },
+      check_access_rights: { operation: first },
     }
     const arguments_ = byPosition[String(name)]
     if (positional.length > 0 !== (arguments_ !== undefined)) return fault('builtins.TypeError', 'positional arguments')
@@ -73,6 +74,9 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
   type Made = { readonly result: unknown } | { readonly fault: string }
   function made_(model: string, method: string, named: unknown): Made {
     if (method === 'context_get') return { result: { lang: 'en_US', uid: 2 } }
+    // Odoo 19, and earlier versions.
+    if (method === 'has_access' || method === 'check_access_rights') return { result: true }
+    if (method === 'search_read' && model === 'res.users.apikeys') return { result: [] }
     if (method === 'search_read') return searchRead(model, named)
     if (method === 'load') return load(model, named)
     if (method === 'fields_get' && model === 'res.partner')
