@@ -127,8 +127,8 @@ export function createSetupService({
 
   return {
     /**
-     * Sends the requests of the preset that change nothing: those that show whether the key is right,
-     * what its user may do and how long it works, then the searches of its calls. @throws Fault 422 when the preset has none.
+     * Sends the requests of the preset that change nothing: those that show whether the key is right, what its user
+     * may do and how long it works, then the searches of its calls. @throws Fault 422 when the preset has none.
      */
     async check(accountId: number, sent: PresetTrial): Promise<PresetCheck> {
       const trial = await trialOf(accountId, sent)
