@@ -204,6 +204,12 @@ describe('every file', () => {
     )
   })
 
+  test('names a schema as no other file does: its name stands in the API document', () => {
+    const names = files.flatMap((path) => [...source(path).matchAll(/\bnamed\(\s*'(\w+)'/g)].map(([, name]) => name))
+    expect(names.length).toBeGreaterThan(50)
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
+  })
+
   test('casts away no type', () => {
     expect(offenders(/@ts-(ignore|expect-error|nocheck)|\bas any\b/)).toEqual([])
   })

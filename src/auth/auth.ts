@@ -18,18 +18,13 @@ export {
 } from './guard.ts'
 export {
   AuthUser,
-  ChangePassword,
   emailProblem,
   isAdmin,
-  Login,
   MIN_PASSWORD_CHARACTERS,
   NamedToken,
-  NewToken,
   normalEmail,
   TokenInfo,
-  TokenResult,
   type UserType,
-  UserTypeResource,
 } from './model.ts'
 export { createOperators, OPERATOR_HEADER } from './operators.ts'
 export { createPasswords, passwordProblem } from './password.ts'

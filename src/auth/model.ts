@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
-import { described } from '../lib/api-schema.ts'
+import { described, named } from '../lib/api-schema.ts'
 import { MAX_NAME_CHARACTERS, nameSchema } from '../lib/name.ts'
 import { comparedText, textProblem } from '../lib/text.ts'
 import { rfc3339 } from '../lib/time.ts'
@@ -31,26 +31,32 @@ const presentedPassword = t.String({
   form: isPassword,
 })
 
-export const Login = t.Object({
-  email: t.String({
-    description: 'The e-mail address of the user, without regard to case',
-    maxLength: MAX_EMAIL_CHARACTERS,
+export const Login = named(
+  'Login',
+  t.Object({
+    email: t.String({
+      description: 'The e-mail address of the user, without regard to case',
+      maxLength: MAX_EMAIL_CHARACTERS,
+    }),
+    password: presentedPassword,
   }),
-  password: presentedPassword,
-})
+)
 export type Login = Static<typeof Login>
 
-export const ChangePassword = t.Object({
-  old_password: presentedPassword,
-  password: t.String({
-    description: `${MIN_PASSWORD_CHARACTERS} characters at least, ${MAX_PASSWORD_BYTES} bytes at most`,
-    form: isNewPassword,
+export const ChangePassword = named(
+  'PasswordChange',
+  t.Object({
+    old_password: presentedPassword,
+    password: t.String({
+      description: `${MIN_PASSWORD_CHARACTERS} characters at least, ${MAX_PASSWORD_BYTES} bytes at most`,
+      form: isNewPassword,
+    }),
+    password_confirmation: t.String({ description: 'Must equal `password`', form: isNewPassword }),
+    revoke_other_tokens: t.Optional(
+      t.Boolean({ description: '`true` revokes all other tokens of the user, including the token of this request' }),
+    ),
   }),
-  password_confirmation: t.String({ description: 'Must equal `password`', form: isNewPassword }),
-  revoke_other_tokens: t.Optional(
-    t.Boolean({ description: '`true` revokes all other tokens of the user, including the token of this request' }),
-  ),
-})
+)
 export type ChangePassword = Static<typeof ChangePassword>
 
 const textOrNull = (description: string) => t.Union([t.String(), t.Null()], { description })
@@ -60,59 +66,77 @@ export const TOKEN_ID = { pattern: '^[0-9a-f]+$', maxLength: 64 }
 const ACCESS_TOKEN = { pattern: '^hks_[A-Za-z0-9_-]{43}$' }
 
 /** The request for a new API token. */
-export const NewToken = t.Object({
-  name: nameSchema(`What the token is for, ${MAX_NAME_CHARACTERS} characters at most`),
-  calls: t.Optional(t.Boolean({ description: 'Whether calls may be made and hung up with it; `false` if absent' })),
-})
+export const NewToken = named(
+  'NewToken',
+  t.Object({
+    name: nameSchema(`What the token is for, ${MAX_NAME_CHARACTERS} characters at most`),
+    calls: t.Optional(t.Boolean({ description: 'Whether calls may be made and hung up with it; `false` if absent' })),
+  }),
+)
 export type NewToken = Static<typeof NewToken>
 
-export const NamedToken = t.Object({
-  id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
-  name: nameSchema('What it is for'),
-  calls: t.Boolean({ description: 'Whether calls may be made and hung up with it' }),
-  access_token: t.String({ description: 'The token itself, which cannot be read again', form: ACCESS_TOKEN }),
-})
+export const NamedToken = named(
+  'NamedToken',
+  t.Object({
+    id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
+    name: nameSchema('What it is for'),
+    calls: t.Boolean({ description: 'Whether calls may be made and hung up with it' }),
+    access_token: t.String({ description: 'The token itself, which cannot be read again', form: ACCESS_TOKEN }),
+  }),
+)
 export type NamedToken = Static<typeof NamedToken>
 
 /** One token of a user: a session from a login, or an API token. The token itself cannot be read again. */
-export const TokenInfo = t.Object({
-  id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
-  name: textOrNull('The name of an API token; `null` for a login'),
-  calls: t.Boolean({ description: 'Whether calls may be made and hung up with this API token; `false` for a login' }),
-  client: textOrNull('The User-Agent of the login'),
-  created_at: t.String({ format: 'date-time', description: 'When it was created' }),
-  last_used_at: t.Union([t.String({ format: 'date-time' }), t.Null()], {
-    description: 'When it was last used, accurate to 5 minutes; `null` if never',
+export const TokenInfo = named(
+  'Token',
+  t.Object({
+    id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
+    name: textOrNull('The name of an API token; `null` for a login'),
+    calls: t.Boolean({ description: 'Whether calls may be made and hung up with this API token; `false` for a login' }),
+    client: textOrNull('The User-Agent of the login'),
+    created_at: t.String({ format: 'date-time', description: 'When it was created' }),
+    last_used_at: t.Union([t.String({ format: 'date-time' }), t.Null()], {
+      description: 'When it was last used, accurate to 5 minutes; `null` if never',
+    }),
+    current: t.Boolean({ description: 'Whether it is the token of this request' }),
   }),
-  current: t.Boolean({ description: 'Whether it is the token of this request' }),
-})
+)
 export type TokenInfo = Static<typeof TokenInfo>
 
-export const TokenResult = t.Object({
-  access_token: t.String({ description: 'Goes into the header `Authorization: Bearer …`', form: ACCESS_TOKEN }),
-})
+export const TokenResult = named(
+  'AccessToken',
+  t.Object({
+    access_token: t.String({ description: 'Goes into the header `Authorization: Bearer …`', form: ACCESS_TOKEN }),
+  }),
+)
 
-export const UserTypeResource = t.Object({
-  number: Type.Integer({
-    description: `One of ${Object.values(USER_TYPES).join(', ')}`,
-    form: { enum: Object.values(USER_TYPES) },
+const UserTypeResource = named(
+  'UserType',
+  t.Object({
+    number: Type.Integer({
+      description: `One of ${Object.values(USER_TYPES).join(', ')}`,
+      form: { enum: Object.values(USER_TYPES) },
+    }),
+    name: t.String({
+      description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs',
+      form: { enum: Object.keys(USER_TYPES) },
+    }),
   }),
-  name: t.String({
-    description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs',
-    form: { enum: Object.keys(USER_TYPES) },
-  }),
-})
+)
 
-export const AuthUser = t.Object({
-  id: Type.Integer({ description: 'The id of the user', form: { minimum: 1 } }),
-  name: t.String({ description: 'The name of the user' }),
-  email: t.String({
-    description: 'The e-mail address, in lower case',
-    form: { maxLength: MAX_EMAIL_CHARACTERS, format: 'email' },
+export const AuthUser = named(
+  'User',
+  t.Object({
+    id: Type.Integer({ description: 'The id of the user', form: { minimum: 1 } }),
+    name: t.String({ description: 'The name of the user' }),
+    email: t.String({
+      description: 'The e-mail address, in lower case',
+      form: { maxLength: MAX_EMAIL_CHARACTERS, format: 'email' },
+    }),
+    type: described(UserTypeResource, 'The type of the user: `1` is `USER`; `2` is `ADMIN`, who manages all PBXs'),
+    created_at: t.String({ format: 'date-time', description: 'When the user was created' }),
   }),
-  type: described(UserTypeResource, 'The type of the user: `1` is `USER`; `2` is `ADMIN`, who manages all PBXs'),
-  created_at: t.String({ format: 'date-time', description: 'When the user was created' }),
-})
+)
 export type AuthUser = Static<typeof AuthUser>
 
 export function authUser({ id, name, email, type, createdUs }: UserRecord): AuthUser {

@@ -7,7 +7,6 @@ export {
   DeliveryPage,
   LoggedAttempt,
   NewReplay,
-  Queued,
   Tested,
   TestedFlow,
 } from './log/model.ts'

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { t } from 'elysia'
-import { ACCOUNT_NAME, described, UUID } from '../lib/api-schema.ts'
+import { ACCOUNT_NAME, described, named, UUID } from '../lib/api-schema.ts'
 import { CALL_RESULTS, CALL_STATES, DIRECTIONS, HANGUP_BY, HANGUP_CAUSES, STAGE_KINDS, STAGE_RESULTS } from './enums.ts'
-import type { CallEventKind, EventKind, StateEventKind } from './kinds.ts'
+import { type CallEventKind, EVENT_NAMES, type EventKind, type StateEventKind } from './kinds.ts'
 import { Agent, Phone, Queue, Trunk } from './states.ts'
 
 /**
@@ -27,15 +27,18 @@ const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T, 
   t.Union([t.UnionEnum(values, { default: undefined }), t.Null()], { description })
 
 /** The account's own record of a number. */
-export const Contact = t.Object(
-  {
-    id: text('Its id in that system'),
-    name: text('The name of the person'),
-    company: text('The company'),
-    url: text('A link to it, or `null`'),
-    owner: text('The extension of the person who is responsible, or `null`'),
-  },
-  closed,
+export const Contact = named(
+  'Contact',
+  t.Object(
+    {
+      id: text('Its id in that system'),
+      name: text('The name of the person'),
+      company: text('The company'),
+      url: text('A link to it, or `null`'),
+      owner: text('The extension of the person who is responsible, or `null`'),
+    },
+    closed,
+  ),
 )
 export type Contact = typeof Contact.static
 
@@ -43,179 +46,202 @@ export type Contact = typeof Contact.static
  * `extension` is set when the party is one of the PBX's own, `e164` when the PBX's country is known and the number is a
  * possible one there; anonymous: all `null`.
  */
-export const Party = t.Object(
-  {
-    number: text('The number of the party as the PBX has it; `null` if it is anonymous or unknown'),
-    name: text('Its display name, or `null`'),
-    extension: text("The extension, if the party is one of the PBX's own; else `null`"),
-    e164: text(
-      'The number in E.164 form, if the PBX URL names a country and the number is a possible one; else `null`',
-      { pattern: '^\\+[1-9][0-9]{1,14}$' },
-    ),
-    contact: t.Union([Contact, t.Null()], {
-      description: 'The contact that was found for an outside number; `null` without a look-up, or if it found none',
-    }),
-  },
-  closed,
+export const Party = named(
+  'Party',
+  t.Object(
+    {
+      number: text('The number of the party as the PBX has it; `null` if it is anonymous or unknown'),
+      name: text('Its display name, or `null`'),
+      extension: text("The extension, if the party is one of the PBX's own; else `null`"),
+      e164: text(
+        'The number in E.164 form, if the PBX URL names a country and the number is a possible one; else `null`',
+        { pattern: '^\\+[1-9][0-9]{1,14}$' },
+      ),
+      contact: t.Union([Contact, t.Null()], {
+        description: 'The contact that was found for an outside number; `null` without a look-up, or if it found none',
+      }),
+    },
+    closed,
+  ),
 )
 export type Party = typeof Party.static
 const party = (description: string) => t.Union([Party, t.Null()], { description })
 
-export const Hangup = t.Object(
-  {
-    cause: words(
-      HANGUP_CAUSES,
-      'Why the call ended. `normal`: a party hung up. `busy`, `no_answer`, `rejected`: what the called party did. ' +
-        '`cancelled`: the caller gave up. `unavailable`: the party could not be reached. `congestion`: the network was ' +
-        'overloaded. `invalid_number`: the number does not exist. `pbx_restart`: the PBX restarted. `other`: another ' +
-        'cause. `unknown`: the end was not seen',
-    ),
-    code: t.Union([Type.Integer({ form: { minimum: 0, maximum: 127 } }), t.Null()], {
-      description: 'The Q.850 code, or `null`',
-    }),
-    by: words(HANGUP_BY, 'Who ended the call: `caller`, `callee`, `system` (the PBX), or `unknown`'),
-  },
-  closed,
+export const Hangup = named(
+  'Hangup',
+  t.Object(
+    {
+      cause: words(
+        HANGUP_CAUSES,
+        'Why the call ended. `normal`: a party hung up. `busy`, `no_answer`, `rejected`: what the called party did. ' +
+          '`cancelled`: the caller gave up. `unavailable`: the party could not be reached. `congestion`: the network was ' +
+          'overloaded. `invalid_number`: the number does not exist. `pbx_restart`: the PBX restarted. `other`: another ' +
+          'cause. `unknown`: the end was not seen',
+      ),
+      code: t.Union([Type.Integer({ form: { minimum: 0, maximum: 127 } }), t.Null()], {
+        description: 'The Q.850 code, or `null`',
+      }),
+      by: words(HANGUP_BY, 'Who ended the call: `caller`, `callee`, `system` (the PBX), or `unknown`'),
+    },
+    closed,
+  ),
 )
 export type Hangup = typeof Hangup.static
 
-export const CallQueue = t.Object(
-  {
-    name: t.String({ description: 'The name of the queue' }),
-    position: t.Union([Type.Integer(), t.Null()], {
-      description: 'The position of the caller, if the PBX reported it; else `null`',
-    }),
-    wait_duration: seconds('Whole seconds in the queue; `null` until that is over'),
-  },
-  closed,
+const CallQueue = named(
+  'CallQueue',
+  t.Object(
+    {
+      name: t.String({ description: 'The name of the queue' }),
+      position: t.Union([Type.Integer(), t.Null()], {
+        description: 'The position of the caller, if the PBX reported it; else `null`',
+      }),
+      wait_duration: seconds('Whole seconds in the queue; `null` until that is over'),
+    },
+    closed,
+  ),
 )
 
-export const Call = t.Object(
-  {
-    id: id('The id of the call: a UUIDv7, the same through transfers and restarts'),
-    pbx_id: t.String({
-      description:
-        "The PBX's own id (Asterisk Linkedid, FreeSWITCH uuid of the first channel), for finding the call there",
-    }),
-    merged_from: t.Array(t.String({ form: UUID }), { description: 'The ids of calls that were merged into this one' }),
-    merged_into: text('The id of the call into which this one was merged; else `null`', UUID),
-    parent_id: text('If this is a consultation, the id of the call for which it was made; else `null`', UUID),
-    request_id: text('Of a call that was made with `POST /call`, the id of that request; else `null`', UUID),
-    direction: words(DIRECTIONS, '`inbound`: from outside. `outbound`: to outside. `internal`: within the PBX'),
-    state: words(
-      CALL_STATES,
-      '`ringing`: nobody has answered yet. `waiting`: in a queue or an IVR. `answered`: two people talk. `ended`: the ' +
-        'call is over',
-    ),
-    from: described(Party, 'Who called'),
-    to: described(
-      Party,
-      'Who was called: the dialled number of an inbound call, the extension of an internal one, the number as sent to the ' +
-        'trunk of an outbound one',
-    ),
-    did: text('The dialled outside number of an inbound call; else `null`'),
-    started_at: time('When the call started; `null` if its start was missed'),
-    answered_at: time('When the first person answered; never an IVR, a queue or voicemail'),
-    ended_at: time('When the call ended; `null` while it is up'),
-    duration: seconds('Whole seconds from the start to the end'),
-    wait_duration: seconds('Whole seconds from the start to the answer, or to the end of an unanswered call'),
-    talk_duration: seconds('Whole seconds from the answer to the end'),
-    result: wordsOrNull(
-      CALL_RESULTS,
-      '`answered`: a person answered. `no_answer`: nobody answered, or the call was declined. `busy`: the called party was ' +
-        'busy. `cancelled`: the caller gave up. `failed`: it could not be set up. `voicemail`: voicemail answered. `null` ' +
-        'while the call is up',
-    ),
-    answered_by: party('The party that answered first; `null` if nobody answered'),
-    handled_by: t.Array(Party, {
-      description: 'The parties that handled the call, in order; the last one owns it',
-    }),
-    queue: t.Union([CallQueue, t.Null()], { description: 'The last queue of the call, or `null`' }),
-    transfers: Type.Integer({ minimum: 0, description: 'The number of transfers so far' }),
-    recorded: t.Boolean({ description: 'Whether a recording has started' }),
-    hangup: t.Union([Hangup, t.Null()], { description: 'How the call ended; `null` while it is up' }),
-    variables: t.Record(t.String(), t.String(), { description: 'The channel variables that the operator chose' }),
-    missed: t.Union([t.Boolean(), t.Null()], {
-      description:
-        'Whether no extension of the PBX answered an inbound or internal call. `null` before its end, and for ' +
-        'other calls',
-    }),
-    missed_by: t.Array(Party, {
-      description: 'The extensions that a missed call tried, in order; else empty',
-    }),
-    stages_omitted: Type.Integer({
-      minimum: 0,
-      description: 'The number of stages left out because the body would be too large',
-    }),
-    partial: t.Boolean({ description: 'Whether its start, an answer or its end was missed' }),
-  },
-  closed,
+export const Call = named(
+  'Call',
+  t.Object(
+    {
+      id: id('The id of the call: a UUIDv7, the same through transfers and restarts'),
+      pbx_id: t.String({
+        description:
+          "The PBX's own id (Asterisk Linkedid, FreeSWITCH uuid of the first channel), for finding the call there",
+      }),
+      merged_from: t.Array(t.String({ form: UUID }), {
+        description: 'The ids of calls that were merged into this one',
+      }),
+      merged_into: text('The id of the call into which this one was merged; else `null`', UUID),
+      parent_id: text('If this is a consultation, the id of the call for which it was made; else `null`', UUID),
+      request_id: text('Of a call that was made with `POST /call`, the id of that request; else `null`', UUID),
+      direction: words(DIRECTIONS, '`inbound`: from outside. `outbound`: to outside. `internal`: within the PBX'),
+      state: words(
+        CALL_STATES,
+        '`ringing`: nobody has answered yet. `waiting`: in a queue or an IVR. `answered`: two people talk. `ended`: the ' +
+          'call is over',
+      ),
+      from: described(Party, 'Who called'),
+      to: described(
+        Party,
+        'Who was called: the dialled number of an inbound call, the extension of an internal one, the number as sent to the ' +
+          'trunk of an outbound one',
+      ),
+      did: text('The dialled outside number of an inbound call; else `null`'),
+      started_at: time('When the call started; `null` if its start was missed'),
+      answered_at: time('When the first person answered; never an IVR, a queue or voicemail'),
+      ended_at: time('When the call ended; `null` while it is up'),
+      duration: seconds('Whole seconds from the start to the end'),
+      wait_duration: seconds('Whole seconds from the start to the answer, or to the end of an unanswered call'),
+      talk_duration: seconds('Whole seconds from the answer to the end'),
+      result: wordsOrNull(
+        CALL_RESULTS,
+        '`answered`: a person answered. `no_answer`: nobody answered, or the call was declined. `busy`: the called party was ' +
+          'busy. `cancelled`: the caller gave up. `failed`: it could not be set up. `voicemail`: voicemail answered. `null` ' +
+          'while the call is up',
+      ),
+      answered_by: party('The party that answered first; `null` if nobody answered'),
+      handled_by: t.Array(Party, {
+        description: 'The parties that handled the call, in order; the last one owns it',
+      }),
+      queue: t.Union([CallQueue, t.Null()], { description: 'The last queue of the call, or `null`' }),
+      transfers: Type.Integer({ minimum: 0, description: 'The number of transfers so far' }),
+      recorded: t.Boolean({ description: 'Whether a recording has started' }),
+      hangup: t.Union([Hangup, t.Null()], { description: 'How the call ended; `null` while it is up' }),
+      variables: t.Record(t.String(), t.String(), { description: 'The channel variables that the operator chose' }),
+      missed: t.Union([t.Boolean(), t.Null()], {
+        description:
+          'Whether no extension of the PBX answered an inbound or internal call. `null` before its end, and for ' +
+          'other calls',
+      }),
+      missed_by: t.Array(Party, {
+        description: 'The extensions that a missed call tried, in order; else empty',
+      }),
+      stages_omitted: Type.Integer({
+        minimum: 0,
+        description: 'The number of stages left out because the body would be too large',
+      }),
+      partial: t.Boolean({ description: 'Whether its start, an answer or its end was missed' }),
+    },
+    closed,
+  ),
 )
 export type Call = typeof Call.static
 
-export const Stage = t.Object(
-  {
-    id: id('The id of the stage'),
-    parent_id: text('The id of the group or queue to which it belongs, or `null`', UUID),
-    kind: words(
-      STAGE_KINDS,
-      '`user`: an extension. `external`: an outside number. `group`: several parties that ring together. `queue`: a queue',
-    ),
-    target: text(
-      'The extension, the outside number, the name of the queue, or the dialplan extension that rang the group',
-    ),
-    name: text('The display name of the target, or `null`'),
-    attempt: Type.Integer({
-      minimum: 1,
-      description: 'Counts the attempts at this target within the call: 1, 2, …',
-    }),
-    started_at: time('When it was dialled'),
-    answered_at: time('When it was answered, or `null`'),
-    ended_at: time('When it stopped ringing, or when that party left the call'),
-    ring_duration: seconds('Whole seconds from the first ringing; 0 if it did not ring'),
-    talk_duration: seconds('Whole seconds from the answer to the end'),
-    result: wordsOrNull(
-      STAGE_RESULTS,
-      '`answered`. `no_answer`: it rang until it was given up. `busy`, `rejected`: what the phone answered. `cancelled`: ' +
-        'the caller gave up. `answered_elsewhere`: another phone of the group answered. `unavailable`: it could not be ' +
-        'reached. `congestion`: the network was overloaded. `forwarded`: it was forwarded. `abandoned`: the caller left ' +
-        'the queue. `timeout`: the queue gave up. `other`: another cause. `null` while it goes on',
-    ),
-    forwarded_to: text('The number to which it was forwarded, or `null`'),
-  },
-  closed,
+export const Stage = named(
+  'Stage',
+  t.Object(
+    {
+      id: id('The id of the stage'),
+      parent_id: text('The id of the group or queue to which it belongs, or `null`', UUID),
+      kind: words(
+        STAGE_KINDS,
+        '`user`: an extension. `external`: an outside number. `group`: several parties that ring together. `queue`: a queue',
+      ),
+      target: text(
+        'The extension, the outside number, the name of the queue, or the dialplan extension that rang the group',
+      ),
+      name: text('The display name of the target, or `null`'),
+      attempt: Type.Integer({
+        minimum: 1,
+        description: 'Counts the attempts at this target within the call: 1, 2, …',
+      }),
+      started_at: time('When it was dialled'),
+      answered_at: time('When it was answered, or `null`'),
+      ended_at: time('When it stopped ringing, or when that party left the call'),
+      ring_duration: seconds('Whole seconds from the first ringing; 0 if it did not ring'),
+      talk_duration: seconds('Whole seconds from the answer to the end'),
+      result: wordsOrNull(
+        STAGE_RESULTS,
+        '`answered`. `no_answer`: it rang until it was given up. `busy`, `rejected`: what the phone answered. `cancelled`: ' +
+          'the caller gave up. `answered_elsewhere`: another phone of the group answered. `unavailable`: it could not be ' +
+          'reached. `congestion`: the network was overloaded. `forwarded`: it was forwarded. `abandoned`: the caller left ' +
+          'the queue. `timeout`: the queue gave up. `other`: another cause. `null` while it goes on',
+      ),
+      forwarded_to: text('The number to which it was forwarded, or `null`'),
+    },
+    closed,
+  ),
 )
 export type Stage = typeof Stage.static
 const aboutStage = described(Stage, 'The stage that the event is about')
 const aboutStageOrNull = t.Union([Stage, t.Null()], { description: 'The stage that the event is about' })
 const allStages = t.Array(Stage, { description: 'All stages of the call, in order of their start' })
 
-export const Transfer = t.Object(
-  {
-    kind: words(['blind', 'attended'], '`blind`: without a consultation. `attended`: after one'),
-    by: described(Party, 'The party that transferred the call'),
-    transferee: party('The party that was transferred, or `null`'),
-    to: described(Party, 'The target; for a blind transfer the dialled number'),
-    call_id: id('The id of the call that goes on'),
-    other_call_id: text('For an attended transfer the id of the call that was merged into it; else `null`', UUID),
-  },
-  closed,
+export const Transfer = named(
+  'Transfer',
+  t.Object(
+    {
+      kind: words(['blind', 'attended'], '`blind`: without a consultation. `attended`: after one'),
+      by: described(Party, 'The party that transferred the call'),
+      transferee: party('The party that was transferred, or `null`'),
+      to: described(Party, 'The target; for a blind transfer the dialled number'),
+      call_id: id('The id of the call that goes on'),
+      other_call_id: text('For an attended transfer the id of the call that was merged into it; else `null`', UUID),
+    },
+    closed,
+  ),
 )
 export type Transfer = typeof Transfer.static
 const aboutTransfer = described(Transfer, 'The transfer that the event is about')
 
-export const Recording = t.Object(
-  {
-    id: id('The id of the recording'),
-    path: text('Its path on the PBX, as the PBX reported it'),
-    format: text('The format of the file, such as `wav`'),
-    duration: seconds('Its length in whole seconds'),
-    started_at: time('When it started'),
-    ended_at: time('When it ended'),
-    /** Present if the PBX URL says where the recordings' files are. */
-    url: t.Optional(text('A link to the recording, or `null`', { format: 'uri' })),
-  },
-  closed,
+export const Recording = named(
+  'Recording',
+  t.Object(
+    {
+      id: id('The id of the recording'),
+      path: text('Its path on the PBX, as the PBX reported it'),
+      format: text('The format of the file, such as `wav`'),
+      duration: seconds('Its length in whole seconds'),
+      started_at: time('When it started'),
+      ended_at: time('When it ended'),
+      /** Present if the PBX URL says where the recordings' files are. */
+      url: t.Optional(text('A link to the recording, or `null`', { format: 'uri' })),
+    },
+    closed,
+  ),
 )
 export type Recording = typeof Recording.static
 
@@ -329,6 +355,12 @@ export const BODIES = {
   agent_changed: stateBody('agent_changed', { agent: described(Agent, 'The agent in that queue, as of that moment') }),
   queue_changed: stateBody('queue_changed', { queue: described(Queue, 'The queue as of that moment') }),
 } as const satisfies Readonly<Record<EventKind, TSchema>>
+// `call_started` is `CallStarted`.
+for (const name of EVENT_NAMES)
+  named(
+    name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    BODIES[name],
+  )
 
 export type EventBody = (typeof BODIES)[EventKind]['static']
 type CustomBody = (typeof BODIES)['custom']['static']

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
+import { named } from '../lib/api-schema.ts'
 import { FAULT_STATUS, type Fault, type FaultCode } from '../lib/fault.ts'
 import { bodyInSlices } from '../lib/slices.ts'
 
@@ -12,21 +13,27 @@ const envelope = <const Status extends string, Code extends TSchema, Result exte
 
 export const Nothing = t.Array(t.Never(), { maxItems: 0 })
 
-export const FieldProblem = t.Object({
-  path: t.String({
-    description: 'A JSON pointer into the body, or the name of a parameter after a `/`',
-    form: { format: 'json-pointer' },
+const FieldProblem = named(
+  'FieldError',
+  t.Object({
+    path: t.String({
+      description: 'A JSON pointer into the body, or the name of a parameter after a `/`',
+      form: { format: 'json-pointer' },
+    }),
+    message: t.String({ description: 'What is wrong there' }),
   }),
-  message: t.String({ description: 'What is wrong there' }),
-})
+)
 const FieldErrors = t.Object({ errors: t.Array(FieldProblem) })
 
-export const Failure = t.Object({
-  status: t.Literal('error', { description: 'Always `error`' }),
-  code: Type.Integer({ description: 'The HTTP status code', form: { minimum: 400, maximum: 599 } }),
-  result: t.Union([Nothing, FieldErrors], { description: 'For 422 the errors, each with its path; else `[]`' }),
-  message: t.String({ description: 'A message for people' }),
-})
+export const Failure = named(
+  'Failure',
+  t.Object({
+    status: t.Literal('error', { description: 'Always `error`' }),
+    code: Type.Integer({ description: 'The HTTP status code', form: { minimum: 400, maximum: 599 } }),
+    result: t.Union([Nothing, FieldErrors], { description: 'For 422 the errors, each with its path; else `[]`' }),
+    message: t.String({ description: 'A message for people' }),
+  }),
+)
 export type Failure = typeof Failure.static
 
 /** Every route may answer with these. */

@@ -14,8 +14,24 @@ export const described = <Schema extends TSchema>(schema: Schema, description: s
   [ORIGINAL]: schema,
 })
 
-/** Returns the schema that `described` was given; every other schema as it is. */
-export const originalOf = (schema: object): unknown => (ORIGINAL in schema ? schema[ORIGINAL] : schema)
+/** Returns the schema that `described` was given, any other as it is. */
+export const originalOf = (schema: object): object =>
+  ORIGINAL in schema && typeof schema[ORIGINAL] === 'object' && schema[ORIGINAL] !== null ? schema[ORIGINAL] : schema
+
+type Naming = { readonly name: string; readonly alternatives: readonly TSchema[] }
+const NAMINGS = new WeakMap<object, Naming>()
+
+/**
+ * Names a schema in the API's document, and in types that are generated from it. Returns the schema. With `alternatives`
+ * it is documented as exactly one of them, though requests are checked by one schema with the fields of all.
+ */
+export function named<Schema extends TSchema>(name: string, schema: Schema, ...alternatives: TSchema[]): Schema {
+  NAMINGS.set(schema, { name, alternatives })
+  return schema
+}
+
+/** Returns the name and the alternatives of a schema; `undefined`: it is written out where it is used. */
+export const namingOf = (schema: object): Naming | undefined => NAMINGS.get(schema)
 
 /** Forms that schemas of several modules have. */
 export const UUID = { format: 'uuid' }

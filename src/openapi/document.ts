@@ -1,9 +1,8 @@
 import { Kind } from '@sinclair/typebox'
-import type { TSchema } from 'elysia'
+import { BODIES } from '../events/bodies.ts'
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../events/kinds.ts'
 import { ALL_EXAMPLES } from '../events/samples.ts'
-import { originalOf } from '../lib/api-schema.ts'
-import { ALTERNATIVES, bodyName, NAMED_SCHEMAS, reference, STREAM_SCHEMAS } from './named-schemas.ts'
+import { namingOf, originalOf } from '../lib/api-schema.ts'
 
 /** The parts of an Elysia route that the document needs. */
 export type DocumentedRoute = {
@@ -72,11 +71,33 @@ that was away reads events back with \`GET /event\`.
 
 **Limits:** a list has at most 100 webhooks, a request body 1 MiB, an event body 256 KB.`
 
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const message = (name: string, data: string, description: string) => ({
+  type: 'object',
+  description,
+  required: ['event', 'data'],
+  properties: {
+    event: { const: name, description: 'The name of the message' },
+    data: { ...reference(data), description: 'The data of the message, as JSON' },
+  },
+})
+
+/** The messages of `GET /stream`, which no route checks. */
+const STREAM_SCHEMAS: Readonly<Record<string, object>> = {
+  StreamMessage: {
+    description: 'A message of the stream',
+    anyOf: ['CallMessage', 'EventMessage', 'DeliveryMessage'].map(reference),
+  },
+  CallMessage: message('call', 'Call', 'A call that has changed. All live calls are sent first'),
+  EventMessage: message('event', 'EventBody', 'An event that was stored: the body of its webhook requests'),
+  DeliveryMessage: message('delivery', 'Delivery', 'A delivery that has changed'),
+}
+
 /** Returns the API document (OpenAPI 3.1), made from the schemas with which the routes check requests. */
 export function openApiDocument(routes: readonly DocumentedRoute[], version: string): Json {
   const paths: Record<string, Json> = {}
-  for (const route of routes) {
-    if (route.hooks.detail === undefined || route.hooks.detail.hide === true) continue
+  const shown = routes.filter(({ hooks: { detail } }) => detail !== undefined && detail.hide !== true)
+  for (const route of shown) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, path) }
   }
@@ -96,7 +117,10 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
     webhooks: Object.fromEntries(EVENT_NAMES.map((name) => [name, webhook(name)])),
     components: {
       schemas: {
-        ...Object.fromEntries(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [name, named(name, schema)])),
+        ...definitionsIn([
+          ...shown.map(({ hooks }) => [hooks.body, hooks.query, hooks.params, hooks.response]),
+          BODIES,
+        ]),
         ...STREAM_SCHEMAS,
       },
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'The token of POST /auth/login' } },
@@ -154,7 +178,7 @@ function webhook(name: EventKind): Json {
         required: true,
         content: {
           'application/json': {
-            schema: reference(bodyName(name)),
+            schema: plain(BODIES[name]),
             example: ALL_EXAMPLES.find((body) => body.data.name === name),
           },
         },
@@ -182,20 +206,34 @@ function fields(schema: unknown): [name: string, schema: unknown, required: bool
   return Object.entries(schema.properties).map(([name, field]) => [name, field, required.includes(name)])
 }
 
-function named(name: string, schema: TSchema): Json {
-  const own = objectOf(written(schema))
-  const alternatives = ALTERNATIVES[name]
-  return alternatives === undefined ? own : { description: own.description, oneOf: alternatives.map(reference) }
+/** Returns the definitions of all schemas with a name that are part of a value, in the order of their names. */
+function definitionsIn(value: unknown): Json {
+  const found = new Map<string, Json>()
+  function search(part: unknown): void {
+    if (!isObject(part)) return
+    const schema = originalOf(part)
+    const naming = namingOf(schema)
+    if (naming !== undefined) {
+      if (found.has(naming.name)) return
+      const own = written(objectOf(schema))
+      const oneOf = naming.alternatives.map(plain)
+      found.set(naming.name, oneOf.length === 0 ? own : { description: own.description, oneOf })
+      naming.alternatives.forEach(search)
+    }
+    Object.values(schema).forEach(search)
+  }
+  search(value)
+  return Object.fromEntries([...found].toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-/** Returns a schema as plain JSON Schema; a named schema becomes a reference. */
+/** Returns a schema as plain JSON Schema; a schema with a name becomes a reference. */
 function plain(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plain)
   if (!isObject(schema)) return schema
   const original = originalOf(schema)
-  const name = Object.keys(NAMED_SCHEMAS).find((key) => NAMED_SCHEMAS[key] === original)
-  if (name === undefined) return written(schema)
-  return original === schema ? reference(name) : { description: schema.description, ...reference(name) }
+  const naming = namingOf(original)
+  if (naming === undefined) return written(schema)
+  return original === schema ? reference(naming.name) : { description: schema.description, ...reference(naming.name) }
 }
 
 /** Returns the keywords of a schema, or the fields of an object, as plain JSON Schema. */

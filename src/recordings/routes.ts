@@ -3,7 +3,7 @@ import { type AuthService, accountSession, guard, headerToken } from '../auth/au
 import { accepts } from '../http/accepts.ts'
 import { matchesAny } from '../http/entity-tag.ts'
 import { Failure, responses, success } from '../http/envelope.ts'
-import { UUID } from '../lib/api-schema.ts'
+import { named, UUID } from '../lib/api-schema.ts'
 import { Fault } from '../lib/fault.ts'
 import { nextTurn } from '../lib/slices.ts'
 import { rfc3339 } from '../lib/time.ts'
@@ -89,10 +89,13 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
 /** How long a page that is left open can play recordings. */
 const OWN_LINK_MS = 3_600_000
 
-export const Link = t.Object({
-  path: t.String({ description: 'The link, below the address of this service', form: { format: 'uri-reference' } }),
-  expires_at: t.String({ format: 'date-time', description: 'Until when it is valid' }),
-})
+const Link = named(
+  'RecordingLink',
+  t.Object({
+    path: t.String({ description: 'The link, below the address of this service', form: { format: 'uri-reference' } }),
+    expires_at: t.String({ format: 'date-time', description: 'Until when it is valid' }),
+  }),
+)
 
 /** Gives users links to recordings for players that cannot send a token, as in the page. */
 export function recordingLinkRoutes(auth: AuthService, { recordings, links }: RecordingRoutesOptions) {

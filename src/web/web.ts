@@ -1,18 +1,7 @@
 // The page: its files, overview and event stream (server/), and what runs in the browser (browser/). Has no rules that
 // the API lacks.
 
-export {
-  EventWithDeliveries,
-  LastAttempt,
-  LiveCall,
-  Minute,
-  Overview,
-  PbxEndpoints,
-  PbxStatus,
-  TrafficPeriod,
-  WebhookHealth,
-  WebhookMinute,
-} from './model.ts'
+export { WebhookHealth } from './model.ts'
 export { startAccountState } from './server/account-state.ts'
 export { loadAssets } from './server/assets.ts'
 export { createDeliveryCounts } from './server/delivery-counts.ts'

@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
 import { EVENT_SWITCHES, forSwitches } from '../events/kinds.ts'
-import { WEBHOOK_URL } from '../lib/api-schema.ts'
+import { named, WEBHOOK_URL } from '../lib/api-schema.ts'
 import type { FieldError } from '../lib/fault.ts'
 import { textProblem } from '../lib/text.ts'
 import type { AllowList } from '../outbound/address-guard.ts'
@@ -21,12 +21,15 @@ const url = t.String({
 const listedUrl = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
 
 /** A URL in the list, and the kinds of events that it receives. */
-export const Webhook = t.Object(
-  {
-    url,
-    ...forSwitches((name) => t.Boolean({ description: EVENT_SWITCHES[name] })),
-  },
-  closed,
+export const Webhook = named(
+  'Webhook',
+  t.Object(
+    {
+      url,
+      ...forSwitches((name) => t.Boolean({ description: EVENT_SWITCHES[name] })),
+    },
+    closed,
+  ),
 )
 export type Webhook = Static<typeof Webhook>
 
@@ -37,21 +40,27 @@ export type WebhookList = Static<typeof WebhookList>
 export const UrlOnly = t.Object({ url: listedUrl })
 export type UrlOnly = Static<typeof UrlOnly>
 
-export const Rotation = t.Object({
-  url: listedUrl,
-  force: t.Optional(t.Boolean({ description: 'Ends the previous secret, if it still signs' })),
-})
+export const Rotation = named(
+  'SecretRotation',
+  t.Object({
+    url: listedUrl,
+    force: t.Optional(t.Boolean({ description: 'Ends the previous secret, if it still signs' })),
+  }),
+)
 
-export const WebhookSecret = t.Object({
-  url: t.String({ description: 'The URL whose requests it signs', form: WEBHOOK_URL }),
-  secret: t.String({
-    description: '`whsec_` and 32 random bytes in base64, as in Standard Webhooks',
-    form: { pattern: '^whsec_[A-Za-z0-9+/]+={0,2}$' },
+export const WebhookSecret = named(
+  'WebhookSecret',
+  t.Object({
+    url: t.String({ description: 'The URL whose requests it signs', form: WEBHOOK_URL }),
+    secret: t.String({
+      description: '`whsec_` and 32 random bytes in base64, as in Standard Webhooks',
+      form: { pattern: '^whsec_[A-Za-z0-9+/]+={0,2}$' },
+    }),
+    previous_until: t.Union([t.String({ format: 'date-time' }), t.Null()], {
+      description: 'Until when the previous secret also signs',
+    }),
   }),
-  previous_until: t.Union([t.String({ format: 'date-time' }), t.Null()], {
-    description: 'Until when the previous secret also signs',
-  }),
-})
+)
 export type WebhookSecret = Static<typeof WebhookSecret>
 
 /** Checks what the schema cannot express: that each URL is valid, and its address allowed. */

@@ -1,7 +1,7 @@
 // The list of an account's webhooks, their options and secrets. Sends nothing.
 
 export { topicOfEvent } from './event-topic.ts'
-export { MAX_URL_CHARACTERS, MAX_WEBHOOKS, Rotation, UrlOnly, Webhook, WebhookSecret } from './model.ts'
+export { MAX_URL_CHARACTERS, MAX_WEBHOOKS, Webhook, WebhookSecret } from './model.ts'
 export { bodyPresetOf, PRESET_NAMES, type PresetName } from './options/body-presets.ts'
 export {
   type AccountTemplates,
@@ -10,14 +10,9 @@ export {
   type RenderedBody,
 } from './options/body-renderer.ts'
 export {
-  AuthorizationProblem,
   NewWebhookOptions,
-  PresetBody,
   Preview,
-  PreviewRequest,
-  TemplateBody,
   WebhookBody,
-  WebhookFilter,
   WebhookOptions,
 } from './options/model.ts'
 export { requestAuthorizationOf } from './options/option-secrets.ts'

@@ -7,7 +7,7 @@ import { accepts } from '../../http/accepts.ts'
 import { responses } from '../../http/envelope.ts'
 import { CURSOR } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
-import { described, UUID } from '../../lib/api-schema.ts'
+import { described, named, UUID } from '../../lib/api-schema.ts'
 import { Fault } from '../../lib/fault.ts'
 import { rfc3339 } from '../../lib/time.ts'
 import type { EventItem } from '../../store/operations/log.ts'
@@ -20,29 +20,38 @@ const MAX_WAIT_S = 30
 const MARGIN_S = 30
 
 /** A body of any kind of event. */
-export const AnyBody = t.Union(Object.values(BODIES), { description: 'The body of its requests, as an object' })
+const AnyBody = named(
+  'EventBody',
+  t.Union(Object.values(BODIES), { description: 'The body of its requests, as an object' }),
+)
 
 /** An event as it is read back. */
-export const ReadEvent = t.Object({
-  id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
-  event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
-  call_id: t.Union([t.String({ form: UUID }), t.Null()], {
-    description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
+export const ReadEvent = named(
+  'Event',
+  t.Object({
+    id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
+    event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
+    call_id: t.Union([t.String({ form: UUID }), t.Null()], {
+      description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
+    }),
+    sequence: t.Union([Type.Integer({ minimum: 1 }), t.Null()], {
+      description: 'The number of the event within its call; `null` if it belongs to none',
+    }),
+    created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
+    body: described(AnyBody, 'The body of its requests, as an object'),
   }),
-  sequence: t.Union([Type.Integer({ minimum: 1 }), t.Null()], {
-    description: 'The number of the event within its call; `null` if it belongs to none',
-  }),
-  created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
-  body: described(AnyBody, 'The body of its requests, as an object'),
-})
+)
 
-export const EventList = t.Object({
-  items: t.Array(ReadEvent, { description: 'The events, in the order in which they were stored' }),
-  next_cursor: t.String({
-    description: 'Send it as `after` to continue. Always present; it advances even if a filter matches nothing',
-    form: CURSOR,
+const EventList = named(
+  'EventPage',
+  t.Object({
+    items: t.Array(ReadEvent, { description: 'The events, in the order in which they were stored' }),
+    next_cursor: t.String({
+      description: 'Send it as `after` to continue. Always present; it advances even if a filter matches nothing',
+      form: CURSOR,
+    }),
   }),
-})
+)
 
 const Query = t.Object({
   after: t.Optional(

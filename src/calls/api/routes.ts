@@ -8,7 +8,7 @@ import { acceptsAlso } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { CURSOR, PAGE_SIZE, PageCursor, PageLimit, readCursor, writeCursor } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
-import { described, UUID } from '../../lib/api-schema.ts'
+import { described, named, UUID } from '../../lib/api-schema.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nextTurn } from '../../lib/slices.ts'
 import { parseTime } from '../../lib/time.ts'
@@ -28,37 +28,46 @@ const pbx = t.Union([t.String(), t.Null()], {
 })
 
 /** A call of the list. */
-export const ListedCall = t.Object({ pbx, ...Call.properties }, { additionalProperties: false })
+const ListedCall = named('ListedCall', t.Object({ pbx, ...Call.properties }, { additionalProperties: false }))
 
 /** The record of a call, with its PBX. */
-export const FoundCall = t.Object({ pbx, ...CallRecord.properties }, { additionalProperties: false })
+export const FoundCall = named(
+  'FoundCall',
+  t.Object({ pbx, ...CallRecord.properties }, { additionalProperties: false }),
+)
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_COUNTED, description })
 
-export const CallCounts = t.Object(
-  {
-    all: count('All calls'),
-    missed: count('Missed calls'),
-    to_call_back: count(
-      'Missed calls whose number has neither been reached since, nor has called again and been answered',
-    ),
-    answered: count('Calls that a person answered'),
-    voicemail: count('Calls that voicemail answered'),
-    not_reached: count('Outbound calls that nobody answered'),
-  },
-  {
-    description:
-      'How many calls there are under all filters but `missed`, `result`, `to_call_back` and `not_reached`; 10000 means "or more"',
-  },
+const CallCounts = named(
+  'CallCounts',
+  t.Object(
+    {
+      all: count('All calls'),
+      missed: count('Missed calls'),
+      to_call_back: count(
+        'Missed calls whose number has neither been reached since, nor has called again and been answered',
+      ),
+      answered: count('Calls that a person answered'),
+      voicemail: count('Calls that voicemail answered'),
+      not_reached: count('Outbound calls that nobody answered'),
+    },
+    {
+      description:
+        'How many calls there are under all filters but `missed`, `result`, `to_call_back` and `not_reached`; 10000 means "or more"',
+    },
+  ),
 )
 
-export const CallPage = t.Object({
-  items: t.Array(ListedCall, { description: 'The calls, the newest first' }),
-  next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
-    description: 'The `cursor` of the next page; `null` on the last',
+export const CallPage = named(
+  'CallPage',
+  t.Object({
+    items: t.Array(ListedCall, { description: 'The calls, the newest first' }),
+    next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
+      description: 'The `cursor` of the next page; `null` on the last',
+    }),
+    counts: t.Optional(described(CallCounts, 'With `counts=true`: how many calls have each outcome')),
   }),
-  counts: t.Optional(described(CallCounts, 'With `counts=true`: how many calls have each outcome')),
-})
+)
 
 const Params = t.Object({ id: t.String({ description: 'The id of the call', form: UUID }) })
 

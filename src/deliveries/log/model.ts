@@ -3,7 +3,7 @@ import { t } from 'elysia'
 import { EVENT_NAMES } from '../../events/kinds.ts'
 import { NAME_PATTERN, STEP_EVENTS } from '../../flows/flows.ts'
 import { CURSOR } from '../../http/paging.ts'
-import { UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
+import { named, UUID, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { HTTP_METHODS } from '../../outbound/http-methods.ts'
 import { DELIVERY_STATES } from '../../store/operations/delivery-state.ts'
 
@@ -24,82 +24,96 @@ const response = text('The first 4 KiB of the body of the response; by MQTT, how
 const moment = (description: string) => t.Optional(t.String({ format: 'date-time', description }))
 
 /** One event for one webhook. */
-export const Delivery = t.Object({
-  id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }),
-  event_id: t.String({ description: 'The `webhook-id` of its requests', form: UUID }),
-  event: t.String({ description: 'The kind of event', form: { enum: EVENT_NAMES } }),
-  call_id: t.Union([t.String({ form: UUID }), t.Null()], {
-    description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
+export const Delivery = named(
+  'Delivery',
+  t.Object({
+    id: t.String({ description: 'The id of the delivery', form: DELIVERY_ID }),
+    event_id: t.String({ description: 'The `webhook-id` of its requests', form: UUID }),
+    event: t.String({ description: 'The kind of event', form: { enum: EVENT_NAMES } }),
+    call_id: t.Union([t.String({ form: UUID }), t.Null()], {
+      description: 'The id of the call; `null` for an event of a phone, trunk, agent or queue',
+    }),
+    subject: t.String({
+      description: 'What the event is about, as a sentence: who calls whom, or which phone, trunk, agent or queue',
+    }),
+    url: t.String({ description: 'The URL of the webhook', form: WEBHOOK_URL }),
+    state: t.UnionEnum(DELIVERY_STATES, {
+      default: undefined,
+      description:
+        '`pending`: it will be sent, or sent again. `delivered`: the receiver answered 2xx, or the MQTT broker acknowledged it. `failed`: all attempts failed. ' +
+        '`cancelled`: its URL left the list',
+    }),
+    attempts_made: Type.Integer({ description: 'How many attempts were made, without probes', form: count }),
+    next_attempt_at: time('When it is retried; `null` if it is not scheduled'),
+    created_at: t.String({ format: 'date-time', description: 'When the event was stored' }),
+    delivered_at: time('When it was delivered; `null` if it was not'),
   }),
-  subject: t.String({
-    description: 'What the event is about, as a sentence: who calls whom, or which phone, trunk, agent or queue',
-  }),
-  url: t.String({ description: 'The URL of the webhook', form: WEBHOOK_URL }),
-  state: t.UnionEnum(DELIVERY_STATES, {
-    default: undefined,
-    description:
-      '`pending`: it will be sent, or sent again. `delivered`: the receiver answered 2xx, or the MQTT broker acknowledged it. `failed`: all attempts failed. ' +
-      '`cancelled`: its URL left the list',
-  }),
-  attempts_made: Type.Integer({ description: 'How many attempts were made, without probes', form: count }),
-  next_attempt_at: time('When it is retried; `null` if it is not scheduled'),
-  created_at: t.String({ format: 'date-time', description: 'When the event was stored' }),
-  delivered_at: time('When it was delivered; `null` if it was not'),
-})
+)
 /** `account`: where the deliveries of all accounts are listed, for the operator of the machine. */
 export type Delivery = typeof Delivery.static & { readonly account?: string }
 
 /** One request, or one message to an MQTT broker. A request has a `status` or an `error`. */
-export const LoggedAttempt = t.Object({
-  at: t.String({ format: 'date-time', description: 'When the request was sent' }),
-  probe: t.Optional(
-    t.Boolean({ description: 'With `probes=true`: whether it failed while the webhook was down, and does not count' }),
-  ),
-  status,
-  duration_ms: duration,
-  error,
-  address: text('The IP address to which the request went'),
-  response,
-  step: t.Optional(
-    t.String({ description: 'Of a flow: the step that it was. `error` also says why it was skipped', form: NAME }),
-  ),
-  method: t.Optional(
-    t.Union([t.String({ form: { enum: HTTP_METHODS } }), t.Null()], {
-      description: 'Of a flow: the method; `null`: there was no request',
-    }),
-  ),
-  url: t.Optional(
-    t.Union([t.String({ form: { format: 'uri' } }), t.Null()], {
-      description: 'Of a flow: the URL without its query; `null`: there was no request',
-    }),
-  ),
-  kept: t.Optional(
-    t.Array(t.String({ form: NAME }), { description: 'Of a flow: the names of the values that were kept' }),
-  ),
-})
-export type LoggedAttempt = typeof LoggedAttempt.static
-
-export const DeliveryDetail = t.Composite([
-  Delivery,
+export const LoggedAttempt = named(
+  'Attempt',
   t.Object({
-    body: t.String({ description: 'The default body' }),
-    rendered: t.Optional(
-      t.Union([t.String(), t.Null()], {
-        description:
-          'the body as the options of the webhook render it now, if they change it; null: the template fails or rests',
+    at: t.String({ format: 'date-time', description: 'When the request was sent' }),
+    probe: t.Optional(
+      t.Boolean({
+        description: 'With `probes=true`: whether it failed while the webhook was down, and does not count',
       }),
     ),
-    attempts: t.Array(LoggedAttempt, { description: 'All attempts, the oldest first' }),
+    status,
+    duration_ms: duration,
+    error,
+    address: text('The IP address to which the request went'),
+    response,
+    step: t.Optional(
+      t.String({ description: 'Of a flow: the step that it was. `error` also says why it was skipped', form: NAME }),
+    ),
+    method: t.Optional(
+      t.Union([t.String({ form: { enum: HTTP_METHODS } }), t.Null()], {
+        description: 'Of a flow: the method; `null`: there was no request',
+      }),
+    ),
+    url: t.Optional(
+      t.Union([t.String({ form: { format: 'uri' } }), t.Null()], {
+        description: 'Of a flow: the URL without its query; `null`: there was no request',
+      }),
+    ),
+    kept: t.Optional(
+      t.Array(t.String({ form: NAME }), { description: 'Of a flow: the names of the values that were kept' }),
+    ),
   }),
-])
+)
+export type LoggedAttempt = typeof LoggedAttempt.static
+
+export const DeliveryDetail = named(
+  'DeliveryDetail',
+  t.Composite([
+    Delivery,
+    t.Object({
+      body: t.String({ description: 'The default body' }),
+      rendered: t.Optional(
+        t.Union([t.String(), t.Null()], {
+          description:
+            'the body as the options of the webhook render it now, if they change it; null: the template fails or rests',
+        }),
+      ),
+      attempts: t.Array(LoggedAttempt, { description: 'All attempts, the oldest first' }),
+    }),
+  ]),
+)
 export type DeliveryDetail = typeof DeliveryDetail.static
 
-export const DeliveryPage = t.Object({
-  items: t.Array(Delivery, { description: 'The deliveries, the newest first' }),
-  next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
-    description: '`null` on the last page. A page may hold fewer than `limit` items; keep following `next_cursor`.',
+export const DeliveryPage = named(
+  'DeliveryPage',
+  t.Object({
+    items: t.Array(Delivery, { description: 'The deliveries, the newest first' }),
+    next_cursor: t.Union([t.String({ form: CURSOR }), t.Null()], {
+      description: '`null` on the last page. A page may hold fewer than `limit` items; keep following `next_cursor`.',
+    }),
   }),
-})
+)
 export type DeliveryPage = typeof DeliveryPage.static
 
 /** Conditions that deliveries have to meet. */
@@ -119,9 +133,12 @@ export const DeliveryFilter = t.Object({
 })
 export type DeliveryFilter = typeof DeliveryFilter.static
 
-export const Queued = t.Object({
-  queued: Type.Integer({ description: 'How many deliveries are sent again', form: count }),
-})
+export const Queued = named(
+  'Queued',
+  t.Object({
+    queued: Type.Integer({ description: 'How many deliveries are sent again', form: count }),
+  }),
+)
 
 /** Past events that a webhook is sent. */
 export const NewReplay = t.Object(
@@ -146,12 +163,15 @@ export const NewReplay = t.Object(
 export type NewReplay = typeof NewReplay.static
 
 /** The outcome of a test request. */
-export const Tested = t.Object({
-  status,
-  duration_ms: duration,
-  error,
-  response,
-})
+export const Tested = named(
+  'TestResult',
+  t.Object({
+    status,
+    duration_ms: duration,
+    error,
+    response,
+  }),
+)
 export type Tested = typeof Tested.static
 
 /** A step of a flow in a test. */

@@ -5,6 +5,7 @@ import { Agent, Phone, Queue, type States, Trunk } from '../../events/states.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, successInSlices } from '../../http/envelope.ts'
 import { asks } from '../../http/query.ts'
+import { named } from '../../lib/api-schema.ts'
 
 /** Reads the present states of an account. */
 export type StateReader = {
@@ -21,10 +22,10 @@ export type OfAccount = OfPbxState & { readonly account: string }
 
 const pbx = t.String({ description: 'The name of the PBX that has it' })
 const closed = { additionalProperties: false } as const
-export const PresentPhone = t.Object({ pbx, ...Phone.properties }, closed)
-export const PresentTrunk = t.Object({ pbx, ...Trunk.properties }, closed)
-export const PresentAgent = t.Object({ pbx, ...Agent.properties }, closed)
-export const PresentQueue = t.Object({ pbx, ...Queue.properties }, closed)
+export const PresentPhone = named('PresentPhone', t.Object({ pbx, ...Phone.properties }, closed))
+export const PresentTrunk = named('PresentTrunk', t.Object({ pbx, ...Trunk.properties }, closed))
+export const PresentAgent = named('PresentAgent', t.Object({ pbx, ...Agent.properties }, closed))
+export const PresentQueue = named('PresentQueue', t.Object({ pbx, ...Queue.properties }, closed))
 
 const OfPbx = t.Object({ pbx: t.Optional(t.String({ maxLength: 256, description: 'Only of the PBX with this name' })) })
 

@@ -2,7 +2,7 @@ import { type Static, t } from 'elysia'
 import { FILTER_KEYS, FILTER_NAMES } from '../../events/filter.ts'
 import { EVENT_KINDS, EVENT_NAMES, FURTHER_NAMES } from '../../events/kinds.ts'
 import { NewAuthorization, NewFlow } from '../../flows/flows.ts'
-import { described, WEBHOOK_URL } from '../../lib/api-schema.ts'
+import { described, named, WEBHOOK_URL } from '../../lib/api-schema.ts'
 import { nameSchema } from '../../lib/name.ts'
 import { textSchema } from '../../lib/text.ts'
 import { MAX_TEMPLATE_CHARACTERS } from '../../templates/templates.ts'
@@ -22,60 +22,74 @@ const values = (description: string) =>
     t.Array(textSchema({ minLength: 1, maxLength: 256 }), { minItems: 1, maxItems: MAX_FILTER_VALUES, description }),
   )
 
-export const WebhookFilter = t.Object(
-  // fromEntries loses the type of the keys; these are all keys of the filters.
-  Object.fromEntries(FILTER_NAMES.map((key) => [key, values(FILTER_KEYS[key])])) as {
-    [key in keyof typeof FILTER_KEYS]: ReturnType<typeof values>
-  },
-  {
-    ...closed,
-    description:
-      'An event must match every key that is given, by one of its values: exactly, or as a prefix when that ends in `*`; a bare `*` asks ' +
-      'that there is one. An event that lacks the fact does not match',
-  },
-)
-
-export const PresetBody = t.Object(
-  {
-    preset: words(
-      PRESET_NAMES,
-      listed(Object.fromEntries(Object.entries(PRESETS).map(([name, { summary }]) => [name, summary]))),
-    ),
-    parameters: t.Optional(
-      t.Record(t.String(), textSchema({ minLength: 1, maxLength: 256 }), {
-        description: 'What the preset asks for: `telegram` needs `chat_id`, the others nothing',
-      }),
-    ),
-  },
-  { ...closed, description: 'A body that is part of the program' },
-)
-
-export const TemplateBody = t.Object(
-  {
-    template: t.String({
-      minLength: 1,
-      maxLength: MAX_TEMPLATE_CHARACTERS,
+const WebhookFilter = named(
+  'WebhookFilter',
+  t.Object(
+    // fromEntries loses the type of the keys; these are all keys of the filters.
+    Object.fromEntries(FILTER_NAMES.map((key) => [key, values(FILTER_KEYS[key])])) as {
+      [key in keyof typeof FILTER_KEYS]: ReturnType<typeof values>
+    },
+    {
+      ...closed,
       description:
-        'Liquid, with the `time` and `data` of the default body, and the filter `json`. An empty result: the event is not sent',
-    }),
-    content_type: t.Optional(
-      t.String({
-        maxLength: 200,
-        pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
-        description: 'The content type of the result; default: `application/json`',
+        'An event must match every key that is given, by one of its values: exactly, or as a prefix when that ends in `*`; a bare `*` asks ' +
+        'that there is one. An event that lacks the fact does not match',
+    },
+  ),
+)
+
+const PresetBody = named(
+  'PresetBody',
+  t.Object(
+    {
+      preset: words(
+        PRESET_NAMES,
+        listed(Object.fromEntries(Object.entries(PRESETS).map(([name, { summary }]) => [name, summary]))),
+      ),
+      parameters: t.Optional(
+        t.Record(t.String(), textSchema({ minLength: 1, maxLength: 256 }), {
+          description: 'What the preset asks for: `telegram` needs `chat_id`, the others nothing',
+        }),
+      ),
+    },
+    { ...closed, description: 'A body that is part of the program' },
+  ),
+)
+
+const TemplateBody = named(
+  'TemplateBody',
+  t.Object(
+    {
+      template: t.String({
+        minLength: 1,
+        maxLength: MAX_TEMPLATE_CHARACTERS,
+        description:
+          'Liquid, with the `time` and `data` of the default body, and the filter `json`. An empty result: the event is not sent',
       }),
-    ),
-  },
-  { ...closed, description: 'A body of your own' },
+      content_type: t.Optional(
+        t.String({
+          maxLength: 200,
+          pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
+          description: 'The content type of the result; default: `application/json`',
+        }),
+      ),
+    },
+    { ...closed, description: 'A body of your own' },
+  ),
 )
 
 /**
  * A preset or a template. Checked field by field, so that `bodyErrors` can name the missing or surplus one, which the
  * error of a union would not. The API document shows both forms.
  */
-export const WebhookBody = t.Object(
-  { ...t.Partial(PresetBody).properties, ...t.Partial(TemplateBody).properties },
-  { ...closed, description: 'Either a preset, with its parameters, or a template' },
+export const WebhookBody = named(
+  'WebhookBody',
+  t.Object(
+    { ...t.Partial(PresetBody).properties, ...t.Partial(TemplateBody).properties },
+    { ...closed, description: 'Either a preset, with its parameters, or a template' },
+  ),
+  PresetBody,
+  TemplateBody,
 )
 export type WebhookBody = Static<typeof WebhookBody>
 
@@ -145,61 +159,78 @@ const fields = {
 const url = t.String({ description: 'A URL of the list of webhooks', form: WEBHOOK_URL })
 
 /** The problem of a webhook whose tokens cannot be renewed, whose preset is gone, or whose certificate has expired. */
-export const AuthorizationProblem = t.Object(
-  {
-    since: t.String({ format: 'date-time', description: 'Since when' }),
-    message: t.String({ description: 'The explanation of the server' }),
-  },
-  closed,
+const AuthorizationProblem = named(
+  'AuthorizationProblem',
+  t.Object(
+    {
+      since: t.String({ format: 'date-time', description: 'Since when' }),
+      message: t.String({ description: 'The explanation of the server' }),
+    },
+    closed,
+  ),
 )
 
 /** The options of a URL. A URL that is twice in the list has the same options for both. */
-export const WebhookOptions = t.Object(
-  {
-    url,
-    ...fields,
-    problem: t.Optional(
-      described(
-        AuthorizationProblem,
-        'Present while the renewal of its token is refused: its deliveries are pending; or when its certificate has expired. Read only',
+export const WebhookOptions = named(
+  'WebhookOptions',
+  t.Object(
+    {
+      url,
+      ...fields,
+      problem: t.Optional(
+        described(
+          AuthorizationProblem,
+          'Present while the renewal of its token is refused: its deliveries are pending; or when its certificate has expired. Read only',
+        ),
       ),
-    ),
-  },
-  closed,
+    },
+    closed,
+  ),
 )
 export type WebhookOptions = Static<typeof WebhookOptions>
 
 /** Options as clients send them: absent fields get their defaults. */
-export const NewWebhookOptions = t.Object(
-  {
-    url,
-    ...t.Partial(t.Object(fields)).properties,
-    problem: t.Optional(t.Unknown({ description: 'Read only: ignored in requests' })),
-  },
-  closed,
+export const NewWebhookOptions = named(
+  'NewWebhookOptions',
+  t.Object(
+    {
+      url,
+      ...t.Partial(t.Object(fields)).properties,
+      problem: t.Optional(t.Unknown({ description: 'Read only: ignored in requests' })),
+    },
+    closed,
+  ),
 )
 export type NewWebhookOptions = Static<typeof NewWebhookOptions>
 
-export const PreviewRequest = t.Object(
-  {
-    event: t.Optional(words(EVENT_NAMES, 'The kind of event; default: `call_started`')),
-    body: t.Optional(t.Union([WebhookBody, t.Null()], { description: 'As in the options; `null`: the default body' })),
-    url: t.Optional(
-      t.String({
-        description: 'A URL of the list: `not_sent` then says if its switches or filter keep the event away',
-        form: WEBHOOK_URL,
-      }),
-    ),
-  },
-  closed,
+export const PreviewRequest = named(
+  'PreviewRequest',
+  t.Object(
+    {
+      event: t.Optional(words(EVENT_NAMES, 'The kind of event; default: `call_started`')),
+      body: t.Optional(
+        t.Union([WebhookBody, t.Null()], { description: 'As in the options; `null`: the default body' }),
+      ),
+      url: t.Optional(
+        t.String({
+          description: 'A URL of the list: `not_sent` then says if its switches or filter keep the event away',
+          form: WEBHOOK_URL,
+        }),
+      ),
+    },
+    closed,
+  ),
 )
 export type PreviewRequest = Static<typeof PreviewRequest>
 
-export const Preview = t.Object({
-  content_type: t.String({ description: 'The Content-Type of the request' }),
-  body: t.String({ description: 'The body of the request; empty: this event would not be sent' }),
-  not_sent: t.Union([t.String(), t.Null()], {
-    description: 'Why the webhook of `url` does not get this event; `null`: it does, or there is no `url`',
+export const Preview = named(
+  'Preview',
+  t.Object({
+    content_type: t.String({ description: 'The Content-Type of the request' }),
+    body: t.String({ description: 'The body of the request; empty: this event would not be sent' }),
+    not_sent: t.Union([t.String(), t.Null()], {
+      description: 'Why the webhook of `url` does not get this event; `null`: it does, or there is no `url`',
+    }),
   }),
-})
+)
 export type Preview = Static<typeof Preview>
