@@ -22,8 +22,8 @@ type Naming = { readonly name: string; readonly alternatives: readonly TSchema[]
 const NAMINGS = new WeakMap<object, Naming>()
 
 /**
- * Names a schema in the API's document, and in types that are generated from it. Returns the schema. With `alternatives`
- * it is documented as exactly one of them, though requests are checked by one schema with the fields of all.
+ * Names a schema in the API's document, and in types that are generated from it. Returns the schema. One with
+ * `alternatives` is documented as exactly one of them: requests are checked by one schema with the fields of all.
  */
 export function named<Schema extends TSchema>(name: string, schema: Schema, ...alternatives: TSchema[]): Schema {
   NAMINGS.set(schema, { name, alternatives })
