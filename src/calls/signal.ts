@@ -40,7 +40,7 @@ export type SnapshotChannel = {
   readonly place?: string
   /** The extension that rings several phones for this channel, at once or in turn, if the snapshot reports it. */
   readonly group?: string
-  /** It no longer rings the parties that an earlier `group` or `rings_in_turn` reported. */
+  /** It no longer rings the parties that an earlier `group` reported. */
   readonly rungAll?: boolean
   /** The extension whose group this dialled channel answered, if the snapshot reports it. */
   readonly answeredGroup?: string
@@ -112,9 +112,7 @@ export type ChannelSignal =
     }
   /** The channel's extension rings several phones, at once or in turn: a group of its own. */
   | { readonly kind: 'group'; readonly id: string; readonly place: string }
-  /** The channel's extension rings these parties in turn, each after the end of the one before: no group. */
-  | { readonly kind: 'rings_in_turn'; readonly id: string; readonly parties: readonly string[] }
-  /** The channel no longer rings the parties that an earlier `group` or `rings_in_turn` reported. */
+  /** The channel no longer rings the parties that an earlier `group` reported. */
   | { readonly kind: 'rung_all'; readonly id: string }
   /** The extension from which the channel made the dials that were reported with `placeFollows`. */
   | { readonly kind: 'dialled_from'; readonly id: string; readonly place: string }

@@ -1,6 +1,6 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
 import { destination, noteMove } from './facts/places.ts'
-import { noteDialledFrom, noteGroup, noteInTurn, noteRungAll } from './facts/ringing.ts'
+import { noteDialledFrom, noteGroup, noteRungAll } from './facts/ringing.ts'
 import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
 import { noteCustom } from './rules/customs.ts'
@@ -179,9 +179,6 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'group':
       noteGroup(state, channel, signal.place)
-      break
-    case 'rings_in_turn':
-      noteInTurn(state, channel, signal.parties)
       break
     case 'rung_all':
       noteRungAll(state, channel)

@@ -20,25 +20,20 @@ function note(
 
 /** Notes that the channel's extension begins to ring a group, maybe once more. */
 export function noteGroup(state: TrackerState, channel: Channel, place: string): void {
-  note(state, channel, { place, parties: null, isNewAttempt: true })
+  note(state, channel, { place, isNewAttempt: true })
 }
 
 /** Notes that a snapshot shows that the channel's extension rings a group. */
 export function noteListedGroup(state: TrackerState, channel: Channel, place: string): void {
   const last = channel.ringing.at(-1)
-  if (last?.place === place && last.parties === null && last.until === null) return
-  note(state, channel, { place, parties: null, isNewAttempt: false })
+  if (last?.place === place && last.until === null) return
+  note(state, channel, { place, isNewAttempt: false })
 }
 
 /** Notes that a pager rings the phones of a page, those included that refused before. */
 export function notePage(state: TrackerState, pager: Channel, place: string): void {
   if (pager.ringing.some((one) => one.place === place)) return
-  note(state, pager, { place, parties: null, isNewAttempt: false }, { us: 0, seq: 0 })
-}
-
-/** Notes that the channel rings parties in turn. */
-export function noteInTurn(state: TrackerState, channel: Channel, parties: readonly string[]): void {
-  note(state, channel, { place: channel.dialledNumber ?? '', parties, isNewAttempt: false })
+  note(state, pager, { place, isNewAttempt: false }, { us: 0, seq: 0 })
 }
 
 /** Notes that all that the channel rings is known. */

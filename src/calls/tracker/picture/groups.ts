@@ -5,7 +5,7 @@
  * Each party is rung by a chain of diallers: the channel that rings it, and behind virtual halves the channels that
  * ring them, out to the party that calls. Those that are rung at the same time form a group at the nearest dialler that
  * they have in common, and groups further inside where a virtual half rings several of them from an extension with a
- * number. Where the PBX itself shows that an extension rings a group, or rings parties in turn, that counts instead.
+ * number. Where the PBX itself shows that an extension rings a group, that counts instead.
  */
 
 /** When something was the case; `seq` orders what happened at the same microsecond. */
@@ -25,7 +25,6 @@ export type Dialler = {
 /** A party that is rung, on one or several devices. */
 export type Ring = {
   readonly stage: string
-  readonly target: string | null
   /** The party for which it is rung. */
   readonly source: string | null
   /** Its diallers, the nearest first; of a queue's party only those inside the queue. */
@@ -42,12 +41,11 @@ export type Ring = {
   readonly isWeak: boolean
 }
 
-/** The PBX shows that an extension rings a group (`parties` absent), or rings these parties in turn. */
+/** The PBX shows that an extension rings a group. */
 export type Shown = {
   readonly channel: string
   /** Empty if the dialplan has no number there. */
   readonly place: string
-  readonly parties: readonly string[] | null
   readonly from: Stamp
   readonly until: Stamp | null
   /** It begins another attempt if all that the extension rang before has been given up. */
@@ -92,13 +90,13 @@ export function groupsOf(all: readonly Ring[], shown: readonly Shown[]): Groups 
   const rings = all
     .filter((ring) => !isAside(ring))
     .toSorted((a, b) => a.from.us - b.from.us || a.from.seq - b.from.seq)
-  const together = bundles(rings).flatMap((bundle) => parallel(bundle, shown))
+  const together = bundles(rings).flatMap(parallel)
   const drafts = shownGroups(rings, shown, together)
   for (const bundle of together) {
     const enclosing = drafts.some((one) => one.shownBy !== null && bundle.every((ring) => one.rings.includes(ring)))
     if (bundle[0]?.queue === null && !enclosing) drafts.push(...outerGroup(bundle))
   }
-  drafts.push(...innerGroups(together.flat(), shown, drafts))
+  drafts.push(...innerGroups(together.flat(), drafts))
   return nested(drafts)
 }
 
@@ -106,9 +104,8 @@ type Draft = Omit<Group, 'around'>
 
 /** The groups that the PBX shows: one for each attempt of an extension that rings anybody. */
 function shownGroups(rings: readonly Ring[], shown: readonly Shown[], together: readonly (readonly Ring[])[]): Draft[] {
-  const groups = shown.filter(({ parties }) => parties === null)
-  if (groups.length === 0) return []
-  const marks = Map.groupBy(groups, ({ channel }) => channel)
+  if (shown.length === 0) return []
+  const marks = Map.groupBy(shown, ({ channel }) => channel)
   return [...marks].flatMap(([channel, own]) => attempts(channel, rings, together, own))
 }
 
@@ -185,11 +182,10 @@ function isOfOneBundle(one: Ring, other: Ring): boolean {
 }
 
 /** Splits a bundle into parties that ring at the same time, directly or through others: two or more each. */
-function parallel(bundle: readonly Ring[], shown: readonly Shown[]): Ring[][] {
-  const inTurn = shown.filter(({ parties }) => parties !== null)
+function parallel(bundle: readonly Ring[]): Ring[][] {
   const all = new Set<Ring[]>()
   for (const ring of bundle) {
-    const isBeside = (one: Ring): boolean => !isOverAt(one.until, ring.from) && !areInTurn(one, ring, inTurn)
+    const isBeside = (one: Ring): boolean => !isOverAt(one.until, ring.from)
     let own: Ring[] | undefined
     for (const list of all) {
       // The latest first: most of them still ring.
@@ -206,17 +202,6 @@ function parallel(bundle: readonly Ring[], shown: readonly Shown[]): Ring[][] {
     if (own === undefined && !ring.isWeak) all.add([ring])
   }
   return [...all].filter((list) => list.filter(({ isWeak }) => !isWeak).length > 1)
-}
-
-function areInTurn(one: Ring, other: Ring, inTurn: readonly Shown[]): boolean {
-  if (inTurn.length === 0 || one.target === other.target) return false
-  const nearest = other.chain[0]?.channel
-  return inTurn.some(
-    ({ channel, parties, until }) =>
-      channel === nearest &&
-      !isOverAt(until, other.from) &&
-      [one, other].every(({ target }) => target !== null && parties?.includes(target) === true),
-  )
 }
 
 /** The group of parties that ring at the same time, at the nearest dialler that they have in common. */
@@ -240,7 +225,7 @@ function outerGroup(rings: readonly Ring[]): Draft[] {
 }
 
 /** The groups that virtual halves ring from extensions with numbers, inside another group or a queue. */
-function innerGroups(rings: readonly Ring[], shown: readonly Shown[], outer: readonly Draft[]): Draft[] {
+function innerGroups(rings: readonly Ring[], outer: readonly Draft[]): Draft[] {
   const byHalf = new Map<string, Ring[]>()
   for (const ring of rings) {
     const [nearest] = ring.chain
@@ -251,7 +236,7 @@ function innerGroups(rings: readonly Ring[], shown: readonly Shown[], outer: rea
   }
   const several = [...byHalf].filter(([, all]) => all.length > 1)
   return several.flatMap(([half, all]) =>
-    parallel(all, shown).flatMap((mine) => {
+    parallel(all).flatMap((mine) => {
       const isWhole = outer.some(
         (one) => one.rings.length === mine.length && mine.every((ring) => one.rings.includes(ring)),
       )

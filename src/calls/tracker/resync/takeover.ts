@@ -1,7 +1,7 @@
 import { OF_EARLIER_VERSION } from '../rules/arrange.ts'
 import { newCall, newChannel, newDial, newStage } from '../state/initial-state.ts'
 import { addConsultation, addToConference, enterBridge } from '../state/registry.ts'
-import type { Call, Channel, TrackerState } from '../state/state.ts'
+import type { Call, Channel, Ringing, TrackerState } from '../state/state.ts'
 
 /** Takes over the live calls that an earlier process or another node stored. */
 
@@ -126,10 +126,10 @@ export function readLiveCall(json: string): StoredCall {
   return {
     call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues, recordings },
     channels: channels.map((one) => {
-      const { dial, group, inTurn, ...channel } = renamed(one, EARLIER_NAMES.channel)
+      const { dial, group, inTurn: _, ...channel } = renamed(one, EARLIER_NAMES.channel)
       const ownDial = isKeyed(dial) ? { ...NEW_DIAL, ...renamed(dial, EARLIER_NAMES.dial) } : null
       const leftUs = isKeyed(dial) && typeof dial.leftUs === 'number' ? dial.leftUs : null
-      return { callId: call.id, ringing: ringingOf({ ...channel, group, inTurn }), leftUs, ...channel, dial: ownDial }
+      return { callId: call.id, ringing: ringingOf(group), leftUs, ...channel, dial: ownDial }
     }),
   } as unknown as StoredCall
 }
@@ -139,11 +139,8 @@ const decidedBefore = ({ kind, answered }: Keyed): Keyed =>
   kind === 'group' ? { key: OF_EARLIER_VERSION } : { placed: answered === true }
 
 /** Versions before 0.3.0 stored only what a channel rang at that moment, and not since when. */
-function ringingOf({ group, inTurn, dialledNumber }: Keyed): readonly Keyed[] {
-  const at = { from: { us: 0, seq: 0 }, until: null, isNewAttempt: false }
-  if (typeof group === 'string') return [{ ...at, place: group, parties: null }]
-  return Array.isArray(inTurn) ? [{ ...at, place: dialledNumber ?? '', parties: inTurn }] : []
-}
+const ringingOf = (group: unknown): readonly Ringing[] =>
+  typeof group === 'string' ? [{ place: group, from: { us: 0, seq: 0 }, until: null, isNewAttempt: false }] : []
 
 const isKeyed = (value: unknown): value is Keyed => typeof value === 'object' && value !== null
 

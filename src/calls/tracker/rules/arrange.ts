@@ -169,7 +169,6 @@ function ringFrom(
 ): Ring {
   return {
     stage: stage.id,
-    target: stage.target,
     source: stage.source,
     chain: queue === undefined ? chain : within(chain, queue),
     queue: queue?.stageId ?? null,

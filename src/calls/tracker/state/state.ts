@@ -51,10 +51,9 @@ export type Dial = {
   stageId: string | null
 }
 
-/** The PBX shows that an extension rings a group (`parties` is `null`) or these parties in turn. */
+/** The PBX shows that an extension rings a group. */
 export type Ringing = {
   place: string
-  parties: readonly string[] | null
   from: Stamp
   until: Stamp | null
   isNewAttempt: boolean

@@ -16,7 +16,6 @@ function ringOf(words: string): Ring {
   const end = times.endsWith('-') ? null : { us: until, seq: 0 }
   return {
     stage,
-    target: stage,
     source: 'A',
     chain,
     queue,
@@ -28,10 +27,9 @@ function ringOf(words: string): Ring {
   }
 }
 
-const shownBy = (channel: string, place: string, us: number, parties: string[] | null = null): Shown => ({
+const shownBy = (channel: string, place: string, us: number): Shown => ({
   channel,
   place,
-  parties,
   from: { us, seq: 0 },
   until: null,
   isNewAttempt: true,
@@ -97,12 +95,6 @@ test.each([
     '700(101 102 103)',
   ],
   ['answered in a gap: the extension is shown', ['101 by A@600 at 7-'], [shownBy('A', '600', 7)], '600(101)'],
-  [
-    'in turn, though the end of one came late',
-    ['101 by A@600 at 0-6', '102 by A@600 at 5-'],
-    [shownBy('A', '600', 0, ['101', '102'])],
-    '101 102',
-  ],
 ] as const)('%s', (_, rings, shown, tree) => {
   expect(treeOf(rings.map(ringOf), shown)).toBe(tree)
   // Whatever the order in which they became known.
