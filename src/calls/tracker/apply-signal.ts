@@ -1,6 +1,7 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
+import { amendDial, noteDialAnswered, noteDialledFrom, noteRinging } from './facts/dials.ts'
 import { destination, noteMove } from './facts/places.ts'
-import { noteDialledFrom, noteGroup, noteRungAll } from './facts/ringing.ts'
+import { noteGroup, noteRungAll } from './facts/ringing.ts'
 import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
 import { noteCustom } from './rules/customs.ts'
@@ -48,6 +49,7 @@ import {
 } from './state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, partyOfNumber, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
+import { noteUnseen } from './state/unseen.ts'
 
 /**
  * Changes the state by one signal that is no snapshot. Emits nothing; a signal about an unknown channel changes
@@ -254,21 +256,16 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
   markChanged(state, callOf(state, channel))
 }
 
-function noteRinging(channel: Channel, atUs: number): void {
-  if (channel.dial === null) channel.rangUs ??= atUs
-  else if (channel.dial.answeredUs === null) channel.dial.rangUs ??= atUs
-}
-
 function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_end' }>): void {
   const dest = channelOf(state, signal.dest)
   if (dest === undefined) return
   if (signal.unseen === true) {
     const call = callOf(state, dest)
     if (dest.dial === null || dest.dial.answeredUs !== null || call === undefined) return
-    call.partial = true
+    noteUnseen(call)
   }
   if (signal.amends === true) {
-    if (dest.dial?.result === 'no_answer') Object.assign(dest.dial, { result: signal.result, provisional: false })
+    if (dest.dial?.result === 'no_answer') amendDial(dest, signal.result)
     markChanged(state, callOf(state, dest))
     return
   }
@@ -316,7 +313,7 @@ function applyBridged(
   if (!signal.holding) unpark(state, channel)
   if (signal.conference) enterConference(state, signal, channel, signal.bridge)
   const others = heardBy(state, channel)
-  if (others.length > 0) answerByBridge(channel, signal.atUs)
+  if (others.length > 0) answerByBridge(state, channel, signal.atUs)
   if (!isVirtual(channel)) noteConversation(channel, others)
   for (const other of others) {
     other.spoke = true
@@ -336,10 +333,8 @@ function takePlace(state: TrackerState, half: Channel, party: Channel | undefine
 }
 
 /** A phone that is up and talks has answered, even if the end of its dial was not seen. */
-function answerByBridge(channel: Channel, atUs: number): void {
-  const { dial } = channel
-  if (dial === null || channel.upUs === null || isVirtual(channel)) return
-  if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = atUs
+function answerByBridge(state: TrackerState, channel: Channel, atUs: number): void {
+  if (channel.upUs !== null && !isVirtual(channel)) noteDialAnswered(state, channel, atUs)
 }
 
 function nameMember(state: TrackerState, dest: Channel, name: string): void {

@@ -268,7 +268,6 @@ function closeAndEmitEnd(state: TrackerState, call: Call, events: CallEvent[]): 
 
 function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   call.ended = true
-  if (call.lost !== null) call.partial = true
   for (const recording of call.recordings) recording.endedUs ??= call.endedUs
   const end = stagesOf(state, call)
   emit(state, call, events, 'call_ended', call.endedUs ?? state.atUs, end)

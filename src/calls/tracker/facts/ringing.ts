@@ -1,7 +1,6 @@
 import type { Stamp } from '../picture/groups.ts'
-import { callOf, channelsOf, markChanged, markUnplaced } from '../state/registry.ts'
+import { callOf, markChanged, markUnplaced } from '../state/registry.ts'
 import type { Channel, Ringing, TrackerState } from '../state/state.ts'
-import { destination } from './places.ts'
 
 /** What a PBX shows about how an extension rings its phones. Only this file writes it. */
 
@@ -41,16 +40,4 @@ export function noteRungAll(state: TrackerState, channel: Channel): void {
   channel.ringing = channel.ringing.map((one) => (one.until === null ? { ...one, until: now(state) } : one))
   markUnplaced(state, callOf(state, channel))
   markChanged(state, callOf(state, channel))
-}
-
-/** Notes the extension from which a channel made its last dials. */
-export function noteDialledFrom(state: TrackerState, channel: Channel, shown: string): void {
-  const call = callOf(state, channel)
-  if (call === undefined) return
-  for (const { dial } of channelsOf(state, call)) {
-    if (dial?.source !== channel.id || !dial.placeFollows) continue
-    dial.place = destination(shown)
-    dial.placeFollows = false
-    markUnplaced(state, call)
-  }
 }

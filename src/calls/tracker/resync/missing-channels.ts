@@ -109,10 +109,7 @@ export function loseChannel(
   endUnseen(state, channel, at)
   const alive = channelsOf(state, call).some(isUp)
   // A party that left a call which goes on is no part of the call that was not seen: rule 9 names them.
-  if (!alive && !isEndOfCallerSeen(state, call, channel, at)) {
-    call.lost = cause
-    call.partial = true
-  }
+  if (!alive && !isEndOfCallerSeen(state, call, channel, at)) call.lost = cause
   markChanged(state, call)
 }
 

@@ -28,7 +28,7 @@ export function rebuildCall(id: string, account: string, events: readonly PastEv
     sequence: Math.max(...events.map(({ sequence }) => sequence)),
     last: lastOf(events),
     emitted: true,
-    partial: true,
+    unseen: true,
     lost: 'unknown',
   }
   return { call: events.some(({ name }) => name === 'call_ended') ? ended(call, known) : call, channels: [] }

@@ -1,6 +1,7 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
+import { noteDialledFrom, noteFoundAnswered, noteRinging } from '../facts/dials.ts'
 import { destination, noteMove } from '../facts/places.ts'
-import { noteDialledFrom, noteListedGroup, noteRungAll } from '../facts/ringing.ts'
+import { noteListedGroup, noteRungAll } from '../facts/ringing.ts'
 import { arrange } from '../rules/arrange.ts'
 import { openQueue } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
@@ -9,6 +10,7 @@ import { noteAnswer } from '../rules/stages.ts'
 import { callOf, channelOf, leaveBridge, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteTenant } from '../state/tenants.ts'
+import { noteUnseen } from '../state/unseen.ts'
 import { type Listing, listingOf } from './listing.ts'
 import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
 import { relateConsultation } from './unseen-consultations.ts'
@@ -101,18 +103,18 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
   if (row.up && (row.bridge !== null || isOwn)) {
     stage.rang = true
     stage.answered = true
-    dial.answeredUs = state.atUs
+    noteFoundAnswered(state, channel)
     const party = channelOf(state, stage.source)
     if (row.answeredGroup !== undefined && party !== undefined && openQueue(call, party) === undefined)
       noteListedGroup(state, party, row.answeredGroup)
     markUnplaced(state, call)
     arrange(state, call)
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
-    call.partial = true
+    noteUnseen(call)
     markChanged(state, call)
   } else if (row.ringing && !stage.rang) {
     stage.rang = true
-    dial.rangUs ??= state.atUs
+    noteRinging(channel, state.atUs)
     markChanged(state, call)
   }
 }

@@ -10,9 +10,9 @@ export type StoredCall = { readonly call: Call; readonly channels: readonly Chan
 
 type Keyed = Record<string, unknown>
 
-/** Fields that had other names before 0.1.0; a store may still have live calls of such a version. */
+/** Fields that had other names in an earlier version; a store may still have its live calls. */
 const EARLIER_NAMES = {
-  call: { told: 'emitted', settled: 'directionKnown' },
+  call: { told: 'emitted', settled: 'directionKnown', partial: 'unseen' },
   recall: { waiting: 'transferee' },
   stage: { told: 'emitted', holdUs: 'settlingSinceUs' },
   queue: { isElsewhere: 'leftByKey' },

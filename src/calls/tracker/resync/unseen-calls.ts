@@ -1,13 +1,14 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
+import { noteDialPlace, noteFoundAnswered, noteFoundDialled } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { arrange, place } from '../rules/arrange.ts'
-import { addStage, openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
+import { addLeg, addStage, openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
 import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue, leaveQueue } from '../rules/queues.ts'
 import { noteAnswer } from '../rules/stages.ts'
-import { newChannel, newDial } from '../state/initial-state.ts'
+import { newChannel } from '../state/initial-state.ts'
 import {
   callByLinkedId,
   callOf,
@@ -31,6 +32,7 @@ import {
   type Stage,
   type TrackerState,
 } from '../state/state.ts'
+import { noteUnseen } from '../state/unseen.ts'
 import type { Listing } from './listing.ts'
 import { rungFor } from './unseen-consultations.ts'
 
@@ -52,7 +54,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   if (row.group !== undefined) noteListedGroup(state, channel, row.group)
   const call = known ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
-  if (known === undefined) call.partial = true
+  if (known === undefined) noteUnseen(call)
   if (row.bridge !== null) enterListed(state, at, channel, row)
   if (isVirtual(channel)) {
     pairUnseen(state, channel, row, sourceId)
@@ -146,8 +148,8 @@ function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel,
       Object.assign(other, { pair: channel.id, half: pair.half === 1 ? 2 : 1 })
   }
   if (!row.callee) return
-  channel.dial = newDial(sourceId, null, state.nowUs)
-  if (row.up) channel.dial.answeredUs = state.atUs
+  noteFoundDialled(state, channel, sourceId)
+  if (row.up) noteFoundAnswered(state, channel)
 }
 
 /**
@@ -187,7 +189,7 @@ export function addUnseenStage(
   const call = rung?.call ?? listedIn
   const sourceId = rung?.party.id ?? diallerId
   placeInCall(state, channel, call)
-  if (call !== listedIn && !call.emitted) call.partial = true
+  if (call !== listedIn && !call.emitted) noteUnseen(call)
   const of: Pick<Stage, 'kind' | 'target' | 'source'> = {
     kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
     target: channel.endpoint.number,
@@ -196,29 +198,26 @@ export function addUnseenStage(
   const known = row.callee && !row.up ? stageOfOtherDevice(state, call, of, channel) : undefined
   const stage = known ?? addStage(state, call, { ...of, name: channel.endpoint.name, startedUs: null })
   stage.own = own
-  if (known === undefined) stage.startedUs = null
-  stage.legs.push(channel.id)
   // A channel that took the call over counts as a caller.
   stage.rang = row.callee || own
-  channel.dial = newDial(diallerId, null, state.nowUs)
-  channel.dial.beganSeq = state.seq
-  channel.dial.stageId = stage.id
+  noteFoundDialled(state, channel, diallerId)
+  addLeg(stage, channel)
   markUnplaced(state, call)
   const party = channelOf(state, sourceId) ?? null
   if (row.callee && row.up && party !== null) {
     const queue = openQueue(call, party)
     if (queue !== undefined || row.answeredGroup === undefined) place(stage, queue?.id ?? null)
     else {
-      if (diallerId === party.id) channel.dial.place = row.answeredGroup
+      if (diallerId === party.id) noteDialPlace(channel, row.answeredGroup)
       noteListedGroup(state, party, row.answeredGroup)
     }
   }
   if (call.root === null && party === null) beginUnseen(call, channel)
   decideDirectionByDial(state, call, channel, party)
   if (row.up && (row.bridge !== null || !row.callee)) {
-    channel.dial.answeredUs = state.atUs
+    noteFoundAnswered(state, channel)
     stage.answered = true
-    call.partial = true
+    noteUnseen(call)
     arrange(state, call)
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
   }

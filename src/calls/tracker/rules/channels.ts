@@ -19,6 +19,7 @@ import {
 } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteExtension } from '../state/tenants.ts'
+import { noteUnseen } from '../state/unseen.ts'
 import { END_SETTLING_US, isStill } from '../state/waits.ts'
 import { startWith } from './call-start.ts'
 import { beginDial } from './dials.ts'
@@ -122,7 +123,7 @@ function beginUnseen(
   // The caller's channel was never seen: the call began before this connection.
   beginCall(state, signal, dest, signal.source ?? dest.id)
   const call = callOf(state, dest)
-  if (call !== undefined) call.partial = signal.source !== null
+  if (call !== undefined && signal.source !== null) noteUnseen(call)
 }
 
 /** Pairs two virtual channels once both are known. */

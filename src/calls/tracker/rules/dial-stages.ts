@@ -40,13 +40,18 @@ export function assignStage(
     before ??
     addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
   stage.own = own
-  if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
+  addLeg(stage, dest)
   markUnplaced(state, call)
   nameStage(state, stage, stage.name ?? dest.endpoint.name)
-  dial.stageId = stage.id
   call.hungUpBy = null
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
+}
+
+/** Adds a device to a stage, which shows its dial from now on. */
+export function addLeg(stage: Stage, leg: Channel): void {
+  if (!stage.legs.includes(leg.id)) stage.legs.push(leg.id)
+  if (leg.dial !== null) leg.dial.stageId = stage.id
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { StageResult } from '../../../events/enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
+import { type DialEnd, noteDialAnswered, noteDialled, noteDialOver } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
-import { newDial } from '../state/initial-state.ts'
 import {
   callByLinkedId,
   callOf,
@@ -34,36 +34,14 @@ const CONSULTATION_SETTLING_US = 150_000
 export function beginDial(
   state: TrackerState,
   at: At,
-  signal: Pick<
-    Extract<ChannelSignal, { kind: 'dial_begin' }>,
-    | 'source'
-    | 'endpoint'
-    | 'shown'
-    | 'place'
-    | 'placeFollows'
-    | 'forwarded'
-    | 'byQueue'
-    | 'forConference'
-    | 'paged'
-    | 'intercom'
-  >,
+  signal: Extract<ChannelSignal, { kind: 'dial_begin' }>,
   dest: Channel,
 ): void {
   if (dest.dial !== null && dest.dial.beganUs !== null) return
   const { source, endpoint, shown } = signal
   if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
   dest.shown = shown
-  dest.dial = newDial(source, at.atUs, at.arrivedUs)
-  // A phone may ring before Asterisk reports its dial.
-  if (dest.rangUs !== null) dest.dial.rangUs = at.atUs
-  dest.dial.beganSeq = state.seq
-  dest.dial.place = destination(signal.place ?? null)
-  dest.dial.placeFollows = signal.placeFollows === true
-  dest.dial.forwarded = signal.forwarded === true
-  dest.dial.byQueue = signal.byQueue ?? null
-  dest.dial.forConference = signal.forConference === true
-  dest.dial.paged = signal.paged === true
-  dest.dial.intercom = signal.intercom === true
+  noteDialled(state, at, dest, signal)
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && source !== null) noteGoesOn(call, source)
   if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)
@@ -171,33 +149,14 @@ function isPaged(state: TrackerState, { endpoint, dial }: Channel): boolean {
 }
 
 /** Notes the end of a dial: an answer, or else the first reported result. */
-export function endDial(
-  state: TrackerState,
-  at: At,
-  dest: Channel,
-  end: { readonly result: StageResult; readonly forwardedTo: string | null; readonly provisional?: boolean },
-): void {
+export function endDial(state: TrackerState, at: At, dest: Channel, end: DialEnd): void {
   const dial = dest.dial
   if (dial === null) return
-  const { result, forwardedTo, provisional = false } = end
   markIfLate(state, callOf(state, dest), at.atUs)
-  if (result === 'answered' && isGivenUp(channelOf(state, dial.source))) {
-    endDial(state, at, dest, { result: 'cancelled', forwardedTo: null })
-    return
-  }
-  if (result === 'answered') {
-    if (dial.answeredUs === null && dial.endedUs === null) {
-      dial.answeredUs = at.atUs
-      dial.answeredSeq = state.seq
-    }
-  } else if (dial.endedUs === null && dial.answeredUs === null) {
-    // app_queue ends each dial twice: the first end has the reason.
-    dial.endedUs = at.atUs
-    dial.endedSeq = state.seq
-    dial.result = result
-    dial.forwardedTo = forwardedTo
-    dial.provisional = provisional
-  }
+  if (end.result !== 'answered') noteDialOver(state, at, dest, end)
+  else if (isGivenUp(channelOf(state, dial.source)))
+    noteDialOver(state, at, dest, { result: 'cancelled', forwardedTo: null })
+  else noteDialAnswered(state, dest, at.atUs)
   const call = callOf(state, dest)
   markChanged(state, call)
   if (call !== undefined && isVirtual(dest)) wakeConsultations(state, call)

@@ -9,6 +9,7 @@ import {
   stageOf,
 } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type PendingLink, type TrackerState } from '../state/state.ts'
+import { noteUnseen } from '../state/unseen.ts'
 import { isStill } from '../state/waits.ts'
 import { partyFor } from './dial-origin.ts'
 import { setDirection } from './direction.ts'
@@ -63,7 +64,7 @@ function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
 
 /** Joins a consultation with the call for which it was made, after a transfer that was missed. */
 export function joinUnseenTransfer(state: TrackerState, consultation: Call, first: Call): void {
-  for (const call of [consultation, first]) call.partial = true
+  noteUnseen(consultation, first)
   merge(state, consultation, first)
 }
 
@@ -78,7 +79,7 @@ export function joinDueLinks(state: TrackerState): void {
     const other = state.calls.get(link.callId)
     if (channel === undefined || own === undefined || other === undefined || own === other) continue
     if (isOver(own) || isOver(other)) continue
-    if (link.unseen) for (const call of [own, other]) call.partial = true
+    if (link.unseen) noteUnseen(own, other)
     joinLinkedCalls(state, channel, { own, other, atUs: link.atUs, unseen: link.unseen })
   }
 }

@@ -15,6 +15,7 @@ import {
 } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
+import { isPartial, noteUnseen } from '../state/unseen.ts'
 import { place } from './arrange.ts'
 import { closeGroup } from './parent-stages.ts'
 
@@ -111,7 +112,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   into.transfers = [...into.transfers, ...from.transfers]
   into.holds = [...into.holds, ...from.holds]
   into.recorded ||= from.recorded
-  into.partial ||= from.partial
+  if (isPartial(from)) noteUnseen(into)
   into.variables = { ...from.variables, ...into.variables }
   into.mergedFrom = [...into.mergedFrom, ...(from.emitted ? [from.id] : []), ...from.mergedFrom]
   if (into.direction === null) inheritBeginning(from, into)

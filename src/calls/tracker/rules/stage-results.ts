@@ -1,4 +1,5 @@
 import type { StageResult } from '../../../events/enums.ts'
+import { amendDial } from '../facts/dials.ts'
 import { callOf, channelOf, channelsOf, stageOf } from '../state/registry.ts'
 import {
   type Call,
@@ -40,12 +41,11 @@ export const isProvisional = ({ dial, end }: Channel): boolean => dial?.provisio
 export function concludeDial(state: TrackerState, leg: Channel): void {
   const { dial } = leg
   if (dial === null) return
-  dial.provisional = false
   const call = callOf(state, leg)
   const others = call === undefined ? [] : channelsOf(state, call).filter((one) => one !== leg)
   const isRinging = (one: Channel): boolean =>
     isUp(one) && one.dial?.source === dial.source && one.dial.endedUs === null && one.dial.answeredUs === null
-  if (others.some(isRinging)) dial.result = 'other'
+  amendDial(leg, others.some(isRinging) ? 'other' : dial.result)
 }
 
 /** Returns the result of an unanswered stage that ended; `null` if it is not clear yet. */

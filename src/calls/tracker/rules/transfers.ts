@@ -1,8 +1,17 @@
 import type { At, ChannelSignal } from '../../signal.ts'
+import { noteHandedOver, noteSource, noteTakenOver } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
 import { markLeft, realPartyOf, talkedWith } from '../state/conversations.ts'
-import { newDial } from '../state/initial-state.ts'
-import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../state/registry.ts'
+import {
+  callOf,
+  channelOf,
+  consultationsOf,
+  heardBy,
+  legsOf,
+  markChanged,
+  placeInCall,
+  stageOf,
+} from '../state/registry.ts'
 import {
   ANONYMOUS,
   type Call,
@@ -18,7 +27,7 @@ import {
 import { isExtensionOf, setAccount } from '../state/tenants.ts'
 import { place } from './arrange.ts'
 import { originOf } from './dial-origin.ts'
-import { addStage, openQueue } from './dial-stages.ts'
+import { addLeg, addStage, openQueue } from './dial-stages.ts'
 import { decideDirectionByDial } from './direction.ts'
 import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 import { membersOf } from './parent-stages.ts'
@@ -201,8 +210,7 @@ function handOver(
     if (stage.ended || stage.answered || stage.source === null || !ids.has(stage.source)) continue
     stage.source = transferee.id
     stage.sinceUs = at.atUs
-    for (const { dial } of stage.legs.flatMap((id) => channelOf(state, id) ?? []))
-      if (dial !== null && dial.source !== null && ids.has(dial.source)) dial.handedOverBy = dial.source
+    noteHandedOver(legsOf(state, stage), ids)
   }
   call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, transferee: transferee.id }
 }
@@ -271,10 +279,8 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
     name: joiner.endpoint.name,
     startedUs: at.atUs,
   })
-  joiner.dial = newDial(source.id, at.atUs, at.arrivedUs)
-  joiner.dial.answeredUs = at.atUs
-  joiner.dial.stageId = stage.id
-  stage.legs.push(joiner.id)
+  noteTakenOver(at, joiner, source.id)
+  addLeg(stage, joiner)
   stage.answered = true
   stage.answeredUs = at.atUs
   stage.emitted.started = true
@@ -303,7 +309,7 @@ function bringTogether(
       Object.assign(of, { answeredUs: at.atUs, answeredBy: partyOf(by.endpoint) })
   }
   merge(state, own, call)
-  if (joiner.dial !== null) joiner.dial.source = source.id
+  noteSource(joiner, source.id)
   stage.source = source.id
   stage.sinceUs = at.atUs
   stage.own = false

@@ -52,7 +52,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     voicemail: false,
     pbxAnswered: false,
     variables: NO_VARIABLES,
-    partial: false,
+    unseen: false,
     lost: null,
     hungUpBy: null,
     sequence: 0,

@@ -21,6 +21,7 @@ import {
   type TrackerState,
   type TransferState,
 } from './state.ts'
+import { isPartial } from './unseen.ts'
 
 /** The tracker's state as receivers see it (event.ts). */
 
@@ -74,7 +75,7 @@ export function callPayload(state: TrackerState, call: Call): CallView {
     missed,
     missed_by: missed === true ? triedBy(state, call).map((party) => partyPayload(state, party)) : [],
     stages_omitted: call.stagesOmitted,
-    partial: call.partial,
+    partial: isPartial(call),
   }
 }
 

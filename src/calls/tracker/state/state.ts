@@ -273,7 +273,8 @@ export type Call = {
   voicemail: boolean
   pbxAnswered: boolean
   variables: Readonly<Record<string, string>>
-  partial: boolean
+  /** A part of it was not reported, other than its end (`lost`). */
+  unseen: boolean
   /** Why the call is over, if its end was missed. */
   lost: HangupCause | null
   /** The first party that hung up by itself. */

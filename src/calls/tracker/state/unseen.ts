@@ -1,0 +1,11 @@
+import type { Call } from './state.ts'
+
+/** What of a call was not reported: only a list of the PBX shows it, or nothing does. */
+
+/** Notes that the beginning of these calls, an answer in them or their joining was not reported. */
+export function noteUnseen(...calls: readonly Call[]): void {
+  for (const call of calls) call.unseen = true
+}
+
+/** Returns whether a part of a call was not seen. */
+export const isPartial = ({ unseen, lost }: Call): boolean => unseen || lost !== null
