@@ -1,5 +1,6 @@
-import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
+import type { At, ChannelSignal, Signal } from '../signal.ts'
 import { amendDial, noteDialAnswered, noteDialledFrom, noteRinging } from './facts/dials.ts'
+import { nameEndpoint } from './facts/endpoints.ts'
 import { destination, noteMove } from './facts/places.ts'
 import { noteGroup, noteRungAll } from './facts/ringing.ts'
 import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
@@ -8,10 +9,11 @@ import { noteCustom } from './rules/customs.ts'
 import { nameStage } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
 import {
-  decideDirectionByCaller,
+  beginWithCaller,
   decideDirectionByListening,
   learnCaller,
   noteCalledExtension,
+  noteChosen,
 } from './rules/direction.ts'
 import { setHold } from './rules/holds.ts'
 import {
@@ -47,7 +49,7 @@ import {
   noteHeard,
   stageOf,
 } from './state/registry.ts'
-import { type Call, type Channel, isUp, isVirtual, partyOfNumber, type TrackerState } from './state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 import { noteUnseen } from './state/unseen.ts'
 
@@ -295,8 +297,8 @@ function moveTo(
   noteGoesOn(call, channel.id)
   // The caller's first extension decides the direction: the dialplan chooses later ones.
   if (!isFirst || call.emitted || call.root !== channel.id) return
-  if (chosen === true) call.to = partyOfNumber(place)
-  else decideDirectionByCaller(call, channel)
+  if (chosen === true) noteChosen(call, place)
+  else beginWithCaller(call, channel)
 }
 
 function applyBridged(
@@ -338,7 +340,7 @@ function answerByBridge(state: TrackerState, channel: Channel, atUs: number): vo
 }
 
 function nameMember(state: TrackerState, dest: Channel, name: string): void {
-  dest.endpoint = { ...dest.endpoint, name } satisfies Endpoint
+  nameEndpoint(dest, name)
   const call = callOf(state, dest)
   const stage = call === undefined ? undefined : stageOf(call, dest.dial?.stageId ?? null)
   if (stage !== undefined && !stage.emitted.ended) nameStage(state, stage, name)

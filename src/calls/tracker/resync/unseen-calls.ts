@@ -4,7 +4,7 @@ import { destination } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { arrange, place } from '../rules/arrange.ts'
 import { addLeg, addStage, openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
-import { beginClickToCall, decideDirectionByCaller, decideDirectionByDial, setDirection } from '../rules/direction.ts'
+import { beginClickToCall, beginUnseen, beginWithCaller, decideDirectionByDial } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue, leaveQueue } from '../rules/queues.ts'
 import { noteAnswer } from '../rules/stages.ts'
@@ -77,9 +77,8 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     noteActivity(state, at, channel, row)
     return
   }
-  call.root = channel.id
   call.startedUs = startOf(row, at)
-  decideDirectionByCaller(call, { ...channel, dialledNumber: row.dialledNumber })
+  beginWithCaller(call, { ...channel, dialledNumber: row.dialledNumber })
   if (row.up && !row.callee) call.pbxAnswered = true
   // Who was called is known: groups are named after the place that rings them.
   channel.dialledNumber = destination(row.place ?? null) ?? row.dialledNumber
@@ -130,10 +129,7 @@ function addOriginated(
   { call, channel, row }: { call: Call; channel: Channel; row: SnapshotChannel },
 ): void {
   const isAgent = channel.endpoint.kind === 'extension'
-  call.root = channel.id
   call.startedUs = startOf(row, at)
-  call.clickToCall = true
-  call.customerFirst = !isAgent
   beginClickToCall(call, channel)
   addUnseenStage(state, call, channel, row, null, isAgent)
 }
@@ -222,18 +218,6 @@ export function addUnseenStage(
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
   }
   markChanged(state, call)
-}
-
-/** Begins a call that has only the called party left; nothing else is known. */
-function beginUnseen(call: Call, channel: Channel): void {
-  call.root = channel.id
-  setDirection(call, channel.endpoint.kind === 'external' ? 'outbound' : 'internal')
-  call.to = {
-    number: channel.endpoint.number,
-    name: channel.endpoint.name,
-    extension: channel.endpoint.kind === 'extension' ? channel.endpoint.number : null,
-  }
-  call.directionKnown = true
 }
 
 /**

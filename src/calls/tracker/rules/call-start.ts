@@ -2,7 +2,7 @@ import { destination } from '../facts/places.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { areOfOneAccount } from '../state/tenants.ts'
-import { decideDirectionByCaller, isFeatureCode, isInternalNumber } from './direction.ts'
+import { beginWithCaller, isFeatureCode, isInternalNumber } from './direction.ts'
 import { isParkedAt } from './parking.ts'
 
 /** The start of a call by its first channel: how long it waits, and which other call it is made for. */
@@ -24,10 +24,9 @@ const TRUNK_START_US = 250_000
 
 /** Starts a call with its first channel: at once, or when its destination is clear. */
 export function startWith(state: TrackerState, call: Call, root: Channel, arrivedUs: number): void {
-  decideDirectionByCaller(call, root)
+  beginWithCaller(call, root)
   const waitUs = startWaitUs(root)
   call.startDueUs = waitUs === null ? null : arrivedUs + waitUs
-  if (waitUs !== null) call.directionKnown = false
   if (call.accountDueUs === null) relateToOthers(state, call)
 }
 

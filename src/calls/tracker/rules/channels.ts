@@ -64,7 +64,6 @@ function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: stri
   claimLinkedId(state, call, linkedId)
   placeInCall(state, channel, call)
   if (isVirtual(channel)) return
-  call.root = channel.id
   startWith(state, call, channel, at.arrivedUs)
 }
 

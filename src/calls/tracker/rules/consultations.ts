@@ -1,14 +1,7 @@
 import { addConsultation, channelOf, consultationsOf, openCall, placeInCall } from '../state/registry.ts'
-import {
-  ANONYMOUS,
-  type Call,
-  type Channel,
-  type Party,
-  partyOf,
-  partyOfNumber,
-  type TrackerState,
-} from '../state/state.ts'
+import type { Call, Channel, Party, TrackerState } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
+import { beginConsultation } from './direction.ts'
 
 /** The other side of a consultation: the half through which it goes, the dialled number, and the rung party, if any. */
 type Asked = {
@@ -25,11 +18,7 @@ export function consultation(state: TrackerState, party: Channel, first: Call, a
   addConsultation(state, call, party.id)
   call.parentId = first.id
   if (first.accountDueUs === null) setAccount(state, call, first)
-  call.from = partyOf(party.endpoint)
-  call.root = null
-  const { dialled, party: rung } = asked.to
-  const isRung = rung !== null && (dialled === null || dialled === rung.number)
-  call.to = isRung ? rung : dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+  beginConsultation(call, party, asked.to.dialled, asked.to.party)
   for (const half of [asked.through, channelOf(state, asked.through?.pair ?? null)]) {
     if (half !== undefined && half !== null) placeInCall(state, half, call)
   }

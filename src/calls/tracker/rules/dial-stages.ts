@@ -1,5 +1,6 @@
 import type { StageResult } from '../../../events/enums.ts'
 import { halvesBefore, isRungByQueue } from '../facts/diallers.ts'
+import { nameEndpoint } from '../facts/endpoints.ts'
 import { newStage } from '../state/initial-state.ts'
 import { channelOf, dropChannel, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
 import {
@@ -148,7 +149,7 @@ export function nameStage(state: TrackerState, stage: Stage, name: string | null
   stage.name = name
   for (const id of stage.legs) {
     const device = channelOf(state, id)
-    if (device !== undefined && device.endpoint.name === null) device.endpoint = { ...device.endpoint, name }
+    if (device?.endpoint.name === null) nameEndpoint(device, name)
   }
 }
 

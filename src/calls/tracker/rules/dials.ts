@@ -1,6 +1,7 @@
 import type { StageResult } from '../../../events/enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
 import { type DialEnd, noteDialAnswered, noteDialled, noteDialOver } from '../facts/dials.ts'
+import { noteDialledEndpoint } from '../facts/endpoints.ts'
 import { destination } from '../facts/places.ts'
 import {
   callByLinkedId,
@@ -39,7 +40,7 @@ export function beginDial(
 ): void {
   if (dest.dial !== null && dest.dial.beganUs !== null) return
   const { source, endpoint, shown } = signal
-  if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
+  noteDialledEndpoint(dest, endpoint)
   dest.shown = shown
   noteDialled(state, at, dest, signal)
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
@@ -122,9 +123,6 @@ function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
     return
   }
   const isAgent = dest.endpoint.kind === 'extension'
-  call.clickToCall = true
-  call.root ??= dest.id
-  if (!isAgent) call.customerFirst = true
   beginClickToCall(call, dest)
   if (call.to.number === null) call.startDueUs = state.nowUs + SHOWN_LATER_US
   assignStage(state, call, dest, null, isAgent)

@@ -1,5 +1,6 @@
 import type { Direction } from '../../../events/enums.ts'
 import type { Endpoint } from '../../signal.ts'
+import { learnEndpoint, withLearned } from '../facts/endpoints.ts'
 import { destination } from '../facts/places.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import {
@@ -15,7 +16,11 @@ import {
 } from '../state/state.ts'
 import { originatedHalf } from './dial-origin.ts'
 
-/** The direction of a call, its caller and its called party. */
+/**
+ * The direction of a call, its caller (`root`, `from`) and its called party (`to`, `did`). Only this file writes them: a
+ * call begins with its caller, with a party that the PBX rings by itself, with a called party alone, or as a
+ * consultation; until the direction is known, dials change it.
+ */
 
 /** Returns whether a number may be one of the PBX's own, as a guess: at most six digits, a name, or a feature code. */
 export const isInternalNumber = (number: string): boolean => OWN_NUMBER.test(number) || isFeatureCode(number)
@@ -31,35 +36,52 @@ export function setDirection(call: Call, direction: Direction): void {
 }
 
 /**
- * Decides the direction by the first channel of a call: for good if that is a trunk's, as a guess until a dial if it is
- * an extension's.
+ * Begins a call with its caller. The direction is known if that is a trunk's channel and shows the called number; the
+ * direction of an extension's call is a guess until it dials.
  */
-export function decideDirectionByCaller(call: Call, root: Channel): void {
+export function beginWithCaller(call: Call, root: Channel): void {
+  call.root = root.id
   const dialled = destination(root.dialledNumber)
   // The dial of an originated channel shows its purpose.
   if (root.originated) return
   call.from = partyOf(root.endpoint)
-  if (root.endpoint.kind === 'external') {
-    setDirection(call, 'inbound')
-    call.directionKnown = true
-    call.did = dialled
-    call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
-    return
-  }
-  setDirection(call, dialled === null || isInternalNumber(dialled) ? 'internal' : 'outbound')
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+  const isInbound = root.endpoint.kind === 'external'
+  call.directionKnown = isInbound && dialled !== null
+  if (isInbound) call.did = dialled
+  const isInternal = dialled === null || isInternalNumber(dialled)
+  setDirection(call, isInbound ? 'inbound' : isInternal ? 'internal' : 'outbound')
+}
+
+/** Notes the extension that the dialplan chose for a caller who dialled no number. */
+export function noteChosen(call: Call, place: string): void {
+  call.to = partyOfNumber(place)
+}
+
+/** Begins a consultation: the number that was dialled, if that is not the rung party's, and the party that asks. */
+export function beginConsultation(call: Call, asking: Channel, dialled: string | null, rung: Party | null): void {
+  call.root = null
+  call.from = partyOf(asking.endpoint)
+  const isRung = rung !== null && (dialled === null || dialled === rung.number)
+  call.to = isRung ? rung : dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+}
+
+/** Gives a call of virtual channels only the beginning of the call that is merged into it. */
+export function inheritBeginning(from: Call, into: Call): void {
+  if (into.direction !== null) return
+  into.direction = from.direction
+  into.directionKnown = from.directionKnown
+  into.root = from.root
+  into.from = from.from
+  into.to = from.to
+  into.did = from.did
 }
 
 /** Notes what the PBX has learned of a caller, where nothing was known before. */
 export function learnCaller(call: Call | undefined, caller: Channel, learned: Pick<Endpoint, 'number' | 'name'>): void {
-  const add = <P extends Pick<Endpoint, 'number' | 'name'>>(party: P): P => ({
-    ...party,
-    number: party.number ?? learned.number,
-    name: party.name ?? learned.name,
-  })
-  caller.endpoint = add(caller.endpoint)
+  learnEndpoint(caller, learned)
   const isAgent = call?.from.extension !== null && call?.from.extension === caller.endpoint.number
-  if (call?.root === caller.id && (isAgent || !call.clickToCall)) call.from = add(call.from)
+  if (call?.root === caller.id && (isAgent || !call.clickToCall)) call.from = withLearned(call.from, learned)
 }
 
 /** Names the extensions that call and are called, where only their own stages have a name. */
@@ -82,8 +104,10 @@ export function noteCalledExtension(call: Call | undefined, caller: Channel, end
 
 /** Begins a call in which the PBX rang a party by itself: the agent, or the outside party (a dialler, a call-back). */
 export function beginClickToCall(call: Call, root: Channel): void {
-  if (isVirtual(root) || call.directionKnown || call.emitted) return
   call.clickToCall = true
+  call.root ??= root.id
+  if (root.endpoint.kind !== 'extension') call.customerFirst = true
+  if (isVirtual(root) || call.directionKnown || call.emitted) return
   const other = shownTo(root)
   if (root.endpoint.kind === 'external') {
     setDirection(call, 'outbound')
@@ -103,9 +127,24 @@ function shownTo(rung: Channel | undefined): Party {
   return rung?.calls?.number === shown ? partyOf(rung.calls) : partyOfNumber(shown)
 }
 
+/** Notes which of the devices that were rung for the agent answered: that one makes the call. */
+export function noteAgentAnswered(call: Call, leg: Channel): void {
+  call.root = leg.id
+  if (call.clickToCall) call.from = partyOf(leg.endpoint)
+}
+
 /** Begins a call without a caller: the PBX calls a party into a conference or to an announcement. */
 export function beginCallOfNobody(call: Call, dest: Channel): void {
-  call.root = null
+  beginWithCallee(call, dest, null)
+}
+
+/** Begins a call that was found with its called party alone, which stands for the caller. */
+export function beginUnseen(call: Call, callee: Channel): void {
+  beginWithCallee(call, callee, callee.id)
+}
+
+function beginWithCallee(call: Call, dest: Channel, root: string | null): void {
+  call.root = root
   setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
   call.to = partyOf(dest.endpoint)
   call.directionKnown = true

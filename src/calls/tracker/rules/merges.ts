@@ -17,6 +17,7 @@ import { type Call, type Channel, isUp, isVirtual, partyOf, type Stage, type Tra
 import { setAccount } from '../state/tenants.ts'
 import { isPartial, noteUnseen } from '../state/unseen.ts'
 import { place } from './arrange.ts'
+import { inheritBeginning } from './direction.ts'
 import { closeGroup } from './parent-stages.ts'
 
 /** Calls that become one. The older call survives with its id; open stages of the other go on in it. */
@@ -115,7 +116,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   if (isPartial(from)) noteUnseen(into)
   into.variables = { ...from.variables, ...into.variables }
   into.mergedFrom = [...into.mergedFrom, ...(from.emitted ? [from.id] : []), ...from.mergedFrom]
-  if (into.direction === null) inheritBeginning(from, into)
+  inheritBeginning(from, into)
   inheritAnswer(state, openStages, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
   for (const stage of openStages) {
@@ -135,16 +136,6 @@ function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
     ended_at: rfc3339(state.atUs),
   }
   return { call, stages: stagesPayload(from), recordings: keptRecordings(from) }
-}
-
-/** A call of virtual channels only becomes visible by the call that is merged into it. */
-function inheritBeginning(from: Call, into: Call): void {
-  into.direction = from.direction
-  into.directionKnown = from.directionKnown
-  into.root = from.root
-  into.from = from.from
-  into.to = from.to
-  into.did = from.did
 }
 
 /**

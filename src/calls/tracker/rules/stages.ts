@@ -14,7 +14,7 @@ import { isStill } from '../state/waits.ts'
 import { arrange } from './arrange.ts'
 import { closeStage } from './dial-stages.ts'
 import { placeDial } from './dials.ts'
-import { nameAgent, nameParties, noteIntercom } from './direction.ts'
+import { nameAgent, nameParties, noteAgentAnswered, noteIntercom } from './direction.ts'
 import { updateParents } from './parent-stages.ts'
 import { transferByParking } from './parking.ts'
 import { placeQueue } from './queues.ts'
@@ -131,9 +131,7 @@ export function noteAnswer(
   stage.enteredUs = enteredUs
   noteQueueAnswer(call, stageOf(call, stage.parentId), stage.answeredUs)
   if (stage.own) {
-    // Among several devices that were rung for the agent, this one answered.
-    call.root = leg.id
-    if (call.clickToCall) call.from = partyOf(leg.endpoint)
+    noteAgentAnswered(call, leg)
     return
   }
   const party = partyOf(leg.endpoint)
