@@ -1,5 +1,5 @@
 import type { Stage as StageView } from '../../../events/bodies.ts'
-import { forgetLegs } from '../rules/dial-stages.ts'
+import { forgetStage } from '../rules/dial-stages.ts'
 import type { Call, Stage, TrackerState } from '../state/state.ts'
 
 /**
@@ -37,11 +37,6 @@ function foldAttempts(state: TrackerState, call: Call): void {
     last.set(member, stage)
     if (before !== undefined) forgetStage(state, call, before)
   }
-}
-
-function forgetStage(state: TrackerState, call: Call, stage: Stage): void {
-  call.stages = call.stages.filter((one) => one !== stage)
-  forgetLegs(state, call, stage.legs)
 }
 
 /** Omits the oldest unanswered stages, then the oldest answered ones, until the rest fits into `maxBytes`. */

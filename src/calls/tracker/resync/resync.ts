@@ -8,6 +8,7 @@ import { compareHold } from '../rules/holds.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
 import { noteAnswer } from '../rules/stages.ts'
 import { callOf, channelOf, leaveBridge, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
+import { noteStageAnswered, noteStageRang } from '../state/stage-moves.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteTenant } from '../state/tenants.ts'
 import { noteUnseen } from '../state/unseen.ts'
@@ -101,8 +102,8 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
   // transferred there. Another one has only when it is connected.
   const isOwn = !row.callee && !dial.paged
   if (row.up && (row.bridge !== null || isOwn)) {
-    stage.rang = true
-    stage.answered = true
+    noteStageRang(stage, null)
+    noteStageAnswered(stage, null)
     noteFoundAnswered(state, channel)
     const party = channelOf(state, stage.source)
     if (row.answeredGroup !== undefined && party !== undefined && openQueue(call, party) === undefined)
@@ -113,7 +114,7 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
     noteUnseen(call)
     markChanged(state, call)
   } else if (row.ringing && !stage.rang) {
-    stage.rang = true
+    noteStageRang(stage, null)
     noteRinging(channel, state.atUs)
     markChanged(state, call)
   }

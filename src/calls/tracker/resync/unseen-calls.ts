@@ -3,7 +3,7 @@ import { noteDialPlace, noteFoundAnswered, noteFoundDialled } from '../facts/dia
 import { destination } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { arrange, place } from '../rules/arrange.ts'
-import { addLeg, addStage, openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
+import { openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
 import { beginClickToCall, beginUnseen, beginWithCaller, decideDirectionByDial } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue, leaveQueue } from '../rules/queues.ts'
@@ -23,6 +23,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
+import { addLeg, addStage, noteBegin, noteStageAnswered, noteStageRang } from '../state/stage-moves.ts'
 import {
   type Call,
   type Channel,
@@ -108,7 +109,7 @@ export function noteActivity(state: TrackerState, at: At, channel: Channel, row:
   joinQueue(state, channel, { ...at, kind: 'queue_joined', id: channel.id, queue, name, position: null })
   const joined = stageOf(call, call.queues.find(isKnown)?.stageId ?? null)
   // When it joined was not seen.
-  if (joined !== undefined) joined.startedUs = null
+  if (joined !== undefined) noteBegin(joined, null)
 }
 
 /** Takes a caller out of the queues that it has left unseen: it is at another place of the dialplan. */
@@ -193,11 +194,10 @@ export function addUnseenStage(
   }
   const known = row.callee && !row.up ? stageOfOtherDevice(state, call, of, channel) : undefined
   const stage = known ?? addStage(state, call, { ...of, name: channel.endpoint.name, startedUs: null })
-  stage.own = own
   // A channel that took the call over counts as a caller.
-  stage.rang = row.callee || own
+  if (row.callee || own) noteStageRang(stage, null)
   noteFoundDialled(state, channel, diallerId)
-  addLeg(stage, channel)
+  addLeg(stage, channel, own)
   markUnplaced(state, call)
   const party = channelOf(state, sourceId) ?? null
   if (row.callee && row.up && party !== null) {
@@ -212,7 +212,7 @@ export function addUnseenStage(
   decideDirectionByDial(state, call, channel, party)
   if (row.up && (row.bridge !== null || !row.callee)) {
     noteFoundAnswered(state, channel)
-    stage.answered = true
+    noteStageAnswered(stage, null)
     noteUnseen(call)
     arrange(state, call)
     noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })

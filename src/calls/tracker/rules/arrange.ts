@@ -2,6 +2,7 @@ import { beganAt, behind, diallerOf, diallersOf, halvesBefore, isRungByQueue, pa
 import { destination } from '../facts/places.ts'
 import { type Dialler, type Group, groupsOf, isBefore, type Ring, type Shown, type Stamp } from '../picture/groups.ts'
 import { channelOf, legsOf, stageOf } from '../state/registry.ts'
+import { addStage, attemptsAt, dropStage } from '../state/stage-moves.ts'
 import {
   type Call,
   type Channel,
@@ -12,7 +13,6 @@ import {
   type Stage,
   type TrackerState,
 } from '../state/state.ts'
-import { addStage, attemptsAt } from './dial-stages.ts'
 
 /**
  * Gives the stages of a call their groups and queues, as the facts show them now. Only this file makes groups and sets
@@ -86,7 +86,7 @@ function match(
 /** Drops a group that turned out to be none. */
 function drop(call: Call, group: Stage): void {
   for (const stage of call.stages) if (stage.parentId === group.id) stage.parentId = null
-  call.stages = call.stages.filter((stage) => stage !== group)
+  dropStage(call, group)
 }
 
 /** A group is named after the extension that rings it, else after the one that was called. */

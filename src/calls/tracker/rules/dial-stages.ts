@@ -1,17 +1,8 @@
-import type { StageResult } from '../../../events/enums.ts'
 import { halvesBefore, isRungByQueue } from '../facts/diallers.ts'
 import { nameEndpoint } from '../facts/endpoints.ts'
-import { newStage } from '../state/initial-state.ts'
 import { channelOf, dropChannel, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
-import {
-  type Call,
-  type Channel,
-  isPartyStage,
-  isUp,
-  isVirtual,
-  type Stage,
-  type TrackerState,
-} from '../state/state.ts'
+import { addLeg, addStage, beginAgain, dropStage, noteMemberRang } from '../state/stage-moves.ts'
+import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 import { decideDirectionByDial } from './direction.ts'
 
 /** The stages of dials. */
@@ -40,19 +31,12 @@ export function assignStage(
     same ??
     before ??
     addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
-  stage.own = own
-  addLeg(stage, dest)
+  addLeg(stage, dest, own)
   markUnplaced(state, call)
   nameStage(state, stage, stage.name ?? dest.endpoint.name)
   call.hungUpBy = null
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
-}
-
-/** Adds a device to a stage, which shows its dial from now on. */
-export function addLeg(stage: Stage, leg: Channel): void {
-  if (!stage.legs.includes(leg.id)) stage.legs.push(leg.id)
-  if (leg.dial !== null) leg.dial.stageId = stage.id
 }
 
 /**
@@ -101,22 +85,22 @@ export function rungBefore(
 export function ringAgain(state: TrackerState, call: Call, stage: Stage, startedUs: number | null): void {
   let parent = stageOf(call, stage.parentId)
   for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
-    parent.rangUs = earliestOf(parent.rangUs, stage.rangUs)
+    noteMemberRang(parent, stage.rangUs)
     parent = stageOf(call, parent.parentId)
   }
-  const { id, kind, target, name, source, parentId, firstUs, legs } = stage
-  const attempt = attemptsAt(call, stage) + 1
-  const next = newStage({ id, kind, target, name, attempt, startedUs, source })
-  Object.assign(stage, next, { parentId, firstUs: firstUs ?? stage.startedUs })
+  const { legs } = stage
+  beginAgain(call, stage, startedUs)
   forgetLegs(state, call, legs)
 }
 
-/** Returns the earlier of two times; `null` if both are unknown. */
-export const earliestOf = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.min(a, b)
+/** Drops a stage whose events were all emitted, and its channels. */
+export function forgetStage(state: TrackerState, call: Call, stage: Stage): void {
+  dropStage(call, stage)
+  forgetLegs(state, call, stage.legs)
+}
 
 /** Drops the channels of legs that no stage has any more, and the virtual halves through which they were dialled. */
-export function forgetLegs(state: TrackerState, call: Call, legs: readonly string[]): void {
+function forgetLegs(state: TrackerState, call: Call, legs: readonly string[]): void {
   const gone = new Set<string>()
   for (const id of legs) for (const channel of chainOf(state, id)) gone.add(channel.id)
   for (const other of call.stages) for (const id of other.legs) gone.delete(id)
@@ -172,45 +156,6 @@ const isPastQueue = (state: TrackerState, dest: Channel | undefined): boolean =>
 
 /** Returns whether a stage has not ended yet. */
 const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
-
-/** Adds a stage to a call and returns it; `attempt` counts the stages with the same target. */
-export function addStage(
-  state: TrackerState,
-  call: Call,
-  of: {
-    kind: Stage['kind']
-    target: string | null
-    source: string | null
-    name: string | null
-    startedUs: number | null
-  },
-): Stage {
-  const id = state.newId(of.startedUs ?? state.atUs)
-  const stage = newStage({ ...of, id, attempt: attemptsAt(call, of) + 1 })
-  call.stages.push(stage)
-  return stage
-}
-
-/** Notes when a stage began that a list had shown before its event came. */
-export function noteBegin(stage: Stage, atUs: number): void {
-  stage.startedUs = atUs
-}
-
-/** Returns the number of stages with a target, not counting `except`. */
-export const attemptsAt = (call: Call, of: Pick<Stage, 'kind' | 'target'>, except?: Stage): number =>
-  call.stages.reduce(
-    (last, stage) =>
-      stage !== except && stage.kind === of.kind && stage.target === of.target ? Math.max(last, stage.attempt) : last,
-    0,
-  )
-
-/** Ends a stage with its result. */
-export function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
-  stage.ended = true
-  stage.endedUs = atUs
-  // A party that did not answer has no answered stage, whatever the PBX reports.
-  stage.result = result === 'answered' && isPartyStage(stage) && !stage.answered ? 'other' : result
-}
 
 const MAX_NESTING = 16
 

@@ -14,11 +14,12 @@ import {
   placeInCall,
   wakeConsultations,
 } from '../state/registry.ts'
+import { addStage, closeStage, noteFailed } from '../state/stage-moves.ts'
 import { type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
 import { consultation } from './consultations.ts'
 import { isRungThroughSame, originatedHalf, originOf, partyFor } from './dial-origin.ts'
-import { addStage, assignStage, ringAgain, rungBefore } from './dial-stages.ts'
+import { assignStage, ringAgain, rungBefore } from './dial-stages.ts'
 import { beginCallOfNobody, beginClickToCall, decideDirectionByDial, isInternalNumber } from './direction.ts'
 import { noteGoesOn } from './queues.ts'
 import { placeRecall } from './transfer-recall.ts'
@@ -179,12 +180,9 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
   if (before !== undefined && isOver) ringAgain(state, call, before, at.atUs)
   const stage =
     before !== undefined && isOver ? before : addStage(state, call, { ...of, name: endpoint.name, startedUs: at.atUs })
-  stage.failedSeq = state.seq
-  stage.ended = true
-  stage.endedUs = at.atUs
-  stage.result = result === 'answered' ? 'other' : result
+  noteFailed(state, stage, party === undefined ? undefined : source)
+  closeStage(stage, at.atUs, result)
   if (party !== undefined) {
-    stage.dialler = source.id
     markUnplaced(state, call)
     const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }
     decideDirectionByDial(state, call, dest, party)

@@ -8,6 +8,7 @@ import {
   markChanged,
   stageOf,
 } from '../state/registry.ts'
+import { enterConversation } from '../state/stage-moves.ts'
 import { type Call, type Channel, isUp, isVirtual, type PendingLink, type TrackerState } from '../state/state.ts'
 import { noteUnseen } from '../state/unseen.ts'
 import { isStill } from '../state/waits.ts'
@@ -122,7 +123,7 @@ function joinLinkedCalls(
   const [first, second] = isOwnFirst ? [own, other] : [other, own]
   merge(state, second, first, atUs)
   const stage = stageOf(first, channel.dial?.stageId ?? null)
-  if (stage?.answered === true) stage.enteredUs = at.atUs
+  if (stage?.answered === true) enterConversation(stage, at.atUs)
 }
 
 /** Returns whether the id of the first call survives; receivers do not know a call that was not emitted. */

@@ -13,6 +13,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
+import { noteConnected, ringFor } from '../state/stage-moves.ts'
 import { type Call, type Channel, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state/state.ts'
 import { setAccount } from '../state/tenants.ts'
 import { isPartial, noteUnseen } from '../state/unseen.ts'
@@ -121,7 +122,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
   for (const stage of openStages) {
     // A phone that rings for the transferer rings for the transferred party from now on.
-    stage.source = replaced(state, into, stage.source)
+    ringFor(stage, replaced(state, into, stage.source))
   }
   into.endDueUs = null
   markChanged(state, into)
@@ -148,7 +149,7 @@ function joinOwnPhone(state: TrackerState, from: Call, { into, atUs }: { into: C
   if (stage === undefined || leg === undefined) return
   const other = heardBy(state, leg).find((one) => one.callId === into.id)
   if (other === undefined) return
-  stage.own = false
+  noteConnected(stage)
   if (from.answeredUs === null) {
     from.answeredUs = atUs
     from.answeredBy = partyOf(other.endpoint)

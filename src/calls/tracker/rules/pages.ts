@@ -2,6 +2,7 @@ import type { At } from '../../signal.ts'
 import { destination } from '../facts/places.ts'
 import { notePage } from '../facts/ringing.ts'
 import { callOf, channelOf, channelsOf, markChanged } from '../state/registry.ts'
+import { ringFor } from '../state/stage-moves.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { isOfSameAccount } from '../state/tenants.ts'
 import { arrange } from './arrange.ts'
@@ -74,7 +75,7 @@ function join(
   const stages = [...call.stages]
   merge(state, call, page)
   if (isIntercom) {
-    for (const stage of stages) stage.source = pager.id
+    for (const stage of stages) ringFor(stage, pager.id)
     const leg = channelOf(state, stages[0]?.legs[0] ?? null)
     if (leg !== undefined) decideDirectionByDial(state, page, leg, pager)
     for (const stage of stages)
@@ -83,7 +84,7 @@ function join(
   }
   const number = destination(pager.dialledNumber) ?? page.to.number
   if (number !== null) notePage(state, pager, number)
-  for (const stage of stages) stage.source = pager.id
+  for (const stage of stages) ringFor(stage, pager.id)
   arrange(state, page)
   for (const stage of stages) {
     const leg = channelOf(state, stage.legs[0] ?? null)

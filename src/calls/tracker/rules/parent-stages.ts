@@ -1,8 +1,8 @@
 import type { StageResult } from '../../../events/enums.ts'
 import { channelOf, stageOf } from '../state/registry.ts'
+import { closeStage, noteMemberAnswered, noteMemberRang, settlingSince } from '../state/stage-moves.ts'
 import { type Call, isUp, type QueueState, type Stage, type TrackerState } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
-import { closeStage, earliestOf } from './dial-stages.ts'
 import { bestOf, EXPLANATION_US, HANGUP_US } from './stage-results.ts'
 
 /**
@@ -56,16 +56,15 @@ function updateGroup(state: TrackerState, call: Call, group: Stage): void {
 function awaitsName(state: TrackerState, group: Stage): boolean {
   const dialler = channelOf(state, group.dialler)
   if (dialler === undefined || !isUp(dialler)) return false
-  group.settlingSinceUs ??= state.nowUs
-  return isStill(state, group.settlingSinceUs + EXPLANATION_US)
+  return isStill(state, settlingSince(state, group) + EXPLANATION_US)
 }
 
 /** Ends a group with the result that follows from its members' results. */
 export function closeGroup(state: TrackerState, group: Stage, members: readonly Stage[], atUs: number | null): void {
   const answered = members.find((member) => member.answered || member.result === 'answered')
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
-  group.answeredUs ??= answered?.answeredUs ?? null
-  group.rangUs = earliestOf(group.rangUs, firstRing(members))
+  noteMemberAnswered(group, answered?.answeredUs ?? null)
+  noteMemberRang(group, firstRing(members))
   // Its phones stop ringing a moment before the party that picks it up is connected.
   const overUs = group.answered && atUs !== null ? Math.max(atUs, group.answeredUs ?? atUs) : atUs
   closeStage(group, overUs, group.answered || answered !== undefined ? 'answered' : groupResult(members, gaveUp))
@@ -90,14 +89,14 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const callerGone = caller === undefined || !isUp(caller)
   const members = membersOf(call, stage.id)
   const answered = members.find((member) => member.answered || member.result === 'answered')
-  stage.rangUs = earliestOf(stage.rangUs, firstRing(members))
+  noteMemberRang(stage, firstRing(members))
   if (stage.answered) {
     if (members.every((member) => member.ended)) closeStage(stage, stage.answeredUs, 'answered')
     return
   }
   if (answered !== undefined) {
     if (!members.every((member) => member.ended)) return
-    stage.answeredUs = answered.answeredUs
+    noteMemberAnswered(stage, answered.answeredUs)
     closeStage(stage, answered.endedUs, 'answered')
     return
   }

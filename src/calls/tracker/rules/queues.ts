@@ -1,10 +1,10 @@
 import type { At, ChannelSignal } from '../../signal.ts'
 import { newDial } from '../state/initial-state.ts'
 import { callOf, channelOf, markChanged, markIfLate, markUnplaced, placeInCall, stageOf } from '../state/registry.ts'
+import { addStage, noteBegin } from '../state/stage-moves.ts'
 import { type Call, type Channel, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import { consultation } from './consultations.ts'
 import { originOf } from './dial-origin.ts'
-import { addStage, noteBegin } from './dial-stages.ts'
 
 /** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
 

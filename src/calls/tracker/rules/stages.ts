@@ -1,5 +1,6 @@
 import type { StageResult } from '../../../events/enums.ts'
 import { channelOf, channelsOf, heardBy, legsOf, stageOf } from '../state/registry.ts'
+import { closeStage, enterConversation, noteStageAnswered, noteStageRang, settlingSince } from '../state/stage-moves.ts'
 import {
   type Call,
   type Channel,
@@ -12,7 +13,6 @@ import {
 } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
 import { arrange } from './arrange.ts'
-import { closeStage } from './dial-stages.ts'
 import { placeDial } from './dials.ts'
 import { nameAgent, nameParties, noteAgentAnswered, noteIntercom } from './direction.ts'
 import { updateParents } from './parent-stages.ts'
@@ -82,14 +82,12 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
     const dial = leg?.dial
     if (leg === undefined || dial === null || dial === undefined) continue
     if (dial.rangUs !== null && !stage.rang) {
-      stage.rang = true
-      stage.rangUs = dial.rangUs
+      noteStageRang(stage, dial.rangUs)
       noteIntercom(call, leg)
       nameAgent(state, call)
     }
     if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {
-      stage.answered = true
-      stage.answeredUs = dial.answeredUs
+      noteStageAnswered(stage, dial.answeredUs)
       noteAnswer(state, call, stage, { leg, enteredUs: dial.answeredUs })
     }
   }
@@ -128,7 +126,7 @@ export function noteAnswer(
   stage: Stage,
   { leg, enteredUs }: { leg: Channel; enteredUs: number },
 ): void {
-  stage.enteredUs = enteredUs
+  enterConversation(stage, enteredUs)
   noteQueueAnswer(call, stageOf(call, stage.parentId), stage.answeredUs)
   if (stage.own) {
     noteAgentAnswered(call, leg)
@@ -162,9 +160,9 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     return
   }
   const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
-  stage.settlingSinceUs ??= state.nowUs
+  const sinceUs = settlingSince(state, stage)
   stage.overUs = endedUs
-  const isWithin = (us: number): boolean => isStill(state, (stage.settlingSinceUs ?? state.nowUs) + us)
+  const isWithin = (us: number): boolean => isStill(state, sinceUs + us)
   // The hang-up is more precise than the end of the dial, so wait for it, on each device.
   if (legs.some(({ goneUs }) => goneUs === null) && isWithin(HANGUP_US)) return
   if (legs.some(isProvisional) && isWithin(EXPLANATION_US)) return

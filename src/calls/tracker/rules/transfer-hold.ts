@@ -1,4 +1,5 @@
 import { channelsOf, consultationsOf } from '../state/registry.ts'
+import { settlingSince } from '../state/stage-moves.ts'
 import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
 import { EXPLANATION_US } from './stage-results.ts'
@@ -13,12 +14,12 @@ import { EXPLANATION_US } from './stage-results.ts'
  * there.
  */
 export function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Channel): boolean {
-  stage.settlingSinceUs ??= state.nowUs
+  const sinceUs = settlingSince(state, stage)
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
   // Another party made a transfer before this leg answered.
   const isKnown = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true
-  return !isKnown && isStill(state, stage.settlingSinceUs + EXPLANATION_US)
+  return !isKnown && isStill(state, sinceUs + EXPLANATION_US)
 }

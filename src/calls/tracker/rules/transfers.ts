@@ -12,6 +12,7 @@ import {
   placeInCall,
   stageOf,
 } from '../state/registry.ts'
+import { addLeg, addStage, enterConversation, noteConnected, noteStageAnswered, ringFor } from '../state/stage-moves.ts'
 import {
   ANONYMOUS,
   type Call,
@@ -27,7 +28,7 @@ import {
 import { isExtensionOf, setAccount } from '../state/tenants.ts'
 import { place } from './arrange.ts'
 import { originOf } from './dial-origin.ts'
-import { addLeg, addStage, openQueue } from './dial-stages.ts'
+import { openQueue } from './dial-stages.ts'
 import { decideDirectionByDial } from './direction.ts'
 import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 import { membersOf } from './parent-stages.ts'
@@ -208,8 +209,7 @@ function handOver(
   const ids = new Set(transferers.map(({ id }) => id))
   for (const stage of call.stages) {
     if (stage.ended || stage.answered || stage.source === null || !ids.has(stage.source)) continue
-    stage.source = transferee.id
-    stage.sinceUs = at.atUs
+    ringFor(stage, transferee.id, at.atUs)
     noteHandedOver(legsOf(state, stage), ids)
   }
   call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, transferee: transferee.id }
@@ -218,7 +218,7 @@ function handOver(
 /** Notes that a party joined a conversation by a transfer: it handles the call from now on. */
 function noteEntered(state: TrackerState, party: Channel | undefined, at: At): void {
   const stage = stageOfParty(state, party)
-  if (stage?.kind === 'user' && stage.answered) stage.enteredUs = at.atUs
+  if (stage?.kind === 'user' && stage.answered) enterConversation(stage, at.atUs)
 }
 
 function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | undefined {
@@ -281,8 +281,7 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   })
   noteTakenOver(at, joiner, source.id)
   addLeg(stage, joiner)
-  stage.answered = true
-  stage.answeredUs = at.atUs
+  noteStageAnswered(stage, at.atUs)
   stage.emitted.started = true
   if (through) place(stage, null)
   else takeOverParent(call, stage, parentOfJoined(call, into, source))
@@ -310,9 +309,8 @@ function bringTogether(
   }
   merge(state, own, call)
   noteSource(joiner, source.id)
-  stage.source = source.id
-  stage.sinceUs = at.atUs
-  stage.own = false
+  ringFor(stage, source.id, at.atUs)
+  noteConnected(stage)
   takeOverParent(call, stage, parentOfJoined(call, into, source))
   noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   decideDirectionByDial(state, call, joiner, source)
@@ -331,8 +329,7 @@ function takeOverParent(call: Call, taker: Stage, parent: Stage | undefined): vo
     place(taker, parent.id)
     return
   }
-  parent.answered = true
-  parent.answeredUs = taker.answeredUs
+  noteStageAnswered(parent, taker.answeredUs)
   noteQueueAnswer(call, parent, taker.answeredUs)
 }
 
