@@ -15,6 +15,7 @@ import {
   noteCalledExtension,
   noteChosen,
 } from './rules/direction.ts'
+import { noteHangupRequest } from './rules/hangups.ts'
 import { setHold } from './rules/holds.ts'
 import {
   enterConference,
@@ -49,7 +50,7 @@ import {
   noteHeard,
   stageOf,
 } from './state/registry.ts'
-import { type Call, type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
+import { type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
 import { noteUnseen } from './state/unseen.ts'
 
@@ -344,20 +345,4 @@ function nameMember(state: TrackerState, dest: Channel, name: string): void {
   const call = callOf(state, dest)
   const stage = call === undefined ? undefined : stageOf(call, dest.dial?.stageId ?? null)
   if (stage !== undefined && !stage.emitted.ended) nameStage(state, stage, name)
-}
-
-function noteHangupRequest(state: TrackerState, channel: Channel): void {
-  channel.hungUpItself = true
-  const call = callOf(state, channel)
-  if (call === undefined || isVirtual(channel)) return
-  const answered = channel.dial === null || channel.dial.answeredUs !== null
-  if (channel.id === call.root || tookCallersPlace(state, call, channel)) call.hungUpBy ??= 'caller'
-  else if (answered) call.hungUpBy ??= 'callee'
-}
-
-/** Returns whether a party was dialled for the called one, to whom the caller had transferred it. */
-function tookCallersPlace(state: TrackerState, call: Call, { dial }: Channel): boolean {
-  const source = channelOf(state, stageOf(call, dial?.stageId ?? null)?.source ?? null)
-  const hasLeft = (channelOf(state, call.root)?.leftUs ?? null) !== null
-  return hasLeft && source !== undefined && source.id !== call.root && source.dial !== null
 }

@@ -8,6 +8,7 @@ import { limitLive, MAX_CALLS } from './resync/live-limits.ts'
 import { applySnapshot } from './resync/snapshot.ts'
 import type { StoredCall } from './resync/takeover.ts'
 import { callPayload, stagesPayload } from './state/payload.ts'
+import { wakeDue } from './state/registry.ts'
 import type { TrackerState } from './state/state.ts'
 
 /**
@@ -136,7 +137,7 @@ function begin(state: TrackerState, signal: Signal): void {
   state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
   state.seq += 1
   state.atUs = signal.atUs
-  for (const id of state.timers.due(state.nowUs)) state.dirty.add(id)
+  wakeDue(state)
 }
 
 function tickAtUsOf(state: TrackerState): number | null {

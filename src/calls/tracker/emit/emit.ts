@@ -5,10 +5,12 @@ import { rfc3339 } from '../../../lib/time.ts'
 import { dialledBy } from '../../event-facts.ts'
 import { relateToOthers } from '../rules/call-start.ts'
 import { endMissingWithCall } from '../rules/channels.ts'
+import { takeTransfers } from '../rules/due-transfers.ts'
 import { takeDueHolds } from '../rules/holds.ts'
 import { joinLinksOf } from '../rules/linked-calls.ts'
 import { EXPLANATION_US } from '../rules/stage-results.ts'
 import { closeStages, updateStages } from '../rules/stages.ts'
+import { isAnswered } from '../state/call-answer.ts'
 import {
   callPayload,
   keptRecordings,
@@ -17,7 +19,7 @@ import {
   stagesPayload,
   transferPayload,
 } from '../state/payload.ts'
-import { channelOf, channelsOf, forgetCall, markChanged, wakeAsking } from '../state/registry.ts'
+import { channelOf, channelsOf, forgetCall, markChanged, markStale, wakeAsking } from '../state/registry.ts'
 import {
   type Call,
   type Channel,
@@ -180,10 +182,7 @@ function emitTransfers(
   events: CallEvent[],
   beforeUs = Number.POSITIVE_INFINITY,
 ): void {
-  if (call.transfers.length === 0) return
-  const due = call.transfers.filter(({ atUs }) => atUs <= beforeUs)
-  call.transfers = call.transfers.filter(({ atUs }) => atUs > beforeUs)
-  for (const transfer of due) {
+  for (const transfer of takeTransfers(call, beforeUs)) {
     call.transferCount += 1
     const name = transfer.kind === 'blind' ? 'call_blind_transferred' : 'call_attended_transferred'
     emit(state, call, events, name, transfer.atUs, { transfer: transferPayload(state, call, transfer) })
@@ -295,8 +294,7 @@ function emitMerged(
   events: CallEvent[],
 ): void {
   const into = merged.id === null ? undefined : state.calls.get(merged.id)
-  const answered = into !== undefined && (into.answeredUs !== null || into.answeredBy !== null)
-  merged.result = answered ? 'answered' : 'no_answer'
+  merged.result = into !== undefined && isAnswered(into) ? 'answered' : 'no_answer'
   emitEnd(state, call, events)
 }
 
@@ -334,7 +332,7 @@ function emit(
   // Counted last, when nothing can fail: there must be no gap.
   call.sequence = sequence
   call.last = { atUs, id }
-  state.changed.add(call.id)
+  markStale(state, call)
   const { stage } = data as { stage?: { id: string } | null }
   const dialled = dialledBy(call.stages, name.startsWith('dial_') ? stage?.id : undefined).map(({ kind, target }) => {
     return { kind, target, e164: kind === 'external' ? state.toE164(target) : null }

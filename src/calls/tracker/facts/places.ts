@@ -17,6 +17,11 @@ export function noteMove(channel: Channel, to: string, at: Stamp): void {
   channel.dialledNumber = to
 }
 
+/** Notes where a channel is that was found: from where it came is unknown. */
+export function startAt(channel: Channel, place: string | null): void {
+  channel.dialledNumber = place
+}
+
 /** Returns where a channel was, whenever that was reported. */
 export function placeAt({ moves, dialledNumber }: Channel, at: Stamp): string | null {
   if (moves.length === 0) return dialledNumber

@@ -1,6 +1,6 @@
 import { OF_EARLIER_VERSION } from '../rules/arrange.ts'
 import { newCall, newChannel, newDial, newStage } from '../state/initial-state.ts'
-import { addConsultation, addToConference, enterBridge } from '../state/registry.ts'
+import { restoreCall, restoreChannel } from '../state/registry.ts'
 import type { Call, Channel, Ringing, TrackerState } from '../state/state.ts'
 
 /** Takes over the live calls that an earlier process or another node stored. */
@@ -155,18 +155,7 @@ export function takeOverLiveCalls(state: TrackerState, stored: readonly StoredCa
     const { account } = state
     // A field that an earlier version did not store yet has the value of a new call.
     const call = { ...newCall({ ...known, account }), ...known }
-    state.calls.set(call.id, call)
-    for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
-    if (call.consultedBy !== null) addConsultation(state, call, call.consultedBy)
-    for (const one of channels) {
-      const channel = { ...newChannel(one.id, one.endpoint), ...one, bridge: null }
-      state.channels.set(channel.id, channel)
-      if (one.bridge !== null) enterBridge(state, channel, one.bridge)
-      if (channel.onHold && channel.goneUs === null) state.onHold.add(channel.id)
-      if (channel.slot !== null && channel.goneUs === null) state.parked.add(channel.id)
-      if (channel.conference !== null) addToConference(state, channel, channel.conference)
-    }
-    state.unplaced.add(call.id)
-    state.dirty.add(call.id)
+    restoreCall(state, call)
+    for (const one of channels) restoreChannel(state, { ...newChannel(one.id, one.endpoint), ...one })
   }
 }

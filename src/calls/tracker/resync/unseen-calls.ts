@@ -1,6 +1,6 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { noteDialPlace, noteFoundAnswered, noteFoundDialled } from '../facts/dials.ts'
-import { destination } from '../facts/places.ts'
+import { destination, startAt } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { arrange, place } from '../rules/arrange.ts'
 import { openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
@@ -21,6 +21,7 @@ import {
   markUnplaced,
   openCall,
   placeInCall,
+  putChannel,
   stageOf,
 } from '../state/registry.ts'
 import { addLeg, addStage, noteBegin, noteStageAnswered, noteStageRang } from '../state/stage-moves.ts'
@@ -33,6 +34,7 @@ import {
   type Stage,
   type TrackerState,
 } from '../state/state.ts'
+import { tenantOf } from '../state/tenants.ts'
 import { noteUnseen } from '../state/unseen.ts'
 import type { Listing } from './listing.ts'
 import { rungFor } from './unseen-consultations.ts'
@@ -46,11 +48,10 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   const sourceId = row.source ?? (row.callee ? callerOf(state, row, listed) : null)
   const known = callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId))
   if (known === undefined && isBeyondLimit(state, row.linkedId ?? row.id)) return
-  const channel = newChannel(row.id, row.endpoint)
-  channel.linkedId = row.linkedId
-  channel.dialledNumber = row.group ?? row.dialledNumber
-  if (state.tenants !== null) channel.tenant = row.tenant || null
-  state.channels.set(channel.id, channel)
+  const dialledNumber = row.group ?? row.dialledNumber
+  const tenant = tenantOf(state, row.tenant)
+  const channel = newChannel(row.id, row.endpoint, { linkedId: row.linkedId, tenant, dialledNumber })
+  putChannel(state, channel)
   channel.spoke = row.bridge !== null
   if (row.group !== undefined) noteListedGroup(state, channel, row.group)
   const call = known ?? openUnseen(state, at, row)
@@ -82,7 +83,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   beginWithCaller(call, { ...channel, dialledNumber: row.dialledNumber })
   if (row.up && !row.callee) call.pbxAnswered = true
   // Who was called is known: groups are named after the place that rings them.
-  channel.dialledNumber = destination(row.place ?? null) ?? row.dialledNumber
+  startAt(channel, destination(row.place ?? null) ?? row.dialledNumber)
   noteActivity(state, at, channel, row)
 }
 

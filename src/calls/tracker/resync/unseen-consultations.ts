@@ -1,5 +1,5 @@
 import type { SnapshotChannel } from '../../signal.ts'
-import { consultation } from '../rules/consultations.ts'
+import { consultation, relate } from '../rules/consultations.ts'
 import { originOf } from '../rules/dial-origin.ts'
 import { adopt } from '../rules/merges.ts'
 import { newDial } from '../state/initial-state.ts'
@@ -77,6 +77,6 @@ export function relateConsultation(state: TrackerState, row: SnapshotChannel, { 
     const isOlder = isKnown ? startedUs < row.startedUs : onHold === true
     // Once its account is decided, a call loses its relation to a call of another account.
     const mayBeOfOneAccount = call.accountDueUs !== null || areOfOneAccount(first, call)
-    if (isOlder && mayBeOfOneAccount) call.parentId ??= first.id
+    if (isOlder && mayBeOfOneAccount) relate(call, first.id)
   }
 }

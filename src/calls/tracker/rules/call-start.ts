@@ -2,6 +2,7 @@ import { destination } from '../facts/places.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { areOfOneAccount } from '../state/tenants.ts'
+import { relate } from './consultations.ts'
 import { beginWithCaller, isFeatureCode, isInternalNumber } from './direction.ts'
 import { isParkedAt } from './parking.ts'
 
@@ -21,6 +22,26 @@ const OUTBOUND_START_US = 3_000_000
 const JOIN_START_US = 10_000_000
 /** How long a call from a trunk waits for the called number. */
 const TRUNK_START_US = 250_000
+
+/** How long the start of a call waits whose agent sees only the agent's own number, for the dial that shows the other. */
+const SHOWN_LATER_US = 5_000_000
+/** How long a phone that the PBX rings for a page waits for the conference that shows the pager. */
+const PAGE_US = 5_000_000
+
+/** Delays the start of a page until the pager is known. */
+export function awaitPager(state: TrackerState, call: Call): void {
+  call.startDueUs = state.nowUs + PAGE_US
+}
+
+/** Delays the start of a call in which the PBX rang the agent until the called party is known. */
+export function awaitShown(state: TrackerState, call: Call): void {
+  if (call.to.number === null) call.startDueUs = state.nowUs + SHOWN_LATER_US
+}
+
+/** Starts a call whose called party will not become known. */
+export function startNow(state: TrackerState, call: Call): void {
+  call.startDueUs = state.nowUs
+}
 
 /** Starts a call with its first channel: at once, or when its destination is clear. */
 export function startWith(state: TrackerState, call: Call, root: Channel, arrivedUs: number): void {
@@ -46,7 +67,7 @@ function startWaitUs({ endpoint, dialledNumber }: Channel): number | null {
 export function relateToOthers(state: TrackerState, call: Call): void {
   const root = channelOf(state, call.root)
   if (root?.endpoint.kind !== 'extension' || root.originated || call.startDueUs === null) return
-  call.parentId ??= callOnHold(state, call, root)
+  relate(call, callOnHold(state, call, root))
   const place = destination(root.dialledNumber)
   if (place !== null && isParkedAt(state, place, call))
     call.startDueUs = Math.max(call.startDueUs, state.nowUs + JOIN_START_US)

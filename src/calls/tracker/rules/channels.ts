@@ -16,13 +16,15 @@ import {
   markUnplaced,
   openCall,
   placeInCall,
+  putChannel,
 } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
-import { noteExtension } from '../state/tenants.ts'
+import { noteExtension, tenantOf } from '../state/tenants.ts'
 import { noteUnseen } from '../state/unseen.ts'
 import { END_SETTLING_US, isStill } from '../state/waits.ts'
 import { startWith } from './call-start.ts'
 import { beginDial } from './dials.ts'
+import { forgetHold } from './holds.ts'
 import { unpark } from './parking.ts'
 import { endRecordings } from './recordings.ts'
 
@@ -43,13 +45,10 @@ export function addChannel(
   if (known !== undefined) return known
   const call = callByLinkedId(state, signal.linkedId)
   if (call === undefined && signal.linkedId !== null && isBeyondLimit(state, signal.linkedId)) return undefined
-  const channel = newChannel(signal.id, signal.endpoint)
-  channel.linkedId = signal.linkedId
-  if (state.tenants !== null) channel.tenant = signal.tenant || null
-  channel.dialledNumber = signal.dialledNumber
-  channel.shown = signal.shown
-  channel.originated = signal.originated
-  state.channels.set(channel.id, channel)
+  const { linkedId, dialledNumber, shown, originated } = signal
+  const tenant = tenantOf(state, signal.tenant)
+  const channel = newChannel(signal.id, signal.endpoint, { linkedId, tenant, dialledNumber, shown, originated })
+  putChannel(state, channel)
   noteExtension(state, channel)
   if (call !== undefined && !call.ended) placeInCall(state, channel, call)
   else if (signal.linkedId !== null) beginCall(state, signal, channel, signal.linkedId)
@@ -162,7 +161,7 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   channel.end = end
   leaveBridge(state, channel)
   leaveConference(state, channel)
-  state.onHold.delete(id)
+  forgetHold(state, channel)
   unpark(state, channel)
   const call = callOf(state, channel)
   if (call === undefined) {

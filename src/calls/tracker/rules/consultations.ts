@@ -10,13 +10,18 @@ type Asked = {
   readonly startedUs: number | null
 }
 
+/** Notes for which call another one is made; the first that is found counts. */
+export function relate(call: Call, firstId: string | null): void {
+  call.parentId ??= firstId
+}
+
 /** Returns the separate call in which a party of `first` consults another party. */
 export function consultation(state: TrackerState, party: Channel, first: Call, asked: Asked): Call {
   const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
   if (asking !== undefined) return asking
   const call = openCall(state, first.pbxId, asked.startedUs, asked.startedUs ?? state.atUs)
   addConsultation(state, call, party.id)
-  call.parentId = first.id
+  relate(call, first.id)
   if (first.accountDueUs === null) setAccount(state, call, first)
   beginConsultation(call, party, asked.to.dialled, asked.to.party)
   for (const half of [asked.through, channelOf(state, asked.through?.pair ?? null)]) {

@@ -1,9 +1,10 @@
 import { halvesBefore, isRungByQueue } from '../facts/diallers.ts'
 import { nameEndpoint } from '../facts/endpoints.ts'
-import { channelOf, dropChannel, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
+import { channelOf, dropChannelsOf, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
 import { addLeg, addStage, beginAgain, dropStage, noteMemberRang } from '../state/stage-moves.ts'
 import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 import { decideDirectionByDial } from './direction.ts'
+import { noteCallGoesOn } from './hangups.ts'
 
 /** The stages of dials. */
 
@@ -34,7 +35,7 @@ export function assignStage(
   addLeg(stage, dest, own)
   markUnplaced(state, call)
   nameStage(state, stage, stage.name ?? dest.endpoint.name)
-  call.hungUpBy = null
+  noteCallGoesOn(call)
   if (!own) decideDirectionByDial(state, call, dest, party)
   markChanged(state, call)
 }
@@ -105,11 +106,7 @@ function forgetLegs(state: TrackerState, call: Call, legs: readonly string[]): v
   for (const id of legs) for (const channel of chainOf(state, id)) gone.add(channel.id)
   for (const other of call.stages) for (const id of other.legs) gone.delete(id)
   gone.delete(call.root ?? '')
-  call.channels = call.channels.filter((id) => !gone.has(id))
-  for (const id of gone) {
-    const channel = channelOf(state, id)
-    if (channel?.callId === call.id) dropChannel(state, channel)
-  }
+  dropChannelsOf(state, call, gone)
 }
 
 /** Returns a leg and the virtual halves through which it was dialled, if all of them are gone. */

@@ -17,6 +17,7 @@ import {
 import { addStage, closeStage, noteFailed } from '../state/stage-moves.ts'
 import { type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
+import { awaitPager, awaitShown } from './call-start.ts'
 import { consultation } from './consultations.ts'
 import { isRungThroughSame, originatedHalf, originOf, partyFor } from './dial-origin.ts'
 import { assignStage, ringAgain, rungBefore } from './dial-stages.ts'
@@ -87,12 +88,6 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   assignStage(state, call, dest, party, false)
 }
 
-/**
- * How long the start of a call waits whose agent is rung, and sees only the agent's own number, for the dial that shows
- * the called party.
- */
-const SHOWN_LATER_US = 5_000_000
-
 /** Places a dial that the PBX makes by itself, for no existing call. */
 function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
   const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
@@ -114,7 +109,7 @@ function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
     beginCallOfNobody(call, dest)
     dial.paged = true
     call.paged = true
-    call.startDueUs = state.nowUs + PAGE_US
+    awaitPager(state, call)
     assignStage(state, call, dest, null, false)
     return
   }
@@ -125,16 +120,13 @@ function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
   }
   const isAgent = dest.endpoint.kind === 'extension'
   beginClickToCall(call, dest)
-  if (call.to.number === null) call.startDueUs = state.nowUs + SHOWN_LATER_US
+  awaitShown(state, call)
   assignStage(state, call, dest, null, isAgent)
 }
 
 /** Returns whether a virtual channel to an extension rings an outside party. */
 const isOutsideNumberOf = (half: Channel | undefined, { endpoint }: Channel): boolean =>
   endpoint.kind === 'external' && isInternalNumber(destination(half?.dialledNumber ?? null) ?? '')
-
-/** How long a phone that the PBX rings for a page waits for the conference that shows the pager. */
-const PAGE_US = 5_000_000
 
 /**
  * Returns whether a phone is rung for a page: the PBX reports it, or the extension has a name like `PAGE101`, as in

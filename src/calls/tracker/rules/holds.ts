@@ -33,6 +33,11 @@ export function setHold(state: TrackerState, channel: Channel, { onHold, atUs, a
   else state.onHold.delete(channel.id)
 }
 
+/** Forgets the hold of a channel that has ended. */
+export function forgetHold(state: TrackerState, channel: Channel): void {
+  state.onHold.delete(channel.id)
+}
+
 type Hold = { readonly onHold: boolean }
 
 /**

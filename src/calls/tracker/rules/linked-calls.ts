@@ -1,4 +1,5 @@
 import type { At } from '../../signal.ts'
+import { answerByConference } from '../state/call-answer.ts'
 import {
   addToConference,
   callByLinkedId,
@@ -12,6 +13,7 @@ import { enterConversation } from '../state/stage-moves.ts'
 import { type Call, type Channel, isUp, isVirtual, type PendingLink, type TrackerState } from '../state/state.ts'
 import { noteUnseen } from '../state/unseen.ts'
 import { isStill } from '../state/waits.ts'
+import { startNow } from './call-start.ts'
 import { partyFor } from './dial-origin.ts'
 import { setDirection } from './direction.ts'
 import { isOver, merge } from './merges.ts'
@@ -143,7 +145,7 @@ export function enterConference(state: TrackerState, at: At, channel: Channel, c
   for (const party of parties) {
     const call = callOf(state, party)
     if (call === undefined) continue
-    call.answeredUs ??= at.atUs
+    answerByConference(call, at.atUs)
     markChanged(state, call)
   }
 }
@@ -157,5 +159,5 @@ function noteCalledIn(state: TrackerState, channel: Channel): void {
   if (call === undefined || !call.clickToCall || call.customerFirst || call.directionKnown) return
   if (call.root !== channel.id || call.to.number !== null) return
   setDirection(call, 'internal')
-  call.startDueUs = state.nowUs
+  startNow(state, call)
 }

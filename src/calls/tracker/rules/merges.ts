@@ -1,5 +1,6 @@
 import type { CallRecord } from '../../../events/bodies.ts'
 import { rfc3339 } from '../../../lib/time.ts'
+import { answerCall } from '../state/call-answer.ts'
 import { callPayload, keptRecordings, stagesPayload } from '../state/payload.ts'
 import {
   channelOf,
@@ -19,6 +20,7 @@ import { setAccount } from '../state/tenants.ts'
 import { isPartial, noteUnseen } from '../state/unseen.ts'
 import { place } from './arrange.ts'
 import { inheritBeginning } from './direction.ts'
+import { moveTransfers } from './due-transfers.ts'
 import { closeGroup } from './parent-stages.ts'
 
 /** Calls that become one. The older call survives with its id; open stages of the other go on in it. */
@@ -47,7 +49,6 @@ export function mergeTransferred(state: TrackerState, from: Call, into: Call, th
   if (over.length > 0) state.parting.push({ call: from, stages: over })
   moveInto(state, from, into)
   dropCall(state, from)
-  state.dirty.delete(from.id)
 }
 
 /** Closes the groups of a call in which a member answered: that member's stage goes on by itself. */
@@ -77,11 +78,10 @@ export function merge(state: TrackerState, from: Call, into: Call, atUs = state.
   if (!from.emitted) {
     into.recordings = [...into.recordings, ...ended]
     dropCall(state, from)
-    state.dirty.delete(from.id)
     return
   }
   endConsultation(state, from)
-  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [], holds: [] })
+  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, holds: [] })
   from.mergedInto = { id: into.id, result: null }
   from.endedUs = atUs
   from.endDueUs = state.nowUs
@@ -110,8 +110,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   markUnplaced(state, into)
   into.queues = [...into.queues, ...openQueues]
   into.recordings = [...into.recordings, ...from.recordings]
-  into.transferred = [...into.transferred, ...from.transferred]
-  into.transfers = [...into.transfers, ...from.transfers]
+  moveTransfers(from, into)
   into.holds = [...into.holds, ...from.holds]
   into.recorded ||= from.recorded
   if (isPartial(from)) noteUnseen(into)
@@ -150,22 +149,15 @@ function joinOwnPhone(state: TrackerState, from: Call, { into, atUs }: { into: C
   const other = heardBy(state, leg).find((one) => one.callId === into.id)
   if (other === undefined) return
   noteConnected(stage)
-  if (from.answeredUs === null) {
-    from.answeredUs = atUs
-    from.answeredBy = partyOf(other.endpoint)
-  }
-  if (into.answeredUs === null && into.answeredBy === null) {
-    into.answeredUs = atUs
-    into.answeredBy = partyOf(leg.endpoint)
-  }
+  answerCall(from, atUs, partyOf(other.endpoint))
+  answerCall(into, atUs, partyOf(leg.endpoint))
 }
 
 /** The call was answered unseen: the party that joins it now is the first known one. */
 function inheritAnswer(state: TrackerState, stages: readonly Stage[], into: Call): void {
-  if (into.answeredUs !== null || into.answeredBy !== null) return
   const stage = stages.find((one) => one.answered && !one.own && one.legs.length > 0)
   const leg = channelOf(state, stage?.legs[0] ?? null)
-  if (leg !== undefined) into.answeredBy = partyOf(leg.endpoint)
+  if (leg !== undefined) answerCall(into, null, partyOf(leg.endpoint))
 }
 
 function replaced(state: TrackerState, call: Call, source: string | null): string | null {

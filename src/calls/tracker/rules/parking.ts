@@ -4,6 +4,7 @@ import { callOf, channelOf, markChanged } from '../state/registry.ts'
 import { type Call, type Channel, isUp, partyOf, partyOfNumber, type TrackerState } from '../state/state.ts'
 import { areOfOneAccount, isExtensionOf } from '../state/tenants.ts'
 import { isStill } from '../state/waits.ts'
+import { addTransfer } from './due-transfers.ts'
 
 /** Parking is a blind transfer, which a PBX may or may not report: one-touch parking is not reported. */
 
@@ -60,6 +61,6 @@ export function transferByParking(state: TrackerState, call: Call): void {
     otherCallId: null,
     atUs: parking.atUs,
   }
-  call.transfers = [...call.transfers, transfer]
+  addTransfer(call, transfer)
   markLeft(by, parking.atUs)
 }

@@ -1,4 +1,5 @@
 import type { StageResult } from '../../../events/enums.ts'
+import { answerCall } from '../state/call-answer.ts'
 import { channelOf, channelsOf, heardBy, legsOf, stageOf } from '../state/registry.ts'
 import { closeStage, enterConversation, noteStageAnswered, noteStageRang, settlingSince } from '../state/stage-moves.ts'
 import {
@@ -15,6 +16,7 @@ import { isStill } from '../state/waits.ts'
 import { arrange } from './arrange.ts'
 import { placeDial } from './dials.ts'
 import { nameAgent, nameParties, noteAgentAnswered, noteIntercom } from './direction.ts'
+import { noteCallGoesOn } from './hangups.ts'
 import { updateParents } from './parent-stages.ts'
 import { transferByParking } from './parking.ts'
 import { placeQueue } from './queues.ts'
@@ -132,13 +134,9 @@ export function noteAnswer(
     noteAgentAnswered(call, leg)
     return
   }
-  const party = partyOf(leg.endpoint)
   nameAgent(state, call)
-  call.hungUpBy = null
-  if (call.answeredUs === null && call.answeredBy === null) {
-    call.answeredUs = stage.answeredUs
-    call.answeredBy = party
-  }
+  noteCallGoesOn(call)
+  answerCall(call, stage.answeredUs, partyOf(leg.endpoint))
 }
 
 function updateEnd(state: TrackerState, call: Call, stage: Stage): void {

@@ -8,6 +8,7 @@ import {
   markUnplaced,
   openCall,
   placeInCall,
+  putChannel,
 } from '../state/registry.ts'
 import { type Channel, isUp, type TrackerState } from '../state/state.ts'
 import { endRecordings } from './recordings.ts'
@@ -35,14 +36,12 @@ export function waitAgain(state: TrackerState, at: At, channel: Channel): void {
     end: LEFT,
   }
   const inItsPlace = (id: string): string => (id === channel.id ? left.id : id)
-  state.channels.set(left.id, left)
+  putChannel(state, left)
   call.channels = call.channels.map(inItsPlace)
   for (const stage of call.stages) stage.legs = stage.legs.map(inItsPlace)
-  const waiting = newChannel(channel.id, channel.endpoint)
-  waiting.tenant = channel.tenant
-  waiting.dialledNumber = channel.dialledNumber
-  waiting.upUs = channel.upUs
-  state.channels.set(waiting.id, waiting)
+  const { tenant, dialledNumber, upUs } = channel
+  const waiting = newChannel(channel.id, channel.endpoint, { tenant, dialledNumber, upUs })
+  putChannel(state, waiting)
   markUnplaced(state, call)
   placeInCall(state, waiting, openCall(state, channel.id, at.atUs, at.atUs))
   markChanged(state, call)

@@ -1,6 +1,7 @@
 import type { At, ChannelSignal } from '../../signal.ts'
 import { noteHandedOver, noteSource, noteTakenOver } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
+import { answerCall } from '../state/call-answer.ts'
 import { markLeft, realPartyOf, talkedWith } from '../state/conversations.ts'
 import {
   callOf,
@@ -30,14 +31,13 @@ import { place } from './arrange.ts'
 import { originOf } from './dial-origin.ts'
 import { openQueue } from './dial-stages.ts'
 import { decideDirectionByDial } from './direction.ts'
+import { addTransfer, isNewTransfer } from './due-transfers.ts'
+import { noteCallGoesOn } from './hangups.ts'
 import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 import { membersOf } from './parent-stages.ts'
 import { noteAnswer, noteQueueAnswer } from './stages.ts'
 
 /** Transfers, and channels that take over a call. */
-
-/** Each party may report the same transfer: two reports within this time are one transfer. */
-const SAME_TRANSFER_US = 2_000_000
 
 type Blind = Extract<ChannelSignal, { kind: 'blind_transfer' }>
 
@@ -58,29 +58,16 @@ export function blindTransfer(state: TrackerState, at: At, signal: Blind): void 
     otherCallId: null,
     atUs: at.atUs,
   }
-  if (isNew(call, { key: `blind by ${by?.endpoint.number ?? '-'} to ${to}`, by: by?.id ?? null }, at))
-    call.transfers = [...call.transfers, transfer]
+  if (isNewTransfer(call, { key: `blind by ${by?.endpoint.number ?? '-'} to ${to}`, by: by?.id ?? null }, at))
+    addTransfer(call, transfer)
   call.parking = null
   for (const one of [transferer, by]) {
     if (one === undefined) continue
     if (signal.stays === true) one.leftUs = null
     else markLeft(one, at.atUs)
   }
-  call.hungUpBy = null
+  noteCallGoesOn(call)
   markChanged(state, call)
-}
-
-/** Returns whether a transfer is new, and notes it: `false` if it was noted shortly before. */
-function isNew(
-  call: Call,
-  { key, by }: { key: string; by: string | null },
-  at: At,
-  withinUs = SAME_TRANSFER_US,
-): boolean {
-  const before = call.transferred.findLast((one) => one.key === key)
-  if (before !== undefined && at.atUs - before.atUs < withinUs) return false
-  call.transferred = [...call.transferred, { key, by, atUs: at.atUs }]
-  return true
 }
 
 function otherParty(state: TrackerState, channel: Channel | undefined): Channel | undefined {
@@ -107,12 +94,8 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   // Two parties are joined only once, however late a second report comes.
   const isPair = transferee !== undefined && target !== undefined
   const key = isPair ? `${transferee.id} to ${target.id}` : `attended by ${parties.by?.endpoint.number ?? '-'}`
-  const isTransfer = isNew(
-    first,
-    { key, by: parties.by?.id ?? null },
-    at,
-    isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US,
-  )
+  const report = { key, by: parties.by?.id ?? null }
+  const isTransfer = isNewTransfer(first, isPair ? { ...report, withinUs: Number.POSITIVE_INFINITY } : report, at)
   if (isTransfer) {
     const transfer = {
       kind: 'attended' as const,
@@ -122,7 +105,7 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
       otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
       atUs: at.atUs,
     }
-    first.transfers = [...first.transfers, transfer]
+    addTransfer(first, transfer)
   }
   if (signal.stays !== true)
     for (const one of [...transferers, parties.by]) if (one !== undefined) markLeft(one, at.atUs)
@@ -137,7 +120,7 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   if (stageOfParty(state, parties.to)?.answered === true) {
     noteEntered(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
   }
-  first.hungUpBy = null
+  noteCallGoesOn(first)
   markChanged(state, first)
 }
 
@@ -299,14 +282,8 @@ function bringTogether(
   parts: { own: Call; call: Call; joiner: Channel; into: Channel; source: Channel; stage: Stage },
 ): void {
   const { own, call, joiner, into, source, stage } = parts
-  const answers = [
-    { of: own, by: source },
-    { of: call, by: joiner },
-  ]
-  for (const { of, by } of answers) {
-    if (of.answeredUs === null && of.answeredBy === null)
-      Object.assign(of, { answeredUs: at.atUs, answeredBy: partyOf(by.endpoint) })
-  }
+  answerCall(own, at.atUs, partyOf(source.endpoint))
+  answerCall(call, at.atUs, partyOf(joiner.endpoint))
   merge(state, own, call)
   noteSource(joiner, source.id)
   ringFor(stage, source.id, at.atUs)

@@ -1,5 +1,6 @@
 import type { Hangup } from '../../../events/bodies.ts'
 import type { CallResult, HangupCause, StageResult } from '../../../events/enums.ts'
+import { isAnswered } from './call-answer.ts'
 import { channelOf, channelsOf } from './registry.ts'
 import { type Call, type Channel, isVirtual, type Stage, type TrackerState } from './state.ts'
 
@@ -10,7 +11,7 @@ import { type Call, type Channel, isVirtual, type Stage, type TrackerState } fro
  * attempt.
  */
 export function resultOf(state: TrackerState, call: Call): CallResult {
-  if (call.answeredUs !== null || call.answeredBy !== null) return 'answered'
+  if (isAnswered(call)) return 'answered'
   if (call.mergedInto?.result) return call.mergedInto.result
   if (call.voicemail) return 'voicemail'
   const last = call.stages.findLast((stage) => stage.parentId === null)

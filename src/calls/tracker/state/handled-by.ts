@@ -1,3 +1,4 @@
+import { isAnswered } from './call-answer.ts'
 import { channelOf, talkersWith } from './registry.ts'
 import {
   type Call,
@@ -22,7 +23,7 @@ const MAX_HANDLERS = 100
  * answered.
  */
 export function handledBy(state: TrackerState, call: Call): Party[] {
-  if (call.answeredUs === null && call.answeredBy === null) return []
+  if (!isAnswered(call)) return []
   const talked = call.stages
     .filter((stage) => stage.answered && !stage.own && isPartyStage(stage))
     .map((stage) => handlerOf(state, stage))

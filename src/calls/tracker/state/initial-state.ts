@@ -66,20 +66,23 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
   }
 }
 
-/** Returns a channel with its endpoint as the only fact. */
-export function newChannel(id: string, endpoint: Endpoint): Channel {
+/** What may be known of a channel from its beginning on. */
+type Known = Partial<Pick<Channel, 'linkedId' | 'tenant' | 'dialledNumber' | 'shown' | 'originated' | 'upUs'>>
+
+/** Returns a channel of which nothing else is known. */
+export function newChannel(id: string, endpoint: Endpoint, of: Known = {}): Channel {
   return {
     id,
     callId: null,
-    linkedId: null,
+    linkedId: of.linkedId ?? null,
     endpoint,
-    tenant: null,
-    dialledNumber: null,
+    tenant: of.tenant ?? null,
+    dialledNumber: of.dialledNumber ?? null,
     moves: NONE,
-    shown: null,
+    shown: of.shown ?? null,
     calls: null,
-    originated: false,
-    upUs: null,
+    originated: of.originated === true,
+    upUs: of.upUs ?? null,
     rangUs: null,
     bridge: null,
     inConference: false,

@@ -7,6 +7,7 @@ import type {
 } from '../../../events/bodies.ts'
 import { rfc3339, wholeSeconds } from '../../../lib/time.ts'
 import { requestIdOf } from '../../request-channel.ts'
+import { isAnswered } from './call-answer.ts'
 import { hangupOf, resultOf } from './call-result.ts'
 import { handledBy } from './handled-by.ts'
 import { isMissed, triedBy } from './missed.ts'
@@ -41,7 +42,7 @@ const partyOrNull = (state: TrackerState, party: Party | null): PartyBody | null
 
 /** Returns a call for a body. */
 export function callPayload(state: TrackerState, call: Call): CallView {
-  const answered = call.answeredUs !== null || call.answeredBy !== null
+  const answered = isAnswered(call)
   // A call may go on until its end is emitted, so no earlier body has facts of its end.
   const endedUs = call.ended ? call.endedUs : null
   const handlers = handledBy(state, call)

@@ -56,6 +56,16 @@ export function markChanged(state: TrackerState, call: Call | undefined): void {
   state.changed.add(call.id)
 }
 
+/** Marks a call whose stored state is out of date. */
+export function markStale(state: TrackerState, call: Call): void {
+  state.changed.add(call.id)
+}
+
+/** Wakes the calls whose waits have ended. */
+export function wakeDue(state: TrackerState): void {
+  for (const id of state.timers.due(state.nowUs)) state.dirty.add(id)
+}
+
 /** Marks a call by a fact that may change the groups and queues of its stages. */
 export function markUnplaced(state: TrackerState, call: Call | undefined): void {
   if (call !== undefined) state.unplaced.add(call.id)
@@ -120,6 +130,7 @@ export function dropCall(state: TrackerState, call: Call): void {
   state.heardOf.delete(call.id)
   state.timers.delete(call.id)
   state.changed.delete(call.id)
+  state.dirty.delete(call.id)
   // A call without an account was never stored.
   if (call.account !== null) state.removed.add(call.id)
   endConsultation(state, call)
@@ -162,6 +173,39 @@ export function claimLinkedId(state: TrackerState, call: Call, linkedId: string)
 export function callByLinkedId(state: TrackerState, linkedId: string | null): Call | undefined {
   const id = linkedId === null ? undefined : state.byLinkedId.get(linkedId)
   return id === undefined ? undefined : state.calls.get(id)
+}
+
+/** Adds a channel, which has a place in no call, bridge or conference yet. */
+export function putChannel(state: TrackerState, channel: Channel): void {
+  state.channels.set(channel.id, channel)
+}
+
+/** Puts a stored call back. */
+export function restoreCall(state: TrackerState, call: Call): void {
+  state.calls.set(call.id, call)
+  for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
+  if (call.consultedBy !== null) addConsultation(state, call, call.consultedBy)
+  state.unplaced.add(call.id)
+  state.dirty.add(call.id)
+}
+
+/** Puts a channel of a stored call back, where it was. */
+export function restoreChannel(state: TrackerState, stored: Channel): void {
+  const channel = { ...stored, bridge: null }
+  state.channels.set(channel.id, channel)
+  if (stored.bridge !== null) enterBridge(state, channel, stored.bridge)
+  if (channel.onHold && isUp(channel)) state.onHold.add(channel.id)
+  if (channel.slot !== null && isUp(channel)) state.parked.add(channel.id)
+  if (channel.conference !== null) addToConference(state, channel, channel.conference)
+}
+
+/** Removes channels of a call that no stage needs any more. */
+export function dropChannelsOf(state: TrackerState, call: Call, ids: ReadonlySet<string>): void {
+  call.channels = call.channels.filter((id) => !ids.has(id))
+  for (const id of ids) {
+    const channel = channelOf(state, id)
+    if (channel?.callId === call.id) dropChannel(state, channel)
+  }
 }
 
 /** Removes a channel from the tracker, with all references to it. */

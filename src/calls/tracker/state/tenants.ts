@@ -8,6 +8,10 @@ import { isDue } from './waits.ts'
  * limited to channels of one customer.
  */
 
+/** Returns the tenant value that a channel shows, if the PBX serves several customers. */
+export const tenantOf = ({ tenants }: TrackerState, value: string | null | undefined): string | null =>
+  tenants === null ? null : value || null
+
 /** Notes the tenant value of a channel. */
 export function noteTenant(state: TrackerState, channel: Channel | undefined, value: string | null): void {
   if (channel === undefined || state.tenants === null || value === null || value === '') return
@@ -26,14 +30,14 @@ export function placeInAccount(state: TrackerState, call: Call): boolean {
   const channels = channelsOf(state, call)
   const isCaller = (channel: Channel): boolean => channel.dial === null || channel.dial.source === null
   const dialled = channels.filter((channel) => !isCaller(channel))
-  const tenantOf = ({ tenant }: Channel): string[] => (tenant === null ? [] : [tenant])
+  const shown = ({ tenant }: Channel): string[] => (tenant === null ? [] : [tenant])
   const isOver = isDue(state, call.endDueUs)
   // Users are waiting for the notice of a ringing call: give the dialplan little more time.
   const isRinging = dialled.some(({ dial }) => dial !== null && (dial.rangUs !== null || dial.answeredUs !== null))
   if (isRinging) call.accountDueUs = Math.min(call.accountDueUs, state.nowUs + RINGING_WAIT_US)
   const facts = {
-    caller: channels.filter(isCaller).flatMap(tenantOf)[0] ?? null,
-    dialled: dialled.flatMap(tenantOf),
+    caller: channels.filter(isCaller).flatMap(shown)[0] ?? null,
+    dialled: dialled.flatMap(shown),
     isDialled: dialled.length > 0,
     isLate: isOver || isDue(state, call.accountDueUs),
   }
