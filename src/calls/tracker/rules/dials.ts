@@ -105,9 +105,8 @@ function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
     assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
     return
   }
-  if (isPaged(state, dest)) {
+  if (dial.paged) {
     beginCallOfNobody(call, dest)
-    dial.paged = true
     call.paged = true
     awaitPager(state, call)
     assignStage(state, call, dest, null, false)
@@ -127,17 +126,6 @@ function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
 /** Returns whether a virtual channel to an extension rings an outside party. */
 const isOutsideNumberOf = (half: Channel | undefined, { endpoint }: Channel): boolean =>
   endpoint.kind === 'external' && isInternalNumber(destination(half?.dialledNumber ?? null) ?? '')
-
-/**
- * Returns whether a phone is rung for a page: the PBX reports it, or the extension has a name like `PAGE101`, as in
- * FreePBX.
- */
-function isPaged(state: TrackerState, { endpoint, dial }: Channel): boolean {
-  if (dial?.paged === true) return true
-  const half = channelOf(state, dial?.source ?? null)
-  if (half === undefined || !isVirtual(half) || endpoint.number === null) return false
-  return half.dialledNumber === `PAGE${endpoint.number}`
-}
 
 /** Notes the end of a dial: an answer, or else the first reported result. */
 export function endDial(state: TrackerState, at: At, dest: Channel, end: DialEnd): void {

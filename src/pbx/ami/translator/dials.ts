@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../../calls/calls.ts'
+import type { ChannelSignal, Endpoint } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString } from '../dial-string.ts'
@@ -28,17 +28,19 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
   const pager = source === '' ? pagerOf(context, frame.get('DestLinkedid'), known) : null
   const place = placeOf(caller, frame)
+  const moved = extensionChanged(caller, source, place, frame.get('Context'))
+  const party: Endpoint = name.startsWith('Local/')
+    ? { kind: 'virtual', number: null, name: null }
+    : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' })
   return [
-    ...extensionChanged(caller, source, place, frame.get('Context')),
+    ...moved,
     ...(caller === undefined ? [] : ringsGroup(context, caller, source, place)),
     {
       kind: 'dial_begin',
       source: source === '' ? pager : source,
       dest,
-      ...(pager === null ? {} : PAGED),
-      endpoint: name.startsWith('Local/')
-        ? { kind: 'virtual', number: null, name: null }
-        : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' }),
+      ...(pager !== null || isPageOf(caller, party) ? PAGED : {}),
+      endpoint: party,
       shown,
       forwarded: caller?.forwards === true,
     },
@@ -67,6 +69,10 @@ const PAGED = { paged: true } as const
 /** Returns the caller for whose page Asterisk rings a channel by itself: its call has the caller's id. */
 const pagerOf = ({ channels }: AmiContext, linkedId: string, rung: KnownChannel | undefined): string | null =>
   channels.get(linkedId)?.pages === true && rung?.linkedId === linkedId ? linkedId : null
+
+/** FreePBX rings each phone of a page by itself, through a Local channel at an extension like `PAGE101`. */
+const isPageOf = (caller: KnownChannel | undefined, { number }: Endpoint): boolean =>
+  caller?.local === true && number !== null && caller.exten === `PAGE${number}`
 
 /** Asterisk 13 reports the picking-up party as dialled, just before it reports the pick-up. */
 const isPickup = (dest: KnownChannel | undefined, frame: AmiFrame, id: string): boolean =>
