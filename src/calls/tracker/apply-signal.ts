@@ -107,7 +107,7 @@ function applyToChannel(
       return
     case 'dial_failed': {
       const source = channelOf(state, signal.source)
-      if (source !== undefined) failDial(state, signal, source, signal.endpoint, signal.result)
+      if (source !== undefined) failDial(state, signal, source, signal)
       return
     }
     case 'blind_transfer':
@@ -122,7 +122,7 @@ function applyToChannel(
       const joiner = channelOf(state, signal.id)
       const into = channelOf(state, signal.into)
       if (joiner !== undefined && into !== undefined && isUp(joiner))
-        takeOverCall(state, signal, joiner, into, signal.through === true)
+        takeOverCall(state, signal, joiner, { into, isThrough: signal.through === true })
       return
     }
     case 'member': {
@@ -278,7 +278,7 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
   else if (signal.result === 'answered' && !isVirtual(dest)) {
     // Answered without being dialled: it took the call over.
     const source = channelOf(state, signal.source)
-    if (source !== undefined) takeOverCall(state, signal, dest, source)
+    if (source !== undefined) takeOverCall(state, signal, dest, { into: source })
   }
 }
 

@@ -111,7 +111,8 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
     if (isEnding) closeAndEmitEnd(state, call, events)
   }
   if (call.ended && isSaveDue(state, call)) {
-    emit(state, call, events, 'call_saved', state.atUs, { ...stagesOf(state, call), recordings: keptRecordings(call) })
+    const data = { ...stagesOf(state, call), recordings: keptRecordings(call) }
+    emit(state, call, events, { name: 'call_saved', atUs: state.atUs, data })
     forgetCall(state, call)
   }
 }
@@ -119,7 +120,7 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
 function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   if (!call.emitted) {
     if (call.account === null) state.withoutAccount.push(call.tenant)
-    emit(state, call, events, 'call_started', call.startedUs ?? state.atUs, {})
+    emit(state, call, events, { name: 'call_started', atUs: call.startedUs ?? state.atUs, data: {} })
     call.emitted = true
   }
   const parties = call.stages.filter(isPartyStage)
@@ -134,7 +135,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
     const rangUs = stage.rangUs ?? state.atUs
     emitAnswers(state, call, events, { us: rangUs, source: stage.source })
     stage.emitted.started = true
-    emit(state, call, events, 'dial_started', rangUs, { stage: stagePayload(stage) })
+    emit(state, call, events, { name: 'dial_started', atUs: rangUs, data: { stage: stagePayload(stage) } })
   }
   emitAnswers(state, call, events)
   emitHolds(state, call, events)
@@ -161,7 +162,7 @@ function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], befor
       (answeredUs === before.us && before.source !== null && stage.legs.includes(before.source))
     if (!isNext || !isEarlier) continue
     Object.assign(stage.emitted, { started: true, answered: true })
-    emit(state, call, events, 'dial_answered', answeredUs, { stage: stagePayload(stage) })
+    emit(state, call, events, { name: 'dial_answered', atUs: answeredUs, data: { stage: stagePayload(stage) } })
   }
 }
 
@@ -185,7 +186,8 @@ function emitTransfers(
   for (const transfer of takeTransfers(call, beforeUs)) {
     call.transferCount += 1
     const name = transfer.kind === 'blind' ? 'call_blind_transferred' : 'call_attended_transferred'
-    emit(state, call, events, name, transfer.atUs, { transfer: transferPayload(state, call, transfer) })
+    const data = { transfer: transferPayload(state, call, transfer) }
+    emit(state, call, events, { name, atUs: transfer.atUs, data })
   }
 }
 
@@ -193,8 +195,8 @@ function emitTransfers(
 function emitHolds(state: TrackerState, call: Call, events: CallEvent[]): void {
   for (const { channel, stage, onHold, atUs } of takeDueHolds(state, call)) {
     const by = partyPayload(state, partyOf(channel.endpoint))
-    const extra = { by, stage: stage === undefined ? null : stagePayload(stage) }
-    emit(state, call, events, onHold ? 'call_held' : 'call_resumed', atUs, extra)
+    const data = { by, stage: stage === undefined ? null : stagePayload(stage) }
+    emit(state, call, events, { name: onHold ? 'call_held' : 'call_resumed', atUs, data })
   }
 }
 
@@ -203,7 +205,7 @@ function emitCustoms(state: TrackerState, call: Call, events: CallEvent[]): void
   if (call.customs.length === 0) return
   const { customs } = call
   call.customs = []
-  for (const { custom, atUs } of customs) emit(state, call, events, 'custom', atUs, { custom })
+  for (const { custom, atUs } of customs) emit(state, call, events, { name: 'custom', atUs, data: { custom } })
 }
 
 /** Emits the stage ends that are due: parties first, then groups and queues. */
@@ -239,7 +241,8 @@ function emitStageEnds(state: TrackerState, call: Call, events: CallEvent[], sta
   const due = stages.filter((stage) => stage.ended && !stage.emitted.ended)
   for (const stage of due.toSorted((a, b) => (a.endedUs ?? 0) - (b.endedUs ?? 0))) {
     stage.emitted.ended = true
-    emit(state, call, events, 'dial_ended', stage.endedUs ?? state.atUs, { stage: stagePayload(stage) })
+    const data = { stage: stagePayload(stage) }
+    emit(state, call, events, { name: 'dial_ended', atUs: stage.endedUs ?? state.atUs, data })
     if (stage.again) markChanged(state, call)
   }
 }
@@ -268,9 +271,10 @@ function closeAndEmitEnd(state: TrackerState, call: Call, events: CallEvent[]): 
 function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   call.ended = true
   for (const recording of call.recordings) recording.endedUs ??= call.endedUs
-  const end = stagesOf(state, call)
-  emit(state, call, events, 'call_ended', call.endedUs ?? state.atUs, end)
-  if (end.call.missed === true) emit(state, call, events, 'call_missed', call.endedUs ?? state.atUs, end)
+  const data = stagesOf(state, call)
+  const atUs = call.endedUs ?? state.atUs
+  emit(state, call, events, { name: 'call_ended', atUs, data })
+  if (data.call.missed === true) emit(state, call, events, { name: 'call_missed', atUs, data })
   call.saveDueUs = state.nowUs + SAVE_AFTER_US
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
 }
@@ -304,19 +308,16 @@ function wakeAgain(state: TrackerState, call: Call): void {
   else state.timers.set(call.id, state.wakeUs)
 }
 
-function emit(
-  state: TrackerState,
-  call: Call,
-  events: CallEvent[],
-  name: CallEventKind,
-  happenedUs: number,
-  extra: object,
-): void {
+/** An event: when it happened, and what its body has beside the call. */
+type Draft = { readonly name: CallEventKind; readonly atUs: number; readonly data: object }
+
+function emit(state: TrackerState, call: Call, events: CallEvent[], draft: Draft): void {
   if (call.account === null) return
   // An event may be emitted after one that happened later, and clocks (the PBX's or this machine's) may be set back.
-  const atUs = Math.max(happenedUs, call.last?.atUs ?? happenedUs)
+  const atUs = Math.max(draft.atUs, call.last?.atUs ?? draft.atUs)
   const id = state.newId(atUs, call.last?.id)
   // Optional events repeat the number of the event before, so that a receiver without them sees no gap.
+  const { name } = draft
   const sequence = isOnlyOnRequest(name) ? call.sequence : call.sequence + 1
   const data = {
     name,
@@ -325,7 +326,7 @@ function emit(
     account: call.account,
     pbx: state.pbx,
     call: callPayload(state, call),
-    ...extra,
+    ...draft.data,
   }
   // The schemas in event.ts have the extra fields of each event; tests check every body against its schema.
   const body = { time: rfc3339(atUs), data } as CallEventBody

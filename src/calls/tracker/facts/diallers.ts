@@ -72,7 +72,7 @@ export function isRungByQueue(state: TrackerState, leg: Channel): boolean {
   for (let depth = 0; channel !== undefined && depth < MAX_NESTING; depth++) {
     const source = channelOf(state, channel.dial?.source ?? null)
     if (source === undefined) return false
-    if (channel.dial?.byQueue !== false) return true
+    if (channel.dial?.notByQueue !== true) return true
     channel = isVirtual(source) ? channelOf(state, source.pair) : undefined
   }
   return false

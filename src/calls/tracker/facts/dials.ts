@@ -24,7 +24,7 @@ export function noteDialled(
   dial.place = destination(signal.place ?? null)
   dial.placeFollows = signal.placeFollows === true
   dial.forwarded = signal.forwarded === true
-  dial.byQueue = signal.byQueue ?? null
+  dial.notByQueue = signal.byQueue === false
   dial.forConference = signal.forConference === true
   dial.paged = signal.paged === true
   dial.intercom = signal.intercom === true

@@ -27,7 +27,7 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
   for (const row of rows) {
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue
-    resyncKnown(state, at, channel, row, listed)
+    resyncKnown(state, at, { channel, row, listed })
     yield
   }
   for (const row of rows) {
@@ -50,7 +50,10 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
   yield* markWhoLeft(state, at)
 }
 
-function resyncKnown(state: TrackerState, at: At, channel: Channel, row: SnapshotChannel, listed: Listing): void {
+/** A known channel, and its row in a list. */
+type Listed = { readonly channel: Channel; readonly row: SnapshotChannel; readonly listed: Listing }
+
+function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: Listed): void {
   noteHeard(state, channel)
   noteTenant(state, channel, row.tenant ?? null)
   if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
@@ -87,7 +90,7 @@ function isUnseenCallee(state: TrackerState, channel: Channel, row: SnapshotChan
 function missedDial(state: TrackerState, channel: Channel, row: SnapshotChannel, listed: Listing): void {
   const call = callOf(state, channel)
   if (call === undefined) return
-  addUnseenStage(state, call, channel, row, row.source ?? callerOf(state, row, listed))
+  addUnseenStage(state, channel, row, { call, diallerId: row.source ?? callerOf(state, row, listed) })
 }
 
 /** Catches up with an answer or ringing that was missed. */

@@ -127,12 +127,15 @@ export function readLiveCall(json: string): StoredCall {
     call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues, recordings },
     channels: channels.map((one) => {
       const { dial, group, inTurn: _, ...channel } = renamed(one, EARLIER_NAMES.channel)
-      const ownDial = isKeyed(dial) ? { ...NEW_DIAL, ...renamed(dial, EARLIER_NAMES.dial) } : null
+      const ownDial = isKeyed(dial) ? readDial(renamed(dial, EARLIER_NAMES.dial)) : null
       const leftUs = isKeyed(dial) && typeof dial.leftUs === 'number' ? dial.leftUs : null
       return { callId: call.id, ringing: ringingOf(group), leftUs, ...channel, dial: ownDial }
     }),
   } as unknown as StoredCall
 }
+
+/** Before 0.3.0 a dial had `byQueue`: `null` if the PBX did not report it. */
+const readDial = ({ byQueue, ...dial }: Keyed): Keyed => ({ ...NEW_DIAL, notByQueue: byQueue === false, ...dial })
 
 /** What a version before 0.3.0 decided about groups stays, as far as it did not store the facts. */
 const decidedBefore = ({ kind, answered }: Keyed): Keyed =>

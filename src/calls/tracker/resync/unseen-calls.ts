@@ -64,7 +64,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     return
   }
   if (row.callee) {
-    addUnseenStage(state, call, channel, row, sourceId)
+    addUnseenStage(state, channel, row, { call, diallerId: sourceId })
     return
   }
   if (row.originated === true && call.root === null) {
@@ -75,7 +75,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   if (call.root !== null) {
     // It took over an existing call: a pick-up or a retrieved parking.
     const party = heardBy(state, channel).find((one) => callOf(state, one) === call)
-    if (row.up) addUnseenStage(state, call, channel, row, party?.id ?? call.root)
+    if (row.up) addUnseenStage(state, channel, row, { call, diallerId: party?.id ?? call.root })
     noteActivity(state, at, channel, row)
     return
   }
@@ -133,7 +133,7 @@ function addOriginated(
   const isAgent = channel.endpoint.kind === 'extension'
   call.startedUs = startOf(row, at)
   beginClickToCall(call, channel)
-  addUnseenStage(state, call, channel, row, null, isAgent)
+  addUnseenStage(state, channel, row, { call, diallerId: null, own: isAgent })
 }
 
 function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel, sourceId: string | null): void {
@@ -177,11 +177,9 @@ function openUnseen(state: TrackerState, at: At, row: SnapshotChannel): Call {
 /** Adds the stage of a channel whose dial was not seen; unknown times stay `null`. */
 export function addUnseenStage(
   state: TrackerState,
-  listedIn: Call,
   channel: Channel,
   row: SnapshotChannel,
-  diallerId: string | null,
-  own = false,
+  { call: listedIn, diallerId, own = false }: { call: Call; diallerId: string | null; own?: boolean },
 ): void {
   const rung = diallerId === null || !row.callee ? undefined : rungFor(state, channel, diallerId, row.startedUs)
   const call = rung?.call ?? listedIn

@@ -8,13 +8,15 @@ import { noteCallGoesOn } from './hangups.ts'
 
 /** The stages of dials. */
 
-/** Gives a dial its stage: a new one, or the stage of another device of the same party. */
+/**
+ * Gives a dial its stage: a new one, or the stage of another device of the same party. It rings for `party`; `own`: it
+ * is the agent's own phone.
+ */
 export function assignStage(
   state: TrackerState,
   call: Call | undefined,
   dest: Channel,
-  party: Channel | null,
-  own: boolean,
+  { party, own = false }: { party: Channel | null; own?: boolean },
 ): void {
   const dial = dest.dial
   if (call === undefined || dial === null) return

@@ -63,7 +63,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
     const call = callOf(state, dest)
     // An originated half rings the party: there is no party behind it.
     if (call !== undefined && call.root === null && call.direction === null) beginCallOfNobody(call, dest)
-    assignStage(state, call, dest, null, false)
+    assignStage(state, call, dest, { party: null })
     // The other half rings the agent, who has not answered yet: this party is the one that the agent calls.
     const agent = channelOf(state, call?.root ?? null)
     if (call?.clickToCall === true && agent !== undefined) decideDirectionByDial(state, call, dest, agent)
@@ -85,7 +85,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const asked = { through: origin.through, to, startedUs: dial.beganUs }
   const call = busy ? consultation(state, party, first, asked) : first
   placeInCall(state, dest, call)
-  assignStage(state, call, dest, party, false)
+  assignStage(state, call, dest, { party })
 }
 
 /** Places a dial that the PBX makes by itself, for no existing call. */
@@ -102,25 +102,25 @@ function placeOriginated(state: TrackerState, dest: Channel, dial: Dial): void {
     const isExtension = dest.endpoint.kind === 'extension'
     // An outside number behind the half that rings the agent is the agent's own, too (a follow-me).
     const isOwn = isExtension ? isTwin || isRival : isRival && isRungThroughSame(state, root, dest)
-    assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
+    assignStage(state, call, dest, { party: isTwin || isOwn ? null : root, own: isOwn })
     return
   }
   if (dial.paged) {
     beginCallOfNobody(call, dest)
     call.paged = true
     awaitPager(state, call)
-    assignStage(state, call, dest, null, false)
+    assignStage(state, call, dest, { party: null })
     return
   }
   if (dest.dial?.forConference === true) {
     beginCallOfNobody(call, dest)
-    assignStage(state, call, dest, null, false)
+    assignStage(state, call, dest, { party: null })
     return
   }
   const isAgent = dest.endpoint.kind === 'extension'
   beginClickToCall(call, dest)
   awaitShown(state, call)
-  assignStage(state, call, dest, null, isAgent)
+  assignStage(state, call, dest, { party: null, own: isAgent })
 }
 
 /** Returns whether a virtual channel to an extension rings an outside party. */
@@ -149,7 +149,12 @@ const isGivenUp = (caller: Channel | undefined): boolean =>
   caller !== undefined && !isVirtual(caller) && caller.hungUpItself && caller.upUs === null
 
 /** Ends a dial without a channel: only its end is emitted. */
-export function failDial(state: TrackerState, at: At, source: Channel, endpoint: Endpoint, result: StageResult): void {
+export function failDial(
+  state: TrackerState,
+  at: At,
+  source: Channel,
+  { endpoint, result }: { endpoint: Endpoint; result: StageResult },
+): void {
   const call = callOf(state, source)
   if (call === undefined) return
   const party = partyFor(state, source)

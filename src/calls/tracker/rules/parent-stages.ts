@@ -108,15 +108,17 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const sinceUs = (callerGone ? caller?.goneArrivedUs : queue.leftArrivedUs) ?? state.nowUs
   // That the caller hung up may be reported a moment after the end of its channel.
   if (!isExplained && isStill(state, sinceUs + (callerGone ? HANGUP_US : QUEUE_SETTLING_US))) return
-  const result =
-    call.lost !== null && queue.leftUs === null
-      ? 'other'
-      : queue.result === 'timeout' || queue.result === 'other'
-        ? queue.result
-        : gaveUp
-          ? 'abandoned'
-          : callerGone
-            ? 'other'
-            : (queue.result ?? 'other')
+  const isLost = call.lost !== null && queue.leftUs === null
+  const result = isLost ? 'other' : visitResult(queue, { gaveUp, callerGone })
   closeStage(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
+}
+
+/** Returns how a visit to a queue ended that nobody answered: what the PBX reports, unless its caller is gone. */
+function visitResult(
+  { result }: QueueState,
+  { gaveUp, callerGone }: { gaveUp: boolean; callerGone: boolean },
+): StageResult {
+  if (result === 'timeout' || result === 'other') return result
+  if (gaveUp) return 'abandoned'
+  return callerGone ? 'other' : (result ?? 'other')
 }

@@ -24,7 +24,7 @@ export function placeRecall(state: TrackerState, dest: Channel): boolean {
       merge(state, own, call)
     }
     placeInCall(state, dest, call)
-    assignStage(state, call, dest, transferee, false)
+    assignStage(state, call, dest, { party: transferee })
     return true
   }
   return false

@@ -156,7 +156,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     place: null,
     placeFollows: false,
     forwarded: false,
-    byQueue: null,
+    notByQueue: false,
     forConference: false,
     paged: false,
     intercom: false,

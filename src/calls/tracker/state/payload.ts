@@ -40,6 +40,12 @@ export function partyPayload(state: TrackerState, party: Party): PartyBody {
 const partyOrNull = (state: TrackerState, party: Party | null): PartyBody | null =>
   party === null ? null : partyPayload(state, party)
 
+function stateOf(state: TrackerState, call: Call): CallView['state'] {
+  if (call.ended) return 'ended'
+  if (isAnswered(call)) return 'answered'
+  return isWaiting(state, call) ? 'waiting' : 'ringing'
+}
+
 /** Returns a call for a body. */
 export function callPayload(state: TrackerState, call: Call): CallView {
   const answered = isAnswered(call)
@@ -55,7 +61,7 @@ export function callPayload(state: TrackerState, call: Call): CallView {
     parent_id: call.parentId,
     request_id: requestIdOf(call.pbxId),
     direction: call.direction ?? 'internal',
-    state: call.ended ? 'ended' : answered ? 'answered' : isWaiting(state, call) ? 'waiting' : 'ringing',
+    state: stateOf(state, call),
     from: partyPayload(state, call.from),
     to: partyPayload(state, call.to),
     did: call.did,

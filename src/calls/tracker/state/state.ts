@@ -26,8 +26,8 @@ export type Dial = {
   placeFollows: boolean
   /** The called extension forwards to this party. */
   forwarded: boolean
-  /** Whether a queue rings the party; `null` if the PBX does not report it with each dial. */
-  byQueue: boolean | null
+  /** The PBX reports that no queue rings the party; not every PBX reports it with each dial. */
+  notByQueue: boolean
   /** A conference calls the party in. */
   forConference: boolean
   /** It is rung for a page. */

@@ -1,4 +1,4 @@
-import type { Activity, SnapshotChannel } from '../../../calls/calls.ts'
+import type { Activity, Endpoint, SnapshotChannel } from '../../../calls/calls.ts'
 import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
@@ -51,7 +51,7 @@ export function* snapshotChannels(
   const diallers = yield* diallersIn([...byId.values()])
   const channels: SnapshotChannel[] = []
   for (const [id, same] of byId) {
-    const channel = snapshotChannel(context, id, same, sent, arrivedUs)
+    const channel = snapshotChannel(context, same, { id, sent, arrivedUs })
     const pair = pairOf(headerOf(same, 'Channel'), halves)
     channels.push({ ...channel, source: diallers.get(id) ?? null, ...pair, ...answered.get(id) })
     yield
@@ -239,10 +239,8 @@ function* sentNumbers(
 
 function snapshotChannel(
   context: AmiContext,
-  id: string,
   rows: readonly AmiFrame[],
-  sent: ReadonlyMap<string, string | null>,
-  arrivedUs: number,
+  { id, sent, arrivedUs }: { id: string; sent: ReadonlyMap<string, string | null>; arrivedUs: number },
 ): SnapshotChannel {
   const get = (...keys: string[]): string => headerOf(rows, ...keys)
   const name = get('Channel')
@@ -266,17 +264,11 @@ function snapshotChannel(
   if (!callee && get('Application') === 'Dial') noteListedDial(known, get('Data', 'ApplicationData'), bridge !== null)
   const originated = !callee && isOriginated(rows, { id, linkedId, local })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
-  const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
+  const party = { endpoint, number, display, callee, originated, behind }
   return {
     id,
     linkedId: linkedId === '' ? null : linkedId,
-    endpoint: local
-      ? { kind: 'virtual', number: null, name: null }
-      : behind !== null
-        ? context.endpoints.callee(endpoint, { sent: behind, number, display: '' })
-        : callee && !isNamedByNumber
-          ? context.endpoints.named(endpoint, number)
-          : context.endpoints.caller(endpoint, { number, display: originated ? '' : display, context: '' }),
+    endpoint: local ? { kind: 'virtual', number: null, name: null } : listedEndpoint(context, party),
     dialledNumber: callee ? null : exten,
     callee,
     source: null,
@@ -290,6 +282,24 @@ function snapshotChannel(
     tenant,
     startedUs: startedUs(get('Seconds'), get('Duration'), arrivedUs),
   }
+}
+
+/** A listed party, as its row shows it. `behind`: the outside number that was dialled through it, if it was. */
+type ListedParty = {
+  readonly endpoint: string
+  readonly number: string
+  readonly display: string
+  readonly callee: boolean
+  readonly originated: boolean
+  readonly behind: string | null
+}
+
+function listedEndpoint({ endpoints }: AmiContext, party: ListedParty): Endpoint {
+  const { endpoint, number, display, callee, originated, behind } = party
+  if (behind !== null) return endpoints.callee(endpoint, { sent: behind, number, display: '' })
+  const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
+  if (callee && !isNamedByNumber) return endpoints.named(endpoint, number)
+  return endpoints.caller(endpoint, { number, display: originated ? '' : display, context: '' })
 }
 
 /** Notes the running Dial of a listed channel: which of its targets got a channel so far was not seen. */
