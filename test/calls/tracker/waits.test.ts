@@ -24,8 +24,8 @@ test('only state/waits.ts compares with the present', () => {
   expect(offenders.map(({ file }) => file)).toEqual(['state/waits.ts'])
 })
 
-test('README.md names every duration of the tracker, and the waits with their times', () => {
-  const readme = readFileSync(join(TRACKER, 'README.md'), 'utf8')
+test('the README of calls names every duration of the tracker, and the waits with their times', () => {
+  const readme = readFileSync(join(TRACKER, '../README.md'), 'utf8')
   const rows = new Map(
     [...readme.matchAll(/^\| `(\w+_US)` +\| (\d+) (ms|s) /gm)].map(([, name, count, unit]) => [
       name,

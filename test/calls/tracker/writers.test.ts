@@ -45,3 +45,33 @@ test('every way of writing a field is found, and what reads it is not', () => {
     'TrackerState.parked',
   ])
 })
+
+const CALLS = join(import.meta.dir, '../../../src/calls')
+const README = readFileSync(join(CALLS, 'README.md'), 'utf8')
+
+/** The rows of a table of the README whose last cell names files. */
+const rowsOf = (title: string): string[][] => {
+  const [, section = ''] = README.split(`## ${title}\n`)
+  const [text = ''] = section.split('\n## ')
+  return text.split('\n').flatMap((line) => (/^\| .*`/.test(line) ? [line.split('|').slice(1, -1)] : []))
+}
+const codeIn = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+
+test('the tables of facts and memory in the README name fields with the files that write them', () => {
+  const rows = ['The facts', 'The memory'].flatMap(rowsOf)
+  const said = rows.flatMap(([, fields, files]) =>
+    codeIn(fields).map((field) => [field, codeIn(files).map((file) => `${file.replace('tracker/', '')}.ts`)]),
+  )
+  expect(said.length).toBeGreaterThan(45)
+  expect(Object.fromEntries(said)).toEqual(Object.fromEntries(said.map(([field]) => [field, TABLE[String(field)]])))
+})
+
+test('what the README calls derived is a function of the file that it names', () => {
+  const rows = rowsOf('What is derived').map((row) => codeIn(row.at(-1)))
+  expect(rows.length).toBeGreaterThan(8)
+  const missing = rows.filter(([name, file]) => {
+    const text = readFileSync(join(CALLS, `${file}.ts`), 'utf8')
+    return !text.includes(`export function ${name}(`) && !text.includes(`export const ${name} =`)
+  })
+  expect(missing).toEqual([])
+})

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../signal.ts'
 import type { Channel } from '../state/state.ts'
 
-/** The endpoint of a channel: its number and name. A name or number that is known stays, unless the PBX gives another. */
+/** The endpoint of a channel: its number and name. What is known stays, unless the PBX gives another one. */
 
 type Known = Pick<Endpoint, 'number' | 'name'>
 

@@ -23,7 +23,10 @@ const JOIN_START_US = 10_000_000
 /** How long a call from a trunk waits for the called number. */
 const TRUNK_START_US = 250_000
 
-/** How long the start of a call waits whose agent sees only the agent's own number, for the dial that shows the other. */
+/**
+ * How long the start of a call waits whose agent is rung, and sees only the agent's own number, for the dial that shows
+ * the called party.
+ */
 const SHOWN_LATER_US = 5_000_000
 /** How long a phone that the PBX rings for a page waits for the conference that shows the pager. */
 const PAGE_US = 5_000_000

@@ -17,8 +17,8 @@ import {
 import { originatedHalf } from './dial-origin.ts'
 
 /**
- * The direction of a call, its caller (`root`, `from`) and its called party (`to`, `did`). Only this file writes them: a
- * call begins with its caller, with a party that the PBX rings by itself, with a called party alone, or as a
+ * The direction of a call, its caller (`root`, `from`) and its called party (`to`, `did`). Only this file writes them:
+ * a call begins with its caller, with a party that the PBX rings by itself, with a called party alone, or as a
  * consultation; until the direction is known, dials change it.
  */
 
