@@ -2,6 +2,8 @@ import { join, resolve } from 'node:path'
 import { Elysia } from 'elysia'
 import { type Alerts, createAlerts, startPbxAlerts, startTrunkAlerts } from '../alerts/alerts.ts'
 import {
+  type Access,
+  createAccess,
   createOperatorLog,
   createTokenService,
   ensureFirstUser,
@@ -23,6 +25,7 @@ import { createContactDirectory, createContactService } from '../contacts/contac
 import { contactRoutes } from '../contacts/routes.ts'
 import {
   combinedObserver,
+  createRequests,
   type Emitter,
   newAttemptLog,
   newEmitter,
@@ -77,13 +80,12 @@ import {
   startStreams,
   streamRoutes,
 } from '../web/web.ts'
-import { createAccess } from './access.ts'
 import { createApi } from './api.ts'
 import type { Config } from './config.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
 import { loadPresets } from './presets.ts'
-import { createRequests } from './requests.ts'
 import { settingsInForce, startServiceNote } from './service-note.ts'
+import { allowListOf } from './settings.ts'
 import { noteSettings } from './settings-trail.ts'
 
 export type App = {
@@ -218,10 +220,7 @@ async function openControl({ database, dataPath, control }: Config, options: Con
 }
 
 /** Starts the reading of events, and follows the changes of other processes. */
-function startReading(
-  { log, store, emitter, ownership, started }: Context,
-  { audit, auth }: ReturnType<typeof createAccess>,
-) {
+function startReading({ log, store, emitter, ownership, started }: Context, { audit, auth }: Access) {
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
   operatorLog.update()
   store.onForeignChange(() => emitter.emit('foreign'))
@@ -251,7 +250,8 @@ async function startSending({ config, log, store, emitter, templates, ownership,
   const metrics = createMetrics()
   const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log, nowUs: persistence.wallUs })
   const requests = createRequests({
-    config,
+    allow: allowListOf(config.allowNets),
+    proxy: config.proxy,
     store,
     templates,
     log,
@@ -447,7 +447,7 @@ function backupsOf(
 }
 
 type Parts = {
-  readonly access: ReturnType<typeof createAccess>
+  readonly access: Access
   readonly eventReader: ReturnType<typeof startReading>
   /** Where the service listens. */
   readonly url: string

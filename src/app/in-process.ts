@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { type AnyElysia, Elysia } from 'elysia'
+import { createAccess } from '../auth/auth.ts'
 import { findCallsOfNumber } from '../calls/calls.ts'
-import { newEmitter } from '../deliveries/deliveries.ts'
+import { createRequests, newEmitter } from '../deliveries/deliveries.ts'
 import { faults } from '../http/fault-handler.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import type { Log } from '../lib/log.ts'
@@ -19,11 +20,10 @@ import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import { createTemplateRenderer } from '../templates/templates.ts'
 import { readReportedStatuses } from '../web/server/webhook-health.ts'
-import { createAccess } from './access.ts'
 import { createApi } from './api.ts'
 import type { Config } from './config.ts'
 import { loadPresets } from './presets.ts'
-import { createRequests } from './requests.ts'
+import { allowListOf } from './settings.ts'
 
 /** The API over a store, for a command: the same requests as in the service, without a port. */
 type StoreApi = {
@@ -79,7 +79,15 @@ async function createStoreApi({ store, statuses, isAlone }: Opened, { config, lo
   await loadPresets(config, { log, templates })
   const { steppedUs } = await store.maintenance.clockGet()
   const clocks = { nowUs, steadyUs: () => nowUs() - steppedUs }
-  const requests = createRequests({ config, store, templates, log, ...clocks, onProblem: () => undefined })
+  const requests = createRequests({
+    allow: allowListOf(config.allowNets),
+    proxy: config.proxy,
+    store,
+    templates,
+    log,
+    ...clocks,
+    onProblem: () => undefined,
+  })
   const pbxs = await openPbxList({ store, log, canRead: hasCertificates })
   const recordings = await openRecordings({ store, config, pbxs, log, nowUs })
   const api = createApi({

@@ -1,9 +1,11 @@
 // Users, passwords, tokens, login limits, and the log of security events. Knows no resource of the API but its own.
 
-export { type Audit, createAudit, createOperatorLog } from './audit.ts'
+export { type Access, createAccess } from './access.ts'
+export { accessApi } from './access-api.ts'
+export { type Audit, createOperatorLog } from './audit.ts'
 export { AuditEntry } from './audit-entry.ts'
 export { startAuditRetention } from './audit-retention.ts'
-export { type AuditPage, auditRoutes } from './audit-routes.ts'
+export type { AuditPage } from './audit-routes.ts'
 export { mayCall, NO_CALLS } from './call-right.ts'
 export { ensureFirstUser } from './first-user.ts'
 export {
@@ -26,12 +28,10 @@ export {
   TokenInfo,
   type UserType,
 } from './model.ts'
-export { createOperators, OPERATOR_HEADER } from './operators.ts'
-export { createPasswords, passwordProblem } from './password.ts'
-export { createPeople } from './people.ts'
+export { OPERATOR_HEADER } from './operators.ts'
+export { passwordProblem } from './password.ts'
 export { accountProblem, type LoggedOut, type NewUser, type User } from './people-model.ts'
-export { peopleRoutes } from './people-routes.ts'
-export { type AuthService, createAuthService } from './service.ts'
+export type { AuthService } from './service.ts'
 export type { Session } from './sessions.ts'
 export { tokenRoutes } from './token-routes.ts'
 export { createTokenService } from './token-service.ts'

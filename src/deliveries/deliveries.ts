@@ -1,6 +1,7 @@
 // Deliveries: queues (queue/, pure), the dispatcher (run/), an attempt (sending/, mqtt/), the log (log/). Does not
 // know what an event means.
 
+export { deliveryApi } from './log/delivery-api.ts'
 export {
   Delivery,
   DeliveryDetail,
@@ -11,19 +12,14 @@ export {
   TestedFlow,
 } from './log/model.ts'
 export { startPruner } from './log/pruner.ts'
-export { createReplayFilter, createReplayService } from './log/replay-service.ts'
-export { deliveryRoutes } from './log/routes.ts'
-export { createDeliveryService, deliveryOf } from './log/service.ts'
+export { deliveryOf } from './log/service.ts'
 export { readSubjects, sentenceOfBody } from './log/subject.ts'
-export { createTestSender } from './log/test-request.ts'
-export { createAttempts } from './mqtt/attempts.ts'
 export { connectToBroker } from './mqtt/broker-connection.ts'
-
 export { startArrivals } from './run/arrivals.ts'
 export { startDispatcher } from './run/dispatcher.ts'
 export type { Dispatcher } from './run/dispatcher-run.ts'
 export { type Emitter, newEmitter } from './run/emitter.ts'
 export { type RefusalWatch, startRefusalWatch } from './run/refusal-watch.ts'
 export { startReplayFeeder } from './run/replay-feeder.ts'
-export { newAuthorizedAttempt } from './sending/authorized-attempt.ts'
+export { createRequests, type Requests } from './run/requests.ts'
 export { combinedObserver, newAttemptLog, type Observer, silent } from './sending/observer.ts'

@@ -16,7 +16,5 @@ export {
   WebhookOptions,
 } from './options/model.ts'
 export { requestAuthorizationOf } from './options/option-secrets.ts'
-export { optionsRoutes } from './options/routes.ts'
-export { createOptionsService } from './options/service.ts'
 export { clientTlsOf } from './options/tls.ts'
-export { createWebhookService } from './service.ts'
+export { webhookApi } from './webhook-api.ts'

@@ -1,6 +1,10 @@
-import { createAudit, createAuthService, createOperators, createPasswords, createPeople } from '../auth/auth.ts'
 import type { Log } from '../lib/log.ts'
 import type { Store } from '../store/store.ts'
+import { createAudit } from './audit.ts'
+import { createOperators } from './operators.ts'
+import { createPasswords } from './password.ts'
+import { createPeople } from './people.ts'
+import { createAuthService } from './service.ts'
 
 type Options = {
   readonly store: Store
@@ -9,6 +13,8 @@ type Options = {
   /** Called after a user was added, perhaps with an account. */
   readonly onAdded?: () => void
 }
+
+export type Access = ReturnType<typeof createAccess>
 
 /** Creates what decides who may do what: users and their tokens, the operator of the machine, and the audit trail. */
 export function createAccess({ store, log, trustProxies, onAdded }: Options) {

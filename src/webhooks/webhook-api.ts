@@ -1,0 +1,36 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import type { Access } from '../auth/auth.ts'
+import { exampleTexts } from '../events/samples.ts'
+import type { AllowList } from '../outbound/address-guard.ts'
+import { retainWarning } from '../outbound/mqtt-url.ts'
+import type { Store } from '../store/store.ts'
+import type { TemplateRenderer } from '../templates/templates.ts'
+import { optionsRoutes } from './options/routes.ts'
+import { createOptionsService } from './options/service.ts'
+import { webhookRoutes } from './routes.ts'
+import { createWebhookService } from './service.ts'
+
+type Parts = {
+  readonly store: Pick<Store, 'webhooks' | 'authorizations'>
+  readonly templates: TemplateRenderer
+  /** The networks that webhooks may reach besides the internet. */
+  readonly allow: AllowList
+  /** Called after every change of a list, a secret or options. */
+  readonly onChanged: (accountId: number) => void
+}
+
+/** Creates the routes of webhooks, their secrets and options. */
+export function webhookApi({ auth, audit }: Access, { store, templates, allow, onChanged }: Parts): AnyElysia {
+  const { webhooks, authorizations } = store
+  const options = createOptionsService({
+    authorizations,
+    webhooks,
+    templates,
+    samples: exampleTexts(),
+    allow: () => allow,
+    onChanged,
+  })
+  return new Elysia({ normalize: false, encodeSchema: false })
+    .use(webhookRoutes({ auth, webhooks: createWebhookService({ webhooks, onChanged }), allow, audit }))
+    .use(optionsRoutes({ auth, options, audit, warningOf: retainWarning }))
+}
