@@ -87,6 +87,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   let waitingBytes = 0
   let isPaused = false
   let isStopped = false
+  const { promise: stopped, resolve: noteStopped } = Promise.withResolvers<void>()
   const handleLosses = createLossHandler(options)
   const countLongLines = createLongLineCounter(options)
   const work = createSlicedWork({ begin: processAll, nextTurn: nextPbxTurn, failed: options.failed })
@@ -106,8 +107,9 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
     for (let next = chunks.shift(); next !== undefined; next = chunks.shift()) {
       const { chunk, arrivedUs } = next
       for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
-        const room = ending.isOver() ? undefined : inbox.room()
-        if (room !== undefined) yield room
+        // A stop does not wait until a flood is processed: what the inbox does not hold is dropped.
+        const room = ending.isOver() || isStopped ? undefined : inbox.room()
+        if (room !== undefined) yield Promise.race([room, stopped])
         const piece = chunk.subarray(from, from + PIECE_BYTES)
         yield* processPiece(piece, arrivedUs)
         noteProcessed(piece.length)
@@ -200,6 +202,7 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
     idle: work.idle,
     stop() {
       isStopped = true
+      noteStopped()
       socket.pause()
     },
   }

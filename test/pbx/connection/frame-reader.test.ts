@@ -185,6 +185,16 @@ describe('the reader of frames, when a PBX sends very much', () => {
     expect(silentMs()).toBeGreaterThan(0)
   })
 
+  test('decodes to the end when it is stopped, although nobody takes its frames', async () => {
+    const { inbox, read, idle, stop } = readerOf(150, { aheadBytes: 100 })
+    for (let chunk = 0; chunk < 10; chunk += 1) read(String(chunk).repeat(50))
+    while (inbox.size() < 100) await turn()
+    await turn()
+    stop()
+    await idle()
+    expect([inbox.size(), inbox.dropped()]).toEqual([150, 350])
+  })
+
   test('decodes on while the inbox is paused, since what ends the pause arrives behind it', async () => {
     const { inbox, read, idle } = readerOf(10_000, { aheadBytes: 100 })
     for (let chunk = 0; chunk < 4; chunk += 1) read(String(chunk).repeat(50))
