@@ -4,11 +4,12 @@ import { nextTurn } from '../../lib/slices.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Signal } from '../signal.ts'
 import type { TrackerState } from '../tracker/state/state.ts'
-import { track, trackSnapshot } from '../tracker/tracker.ts'
+import { track, trackSnapshot, trackTick } from '../tracker/tracker.ts'
 
 /**
  * A tracker in real time: it has a clock, and ticks when an event is due without a signal. A snapshot is applied in
- * slices, between which other work runs: signals and ticks that come meanwhile wait behind it.
+ * slices, as is the first tick after a takeover; in between other work runs. Signals and ticks that come meanwhile wait
+ * behind it.
  */
 type LiveTracker = {
   /** Applies signals in their order. */
@@ -82,9 +83,13 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
     if (events.length > 0) onEvents(events)
   }
 
-  async function applyInSlices(signal: Snapshot): Promise<void> {
+  async function applyInSlices(signal: Slow): Promise<void> {
     clearTimeout(tickTimer)
-    const steps = trackSnapshot(state, { ...signal, arrivedUs: steadyUs() })
+    const arrivedUs = steadyUs()
+    const steps =
+      signal.kind === 'tick'
+        ? trackTick(state, { ...signal, arrivedUs })
+        : trackSnapshot(state, { ...signal, arrivedUs })
     for (;;) {
       const { events, end } = takeSteps(steps, stopped)
       note(events, signal)
@@ -119,7 +124,7 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
   }
 
   function tick(): void {
-    if (catchingUp === undefined) applyAtOnce([{ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }])
+    if (catchingUp === undefined) apply([{ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }])
   }
 
   return {
@@ -134,13 +139,18 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
   }
 }
 
-type Snapshot = Extract<Signal, { kind: 'snapshot' }>
+type Slow = Extract<Signal, { kind: 'snapshot' | 'tick' }>
 
-/** A snapshot of fewer channels, of as few known ones, is applied at once: in a few milliseconds. */
+/**
+ * A snapshot of fewer channels, of as few known ones, is applied at once, in a few milliseconds; so is a tick with
+ * fewer calls to look at. There are more after a takeover.
+ */
 const MAX_AT_ONCE = 64
 
-const isSlow = (signal: Signal, state: TrackerState): signal is Snapshot =>
-  signal.kind === 'snapshot' && signal.channels.length + state.channels.size > MAX_AT_ONCE
+function isSlow(signal: Signal, state: TrackerState): signal is Slow {
+  if (signal.kind === 'tick') return state.dirty.size > MAX_AT_ONCE
+  return signal.kind === 'snapshot' && signal.channels.length + state.channels.size > MAX_AT_ONCE
+}
 
 /** Some milliseconds of tracking. */
 const SLICE_MS = 5

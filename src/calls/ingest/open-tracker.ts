@@ -1,6 +1,7 @@
 import { readCallEventBody } from '../../events/stored-json.ts'
 import type { NewId } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
+import { runInSlices } from '../../lib/slices.ts'
 import type { LiveCallAccount } from '../../store/operations/calls.ts'
 import { ERASED_START, MAX_EVENTS_OF_CALL } from '../../store/operations/log.ts'
 import type { Store } from '../../store/store.ts'
@@ -57,19 +58,25 @@ export async function openTracker(source: TrackerSource) {
   /** A call without an emitted event may belong to any of several accounts: its stored state names the account. */
   const accountOfCall = ({ id, account: own }: StoredCall['call']): string | null =>
     accountOf.get(id) ?? tenants?.accounts.spellingOf(own ?? '') ?? account
-  const stored: StoredCall[] = []
-  for (const row of rows) {
-    const call = readStored(row.state)
-    if (!(call instanceof Error)) stored.push({ ...call, call: { ...call.call, account: accountOfCall(call.call) } })
-    else if (history !== undefined) {
-      const owner = owners.find(({ callId }) => callId === row.id)
-      const rebuilt = owner === undefined ? undefined : await rebuild(history, owner)
-      log.error({ pbx, call: row.id, account: owner?.account, err: call }, rebuilt === undefined ? FORGOTTEN : ENDED)
-      if (rebuilt === undefined) state.removed.add(row.id)
-      else stored.push(rebuilt)
+  const unreadable: { readonly id: string; readonly err: Error }[] = []
+  function* takeOverReadable(): Generator<void, void> {
+    for (const { id, state: text } of rows) {
+      const read = readStored(text)
+      if (read instanceof Error) unreadable.push({ id, err: read })
+      else takeOverLiveCalls(state, [{ ...read, call: { ...read.call, account: accountOfCall(read.call) } }])
+      yield
     }
   }
-  takeOverLiveCalls(state, stored)
+  // A busy PBX has thousands of live calls, and this node serves others, too.
+  await runInSlices(takeOverReadable())
+  for (const { id, err } of unreadable) {
+    if (history === undefined) break
+    const owner = owners.find(({ callId }) => callId === id)
+    const rebuilt = owner === undefined ? undefined : await rebuild(history, owner)
+    log.error({ pbx, call: id, account: owner?.account, err }, rebuilt === undefined ? FORGOTTEN : ENDED)
+    if (rebuilt === undefined) state.removed.add(id)
+    else takeOverLiveCalls(state, [rebuilt])
+  }
   const accountIdOf = (name: string): number | undefined => {
     if (name === account && accountId !== null) return accountId
     return earlier.get(name) ?? tenants?.accounts.get(name)

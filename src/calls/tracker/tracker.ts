@@ -122,6 +122,17 @@ export function* trackSnapshot(
   return { events: NO_EVENTS, tickAtUs: tickAtUsOf(state), faults }
 }
 
+/** Applies a tick in small steps, as a snapshot: after a takeover the events of thousands of calls may be due. */
+export function* trackTick(
+  state: TrackerState,
+  signal: Extract<Signal, { kind: 'tick' }>,
+): Generator<readonly CallEvent[], Tracked> {
+  begin(state, signal)
+  const faults: unknown[] = []
+  yield* emitDueInSteps(state, faults)
+  return { events: NO_EVENTS, tickAtUs: tickAtUsOf(state), faults }
+}
+
 const NO_EVENTS: readonly CallEvent[] = []
 
 function trackAtOnce(steps: Generator<readonly CallEvent[], Tracked>): Tracked {

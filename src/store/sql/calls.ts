@@ -136,18 +136,61 @@ function* readCallIdsEndingIn({ accountId, ending }: EndingQuery): Work<string[]
   return found.map(({ id }) => id).filter((id) => id.endsWith(lower))
 }
 
+/** Some milliseconds of reading: a PBX may have 20,000 calls, or 50,000 phones. */
+const PART = 500
+
+/** Reads all rows in the order of their ids, a part with each statement. */
+function* inParts<Row>(idOf: (row: Row) => string, part: (afterId: string) => SQL): Work<Row[]> {
+  const rows: Row[] = []
+  for (let afterId = ''; ; ) {
+    const found = yield* all<Row>(part(afterId))
+    for (const row of found) rows.push(row)
+    const last = found.at(-1)
+    if (last === undefined || found.length < PART) return rows
+    afterId = idOf(last)
+  }
+}
+
+type AccountOrNone = Pick<LiveCallAccount, 'callId'> & {
+  [Name in 'accountId' | 'account']: LiveCallAccount[Name] | null
+}
+
+/** A call without an event belongs to no account yet. */
+function* readAccountsOfLiveCalls(pbx: string): Work<LiveCallAccount[]> {
+  const rows = yield* inParts<AccountOrNone>(
+    ({ callId }) => callId,
+    (afterId) => sql`
+      SELECT l.id AS "callId", a.id AS "accountId", a.name AS account
+      FROM (SELECT id FROM live_calls WHERE pbx = ${pbx} AND id > ${afterId} ORDER BY id LIMIT ${PART}) AS l
+        LEFT JOIN accounts a ON a.id = (SELECT e.account_id FROM events e WHERE e.call_id = l.id LIMIT 1)
+      ORDER BY l.id`,
+  )
+  return rows.flatMap(({ callId, accountId, account }) =>
+    accountId === null || account === null ? [] : { callId, accountId, account },
+  )
+}
+
 /** The operations that read calls, live and saved. */
 export const CALLS: Declarations<Omit<CallStore, 'batchStore' | 'pbxMemoryGet' | 'pbxMemorySet'>> = {
-  liveCallList: read((pbx) => all<LiveCallRow>(sql`SELECT id, state FROM live_calls WHERE pbx = ${pbx} ORDER BY id`)),
-  subjectStateList: read((pbx) =>
-    all<{ id: string; state: string }>(sql`SELECT id, state FROM subject_states WHERE pbx = ${pbx} ORDER BY id`),
+  liveCallList: read(
+    (pbx) =>
+      inParts<LiveCallRow>(
+        ({ id }) => id,
+        (afterId) => sql`
+          SELECT id, state FROM live_calls WHERE pbx = ${pbx} AND id > ${afterId} ORDER BY id LIMIT ${PART}`,
+      ),
+    { isSliced: true },
   ),
-  liveCallListAccounts: read((pbx) =>
-    all<LiveCallAccount>(sql`
-      SELECT l.id AS "callId", a.id AS "accountId", a.name AS account FROM live_calls l JOIN accounts a
-        ON a.id = (SELECT e.account_id FROM events e WHERE e.call_id = l.id LIMIT 1)
-      WHERE l.pbx = ${pbx}`),
+  subjectStateList: read(
+    (pbx) =>
+      inParts<{ id: string; state: string }>(
+        ({ id }) => id,
+        (afterId) => sql`
+          SELECT id, state FROM subject_states WHERE pbx = ${pbx} AND id > ${afterId} ORDER BY id LIMIT ${PART}`,
+      ),
+    { isSliced: true },
   ),
+  liveCallListAccounts: read(readAccountsOfLiveCalls, { isSliced: true }),
   orphanedPbxList: read((watched) =>
     all<OrphanedPbx>(sql`
       SELECT o.pbx, a.id AS "accountId", a.name AS account

@@ -408,6 +408,33 @@ test('a backlog is stored in small batches, each of whole calls, so that other P
   expect(sequences.size).toBe(live)
 })
 
+test('a takeover of many calls lets others have their turns, and what the PBX reports meanwhile comes after it', async () => {
+  const MANY = 1_000
+  const store = openStore()
+  const first = await start(store)
+  for (let call = 0; call < MANY; call += 1) first.feed(ofCall(call, BEGIN))
+  await first.has(MANY * 2)
+  await first.stop()
+
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const second = await start(store)
+  undo.push(second.stop)
+  for (let call = 0; call < MANY; call += 1) second.feed(ofCall(call, FINISH))
+  await second.caughtUp()
+  isOver = true
+  expect(turns).toBeGreaterThan(5)
+  await second.has(MANY * 4)
+  const ofEach = Map.groupBy(second.stored, ({ callId }) => callId)
+  expect(ofEach.size).toBe(MANY)
+  for (const [, events] of ofEach) expect(events.map(({ sequence }) => sequence)).toEqual([3, 4, 5, 6])
+})
+
 test('calls beyond the setting are not followed; when there is room again the list of the PBX is asked for', async () => {
   const room = Promise.withResolvers<void>()
   const ingest = await start(openStore(), { maxCalls: 2, onRoom: room.resolve })

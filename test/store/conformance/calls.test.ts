@@ -74,6 +74,24 @@ onEngines('calls', ({ open }) => {
     expect(await calls.callListToCallBack({ accountId: 2, ids })).toEqual([])
   })
 
+  test('thousands of live calls are all read, with their accounts, in the order of their ids', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const ids = Array.from({ length: 1_501 }, (_, number) => `call-${String(number).padStart(4, '0')}`)
+    const live = ids.map((id) => ({ id, state: `"${id}"` }))
+    // A call without an event belongs to no account, also where a part of the list begins or ends.
+    const withoutEvents = new Set(['call-0000', 'call-0499', 'call-0500', 'call-1500'])
+    const known = ids.filter((id) => !withoutEvents.has(id))
+    await calls.batchStore(batch({ events: known.map((id) => event(id)) }, { live: live.toReversed() }))
+    expect(await calls.liveCallList('office')).toEqual(live)
+    const accounts = await calls.liveCallListAccounts('office')
+    expect(accounts.map(({ callId }) => callId)).toEqual(known)
+    expect(new Set(accounts.map(({ accountId, account }) => `${accountId} ${account}`))).toEqual(
+      new Set([`${ACCOUNT} default`]),
+    )
+    expect([await calls.liveCallList('branch'), await calls.liveCallListAccounts('branch')]).toEqual([[], []])
+  })
+
   test('live calls are replaced and removed, PBX by PBX, and their accounts are known', async () => {
     await using at = await open()
     const { calls } = at.store
