@@ -102,7 +102,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
 
 /** Parts of those, which run alone only when they are named. */
 const PARTS: typeof BENCHES = {
-  'state-scenes': benchStateScenes,
+  // `bun run bench state-scenes --only frames`; others are trunks, agents and endless.
+  'state-scenes': () => benchStateScenes(values.only),
   'cluster-balance': benchBalance,
   'cluster-takeover': benchTakeover,
   'cluster-return': benchReturn,
