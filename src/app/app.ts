@@ -4,7 +4,6 @@ import { type Alerts, createAlerts, startPbxAlerts, startTrunkAlerts } from '../
 import {
   type Access,
   createAccess,
-  createOperatorLog,
   createTokenService,
   ensureFirstUser,
   startAuditRetention,
@@ -220,14 +219,9 @@ async function openControl({ database, dataPath, control }: Config, options: Con
 }
 
 /** Starts the reading of events, and follows the changes of other processes. */
-function startReading({ log, store, emitter, ownership, started }: Context, { audit, auth }: Access) {
-  const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
-  operatorLog.update()
+function startReading({ log, store, emitter, ownership, started }: Context, { auth }: Pick<Access, 'auth'>) {
   store.onForeignChange(() => emitter.emit('foreign'))
-  emitter.on('foreign', () => {
-    auth.forget()
-    operatorLog.update()
-  })
+  emitter.on('foreign', auth.forget)
   const eventReader = createEventReader(store)
   emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
   emitter.on('foreign', () => eventReader.wake())

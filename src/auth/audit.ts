@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
-import { type NowUs, rfc3339, SECOND, steadyUs, nowUs as wallUs } from '../lib/time.ts'
-import type { OperatorAct, UserRecord } from '../store/operations/accounts.ts'
+import { type NowUs, SECOND, steadyUs, nowUs as wallUs } from '../lib/time.ts'
+import type { UserRecord } from '../store/operations/accounts.ts'
 import type { AuditFacts } from '../store/operations/audit.ts'
 import type { Store } from '../store/store.ts'
 import { createClientOf, type RequestClient, type SocketAddresses } from './client-address.ts'
@@ -69,8 +69,6 @@ export type Audit = {
    * changed.
    */
   note(event: SecurityEvent, actor: Actor, facts?: AuditFacts, changed?: Changed): Promise<void>
-  /** Logs what an operator did on the command line. */
-  noteOperator(act: OperatorAct): void
 }
 
 type AuditOptions = {
@@ -132,32 +130,6 @@ export function createAudit(options: AuditOptions): Audit {
       await trail
         .auditAdd({ ...change, atUs: nowUs() })
         .catch((error) => log.warn({ err: error, security: event }, 'a change could not be stored in the audit trail'))
-    },
-    noteOperator: ({ event, email, account, facts, by, atUs }) =>
-      write(event, { user: email, account, address: null, by, at: rfc3339(atUs), ...facts }),
-  }
-}
-
-type OperatorLogOptions = {
-  readonly accounts: Pick<Store['accounts'], 'operatorActTake'>
-  readonly audit: Pick<Audit, 'noteOperator'>
-  readonly log: Log
-}
-
-/**
- * Creates the log of what operators changed: users and webhooks. The command line stores it, because it is another
- * process without a log of its own.
- */
-export function createOperatorLog({ accounts, audit, log }: OperatorLogOptions): { update(): void } {
-  return {
-    update() {
-      accounts
-        .operatorActTake()
-        .then((acts) => acts.forEach(audit.noteOperator))
-        // They stay in the store and are logged after the next change.
-        .catch((error) =>
-          log.warn({ err: error }, 'cannot read the changes that operators made: they will be logged later'),
-        )
     },
   }
 }

@@ -2,7 +2,7 @@
 
 export { type Access, createAccess } from './access.ts'
 export { accessApi } from './access-api.ts'
-export { type Audit, createOperatorLog } from './audit.ts'
+export type { Audit } from './audit.ts'
 export { AuditEntry } from './audit-entry.ts'
 export { startAuditRetention } from './audit-retention.ts'
 export type { AuditPage } from './audit-routes.ts'

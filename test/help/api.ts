@@ -10,7 +10,7 @@ import { createLog } from '../../src/lib/log.ts'
 import { USER_TYPES } from '../../src/store/operations/accounts.ts'
 import type { Store } from '../../src/store/store.ts'
 
-export const SILENT_AUDIT: Audit = { clientOf: createClientOf([]), note: async () => {}, noteOperator() {} }
+export const SILENT_AUDIT: Audit = { clientOf: createClientOf([]), note: async () => {} }
 
 /** Some routes on a port of their own, behind the same hooks as in the service. */
 export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (auth: AuthService) => AnyElysia) {

@@ -29,14 +29,6 @@ async function fill(store: Store): Promise<void> {
     tokenHash: 'token',
     atUs: NOW,
   })
-  await accounts.operatorActAdd({
-    event: 'user_added',
-    email: 'a@example.com',
-    account: null,
-    facts: null,
-    by: 'root',
-    atUs: NOW,
-  })
   const list = [URL, 'https://two.example/'].map((url) => ({ url, ...forSwitches(() => true) }))
   await webhooks.listReplace({ accountId: 1, list, ifMatch: null, nowUs: NOW, secrets: ['whsec_a', 'whsec_b'] })
   await webhooks.optionsReplace({

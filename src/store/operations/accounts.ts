@@ -1,5 +1,3 @@
-import type { AuditFacts } from './audit.ts'
-
 // Accounts with their users and tokens, and notes of operators' changes.
 
 /** The types of users, with their number in the store and in the API. An `ADMIN` is a person who runs the service. */
@@ -61,33 +59,6 @@ type Welcome = {
   readonly passwordHash: string
   readonly tokenHash: string
   readonly client: string | null
-  readonly atUs: number
-}
-
-/**
- * A change by an operator on the command line, to a user, webhooks or a PBX, which the service logs later. `by`: the
- * system user who ran the command.
- */
-export type OperatorAct = {
-  readonly event:
-    | 'user_added'
-    | 'admin_added'
-    | 'user_made_admin'
-    | 'admin_made_user'
-    | 'user_removed'
-    | 'user_password_set'
-    | 'user_logged_out'
-    | 'webhooks_replaced'
-    | 'webhook_options_replaced'
-    | 'secret_rotated'
-    | 'pbx_set'
-    | 'pbx_removed'
-  /** The user who was changed; `null`: the account, or a PBX. */
-  readonly email: string | null
-  readonly account: string | null
-  /** More fields of the log line, never a secret; `null`: none. */
-  readonly facts: AuditFacts | null
-  readonly by: string
   readonly atUs: number
 }
 
@@ -174,10 +145,6 @@ export type AccountStore = {
   tokenDelete(tokenHash: string): Promise<void>
   /** Deletes all tokens of a user. Returns how many, or `undefined` if there is no such user. */
   tokenDeleteOfUser(id: number): Promise<number | undefined>
-  /** Notes an operator's change of a user (who may be deleted by now) or of webhooks. */
-  operatorActAdd(act: OperatorAct): Promise<void>
-  /** Returns the noted changes of operators, the oldest first, and deletes them: so each is logged once. */
-  operatorActTake(): Promise<OperatorAct[]>
   /** Returns the id of an account, or `undefined`. */
   accountGetId(name: string): Promise<number | undefined>
   /** Returns all accounts, in id order. */

@@ -168,7 +168,10 @@ export type QueueStore = {
    * webhook's id as `deliveryRetry` does.
    */
   deliveryRetryMatching(step: MatchingRetry): Promise<RetryStep | number>
-  /** Asks the owner of a webhook, which is notified. Requests that nobody took for an hour are deleted. */
+  /**
+   * Asks the owner of a webhook, which is notified. Requests that nobody took for an hour are deleted. An engine for
+   * one node keeps none: its only process sends to all webhooks.
+   */
   ownerRequestAdd(request: OwnerRequest & { readonly nowUs: number }): Promise<void>
   /** Returns the requests to the owner of these webhooks, the oldest first, and deletes them. */
   ownerRequestTake(webhookIds: readonly number[]): Promise<OwnerRequest[]>

@@ -7,6 +7,7 @@ import type { GroupCommit } from './engine/group-commit.ts'
 import { runWork } from './engine/run-operations.ts'
 import { readLog } from './log.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob, splitByDelivery } from './outcomes.ts'
+import type { OWNER_REQUESTS } from './owner-requests.ts'
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 
@@ -36,7 +37,7 @@ type QueueDatabase = Pick<Database, 'node' | 'read' | 'transaction' | 'change'>
 export function createQueueStore(
   db: QueueDatabase,
   outcomes: GroupCommit<OutcomeJob, number[]>,
-): Omit<QueueStore, keyof typeof RETRIES> {
+): Omit<QueueStore, keyof typeof RETRIES | keyof typeof OWNER_REQUESTS> {
   const { read, transaction, change } = db
   return {
     deliveryGetUntried: async ({ webhookId, afterId, limit }) => {

@@ -14,6 +14,7 @@ import { openEventCommits } from './events.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance.ts'
 import { openOutcomeCommits } from './outcomes.ts'
+import { OWNER_REQUESTS } from './owner-requests.ts'
 import { createQueueStore } from './queue.ts'
 import { createStatusStore } from './statuses.ts'
 
@@ -35,7 +36,11 @@ function storeOver(db: Database): Store {
   return {
     accounts: runOperations(db, GROUPS.accounts),
     webhooks: runOperations(db, GROUPS.webhooks),
-    queue: { ...createQueueStore(db, outcomes), ...runOperations(db, GROUPS.queue) },
+    queue: {
+      ...createQueueStore(db, outcomes),
+      ...runOperations(db, OWNER_REQUESTS),
+      ...runOperations(db, GROUPS.queue),
+    },
     flows: runOperations(db, GROUPS.flows),
     calls: { batchStore: (batch, fence) => events.push({ batch, fence }), ...runOperations(db, GROUPS.calls) },
     callRequests: runOperations(db, GROUPS.callRequests),

@@ -9,7 +9,6 @@ import {
   type NewTokenRecord,
   type NewUser,
   NO_PASSWORD,
-  type OperatorAct,
   type PasswordChange,
   type TokenRecord,
   USER_TYPES,
@@ -17,7 +16,6 @@ import {
   type UserOfToken,
   type UserRecord,
 } from '../operations/accounts.ts'
-import { addToAudit } from './audit.ts'
 import { type Declarations, read, write } from './operation.ts'
 import { all, count, exists, first, forShare, forUpdate, forUpdateOf, run, type Work } from './statement.ts'
 
@@ -178,21 +176,6 @@ function* listTokens(userId: number, limit: number): Work<TokenRecord[]> {
   return rows.map((row) => ({ ...row, calls: Boolean(row.calls) }))
 }
 
-function* takeOperatorActs(): Work<OperatorAct[]> {
-  const acts = yield* all<Omit<OperatorAct, 'facts'> & { id: number; facts: string | null }>(sql`
-    DELETE FROM operator_acts RETURNING id, event, email, account, facts, by, at AS "atUs"`)
-  return acts
-    .toSorted((one, other) => one.id - other.id)
-    .map(({ id: _, facts, ...act }) => ({ ...act, facts: facts === null ? null : JSON.parse(facts) }))
-}
-
-function* addOperatorAct({ atUs, event, email, account, by, facts }: OperatorAct): Work<void> {
-  yield* run(addToAudit({ atUs, action: event, account, user: null, by, address: null, subject: email, facts }))
-  yield* run(sql`
-    INSERT INTO operator_acts (at, event, email, account, by, facts)
-    VALUES (${atUs}, ${event}, ${email}, ${account}, ${by}, ${facts === null ? null : JSON.stringify(facts)})`)
-}
-
 /** The operations on accounts, users and tokens. */
 export const ACCOUNTS: Declarations<AccountStore> = {
   userCreate: write(createUser),
@@ -235,12 +218,6 @@ export const ACCOUNTS: Declarations<AccountStore> = {
   ),
   tokenDelete: write((tokenHash) => run(sql`DELETE FROM tokens WHERE hash = ${tokenHash}`)),
   tokenDeleteOfUser: write(deleteTokensOfUser),
-  operatorActAdd: write(addOperatorAct),
-  // It runs after every change by another process, nearly always in vain.
-  operatorActTake: write(takeOperatorActs, {
-    isQuiet: true,
-    onlyIf: { work: () => exists(sql`SELECT 1 FROM operator_acts LIMIT 1`), otherwise: [] },
-  }),
   accountGetId: read(function* (name) {
     return (yield* first<{ id: number }>(sql`SELECT id FROM accounts WHERE name = ${name}`))?.id
   }),

@@ -5,7 +5,7 @@ import { select } from './select.ts'
 import { count, run } from './statement.ts'
 import { audit } from './tables.ts'
 
-export const addToAudit = (change: Omit<AuditRecord, 'id'>): SQL => sql`
+const addToAudit = (change: Omit<AuditRecord, 'id'>): SQL => sql`
   INSERT INTO audit (at, action, account, email, by, address, subject, facts)
   VALUES (${change.atUs}, ${change.action}, ${change.account}, ${change.user}, ${change.by}, ${change.address},
     ${change.subject}, ${change.facts === null ? null : JSON.stringify(change.facts)})`

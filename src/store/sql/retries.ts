@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import type { DeliveryPart } from '../operations/log.ts'
-import type { OwnerRequest, QueueStore, RetryRequest, RetryResult, RetryStep } from '../operations/queue.ts'
+import type { QueueStore, RetryRequest, RetryResult, RetryStep } from '../operations/queue.ts'
 import { IS_ERASED, PENDING_TABLE, PER_EVENT } from './deliveries.ts'
 import { type Declarations, write } from './operation.ts'
-import { all, among, either, exists, forShareOf, integers, onSqlite, run, type Work } from './statement.ts'
+import { all, among, either, forShareOf, integers, onSqlite, run, type Work } from './statement.ts'
 
 /** Makes deliveries due: a pending one on its schedule, any other on a new one. */
 export function* makeDue(deliveryIds: readonly number[], nowSteadyUs: number): Work<void> {
@@ -73,34 +73,8 @@ export function* retryFound({ rows, nextId }: DeliveryPart, nowSteadyUs: number)
   return { queued: able.length, nextId }
 }
 
-const FORGET_AFTER_US = 3_600_000_000
-
-/** Adds a request, and deletes requests that nobody took. */
-function* addOwnerRequest({ webhookId, deliveryId, nowUs }: OwnerRequest & { readonly nowUs: number }): Work<void> {
-  yield* run(sql`DELETE FROM owner_requests WHERE at < ${nowUs - FORGET_AFTER_US}`)
-  yield* run(sql`
-    INSERT INTO owner_requests (at, webhook_id, delivery_id) VALUES (${nowUs}, ${webhookId}, ${deliveryId})`)
-}
-
-function* takeOwnerRequests(webhookIds: readonly number[]): Work<OwnerRequest[]> {
-  const rows = yield* all<OwnerRequest & { id: number }>(sql`
-    DELETE FROM owner_requests WHERE webhook_id ${among(integers(webhookIds))}
-    RETURNING id, webhook_id AS "webhookId", delivery_id AS "deliveryId"`)
-  return rows
-    .toSorted((one, other) => one.id - other.id)
-    .map(({ webhookId, deliveryId }) => ({ webhookId, deliveryId }))
-}
-
-/** The operations on retries by hand, and on requests to the process that sends to a webhook. */
-export const RETRIES: Declarations<Pick<QueueStore, 'deliveryRetry' | 'ownerRequestAdd' | 'ownerRequestTake'>> = {
-  deliveryRetry: write(retryDelivery),
-  ownerRequestAdd: write(addOwnerRequest),
-  // It runs after every change by another process, nearly always in vain.
-  ownerRequestTake: write(takeOwnerRequests, {
-    isQuiet: true,
-    onlyIf: { work: () => exists(sql`SELECT 1 FROM owner_requests LIMIT 1`), otherwise: [] },
-  }),
-}
+/** The operations on retries by hand. */
+export const RETRIES: Declarations<Pick<QueueStore, 'deliveryRetry'>> = { deliveryRetry: write(retryDelivery) }
 
 /** The facts that may keep a delivery from being sent again. `leaving`: it is still to be cancelled. */
 type RetryFacts = {

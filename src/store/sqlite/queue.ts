@@ -83,7 +83,7 @@ function newCompletion(read: Tx): (row: Row) => PendingDelivery | undefined {
 export function createQueueStore(
   { read, commit }: Database,
   outcomes: Pick<KeptOutcomes, 'record'>,
-): Omit<QueueStore, 'outcomeKeep' | keyof typeof RETRIES> {
+): Omit<QueueStore, 'outcomeKeep' | 'ownerRequestAdd' | 'ownerRequestTake' | keyof typeof RETRIES> {
   const complete = newCompletion(read)
   const completeAll = (rows: readonly Row[]) => rows.flatMap((row) => complete(row) ?? [])
   return {

@@ -22,6 +22,9 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
       ...group((of) => createQueueStore(of, outcomes)),
       outcomeKeep: outcomes.keep,
       ...declared('queue', GROUPS.queue),
+      // The only process that has the file open to write sends to all webhooks.
+      ownerRequestAdd: async () => undefined,
+      ownerRequestTake: async () => [],
     },
     flows: declared('flows', GROUPS.flows),
     calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },

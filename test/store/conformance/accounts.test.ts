@@ -215,18 +215,4 @@ onEngines('accounts', ({ open }) => {
     expect(await accounts.userGetByToken('fresh')).toBeDefined()
     expect(await accounts.userGetByToken('old')).toBeDefined()
   })
-
-  test('what operators did is handed out once, in order', async () => {
-    await using at = await open()
-    const { accounts } = at.store
-    const act = (email: string) =>
-      ({ event: 'user_added', email, account: 'default', facts: null, by: 'root', atUs: NOW }) as const
-    await accounts.operatorActAdd(act('a@example.com'))
-    await accounts.operatorActAdd(act('b@example.com'))
-    const facts = { host: 'crm.example.com', webhooks: 2 }
-    const ofAccount = { ...act(''), event: 'webhooks_replaced', email: null, facts } as const
-    await accounts.operatorActAdd(ofAccount)
-    expect(await accounts.operatorActTake()).toEqual([act('a@example.com'), act('b@example.com'), ofAccount])
-    expect(await accounts.operatorActTake()).toEqual([])
-  })
 })

@@ -37,24 +37,4 @@ onEngines('audit', ({ open }) => {
     expect(await audit.auditPrune({ beforeUs: NOW + 2, limit: 9 })).toBe(0)
     expect(await audit.auditList({ limit: 5 })).toEqual(all.slice(0, 1))
   })
-
-  test("an operator's change is in the trail before the service logs it, and after", async () => {
-    await using at = await open()
-    const { accounts, audit } = at.store
-    const act = { event: 'user_added' as const, email: 'ben@example.com', account: 'acme', facts: { type: 'USER' } }
-    await accounts.operatorActAdd({ ...act, by: 'root', atUs: NOW })
-    const entry = {
-      atUs: NOW,
-      action: 'user_added',
-      account: 'acme',
-      user: null,
-      by: 'root',
-      address: null,
-      subject: 'ben@example.com',
-      facts: { type: 'USER' },
-    }
-    expect((await audit.auditList({ limit: 5 })).map(withoutId)).toEqual([entry])
-    await accounts.operatorActTake()
-    expect((await audit.auditList({ limit: 5 })).map(withoutId)).toEqual([entry])
-  })
 })

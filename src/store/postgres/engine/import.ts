@@ -15,7 +15,7 @@ type TableToCopy = {
 
 /** Rows refer to rows of tables earlier in this list; rows of the other tables refer to nothing. */
 const ORDER = ['accounts', 'users', 'tokens', 'webhooks', 'secrets', 'events', 'deliveries', 'attempts']
-const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'operator_acts', 'owner_requests', 'audit']
+const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'audit']
 
 /** A store of many gigabytes takes hours. */
 const COPY_MS = 24 * 3_600_000

@@ -32,6 +32,7 @@ import replays from '../migrations/031.sql' with { type: 'text' }
 import callRequests from '../migrations/032.sql' with { type: 'text' }
 import people from '../migrations/033.sql' with { type: 'text' }
 import callFacts from '../migrations/034.sql' with { type: 'text' }
+import noRequests from '../migrations/035.sql' with { type: 'text' }
 
 /** The migrations of a store in their order: each makes the next version of its schema. */
 export const MIGRATIONS = [
@@ -69,4 +70,5 @@ export const MIGRATIONS = [
   callRequests,
   people,
   callFacts,
+  noRequests,
 ]

@@ -1,0 +1,3 @@
+-- Nothing writes beside a service any more: what operators do and ask for comes by its control socket.
+DROP TABLE operator_acts;
+DROP TABLE owner_requests;
