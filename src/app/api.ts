@@ -51,7 +51,7 @@ export function createApi(parts: Dependencies) {
   const { auth } = access
   const { allow, exchange, authorizer } = requests
   const linkBase = (request: Request) =>
-    config.publicUrl ?? (auth.isOperators(request) ? (parts.facts.url ?? undefined) : new URL(request.url).origin)
+    config.publicUrl ?? (auth.isOperators(request) ? parts.facts.settings?.url : new URL(request.url).origin)
   const onChanged = (accountId: number) => emitter.emit('webhooks', accountId)
   const phones = (accountId: number) => parts.presentStates.list(accountId, 'phone')
   const deliveries = deliveryApi(access, { ...parts, factsOf: createStoredFacts(store.log) })

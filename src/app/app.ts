@@ -83,8 +83,8 @@ import { createApi } from './api.ts'
 import type { Config } from './config.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
 import { loadPresets } from './presets.ts'
-import { settingsInForce, startServiceNote } from './service-note.ts'
 import { allowListOf } from './settings.ts'
+import { settingsInForce } from './settings-in-force.ts'
 import { noteSettings } from './settings-trail.ts'
 
 export type App = {
@@ -174,23 +174,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
         return root.fetch(request)
       },
     })
-    // Nodes that share a database report to each other in it, and have no folder.
-    const settings = settingsInForce(server.url, config)
-    if (config.database === undefined) {
-      const { clock, counts, dispatcher, refusals } = sending
-      const own = { counts, health: dispatcher.health, refusals }
-      started.unshift(
-        await startServiceNote({
-          folder: config.dataPath,
-          settings,
-          own,
-          steadyUs: clock.steadyUs,
-          nowUs: persistence.wallUs,
-        }),
-      )
-    }
     await persistence.join(server.url, {
-      settings: JSON.stringify(settings),
+      settings: JSON.stringify(settingsInForce(server.url, config)),
       canWatch: (name) => pbxs.entries().some(({ record }) => record.name === name),
       accounts: () =>
         new Map(
@@ -505,7 +490,7 @@ async function createRoot(
     templates,
     pbxs: list,
     recordings,
-    facts: { url },
+    facts: { settings: settingsInForce(url, config) },
     nowUs: persistence.wallUs,
     steadyUs: clock.steadyUs,
     isOwner,

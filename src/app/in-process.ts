@@ -100,7 +100,7 @@ async function createStoreApi({ store, statuses, isAlone }: Opened, { config, lo
     templates,
     pbxs,
     recordings,
-    facts: { url: null },
+    facts: { settings: null },
     ...clocks,
     // On a database the nodes send: they are asked by the store.
     isOwner: () => isAlone,

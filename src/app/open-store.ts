@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSource } from '../store/database-url.ts'
 import { type NodeStores, openNodeStores, type PostgresOptions } from '../store/postgres/store.ts'
@@ -45,6 +46,8 @@ export async function openServiceStore(
   const lock = await lockAfterCommands(join(dataPath, 'lock'))
   try {
     removeLeftCopies(dataPath)
+    // Services of earlier versions described themselves in it.
+    rmSync(join(dataPath, 'service.json'), { force: true })
     return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread, onMigrated }), release: lock.release }
   } catch (error) {
     lock.release()

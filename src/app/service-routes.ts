@@ -2,11 +2,12 @@ import { Elysia, t } from 'elysia'
 import { type AuthService, operatorGuard } from '../auth/auth.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
+import { SettingsInForce } from './settings-in-force.ts'
 
-/** The facts about this process that a command on the same machine needs. */
+/** What a command on the same machine needs to know of this process. */
 const ServiceFacts = t.Object({
-  /** Where the service listens; `null`: a command answers itself, over the store. */
-  url: t.Union([t.String(), t.Null()]),
+  /** `null`: no service runs, and a command answers itself, over the store. */
+  settings: t.Union([SettingsInForce, t.Null()]),
 })
 export type ServiceFacts = typeof ServiceFacts.static
 

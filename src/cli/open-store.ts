@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SETTINGS } from '../app/settings.ts'
-import { accountKey } from '../lib/account-key.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import { Fault } from '../lib/fault.ts'
 import { openPostgresStore } from '../store/postgres/store.ts'
@@ -80,26 +79,4 @@ export async function withExistingStore<Result>(
   const path = join(dataPath, 'hookswitch.db')
   if (database === undefined) requireStore(path)
   return withStore(flags, work)
-}
-
-/**
- * Returns how the account with a name, in any case, is spelt in a store, or `undefined` if there is no store. Nothing
- * is created.
- */
-export async function accountsIn(flags: StoreFlags): Promise<((name: string) => string | undefined) | undefined> {
-  const names = await whereItExists(flags, async ({ accounts }) =>
-    (await accounts.accountList()).map(({ name }) => name),
-  )
-  if (names === undefined) return undefined
-  return (wanted) => names.find((name) => accountKey(name) === accountKey(wanted))
-}
-
-/** Opens a store for one piece of work; returns `undefined` if the folder has none, and creates nothing in it. */
-async function whereItExists<Result>(
-  flags: StoreFlags,
-  work: (store: Store) => Promise<Result>,
-): Promise<Result | undefined> {
-  const { dataPath, database } = storePlaceOf(flags)
-  if (database === undefined && !existsSync(join(dataPath, 'hookswitch.db'))) return undefined
-  return await withStore(flags, work)
 }

@@ -10,10 +10,10 @@ import type { Log } from '../lib/log.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { VERSION } from '../lib/version.ts'
 import { holderOf, isCommand } from '../store/sqlite/engine/folder-lock.ts'
+import { readNodesInForce } from './database-nodes.ts'
 import { onSilence, onWaiting, requireStore, type StoreFlags, storePlaceOf } from './open-store.ts'
 import { operatorName } from './operator-name.ts'
 import { printError } from './print.ts'
-import { readRunningState } from './running-service.ts'
 
 /** The answer of the API: its result, and the message for people. */
 type Answer<Result> = { readonly result: Result; readonly message: string; readonly headers: Headers }
@@ -66,6 +66,10 @@ export async function withService<Result>(
     await Bun.sleep(AGAIN_MS)
   }
 }
+
+/** Returns the service that runs on a store; `undefined` if none answers. @throws Fault if it cannot be asked. */
+export const runningService = async (flags: ServiceFlags): Promise<Service | undefined> =>
+  (await findService(flags))?.service
 
 type Found = { readonly service: Service; readonly stop: () => Promise<void> }
 
@@ -153,7 +157,7 @@ async function openHere(
 async function settingsOf(flags: ServiceFlags, settings: GivenSettings) {
   const { data, databaseUrl } = flags
   const place = storePlaceOf(flags)
-  const nodes = place.database === undefined ? undefined : await readRunningState(place, [])
+  const nodes = place.database === undefined ? undefined : await readNodesInForce(place.database)
   const own = ownVariables(process.env)
   const { allowNets, presets } = nodes?.settings ?? {}
   const given = {

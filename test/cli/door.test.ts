@@ -60,9 +60,12 @@ describe('beside a running service', () => {
     await killed.stop('SIGKILL')
     expect(existsSync(join(cwd, SOCKET))).toBe(true)
     expect((await users(cwd)).stdout).toContain('a@example.com')
+    // An earlier version described itself in it.
+    writeFileSync(join(cwd, 'data/service.json'), '{}')
     const next = await startServe({ cwd })
+    expect(existsSync(join(cwd, 'data/service.json'))).toBe(false)
     const { result } = await control(cwd, '/service')
-    expect(result).toEqual({ url: next.url })
+    expect(result).toMatchObject({ settings: { url: next.url, allowNets: [] } })
     await next.stop()
   })
 

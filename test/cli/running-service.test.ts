@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { cpSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import type { NewEvent } from '../../src/store/operations/calls.ts'
@@ -16,7 +15,6 @@ import { storeEvents } from '../help/store.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
-const note = join(cwd, 'data/service.json')
 const receiver = startReceiver()
 const replay = startReplay({ files: [fixture('o-ivr-no-dial.ami')] })
 let app: RunningApp
@@ -140,9 +138,10 @@ describe('beside a running service', () => {
     expect(shown.pending_because).toMatch(/is paused: hookswitch webhook set URL --no-paused/)
   })
 
-  test('its note is readable by its user alone, and has no secret', () => {
-    expect(statSync(note).mode & 0o777).toBe(0o600)
-    expect(readFileSync(note, 'utf8')).not.toMatch(/secret/)
+  test('what it tells commands of its settings has no secret', async () => {
+    const facts = await (await fetch('http://control/service', { unix: join(cwd, 'data/control.sock') })).text()
+    expect(facts).toContain('"allowNets":["loopback"]')
+    expect(facts).not.toMatch(/secret/)
   })
 
   test('a URL that comes back says which of its options are in force again', async () => {
@@ -159,13 +158,9 @@ describe('beside a running service', () => {
 })
 
 describe('without a service', () => {
-  test('nothing is sent, and the commands say so, also beside the note of one that was killed', async () => {
+  test('nothing is sent, and the commands say so', async () => {
     const url = await downWebhook('c')
-    const left = join(cwd, 'left.json')
-    cpSync(note, left)
     await app.stop()
-    expect(existsSync(note)).toBe(false)
-    cpSync(left, note)
     const list = await hookswitch('webhook', 'list')
     expect(list.stdout).toMatch(new RegExp(`^${url} +- +active`, 'm'))
     expect(list.stderr).toMatch(/No service is running on this store/)

@@ -1,28 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
+import type { User } from '../../auth/auth.ts'
 import { Fault } from '../../lib/fault.ts'
-import { foreignJsonOf } from '../../lib/foreign-json.ts'
-import { ownCommand } from '../../lib/own-command.ts'
 import { gatewaysText, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { checkPbx, maskPbxUrl } from '../../pbx/pbx.ts'
-import { accountsIn, storePlaceOf } from '../open-store.ts'
-import { databaseOption, dataOption } from '../options.ts'
+import { accountsIn } from '../account-names.ts'
+import { storePlaceOf } from '../open-store.ts'
+import { controlOption, databaseOption, dataOption } from '../options.ts'
 import { print } from '../print.ts'
-import { isHeld } from '../running-service.ts'
+import { type ServiceFlags, withService } from '../service.ts'
 import { checkUnchanged, deleteRecord, readRecord, undoChanges, writeChanges, writeRecord } from '../setup/apply.ts'
 import { customersCsv, type FusionPbx, findFusionPbx, readDomains, readGateways } from '../setup/fusionpbx.ts'
 import { isWritable, type Machine, thisMachine } from '../setup/machine.ts'
 import { type FoundPbx, findPbxs, planFor, SERVICE_USER, type SetupPlan } from '../setup/plan.ts'
 import { afterPbxSetup } from '../suggested-commands.ts'
 
-type Flags = {
-  data: string
-  databaseUrl?: string
+type Flags = ServiceFlags & {
   name: string
   account?: string
   user: string
@@ -56,6 +54,7 @@ export function setupCommand(pbx: Command): void {
     .option('--undo', 'undo everything that an earlier setup did')
     .addOption(dataOption())
     .addOption(databaseOption())
+    .addOption(controlOption())
     .action(async (flags: Flags, command: Command) => {
       if (!/^[\w-]{1,40}$/.test(flags.user))
         throw wrongUsage(`--user is ${JSON.stringify(flags.user)}: use only letters, digits, _ and -`)
@@ -122,7 +121,11 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
   writeRecord(plan, flags.name, readRecord(machine, found.folder))
   writeChanges(plan.changes)
   const failed = await runAll([...plan.reload, ...joinCommands(plan)])
-  await changeStore(['add', '-', '--replace'], flags, plan.url)
+  await withService(
+    flags,
+    (service) => service.ask('PUT', `/pbx/${encodeURIComponent(flags.name)}`, { body: { url: plan.url } }),
+    { mayCreate: true },
+  )
   if (flags.customers !== undefined && fusion !== undefined) {
     const domains = await readDomains(fusion)
     writeFileSync(flags.customers, customersCsv(domains), { mode: 0o600, flag: 'wx' })
@@ -139,16 +142,12 @@ async function setUp(flags: Flags, { machine, found }: Place): Promise<void> {
   if (failed.length > 0 || findings.some(({ level }) => level === 'missing'))
     throw new Fault('unavailable', 'not everything works yet: correct the problems above, then run this command again')
   const place = storePlaceOf(flags)
-  const isServed = place.database === undefined && isHeld(flags.data)
+  const { users, isServed } = await withService(flags, async (service) => ({
+    users: (await service.ask<readonly User[]>('GET', '/user')).result.length,
+    isServed: service.isRunning,
+  }))
   const isPackaged = flags.data === PACKAGE_DATA && existsSync('/run/systemd/system')
-  print(`\n${afterPbxSetup({ place, users: await usersIn(flags), isServed, isPackaged }).join('\n')}`)
-}
-
-/** Returns the number of users, read as the user who owns the store; `undefined` if it cannot be read. */
-async function usersIn(flags: Flags): Promise<number | undefined> {
-  const child = Bun.spawn(storeCommand(['user', 'list', '--json'], flags), { stdout: 'pipe', stderr: 'ignore' })
-  const listed = foreignJsonOf(await new Response(child.stdout).text())
-  return Array.isArray(listed) ? listed.length : undefined
+  print(`\n${afterPbxSetup({ place, users, isServed, isPackaged }).join('\n')}`)
 }
 
 /** Returns the names of the gateways, for the URL; a note if they cannot be read, since everything works without. */
@@ -208,29 +207,13 @@ async function runAll(commands: readonly (readonly string[])[]): Promise<string[
   return failed
 }
 
-async function runOne([program = '', ...args]: readonly string[], input?: string): Promise<string | undefined> {
+async function runOne([program = '', ...args]: readonly string[]): Promise<string | undefined> {
   if (Bun.which(program) === null) return 'the command does not exist'
-  const child = Bun.spawn([program, ...args], { stdin: new Blob([input ?? '']), stdout: 'pipe', stderr: 'pipe' })
+  const child = Bun.spawn([program, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   // The clients of both PBXs report a failure in their output.
   const isRefused = /^-ERR|Unable to connect to remote asterisk|No such command/m.test(out)
   return (await child.exited) === 0 && !isRefused ? undefined : (err || out).trim().split('\n').at(-1)
-}
-
-/** Returns the command on the store as the user who owns it: files that root made would stop the service. */
-function storeCommand(args: readonly string[], { data, databaseUrl }: Flags): string[] {
-  const place = databaseUrl === undefined ? ['--data', data] : ['--database-url', databaseUrl]
-  const isOthers = process.getuid?.() === 0 && databaseUrl === undefined && existsSync(data) && statSync(data).uid !== 0
-  const as = isOthers
-    ? ['setpriv', `--reuid=${statSync(data).uid}`, `--regid=${statSync(data).gid}`, '--clear-groups', '--']
-    : []
-  return [...as, ...ownCommand(process.argv, process.execPath), ...args, ...place]
-}
-
-/** Changes the PBXs of the store. @throws Fault with the reason if it cannot. */
-async function changeStore(args: readonly string[], flags: Flags, input = ''): Promise<void> {
-  const problem = await runOne(storeCommand(['pbx', ...args], flags), input)
-  if (problem !== undefined) throw new Fault('unavailable', problem.replace(/^hookswitch: /, ''))
 }
 
 async function undo(flags: Flags, { machine, found }: Place): Promise<void> {
@@ -251,7 +234,9 @@ async function undo(flags: Flags, { machine, found }: Place): Promise<void> {
   const locked = files.map(({ path }) => path).find((path) => !isWritable(path))
   if (locked !== undefined) throw new Fault('unavailable', `no permission to write ${locked}: run this as root`)
   if (!flags.yes && !(await agrees('Do this?'))) return print('Nothing was changed.')
-  await changeStore(['remove', name], flags).catch((error) => print(`The PBX was not removed: ${error.message}.`))
+  await withService(flags, (service) => service.ask('DELETE', `/pbx/${encodeURIComponent(name)}`)).catch((error) =>
+    print(`The PBX was not removed: ${error.message}.`),
+  )
   const left = undoChanges(machine, record)
   const failed = await runAll(commands)
   if (left.length > 0)

@@ -1,19 +1,23 @@
 import { type Config, readConfig } from '../../app/config.ts'
-import type { SettingsInForce } from '../../app/service-note.ts'
+import type { ServiceFacts } from '../../app/service-routes.ts'
 import { type GivenSettings, listenAddress, SETTINGS } from '../../app/settings.ts'
+import type { SettingsInForce } from '../../app/settings-in-force.ts'
+import { Fault } from '../../lib/fault.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import { parseAllowList } from '../../outbound/address-guard.ts'
 import type { Target } from '../../outbound/target.ts'
 import { type AccountOf, checkPbx } from '../../pbx/pbx.ts'
 import { type AllowedPlaces, createAllowedPlaces } from '../../recordings/recordings.ts'
-import { readRunningState } from '../running-service.ts'
+import type { WebhookHealth } from '../../web/web.ts'
+import { readNodesInForce } from '../database-nodes.ts'
+import { runningService } from '../service.ts'
 import { checkPbxLine } from '../suggested-commands.ts'
 import { diagnoseBackups } from './backups.ts'
 import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
 import { reach } from './reach.ts'
-import { type DiagnosedWebhook, diagnoseStore, type StoredPbx } from './store.ts'
+import { type DiagnosedWebhook, diagnoseStore, type HealthOf, type StoredPbx } from './store.ts'
 
 /**
  * Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for
@@ -31,13 +35,13 @@ export async function diagnose(
     const why = error instanceof Error ? error.message : String(error)
     return [wrong('settings', why, 'hookswitch serve --help')]
   }
-  const { settings: running } = await readRunningState(given, []).catch(() => ({ settings: undefined }))
+  const { settings: running, healthOf, problems } = await findRunning(given)
   const config = inForce(given, running)
   const { database, dataPath } = config
   const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
   const store =
     database === undefined
-      ? await diagnoseStore(dataPath, { copies: config.recordingsCopy, isWhole })
+      ? await diagnoseStore(dataPath, { copies: config.recordingsCopy, isWhole, healthOf })
       : await diagnoseDatabase(database, config.recordingsCopy)
   // The nodes of a database are in its tables: what answers at an address of this machine may be another service.
   const service = database === undefined ? await diagnoseService(config) : []
@@ -64,6 +68,7 @@ export async function diagnose(
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [
     ok('settings', running === undefined ? 'all settings are valid' : `all are valid; ${describeRunning(running)}`),
+    ...problems,
     ...service,
     ...store.diagnoses,
     ...disk,
@@ -72,6 +77,36 @@ export async function diagnose(
     ...pbxs,
     ...receivers.diagnoses,
   ]
+}
+
+type Running = {
+  /** `undefined`: no service runs, or its settings are unknown. */
+  readonly settings: SettingsInForce | undefined
+  /** Asks the service how webhooks do; `undefined`: none can be asked. */
+  readonly healthOf: HealthOf | undefined
+  /** Why the service that runs cannot be asked. */
+  readonly problems: readonly Diagnosis[]
+}
+
+/** Finds the service, or the nodes of the database, and the settings with which they were started. */
+async function findRunning({ database, dataPath, control }: Config): Promise<Running> {
+  const nobody: Running = { settings: undefined, healthOf: undefined, problems: [] }
+  if (database !== undefined) {
+    const nodes = await readNodesInForce(database).catch(() => undefined)
+    return { ...nobody, settings: nodes?.settings }
+  }
+  try {
+    const service = await runningService({ data: dataPath, control })
+    if (service === undefined) return nobody
+    const { result } = await service.ask<ServiceFacts>('GET', '/service')
+    const healthOf: HealthOf = async ({ name }) =>
+      (await service.ask<WebhookHealth[]>('GET', '/integration/webhook/health', { query: { account: name } })).result
+    return { ...nobody, settings: result.settings ?? undefined, healthOf }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const [, why = error.message, fix = ''] = /^(.*): (.*)$/s.exec(error.message) ?? []
+    return { ...nobody, problems: [wrong('service', why, fix)] }
+  }
 }
 
 /** Returns the settings to check: the given ones, else the settings of the running service. */

@@ -6,6 +6,7 @@ import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
 import type { ClientTls } from '../../outbound/client-tls.ts'
 import { type Target, targetOf } from '../../outbound/target.ts'
 import type { AccountOf } from '../../pbx/pbx.ts'
+import type { AccountRecord } from '../../store/operations/accounts.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
 import { assertNotEmptied, QUICK_CHECK_BYTES } from '../../store/sqlite/engine/open.ts'
@@ -14,9 +15,11 @@ import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
 import type { Store } from '../../store/store.ts'
 import { clientTlsOf } from '../../webhooks/webhooks.ts'
+import { createHealthReader, readReportedStatuses } from '../../web/server/webhook-health.ts'
+import type { WebhookHealth } from '../../web/web.ts'
 import { counted } from '../print.ts'
-import { describeDown, readRunningState } from '../running-service.ts'
 import { addUserLine, dataFlag, quoted, type StorePlace } from '../suggested-commands.ts'
+import { describeOutage } from '../webhook-state.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseCopies, diagnoseRecordings } from './recordings.ts'
 
@@ -42,6 +45,15 @@ export type StoreFound = {
   readonly accountOf: AccountOf | undefined
 }
 
+/** Reads how the webhooks of an account do. */
+export type HealthOf = (account: AccountRecord) => Promise<readonly WebhookHealth[]>
+
+type Known = {
+  readonly copies: string | undefined
+  /** Asks the process that sends; `undefined`: nobody does. */
+  readonly healthOf: HealthOf | undefined
+}
+
 const DAY_US = 86_400 * SECOND
 /** The findings about a store that cannot be read. */
 export const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
@@ -49,7 +61,7 @@ export const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [], acco
 /** Checks the store, whether a service is using it or not. */
 export async function diagnoseStore(
   folder: string,
-  { copies, isWhole }: { readonly copies: string | undefined; readonly isWhole: boolean },
+  { isWhole, ...known }: Known & { readonly isWhole: boolean },
 ): Promise<StoreFound> {
   const path = join(folder, 'hookswitch.db')
   try {
@@ -61,7 +73,7 @@ export async function diagnoseStore(
         diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],
         ...NO_STORE,
       }
-    return await checkStore(folder, path, { copies, isWhole })
+    return await checkStore(folder, path, { isWhole, ...known })
   } catch (error) {
     return { diagnoses: [unusable(error, path)], ...NO_STORE }
   }
@@ -78,7 +90,7 @@ function unusable(error: unknown, path: string): Diagnosis {
 async function checkStore(
   folder: string,
   path: string,
-  { copies, isWhole }: { readonly copies: string | undefined; readonly isWhole: boolean },
+  { isWhole, ...known }: Known & { readonly isWhole: boolean },
 ): Promise<StoreFound> {
   const store = openSqliteStore(path)
   try {
@@ -86,7 +98,7 @@ async function checkStore(
     // As at the start of the service: a large file would take minutes.
     const extent = isWhole || bytes <= QUICK_CHECK_BYTES ? 'whole' : 'brief'
     const faults = await store.maintenance.fileFaults(extent)
-    const found = await diagnoseContents(store, { dataPath: folder }, copies)
+    const found = await diagnoseContents(store, { dataPath: folder }, known)
     const file =
       faults.length === 0
         ? ok('store', `${path} ${extent === 'whole' ? 'is readable to the end' : briefly(bytes)}`)
@@ -101,7 +113,11 @@ const briefly = (bytes: number): string =>
   `opens, and its tables are right; its ${Math.round(bytes / 1_000_000)} MB were not read: hookswitch doctor --whole does that`
 
 /** Checks the contents of a store of any engine: users, webhooks and deliveries. */
-export async function diagnoseContents(store: Store, place: StorePlace, copies?: string): Promise<StoreFound> {
+export async function diagnoseContents(
+  store: Store,
+  place: StorePlace,
+  { copies, healthOf = healthWithout(store) }: Known,
+): Promise<StoreFound> {
   const now = nowUs()
   const condition = await store.maintenance.conditionGet(now - DAY_US)
   const { failed, pending, oldestPendingUs, newestEventUs } = condition
@@ -136,7 +152,10 @@ export async function diagnoseContents(store: Store, place: StorePlace, copies?:
         ]
       : []),
   ]
-  const waiting = pending > 0 ? await diagnoseWaiting(store, place) : { diagnoses: [], down: new Set<string>() }
+  const waiting =
+    pending > 0
+      ? await diagnoseWaiting(store.accounts, { place, healthOf })
+      : { diagnoses: [], down: new Set<string>() }
   diagnoses.push(...waiting.diagnoses)
   const certificates = await certificatesOf(store)
   const webhooks = condition.webhooks.map(({ account, url }) => ({
@@ -166,35 +185,38 @@ async function certificatesOf({ accounts, webhooks }: Pick<Store, 'accounts' | '
 
 const downKey = (account: string, url: string): string => JSON.stringify([account, url])
 
+/** Reads how webhooks do where nobody sends. */
+function healthWithout(store: Pick<Store, 'webhooks'>): HealthOf {
+  const read = createHealthReader(
+    { store, statuses: readReportedStatuses(undefined), steadyUs: nowUs, nowUs },
+    'moment',
+  )
+  return async ({ id }) => (await read(id)).map(({ health }) => health)
+}
+
+type Waiting = { readonly place: StorePlace; readonly healthOf: HealthOf }
+
 /** Reports webhooks with pending deliveries that are paused, or down according to the running service. */
 async function diagnoseWaiting(
-  { accounts, webhooks }: Store,
-  place: StorePlace,
+  accounts: Pick<Store['accounts'], 'accountList'>,
+  { place, healthOf }: Waiting,
 ): Promise<{ diagnoses: Diagnosis[]; down: ReadonlySet<string> }> {
   const diagnoses: Diagnosis[] = []
   const reportedDown = new Set<string>()
-  for (const { id, name } of await accounts.accountList()) {
-    const listed = (await webhooks.webhookListWithPending(id)).filter(({ pending }) => pending > 0)
-    if (listed.length === 0) continue
-    const options = await webhooks.optionsList(id)
-    const paused = new Set(options.flatMap((one) => (one.options?.paused ? one.url : [])))
-    const { down } = await readRunningState(
-      place,
-      listed.map((one) => one.id),
-    )
+  for (const known of await accounts.accountList()) {
+    const { name } = known
     const account = name === 'default' ? '' : ` --account ${quoted(name)}`
     const about = name === 'default' ? 'webhook' : `webhook of ${name}`
-    for (const { id: webhookId, url, pending } of listed) {
-      const { logged } = targetOf(url)
-      const waiting = `${counted(pending, 'delivery is', 'deliveries are')} pending for it`
-      const outage = down.get(webhookId)
-      if (paused.has(url)) {
+    for (const health of (await healthOf(known)).filter(({ pending }) => pending > 0)) {
+      const { logged } = targetOf(health.url)
+      const waiting = `${counted(health.pending, 'delivery is', 'deliveries are')} pending for it`
+      if (health.paused) {
         const fix = `hookswitch webhook set URL --no-paused${account}${dataFlag(place)}   sends them`
         diagnoses.push(advice(about, `${logged} is paused: ${waiting}`, fix))
-      } else if (outage !== undefined) {
+      } else if (health.down_since !== null) {
         const fix = `hookswitch webhook test URL${account}${dataFlag(place)}   once its receiver works again`
-        diagnoses.push(wrong(about, `${logged} has been down ${describeDown(outage)}; ${waiting}`, fix))
-        reportedDown.add(downKey(name, url))
+        diagnoses.push(wrong(about, `${logged} has been down ${describeOutage(health)}; ${waiting}`, fix))
+        reportedDown.add(downKey(name, health.url))
       }
     }
   }
