@@ -65,6 +65,8 @@ import {
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
 import { listInSlices, storedStates } from '../states/states.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
+import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
+import { lockFolder } from '../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../store/store.ts'
 import { createTemplateRenderer, type TemplateRenderer } from '../templates/templates.ts'
 import {
@@ -194,13 +196,38 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   }
 }
 
-type ControlOptions = Omit<Parameters<typeof openControlSocket>[0], 'path'>
+type ControlOptions = Omit<Parameters<typeof openControlSocket>[0], 'path' | 'prepare'>
 
-/** Opens the control socket beside the lock of the data folder. With a database there is neither. */
-async function openControl({ database, dataPath, control }: Config, options: ControlOptions) {
-  if (database !== undefined && control === undefined) return undefined
-  if (database === undefined) closeFolder(dataPath, options.log)
+/** Opens the control socket, beside the lock of the data folder where that is the store. */
+async function openControl(config: Config, options: ControlOptions): Promise<ControlSocket | undefined> {
+  const { database, dataPath, control } = config
+  if (database !== undefined) return control === undefined ? undefined : await openNodeControl(control, config, options)
+  closeFolder(dataPath, options.log)
   return await openControlSocket({ ...options, path: resolve(control ?? join(dataPath, CONTROL_SOCKET)) })
+}
+
+/** Opens the control socket of a node: a data folder that was given is for it and its lock alone. */
+async function openNodeControl(path: string, { dataPath }: Config, options: ControlOptions) {
+  let lock: ReturnType<typeof lockFolder> | undefined
+  const socket = await openControlSocket({
+    ...options,
+    path: resolve(path),
+    prepare() {
+      if (path !== join(dataPath, CONTROL_SOCKET)) return
+      makeFolder(dataPath)
+      lock = lockFolder(join(dataPath, 'lock'))
+      closeFolder(dataPath, options.log)
+    },
+  })
+  if (socket === undefined) lock?.release()
+  return (
+    socket && {
+      async stop() {
+        await socket.stop()
+        lock?.release()
+      },
+    }
+  )
 }
 
 /** Starts the reading of events, and follows the changes of other processes. */

@@ -30,7 +30,7 @@ export {
 } from './model.ts'
 export { OPERATOR_HEADER } from './operators.ts'
 export { passwordProblem } from './password.ts'
-export { accountProblem, type LoggedOut, type NewUser, type User } from './people-model.ts'
+export { accountProblem, type LoggedOut, type NewUser, type User, type UserWithLink } from './people-model.ts'
 export type { AuthService } from './service.ts'
 export type { Session } from './sessions.ts'
 export { tokenRoutes } from './token-routes.ts'

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { SETTINGS } from '../app/settings.ts'
+import { CONTROL_SOCKET } from '../http/control-socket.ts'
 import { textProblem } from '../lib/text.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
@@ -27,17 +29,23 @@ export const withStoreOptions = (command: Command): Command =>
   command.addOption(dataOption()).addOption(databaseOption()).addOption(controlOption()).addOption(jsonOption())
 
 /**
- * Leaves a command one place of the store, or none that was given: a flag wins over the environment, and there a
- * database over the folder, which images and packages set for all. `store copy` takes both: it copies between them.
- * @throws CommanderError (exit code 2) when both flags are given.
+ * Leaves a command one place of the store: the flag `--data` wins over a database in the environment, and any other
+ * database over the folder. A folder that is given beside a database is for the control socket alone. `store copy` takes
+ * both: it copies between them.
  */
 export function chooseStore(command: Command): void {
   const source = (attribute: string) => command.getOptionValueSource(attribute)
   const isCopy = command.name() === 'copy' && command.parent?.name() === 'store'
-  if (isCopy || source('data') !== 'cli' || source('databaseUrl') === undefined) return
-  if (source('databaseUrl') === 'cli')
-    throw wrongUsage('--data and --database-url name two stores: give the one that is meant')
-  command.setOptionValueWithSource('databaseUrl', undefined, 'default')
+  if (isCopy || source('databaseUrl') === undefined) return
+  const folder: unknown = command.getOptionValue('data')
+  if (source('data') === 'cli' && source('databaseUrl') !== 'cli')
+    command.setOptionValueWithSource('databaseUrl', undefined, 'default')
+  else if (
+    typeof folder === 'string' &&
+    source('data') !== 'default' &&
+    command.getOptionValue('control') === undefined
+  )
+    command.setOptionValueWithSource('control', join(folder, CONTROL_SOCKET), source('data'))
 }
 
 /**

@@ -91,6 +91,8 @@ async function findService(flags: ServiceFlags): Promise<Found | undefined> {
     requireSameVersion(response.headers.get(VERSION_HEADER))
     return { service: { isRunning: true, ask: asker(send) }, stop: async () => undefined }
   } catch (error) {
+    // Beside nodes on a database a command answers itself as well.
+    if (storePlaceOf(flags).database !== undefined) return undefined
     if (error instanceof Fault) throw error
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EACCES' || code === 'EPERM')

@@ -25,6 +25,8 @@ type Answer = (request: Request) => Response | Promise<Response>
 
 type Options = {
   readonly path: string
+  /** Makes the folder of the socket; an error costs the socket alone. */
+  readonly prepare?: () => void
   readonly version: string
   readonly answer: Answer
   readonly log: Log
@@ -37,8 +39,10 @@ export type ControlSocket = { stop(): Promise<void> }
  * Opens the control socket. A service that cannot have one runs on without: then the log says why, and what to do. A
  * socket that a killed service left is replaced; one on which somebody answers is not.
  */
-export async function openControlSocket({ path, version, answer, log }: Options): Promise<ControlSocket | undefined> {
+export async function openControlSocket(options: Options): Promise<ControlSocket | undefined> {
+  const { path, prepare, version, answer, log } = options
   try {
+    prepare?.()
     const problem = await problemOf(path)
     if (problem !== undefined) return without(log, path, problem)
     return listen(path, async (request) => {

@@ -6,6 +6,7 @@ import {
   normalEmail,
   passwordProblem,
   type User,
+  type UserWithLink,
   userWithEmail,
 } from '../../auth/auth.ts'
 import { accountKey } from '../../lib/account-key.ts'
@@ -20,15 +21,17 @@ import { type Service, type ServiceFlags, withService } from '../service.ts'
 import { afterUser } from '../suggested-commands.ts'
 import { printTable } from '../table.ts'
 
-type Flags = ServiceFlags & { json?: boolean; email: string }
-type AddFlags = ServiceFlags & {
-  json?: boolean
-  email?: string
-  name?: string
-  account?: string
-  admin?: boolean
-  from?: string
-}
+type LinkFlags = { link?: boolean; publicUrl?: string }
+type Flags = ServiceFlags & LinkFlags & { json?: boolean; email: string }
+type AddFlags = ServiceFlags &
+  LinkFlags & {
+    json?: boolean
+    email?: string
+    name?: string
+    account?: string
+    admin?: boolean
+    from?: string
+  }
 
 /** Adds `hookswitch user`. */
 export function userCommand(program: Command): void {
@@ -47,10 +50,12 @@ export function userCommand(program: Command): void {
       'add the users of a CSV file (-: standard input), lines of account,name,email,kind (user or admin); ' +
         'each gets a password, which is printed once',
     )
-  withStoreOptions(add).action(async ({ from, ...flags }: AddFlags) => {
+  withLinkOptions(withStoreOptions(add)).action(async ({ from, ...flags }: AddFlags) => {
     if (from === undefined) return await addUser(flags)
-    if ([flags.email, flags.name, flags.account, flags.admin].some((given) => given !== undefined))
-      throw wrongUsage('--from has all users with their accounts: give it without --email, --name, --account, --admin')
+    if ([flags.email, flags.name, flags.account, flags.admin, flags.link].some((given) => given !== undefined))
+      throw wrongUsage(
+        '--from has all users with their accounts: give it without --email, --name, --account, --admin, --link',
+      )
     return await addUsers(from, flags)
   })
   withStoreOptions(user.command('list').description('list all users')).action(showUsers)
@@ -60,8 +65,12 @@ export function userCommand(program: Command): void {
     .description('make a user an administrator, who may manage users and PBXs, or an ordinary user again')
     .requiredOption(...emailOption())
   withStoreOptions(type).action(changeType)
+  const passwd = user
+    .command('passwd')
+    .description('set a new password; it is typed, or is one line of standard input')
+    .requiredOption(...emailOption())
+  withLinkOptions(withStoreOptions(passwd)).action(changePassword)
   for (const [name, description, action] of [
-    ['passwd', 'set a new password; it is typed, or is one line of standard input', changePassword],
     ['remove', 'remove a user and all its tokens', dropUser],
     ['logout', 'revoke all tokens of a user', logOut],
   ] as const) {
@@ -73,7 +82,17 @@ export function userCommand(program: Command): void {
   }
 }
 
-async function addUser({ email = '', name = '', account, admin = false, json, ...flags }: AddFlags): Promise<void> {
+/** Gives a command the flags for a link in place of a password, and returns it. */
+const withLinkOptions = (command: Command): Command =>
+  command
+    .option('--link', 'print a link with which the user chooses the password: once, within 3 days')
+    .option('--public-url <url>', 'where the link leads if no service runs, as for serve')
+
+/** Returns the settings of this process for a link. */
+const linkSettings = ({ publicUrl }: LinkFlags) => (publicUrl === undefined ? {} : { settings: { publicUrl } })
+
+async function addUser(given: AddFlags): Promise<void> {
+  const { email = '', name = '', account, admin = false, link = false, json, publicUrl: _, ...flags } = given
   for (const [flag, given] of [
     ['email', email],
     ['name', name],
@@ -85,7 +104,7 @@ async function addUser({ email = '', name = '', account, admin = false, json, ..
   // Before a person types a password twice for nothing.
   const before = hasStore(flags) ? await withService(flags, usersOf) : []
   if (before.some((one) => normalEmail(one.email) === known)) throw takenFault(known)
-  const password = await newPassword()
+  const password = link ? undefined : await newPassword()
   const { added, isRunning } = await withService(
     flags,
     async (service) => ({
@@ -94,17 +113,20 @@ async function addUser({ email = '', name = '', account, admin = false, json, ..
         name,
         email,
         type: admin ? 'ADMIN' : 'USER',
-        password,
+        ...(password !== undefined && { password }),
       }),
       isRunning: service.isRunning,
     }),
-    { mayCreate: true },
+    { mayCreate: true, ...linkSettings(given) },
   )
   if (json) return printJson(added)
   // Standard output has only the id, for scripts; at a terminal it is a sentence.
   const isExact = account === undefined || added.account === account
   const sentence = `${added.email} was added to the account ${added.account}${isExact ? '' : ', its exact name'}, with the id ${added.id}.`
-  if (process.stdout.isTTY === true) print(sentence)
+  if (added.link !== undefined) {
+    printError(sentence)
+    printLink(added.link)
+  } else if (process.stdout.isTTY === true) print(sentence)
   else {
     print(String(added.id))
     printError(sentence)
@@ -117,9 +139,15 @@ async function addUser({ email = '', name = '', account, admin = false, json, ..
 const takenFault = (email: string) =>
   new Fault('conflict', `${email} already exists: change the password with hookswitch user passwd`)
 
+/** Standard output has only the link, for scripts. */
+function printLink(link: string): void {
+  print(link)
+  printError('With this link the user chooses the password: once, within 3 days. It is shown only here.')
+}
+
 /** Adds a user. @throws Fault if the e-mail address is taken. */
-async function addOne(service: Service, user: NewUser): Promise<User> {
-  const added = await service.ask<User>('POST', '/user', { body: user }).catch((cause) => {
+async function addOne(service: Service, user: NewUser): Promise<UserWithLink> {
+  const added = await service.ask<UserWithLink>('POST', '/user', { body: user }).catch((cause) => {
     throw cause instanceof Fault && cause.code === 'conflict' ? takenFault(normalEmail(user.email)) : cause
   })
   return added.result
@@ -220,7 +248,16 @@ async function changeType(given: string, { email, json, ...flags }: Flags): Prom
   else print(type === 'ADMIN' ? 'The user is an administrator now.' : 'The user is an ordinary user now.')
 }
 
-async function changePassword({ email, json, ...flags }: Flags): Promise<void> {
+async function changePassword(given: Flags): Promise<void> {
+  const { email, json, link = false, publicUrl: _, ...flags } = given
+  if (link) {
+    const { result } = await withService(
+      flags,
+      async (service) => service.ask<UserWithLink>('POST', `/user/${(await userOf(service, email)).id}/link`),
+      linkSettings(given),
+    )
+    return json ? printJson(result) : printLink(result.link ?? '')
+  }
   const user = await withService(flags, (service) => userOf(service, email))
   // Typing takes a while: the store is not kept open meanwhile.
   const password = await newPassword()

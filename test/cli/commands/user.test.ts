@@ -53,6 +53,39 @@ test('an account is found in any case, and keeps its spelling', async () => {
   expect([list.code, list.stderr]).toEqual([0, expect.stringContaining('has no webhook')])
 })
 
+describe('a link in place of a password', () => {
+  const LINK = /^https:\/\/calls\.example\.com\/#welcome=\S+\n$/
+  const add = ['user', 'add', '--email', 'a@example.com', '--name', 'A', '--link']
+
+  test('is all that standard output has, for a new user and for a lost password', async () => {
+    using folder = emptyFolder()
+    const place = { cwd: folder.path, env: { HOOKSWITCH_PUBLIC_URL: 'https://calls.example.com' } }
+    const added = await run(add, place)
+    expect([added.code, added.stdout]).toEqual([0, expect.stringMatching(LINK)])
+    expect(added.stderr).toMatch(
+      /was added to the account default.*\nWith this link the user chooses the password: once/,
+    )
+    const again = await run(['user', 'passwd', '--link', '--email', 'a@example.com'], place)
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(LINK)])
+    expect(again.stdout).not.toBe(added.stdout)
+    const asJson = await run(['user', 'passwd', '--link', '--email', 'a@example.com', '--json'], place)
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      email: 'a@example.com',
+      link: expect.stringMatching(/#welcome=/),
+    })
+  })
+
+  test('needs an address, which the command says, and nobody is added', async () => {
+    using folder = emptyFolder()
+    const { code, stdout, stderr } = await run(add, { cwd: folder.path })
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/^hookswitch: a link needs the address of the service: give --public-url, or run this/)
+    expect((await run(['user', 'list', '--json'], { cwd: folder.path })).stdout).toBe('[]\n')
+    const flag = await run([...add, '--public-url', 'https://calls.example.com'], { cwd: folder.path })
+    expect([flag.code, flag.stdout]).toEqual([0, expect.stringMatching(LINK)])
+  })
+})
+
 describe('the users of a file', () => {
   const from = async (text: string, ...more: string[]) => {
     using folder = emptyFolder()
