@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { lockFolder } from '../../src/store/sqlite/engine/folder-lock.ts'
 import { EXECUTABLE, emptyFolder, run, startServe } from '../help/app.ts'
 import { addUser, ask, logIn, PASSWORD } from '../help/client.ts'
+import { migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 
 /** There is one way in: commands ask the running service, or answer the same requests over the store. */
 
@@ -105,6 +106,15 @@ describe('where there can be no socket', () => {
     await app.stop()
   })
 
+  test.skipIf(process.platform !== 'linux')('as in a folder that nobody may write, the service runs on', async () => {
+    const app = await startServe({ cwd: newFolder(), args: ['--control', '/proc/hookswitch.sock'] })
+    expect((await ask(app, 'GET', '/health')).status).toBe(200)
+    expect(app.output()).toMatch(
+      /there is no control socket, so commands cannot ask this service: \S.*proc\/hookswitch/,
+    )
+    await app.stop()
+  })
+
   test('as below a path of more than 107 bytes, commands say at once what to do', async () => {
     const cwd = newFolder()
     const data = 'd'.repeat(110)
@@ -116,6 +126,41 @@ describe('where there can be no socket', () => {
       expect.stringMatching(/longer than 107 bytes: give serve and this command .*--control\n$/),
     ])
     await app.stop()
+  })
+})
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('a folder beside a database', () => {
+  const NOWHERE = 'postgres://hookswitch:secret@127.0.0.1:1/hookswitch'
+
+  test('has the socket of the node, which commands with the same folder ask', async () => {
+    const cwd = newFolder()
+    await using database = await migratedDatabase()
+    const store = (url: string) => ['--data', 'data', '--database-url', url]
+    const node = await startServe({ cwd, args: store(database.url) })
+    await addUser(cwd, 'a@example.com', { store: store(database.url) })
+    // The command needs no database for it: the node has answered.
+    expect((await users(cwd, ...store(NOWHERE))).stdout).toContain('a@example.com')
+    const env = { HOOKSWITCH_DATA: 'data', HOOKSWITCH_DATABASE_URL: NOWHERE }
+    expect((await run(['user', 'list'], { cwd, env })).stdout).toContain('a@example.com')
+    expect(readdirSync(join(cwd, 'data')).toSorted()).toEqual(['control.sock', 'lock'])
+    // Without a folder a command answers itself.
+    expect((await users(cwd, '--database-url', database.url)).stdout).toContain('a@example.com')
+    const second = await startServe({ cwd, args: store(database.url) })
+    expect(second.output()).toMatch(/there is no control socket.*the data folder is in use by process/)
+    await second.stop()
+    await node.stop()
+    expect(readdirSync(join(cwd, 'data'))).toEqual(['lock'])
+  })
+
+  test('that cannot be made costs the socket alone', async () => {
+    const cwd = newFolder()
+    writeFileSync(join(cwd, 'data'), 'mine')
+    await using database = await migratedDatabase()
+    const node = await startServe({ cwd, args: ['--data', 'data', '--database-url', database.url] })
+    expect(node.output()).toMatch(
+      /there is no control socket, so commands cannot ask this service: the data folder data/,
+    )
+    await node.stop()
   })
 })
 
