@@ -30,8 +30,8 @@ export const withStoreOptions = (command: Command): Command =>
 
 /**
  * Leaves a command one place of the store: the flag `--data` wins over a database in the environment, and any other
- * database over the folder. A folder that is given beside a database is for the control socket alone. `store copy` takes
- * both: it copies between them.
+ * database over the folder. A folder that is given beside a database is for the control socket alone. `store copy`
+ * takes both: it copies between them.
  */
 export function chooseStore(command: Command): void {
   const source = (attribute: string) => command.getOptionValueSource(attribute)

@@ -4,6 +4,7 @@ import {
   chownSync,
   cpSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -15,7 +16,9 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { SQL } from 'bun'
 import { type DatabaseSource, parseDatabaseUrl } from '../../src/store/database-url.ts'
+import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
+import { createPartitions } from '../../src/store/postgres/engine/partitions.ts'
 import { reservePort } from './ports.ts'
 import { atRunEnd } from './run-end.ts'
 
@@ -248,6 +251,23 @@ export async function migratedDatabase(server?: PostgresServer): Promise<TestDat
   const made = templateHolder[TEMPLATES].get(url) ?? createTemplate(url)
   templateHolder[TEMPLATES].set(url, made)
   return createDatabase(url, await made)
+}
+
+const MIGRATIONS = join(import.meta.dir, '../../src/store/postgres/migrations')
+
+/** Makes a database with an empty store as an earlier version made it. */
+export async function databaseOfVersion(version: number): Promise<TestDatabase> {
+  const database = await emptyDatabase()
+  const files = readdirSync(MIGRATIONS).filter((name) => Number.parseInt(name, 10) <= version)
+  const client = newClient(databaseSource(database.url), { role: 'test', connections: 1, statementMs: 60_000 })
+  await client.transaction(async (query) => {
+    await query('CREATE TABLE hookswitch_store (id int PRIMARY KEY, version int NOT NULL, usable_from int NOT NULL)')
+    await query('INSERT INTO hookswitch_store VALUES (1, $1::int, 1)', [version])
+    for (const name of files.toSorted()) await query(readFileSync(join(MIGRATIONS, name), 'utf8'))
+    await createPartitions(query, 0, 1)
+  })
+  await client.stop()
+  return database
 }
 
 async function createTemplate(url: string): Promise<string> {

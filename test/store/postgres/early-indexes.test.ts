@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
 import { makeCallEnds, workBeforeMigrations } from '../../../src/store/postgres/engine/early-indexes.ts'
-import migration from '../../../src/store/postgres/migrations/021.sql' with { type: 'text' }
-import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
+import { prepareDatabase } from '../../../src/store/postgres/engine/open.ts'
+import { databaseOfVersion, databaseSource, POSTGRES_MISSING } from '../../help/postgres.ts'
 
 const INDEXES = `SELECT c.relname AS name, c.relfilenode::int AS file, x.indisvalid AS valid,
     EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhrelid = c.oid) AS attached
@@ -13,12 +13,11 @@ type Index = { name: string; file: number; valid: boolean; attached: boolean }
 test.skipIf(POSTGRES_MISSING !== undefined)(
   'the index of call ends is made before its migration, which takes it over as it is',
   async () => {
-    await using database = await migratedDatabase()
+    await using database = await databaseOfVersion(11)
     const sql = new SQL({ url: database.url, max: 1 })
     const source = databaseSource(database.url)
     const clients = [0, 1].map(() => newClient(source, { role: 'start', connections: 1, statementMs: 60_000 }))
     const indexes = async (): Promise<Index[]> => [...(await sql.unsafe(INDEXES))]
-    await sql.unsafe('DROP INDEX events_by_call_end')
     expect(await indexes()).toEqual([])
     // What a run that was killed leaves behind.
     await sql.unsafe(`CREATE INDEX events_0_by_call_end ON events_0 (call_id)`)
@@ -30,7 +29,7 @@ test.skipIf(POSTGRES_MISSING !== undefined)(
       ['events_0_by_call_end', 'events_1_by_call_end'].map((name) => ({ name, valid: true, attached: false })),
     )
     expect(made[0]?.file).not.toBe(unfinished?.file)
-    await sql.unsafe(migration)
+    await prepareDatabase(source)
     expect(await indexes()).toEqual(made.map((index) => ({ ...index, attached: true })))
     for (const client of clients) await client.stop()
     await sql.close()

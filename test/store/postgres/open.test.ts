@@ -6,7 +6,13 @@ import { newClient, texts } from '../../../src/store/postgres/engine/client.ts'
 import { prepareDatabase } from '../../../src/store/postgres/engine/open.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { reservePort } from '../../help/ports.ts'
-import { databaseSource, emptyDatabase, POSTGRES_MISSING, postgresOfRun } from '../../help/postgres.ts'
+import {
+  databaseOfVersion,
+  databaseSource,
+  emptyDatabase,
+  POSTGRES_MISSING,
+  postgresOfRun,
+} from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
 
 /** Opening a database, and the traps of the client that are known. */
@@ -89,6 +95,35 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await client.query('UPDATE hookswitch_store SET usable_from = 98')
     expect(await refusal(source)).toContain('was written by a newer hookswitch (store 99): run that one, or newer')
     await client.stop()
+  })
+
+  test('of each release, and of a build that was handed out, becomes the newest; of one in between it is refused', async () => {
+    const tables = async (url: string) => {
+      await using sql = new SQL({ url, max: 1 })
+      await prepareDatabase(databaseSource(url))
+      return [
+        ...(await sql.unsafe(`SELECT table_name, column_name, data_type, is_nullable, column_default
+          FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`)),
+        ...(await sql.unsafe(`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename !~ '_[0-9]$' ORDER BY 1`)),
+        ...(await sql.unsafe('SELECT version, usable_from FROM hookswitch_store')),
+      ]
+    }
+    await using fresh = await emptyDatabase()
+    const made = await tables(fresh.url)
+    for (const version of [1, 11, 21]) {
+      await using earlier = await databaseOfVersion(version)
+      expect([version, await tables(earlier.url)]).toEqual([version, made])
+    }
+    await using between = await databaseOfVersion(11)
+    await using sql = new SQL({ url: between.url, max: 1 })
+    await sql`UPDATE hookswitch_store SET version = 17`
+    expect(await refusal(databaseSource(between.url))).toMatch(
+      /was written by a hookswitch that was never released \(store 17\): restore a backup of a release, or make another/,
+    )
+    // Nothing of it was changed, by work before migrations either.
+    expect(
+      await sql`SELECT 1 FROM pg_attribute WHERE attrelid = 'calls'::regclass AND attname = 'from_e164'`,
+    ).toHaveLength(0)
   })
 
   test('is left alone if it belongs to another program', async () => {

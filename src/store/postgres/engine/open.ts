@@ -12,20 +12,8 @@ import formerRecordings from '../migrations/008.sql' with { type: 'text' }
 import histories from '../migrations/009.sql' with { type: 'text' }
 import leaseChanges from '../migrations/010.sql' with { type: 'text' }
 import outages from '../migrations/011.sql' with { type: 'text' }
-import nodeSettings from '../migrations/012.sql' with { type: 'text' }
-import audit from '../migrations/013.sql' with { type: 'text' }
-import authorizations from '../migrations/014.sql' with { type: 'text' }
-import flows from '../migrations/015.sql' with { type: 'text' }
-import subjectStates from '../migrations/016.sql' with { type: 'text' }
-import contactErasures from '../migrations/017.sql' with { type: 'text' }
-import authorizationDrafts from '../migrations/018.sql' with { type: 'text' }
-import firstAttempts from '../migrations/019.sql' with { type: 'text' }
-import callsByE164 from '../migrations/020.sql' with { type: 'text' }
-import callEnds from '../migrations/021.sql' with { type: 'text' }
-import replays from '../migrations/022.sql' with { type: 'text' }
-import callRequests from '../migrations/023.sql' with { type: 'text' }
-import people from '../migrations/024.sql' with { type: 'text' }
-import callFacts from '../migrations/025.sql' with { type: 'text' }
+import flowsAndStates from '../migrations/021.sql' with { type: 'text' }
+import callsAndPeople from '../migrations/025.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { makeCallsByE164 } from './early-e164.ts'
 import { makeCallFacts } from './early-facts.ts'
@@ -35,43 +23,40 @@ import { checkSessions } from './session-check.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
 
 type Migration = {
+  /** The version of the store that it makes of the one before. */
+  readonly to: number
   readonly text: string
   readonly usableFrom: number
-  /** Its part that takes long in a large store, and would block the events of all nodes meanwhile. */
-  readonly early?: EarlyWork
+  /** Its parts that take long in a large store, and would block the events of all nodes meanwhile. */
+  readonly early: readonly EarlyWork[]
 }
+
+const ONE_BY_ONE = [
+  initial,
+  recordings,
+  leaving,
+  operatorFacts,
+  pbxs,
+  statuses,
+  ownerRequests,
+  formerRecordings,
+  histories,
+  leaseChanges,
+  outages,
+]
 
 /**
  * `usableFrom`: the oldest version of the store that may be used by a program that knows no newer one. Nodes are
  * upgraded one at a time: so a migration leaves what the version before reads and writes as it was.
  */
 const MIGRATIONS: readonly Migration[] = [
-  { text: initial, usableFrom: 1 },
-  { text: recordings, usableFrom: 1 },
-  { text: leaving, usableFrom: 1 },
-  { text: operatorFacts, usableFrom: 1 },
-  { text: pbxs, usableFrom: 1 },
-  { text: statuses, usableFrom: 1 },
-  { text: ownerRequests, usableFrom: 1 },
-  { text: formerRecordings, usableFrom: 1 },
-  { text: histories, usableFrom: 1 },
-  { text: leaseChanges, usableFrom: 1 },
-  { text: outages, usableFrom: 1 },
-  { text: nodeSettings, usableFrom: 1 },
-  { text: audit, usableFrom: 1 },
-  { text: authorizations, usableFrom: 1 },
-  { text: flows, usableFrom: 1 },
-  { text: subjectStates, usableFrom: 1 },
-  { text: contactErasures, usableFrom: 1 },
-  { text: authorizationDrafts, usableFrom: 1 },
-  { text: firstAttempts, usableFrom: 1 },
-  { text: callsByE164, usableFrom: 1, early: makeCallsByE164 },
-  { text: callEnds, usableFrom: 1, early: makeCallEnds },
-  { text: replays, usableFrom: 1 },
-  { text: callRequests, usableFrom: 1 },
-  { text: people, usableFrom: 1 },
-  { text: callFacts, usableFrom: 1, early: makeCallFacts },
+  ...ONE_BY_ONE.map((text, at) => ({ to: at + 1, text, usableFrom: 1, early: [] })),
+  { to: 21, text: flowsAndStates, usableFrom: 1, early: [makeCallsByE164, makeCallEnds] },
+  { to: 25, text: callsAndPeople, usableFrom: 1, early: [makeCallFacts] },
 ]
+
+/** The version of the store that this program uses. */
+const NEWEST_VERSION = MIGRATIONS.at(-1)?.to ?? 0
 
 const LEAST_VERSION = 150_000
 /** A migration may have to go through all rows. */
@@ -180,15 +165,27 @@ async function prepare(client: Client, preparing: Preparing): Promise<void> {
       `the database ${name} has the encoding ${server.encoding}: make one with createdb --encoding=UTF8`,
     )
   await makeVersionRow(client, name)
-  await workBeforeMigrations(client, await earlyWorks(client.query))
+  await workBeforeMigrations(client, await earlyWorks(client.query, name))
   await migrateWhenFree(client, preparing)
 }
 
+const migrationsAfter = (version: number) => MIGRATIONS.filter(({ to }) => to > version)
+
+/** @throws Fault for a version that no release had: no way leads on from it. */
+function requireReleased(version: number, name: string): void {
+  if (version === 0 || version > NEWEST_VERSION || MIGRATIONS.some(({ to }) => to === version)) return
+  throw new Fault(
+    'unavailable',
+    `the database ${name} was written by a hookswitch that was never released (store ${version}): restore a backup of a release, or make another database with createdb`,
+  )
+}
+
 /** Returns the early work for missing migrations; a store without tables needs none. */
-async function earlyWorks(query: Query): Promise<EarlyWork[]> {
+async function earlyWorks(query: Query, name: string): Promise<EarlyWork[]> {
   const [row] = await query<{ version: number }>('SELECT version FROM hookswitch_store')
   const version = row?.version ?? 0
-  return version === 0 ? [] : MIGRATIONS.slice(version).flatMap(({ early }) => early ?? [])
+  requireReleased(version, name)
+  return version === 0 ? [] : migrationsAfter(version).flatMap(({ early }) => early)
 }
 
 /** If two processes create it at the same moment, the later one finds it created. */
@@ -231,8 +228,8 @@ async function migrateWhenFree(
   for (;;) {
     try {
       const from = await client.transaction((query) => migrate(query, name))
-      if (from < MIGRATIONS.length)
-        onMigrated?.({ from, to: MIGRATIONS.length, seconds: migrationSeconds(sinceMs, performance.now()) })
+      if (from < NEWEST_VERSION)
+        onMigrated?.({ from, to: NEWEST_VERSION, seconds: migrationSeconds(sinceMs, performance.now()) })
       return
     } catch (error) {
       const waitedMs = performance.now() - sinceMs
@@ -276,14 +273,14 @@ async function migrate(query: Query, name: string): Promise<number> {
     'SELECT version, usable_from AS "usableFrom" FROM hookswitch_store FOR UPDATE',
   )
   const version = row?.version ?? 0
-  if (version > MIGRATIONS.length && (row?.usableFrom ?? 0) > MIGRATIONS.length)
+  if (version > NEWEST_VERSION && (row?.usableFrom ?? 0) > NEWEST_VERSION)
     throw new Fault(
       'unavailable',
       `the database ${name} was written by a newer hookswitch (store ${version}): run that one, or newer`,
     )
-  for (const { text, usableFrom } of MIGRATIONS.slice(version)) {
+  for (const { to, text, usableFrom } of migrationsAfter(version)) {
     await query(text)
-    await query('UPDATE hookswitch_store SET version = version + 1, usable_from = $1::int', [usableFrom])
+    await query('UPDATE hookswitch_store SET version = $1::int, usable_from = $2::int', [to, usableFrom])
   }
   if (version === 0) await createPartitions(query, 0, 1)
   return version

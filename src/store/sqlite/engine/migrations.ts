@@ -18,24 +18,10 @@ import ownerRequests from '../migrations/017.sql' with { type: 'text' }
 import formerRecordings from '../migrations/018.sql' with { type: 'text' }
 import histories from '../migrations/019.sql' with { type: 'text' }
 import outages from '../migrations/020.sql' with { type: 'text' }
-import audit from '../migrations/021.sql' with { type: 'text' }
-import authorizations from '../migrations/022.sql' with { type: 'text' }
-import flows from '../migrations/023.sql' with { type: 'text' }
-import subjectStates from '../migrations/024.sql' with { type: 'text' }
-import firstAttempts from '../migrations/025.sql' with { type: 'text' }
-import contactErasures from '../migrations/026.sql' with { type: 'text' }
-import authorizationDrafts from '../migrations/027.sql' with { type: 'text' }
-import callsByE164 from '../migrations/028.sql' with { type: 'text' }
-import callEnds from '../migrations/029.sql' with { type: 'text' }
-import listVersions from '../migrations/030.sql' with { type: 'text' }
-import replays from '../migrations/031.sql' with { type: 'text' }
-import callRequests from '../migrations/032.sql' with { type: 'text' }
-import people from '../migrations/033.sql' with { type: 'text' }
-import callFacts from '../migrations/034.sql' with { type: 'text' }
-import noRequests from '../migrations/035.sql' with { type: 'text' }
+import flowsAndStates from '../migrations/030.sql' with { type: 'text' }
+import callsAndPeople from '../migrations/035.sql' with { type: 'text' }
 
-/** The migrations of a store in their order: each makes the next version of its schema. */
-export const MIGRATIONS = [
+const ONE_BY_ONE = [
   initial,
   leftWebhooks,
   clock,
@@ -56,19 +42,27 @@ export const MIGRATIONS = [
   formerRecordings,
   histories,
   outages,
-  audit,
-  authorizations,
-  flows,
-  subjectStates,
-  firstAttempts,
-  contactErasures,
-  authorizationDrafts,
-  callsByE164,
-  callEnds,
-  listVersions,
-  replays,
-  callRequests,
-  people,
-  callFacts,
-  noRequests,
 ]
+
+type Migration = {
+  /** The version of the schema that it makes of the one before. */
+  readonly to: number
+  readonly text: string
+}
+
+/** The migrations of a store in their order. */
+const MIGRATIONS: readonly Migration[] = [
+  ...ONE_BY_ONE.map((text, at) => ({ to: at + 1, text })),
+  { to: 30, text: flowsAndStates },
+  { to: 35, text: callsAndPeople },
+]
+
+/** The version of the schema that this program uses. */
+export const NEWEST_VERSION = MIGRATIONS.at(-1)?.to ?? 0
+
+/** Returns whether a version can be migrated: of some that no release had, no way leads on. */
+export const isMigrated = (version: number): boolean => version === 0 || MIGRATIONS.some(({ to }) => to === version)
+
+/** Returns the migrations after a version, up to another one. */
+export const migrationsBetween = (after: number, upTo: number = NEWEST_VERSION): readonly Migration[] =>
+  MIGRATIONS.filter(({ to }) => to > after && to <= upTo)

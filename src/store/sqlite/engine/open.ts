@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { Fault } from '../../../lib/fault.ts'
 import { type Migrated, migrationSeconds } from '../../migrated.ts'
 import { makeFile } from './data-folder.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { isMigrated, migrationsBetween, NEWEST_VERSION } from './migrations.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
 const MAGIC = 'SQLite format 3\0'
@@ -56,8 +56,8 @@ export function prepareStore(path: string, { turnWithinMs = TURN_WITHIN_MS, onMi
       const startedMs = performance.now()
       const from = prepare(path, turnWithinMs)
       isPrepared = true
-      if (from < MIGRATIONS.length)
-        onMigrated?.({ from, to: MIGRATIONS.length, seconds: migrationSeconds(startedMs, performance.now()) })
+      if (from < NEWEST_VERSION)
+        onMigrated?.({ from, to: NEWEST_VERSION, seconds: migrationSeconds(startedMs, performance.now()) })
     } catch (error) {
       // Another process creates the store at this moment: SQLite does not wait in all such cases.
       const mayWait = storeFaultKind(error, path) === 'busy' && performance.now() < untilMs
@@ -100,16 +100,21 @@ function prepare(path: string, turnWithinMs: number): number {
   }
 }
 
-/** Checks that no newer version of hookswitch wrote the store. @throws Fault if one did. */
+/** Checks that this program can use a version. @throws Fault if it is newer, or was never released. */
 export function assertKnownVersion(path: string, version: number): void {
-  if (version > MIGRATIONS.length)
+  if (version > NEWEST_VERSION)
     throw new Fault(
       'unavailable',
       `${path} was written by a newer hookswitch (store ${version}): run that version, or a newer one`,
     )
+  if (!isMigrated(version))
+    throw new Fault(
+      'unavailable',
+      `${path} was written by a hookswitch that was never released (store ${version}): restore a backup of a release, or give another folder with --data`,
+    )
 }
 
-/** Returns the version of a store's schema: the number of migrations that made it. */
+/** Returns the version of a store's schema. */
 export const versionOf = (sqlite: Sqlite): number =>
   sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
 
@@ -126,10 +131,10 @@ const tablesOf = (sqlite: Sqlite): number =>
 /** Returns the version before. */
 function migrate(sqlite: Sqlite): number {
   const version = versionOf(sqlite)
-  MIGRATIONS.slice(version).forEach((sql, index) => {
-    sqlite.run(sql)
-    sqlite.run(`PRAGMA user_version = ${version + index + 1}`)
-  })
+  for (const { to, text } of migrationsBetween(version)) {
+    sqlite.run(text)
+    sqlite.run(`PRAGMA user_version = ${to}`)
+  }
   return version
 }
 

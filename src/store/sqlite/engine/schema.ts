@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite'
-import { MIGRATIONS } from './migrations.ts'
+import { migrationsBetween } from './migrations.ts'
 
 type SchemaObject = {
   readonly type: string
@@ -22,7 +22,7 @@ const MAX_NAME = 80
 export function schemaDifference(sqlite: Sqlite, version: number): string | undefined {
   const made = new Sqlite(':memory:', { strict: true })
   try {
-    for (const sql of MIGRATIONS.slice(0, version)) made.run(sql)
+    for (const { text } of migrationsBetween(0, version)) made.run(text)
     const missing = new Map(objectsOf(made).map((object) => [definitionOf(object), object]))
     const foreign = objectsOf(sqlite).find(
       (object) => !missing.delete(definitionOf(object)) && !STATISTICS.includes(object.sql ?? ''),

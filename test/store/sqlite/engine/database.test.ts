@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { Fault } from '../../../../src/lib/fault.ts'
 import { isUnwritable, runBatch } from '../../../../src/store/sqlite/engine/batch.ts'
 import { openDatabase } from '../../../../src/store/sqlite/engine/database.ts'
+import { migrationsBetween } from '../../../../src/store/sqlite/engine/migrations.ts'
 import { mutation, type Tx } from '../../../../src/store/sqlite/engine/mutation.ts'
 import { connect, prepareStore } from '../../../../src/store/sqlite/engine/open.ts'
 import { prepared } from '../../../../src/store/sqlite/engine/prepared.ts'
@@ -144,6 +145,26 @@ test('a store of the previous version is migrated: removed webhooks keep their p
   await db.stop()
 })
 
+test('a store of each release, and of a build that was handed out, becomes the newest', () => {
+  const schemaOf = () => {
+    prepareStore(path)
+    const sqlite = new Sqlite(path)
+    const objects = sqlite.query('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all()
+    sqlite.close()
+    for (const tail of ['', '-wal', '-shm']) rmSync(path + tail, { force: true })
+    return objects
+  }
+  const made = schemaOf()
+  const versions = [...Array.from({ length: 20 }, (_, at) => at + 1), 30]
+  for (const version of versions) {
+    const old = new Sqlite(path, { create: true })
+    for (const { text } of migrationsBetween(0, version)) old.run(text)
+    old.run(`PRAGMA user_version = ${version}`)
+    old.close()
+    expect([version, schemaOf()]).toEqual([version, made])
+  }
+})
+
 /** Another process has the store for itself, for so long or until it is stopped. */
 async function haveForItself(forMs: number) {
   const source = `
@@ -201,6 +222,11 @@ test('a store is for its own user alone', () => {
 
 test.each([
   ['of a newer version', () => sqliteRun('PRAGMA user_version = 99'), 'newer'],
+  [
+    'of a version that was never released',
+    () => sqliteRun('PRAGMA user_version = 25'),
+    'restore a backup of a release',
+  ],
   ['that is text', () => writeFileSync(path, 'hello world '.repeat(100)), 'damaged'],
   ['that is shorter than a header', () => writeFileSync(path, 'SQLite format 3\0'), 'damaged'],
   ['that was cut off', () => truncateSync(path, 9_000), 'damaged'],
