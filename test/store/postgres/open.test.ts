@@ -104,7 +104,9 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
       return [
         ...(await sql.unsafe(`SELECT table_name, column_name, data_type, is_nullable, column_default
           FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`)),
-        ...(await sql.unsafe(`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename !~ '_[0-9]$' ORDER BY 1`)),
+        ...(await sql.unsafe(
+          `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename !~ '_[0-9]$' ORDER BY 1`,
+        )),
         ...(await sql.unsafe('SELECT version, usable_from FROM hookswitch_store')),
       ]
     }
