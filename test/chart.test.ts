@@ -76,7 +76,10 @@ describe.skipIf(HELM === null)('helm', () => {
         },
       },
     })
-    expect(made.get('Secret')?.stringData).toMatchObject({ HOOKSWITCH_DATABASE_URL: 'postgres://u:p@db/calls' })
+    expect(made.get('Secret')?.stringData).toMatchObject({
+      HOOKSWITCH_DATABASE_URL: 'postgres://u:p@db/calls',
+      HOOKSWITCH_DATA: '/data/node',
+    })
   })
 
   test.each([
