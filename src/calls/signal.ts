@@ -27,6 +27,8 @@ export type SnapshotChannel = {
   /** The PBX dialled this channel; `source` is the dialling channel, if the snapshot has it. */
   readonly callee: boolean
   readonly source: string | null
+  /** Its dialler consults it, and has left another party waiting. */
+  readonly consulted?: boolean
   /** The PBX rang this channel by itself, and the channel has dialled another one. */
   readonly originated?: boolean
   /** Present in a virtual channel: its other half, and which half this is. */
@@ -202,11 +204,8 @@ export type ChannelSignal =
       readonly parker: Endpoint | null
       readonly to: string
     }
-  /**
-   * The channel took over another call: a pick-up, a retrieved parking, an intercept. `through`: `into` is not the
-   * caller's channel but a virtual half behind which a member of a group was rung.
-   */
-  | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
+  /** The channel took over another call: a pick-up, a retrieved parking, an intercept. */
+  | { readonly kind: 'joined'; readonly id: string; readonly into: string }
   /** The channel's party listens in on another call. */
   | { readonly kind: 'listens'; readonly id: string }
   /**

@@ -26,4 +26,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-transfer-to-queue-unseen': 'gap-transfer-to-queue-unseen-2',
   'gap-moved-from-queue': 'gap-moved-from-queue-2',
   'gap-blind-by-caller': 'gap-blind-by-caller-2',
+  'gap-dtmf-consultation': 'gap-dtmf-consultation-2',
+  'gap-queue-member-missing': 'gap-queue-member-missing-2',
+  'gap-list-is-late': 'gap-list-is-late-2',
 }

@@ -4,7 +4,15 @@ import { nameEndpoint } from './facts/endpoints.ts'
 import { destination, noteMove } from './facts/places.ts'
 import { noteGroup, noteRungAll } from './facts/ringing.ts'
 import { closeCallsOfEarlierRun } from './resync/missing-channels.ts'
-import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './rules/channels.ts'
+import {
+  addChannel,
+  applyDialBegin,
+  callIn,
+  endMissingMembers,
+  hangup,
+  pairHalves,
+  purgeEarlyEnds,
+} from './rules/channels.ts'
 import { noteCustom } from './rules/customs.ts'
 import { nameStage } from './rules/dial-stages.ts'
 import { endDial, failDial } from './rules/dials.ts'
@@ -121,8 +129,7 @@ function applyToChannel(
     case 'joined': {
       const joiner = channelOf(state, signal.id)
       const into = channelOf(state, signal.into)
-      if (joiner !== undefined && into !== undefined && isUp(joiner))
-        takeOverCall(state, signal, joiner, { into, isThrough: signal.through === true })
+      if (joiner !== undefined && into !== undefined && isUp(joiner)) takeOverCall(state, signal, joiner, into)
       return
     }
     case 'member': {
@@ -225,9 +232,11 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'queue_joined':
       joinQueue(state, channel, signal)
       break
-    case 'queue_left':
-      leaveQueue(state, channel, signal)
+    case 'queue_left': {
+      const queue = leaveQueue(state, channel, signal)
+      if (queue !== undefined) endMissingMembers(state, channel, queue, signal)
       break
+    }
     case 'voicemail':
       if (call !== undefined) noteGoesOn(call, channel.id)
       if (call !== undefined && call.answeredUs === null) call.voicemail = true
@@ -278,7 +287,7 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
   else if (signal.result === 'answered' && !isVirtual(dest)) {
     // Answered without being dialled: it took the call over.
     const source = channelOf(state, signal.source)
-    if (source !== undefined) takeOverCall(state, signal, dest, { into: source })
+    if (source !== undefined) takeOverCall(state, signal, dest, source)
   }
 }
 

@@ -54,9 +54,9 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
 type Listed = { readonly channel: Channel; readonly row: SnapshotChannel; readonly listed: Listing }
 
 function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: Listed): void {
+  const heardUs = state.heardOf.get(channel.callId ?? '') ?? 0
   noteHeard(state, channel)
   noteTenant(state, channel, row.tenant ?? null)
-  if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
   if (row.bridge !== channel.bridge && isUp(channel)) {
     resyncRecordings(state, channel, row.bridge !== null)
     if (row.bridge !== null) enterListed(state, at, channel, row)
@@ -67,6 +67,9 @@ function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: List
   if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
   else catchUp(state, channel, row)
   if (isUp(channel)) noteActivity(state, at, channel, row)
+  // A party that was answered unseen may hold the other one.
+  if (row.onHold !== undefined)
+    compareHold(state, at, channel, { onHold: row.onHold, isNews: heardUs <= (state.lostUs ?? 0) })
 }
 
 /** Notes where in the dialplan a caller is now, and that it rings a group there. */

@@ -52,7 +52,6 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   const tenant = tenantOf(state, row.tenant)
   const channel = newChannel(row.id, row.endpoint, { linkedId: row.linkedId, tenant, dialledNumber })
   putChannel(state, channel)
-  channel.spoke = row.bridge !== null
   if (row.group !== undefined) noteListedGroup(state, channel, row.group)
   const call = known ?? openUnseen(state, at, row)
   placeInCall(state, channel, call)
@@ -181,7 +180,7 @@ export function addUnseenStage(
   row: SnapshotChannel,
   { call: listedIn, diallerId, own = false }: { call: Call; diallerId: string | null; own?: boolean },
 ): void {
-  const rung = diallerId === null || !row.callee ? undefined : rungFor(state, channel, diallerId, row.startedUs)
+  const rung = diallerId === null || !row.callee ? undefined : rungFor(state, channel, diallerId, row)
   const call = rung?.call ?? listedIn
   const sourceId = rung?.party.id ?? diallerId
   placeInCall(state, channel, call)
@@ -230,6 +229,7 @@ export function enterListed(
   { bridge, activity }: SnapshotChannel,
 ): void {
   if (bridge === null) return
+  channel.spoke = true
   enterBridge(state, channel, bridge)
   channel.inConference = state.conferences.has(bridge) || activity?.kind === 'conference'
   channel.inHoldingBridge = false

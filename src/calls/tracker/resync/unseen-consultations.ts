@@ -21,16 +21,17 @@ export function rungFor(
   state: TrackerState,
   channel: Channel,
   diallerId: string,
-  startedUs: number | null,
+  { startedUs, consulted = false }: SnapshotChannel,
 ): Rung | undefined {
   const origin = originOf(state, newDial(diallerId, null, state.nowUs))
   const dialler = origin.kind === 'party' ? origin.channel : undefined
   const heard = heardBy(state, channel)
-  const [party = dialler] = dialler !== undefined && heard.includes(dialler) ? [dialler] : heard
+  const isOfDialler = dialler !== undefined && (consulted || heard.includes(dialler))
+  const [party = dialler] = isOfDialler ? [dialler] : heard
   const first = callOf(state, party)
   if (party === undefined || first === undefined) return undefined
   const through = origin.kind === 'party' && party === dialler ? origin.through : halfBeside(state, channel)
-  if (!isAsking(state, party, first, channel)) {
+  if (!consulted && !isAsking(state, party, first, channel)) {
     // A transfer put these halves into the conversation of a party that asks nobody.
     if (through !== null) adopt(state, through)
     return { party, call: first }

@@ -18,7 +18,7 @@ import {
   placeInCall,
   putChannel,
 } from '../state/registry.ts'
-import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
+import { type Call, type Channel, isUp, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import { noteExtension, tenantOf } from '../state/tenants.ts'
 import { noteUnseen } from '../state/unseen.ts'
 import { END_SETTLING_US, isStill } from '../state/waits.ts'
@@ -195,4 +195,13 @@ export function endUnseen(state: TrackerState, channel: Channel, at: At): void {
   channel.goneSeq = state.seq
   channel.goneArrivedUs = at.arrivedUs
   channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
+}
+
+/** Ends the phones of a queue that a snapshot lacked, once the caller has left: they rang no longer than that. */
+export function endMissingMembers(state: TrackerState, caller: Channel, { stageId }: QueueState, at: At): void {
+  for (const { parentId, answered, legs } of callOf(state, caller)?.stages ?? []) {
+    if (parentId !== stageId || answered) continue
+    const missing = legs.flatMap((id) => channelOf(state, id) ?? []).filter((one) => one.missingUs !== null)
+    for (const channel of missing.filter(isUp)) endUnseen(state, channel, at)
+  }
 }

@@ -42,12 +42,13 @@ type Hold = { readonly onHold: boolean }
 
 /**
  * Compares a hold with a snapshot. A snapshot may be older than the last events, so it counts only if a second one
- * agrees, with no hold or resume reported in between.
+ * agrees, with no hold or resume reported in between; at once, if nothing was heard since the connection was lost.
  */
-export function compareHold(state: TrackerState, at: At, channel: Channel, onHold: boolean): void {
+export function compareHold(state: TrackerState, at: At, channel: Channel, held: Hold & { isNews: boolean }): void {
+  const { onHold, isNews } = held
   if (onHold === channel.onHold || !isUp(channel)) channel.holdDoubtUs = null
-  else if (channel.holdDoubtUs === null) channel.holdDoubtUs = at.arrivedUs
-  else if (at.arrivedUs - channel.holdDoubtUs >= SECOND_LIST_US) {
+  else if (channel.holdDoubtUs === null && !isNews) channel.holdDoubtUs = at.arrivedUs
+  else if (isNews || at.arrivedUs - (channel.holdDoubtUs ?? at.arrivedUs) >= SECOND_LIST_US) {
     setHold(state, channel, { ...at, onHold })
     markChanged(state, callOf(state, channel))
   }

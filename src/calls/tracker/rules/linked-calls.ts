@@ -117,7 +117,7 @@ function joinLinkedCalls(
   const isThere = isUp(channel) || (into !== undefined && channel.talked.includes(into.id))
   const picksUp = own.root === channel.id && own.stages.length === 0 && isThere
   if (into !== undefined && picksUp && !isOlder(own, other)) {
-    takeOverCall(state, at, channel, { into })
+    takeOverCall(state, at, channel, into)
     return
   }
   // The PBX counts a channel to the older call, in whatever order it reports the two calls.

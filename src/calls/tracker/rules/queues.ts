@@ -107,19 +107,19 @@ function noteGivenUp(queue: QueueState): void {
   queue.leftByKey = true
 }
 
-/** Notes that a caller left a queue, and the reason if the PBX reports it. */
+/** Notes that a caller left a queue, and the reason if the PBX reports it; returns the queue. */
 export function leaveQueue(
   state: TrackerState,
   channel: Channel,
   signal: At & Extract<ChannelSignal, { kind: 'queue_left' }>,
-): void {
+): QueueState | undefined {
   const call = callOf(state, channel)
   const { entry = null } = signal
   const isEntry = (one: QueueState) => entry === null || one.entry === null || one.entry === entry
   const isIt = (one: QueueState) => (signal.queue === null || signal.queue === one.name) && isEntry(one)
   const open = call?.queues.filter((one) => isIt(one) && (one.leftUs === null || isOpen(call, one))) ?? []
   const queue = open.findLast((one) => one.channel === channel.id) ?? open.at(-1)
-  if (queue === undefined) return
+  if (queue === undefined) return undefined
   queue.leftUs ??= signal.atUs
   markIfLate(state, call, signal.atUs)
   queue.leftArrivedUs ??= signal.arrivedUs
@@ -130,4 +130,5 @@ export function leaveQueue(
   if (queue.channel === channel.id && queue.place !== undefined && queue.place !== channel.dialledNumber)
     noteGivenUp(queue)
   markChanged(state, call)
+  return queue
 }

@@ -239,14 +239,9 @@ function dialledTargetOf(
 /**
  * Lets a channel take over a call: a pick-up, a retrieved parking or an intercept. Its own call turns out to be none:
  * it becomes a stage that was answered without ringing, and the phones that rang for the other call are answered
- * elsewhere. `isThrough`: `into` is a virtual half, behind which a member of a group was rung.
+ * elsewhere.
  */
-export function takeOverCall(
-  state: TrackerState,
-  at: At,
-  joiner: Channel,
-  { into, isThrough = false }: { into: Channel; isThrough?: boolean },
-): void {
+export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel): void {
   const source = callerOf(state, into)
   // A phone that rings in a consultation is picked up in the consultation.
   const call = rungIn(state, into) ?? callOf(state, source)
@@ -271,8 +266,7 @@ export function takeOverCall(
   addLeg(stage, joiner)
   noteStageAnswered(stage, at.atUs)
   stage.emitted.started = true
-  if (isThrough) place(stage, null)
-  else takeOverParent(call, stage, parentOfJoined(call, into, source))
+  takeOverParent(call, stage, parentOfJoined(call, into, source))
   noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   markChanged(state, call)
 }

@@ -35,6 +35,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     number: outbound ? '' : event.get('Caller-Caller-ID-Number'),
   })
   leg.created = { place: placeOf(event), stamp: event.get('Event-Date-Timestamp') }
+  leg.heardUs = context.nowUs
   if (outbound && endpoint.kind === 'extension' && endpoint.name === null) noteUnnamed(context, event, leg)
   if (leg.originated) leg.originate = originateOf(event)
   if (!outbound && endpoint.kind === 'external') {

@@ -7,7 +7,7 @@ import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRowsInSteps } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
-import { activityIn, diallersIn, groupIn } from './listed-dials.ts'
+import { activityIn, askersIn, diallersIn, groupIn } from './listed-dials.ts'
 
 type Row = Readonly<ListRow>
 
@@ -30,6 +30,7 @@ export function* snapshotChannels(
   for (const { body } of frames) for (const row of yield* listRowsInSteps(body)) rows.push(row)
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
   const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
+  context.listedUs = Number(clock ?? 0)
   const legs = new Map<string, Row>()
   const bridged = new Map<string, string>()
   for (const row of rows) {
@@ -52,7 +53,7 @@ export function* snapshotChannels(
   bridgeMoving(context, legs, bridged)
   const places = new Map([...legs.keys()].map((id, index) => [id, index]))
   const diallers = diallersIn(legs, bridged, (row) => listedTenant(context, row)?.toLowerCase() ?? null)
-  const list = { legs, bridged, pairs: pairsOf(legs), places, diallers }
+  const list = { legs, bridged, pairs: pairsOf(legs), places, diallers, askers: askersIn(legs) }
   const known = new Set(context.legs.keys())
   const channels: SnapshotChannel[] = []
   for (const [id, row] of [...legs].toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))) {
@@ -105,6 +106,8 @@ type List = {
   readonly places: ReadonlyMap<string, number>
   /** The caller for which a leg rings that does not name it. */
   readonly diallers: ReadonlyMap<string, string>
+  /** The party that consults a leg. */
+  readonly askers: ReadonlyMap<string, string>
 }
 
 const HALF = /^(loopback\/.*)-([ab])$/
@@ -145,28 +148,43 @@ function rootOf(id: string, list: List): string {
 }
 
 /**
- * Returns the leg that was taken over: if two bridged legs both called in, the later one picked the earlier one up, or
- * retrieved it.
+ * Returns the leg that was taken over: if two legs that talk both called in, the later one picked the earlier one up,
+ * or retrieved it.
  */
-function takenFrom(id: string, { legs, bridged, places }: List): string | undefined {
-  const peer = bridged.get(id)
+function takenFrom(id: string, list: List): string | undefined {
+  const { legs, places } = list
+  const peer = talkerIn(id, list)
   const [one, other] = [legs.get(id), legs.get(peer ?? '')]
   if (peer === undefined || one?.direction !== 'inbound' || other?.direction !== 'inbound') return undefined
-  if (HALF.test(one.name ?? '') || HALF.test(other.name ?? '')) return undefined
+  if (HALF.test(one.name ?? '')) return undefined
   const laterS = Number(one.created_epoch) - Number(other.created_epoch)
   // Times are whole seconds: a later place in the list means a later start.
   return laterS > 0 || (laterS === 0 && (places.get(id) ?? 0) > (places.get(peer) ?? 0)) ? peer : undefined
 }
 
-function sourceOf(id: string, { legs, bridged, diallers }: List): string | null {
+/** Returns the leg with which a leg talks, behind loopback halves. */
+function talkerIn(id: string, { legs, bridged, pairs }: List): string | undefined {
+  let peer = bridged.get(id)
+  for (let depth = 0; peer !== undefined && HALF.test(legs.get(peer)?.name ?? '') && depth < MAX_NESTING; depth++)
+    peer = bridged.get(pairs.get(peer) ?? '')
+  return peer !== undefined && HALF.test(legs.get(peer)?.name ?? '') ? undefined : peer
+}
+
+function sourceOf(id: string, { legs, bridged, diallers, askers }: List): string | null {
   const row = legs.get(id)
   if (row?.direction !== 'outbound') return null
+  const asker = askers.get(id)
+  if (asker !== undefined) return asker
   const call = row.call_uuid ?? ''
   if (call !== '' && call !== id && legs.has(call)) return call
   const peer = bridged.get(id)
-  if (peer === undefined) return diallers.get(id) ?? null
+  if (peer === undefined) return diallers.get(id) ?? broughtTo(row, legs)
   return isDialledBy(legs.get(peer), id) ? null : peer
 }
+
+/** Returns the caller with which a queue connected its agent, although one of them goes elsewhere now. */
+const broughtTo = ({ application, application_data = '' }: Row, legs: ReadonlyMap<string, Row>): string | null =>
+  application === 'uuid_bridge' && legs.has(application_data) ? application_data : null
 
 /** Returns the extension whose group a connected leg answered, the nearest one behind loopback halves. */
 function answeredGroupOf(id: string, list: List): string | undefined {
@@ -194,7 +212,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     ? { kind: 'virtual', number: null, name: null }
     : withName(context, endpointOf(context, row, outbound), row)
   const state = row.callstate ?? ''
-  const up = state === 'ACTIVE' || state === 'HELD' || state === 'UNHELD'
+  const up = isUpIn(row)
   const dialled = row.initial_dest || row.dest || ''
   const tenant = listedTenant(context, row)
   noteQueued(context, id)
@@ -223,7 +241,9 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     leg.rings = row.application !== 'lua'
     leg.dialledUnseen = true
   }
-  const group = groupIn(row, peer === undefined)
+  // A tone of the far end bridges a caller with a phone that still rings.
+  const isTalking = peer !== undefined && up && isUpIn(list.legs.get(peer))
+  const group = groupIn(row, !isTalking)
   const answeredGroup = up && !virtual ? answeredGroupOf(id, list) : undefined
   return {
     id,
@@ -237,6 +257,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     ...(answeredGroup === undefined ? {} : { answeredGroup }),
     ...(source === null && !virtual ? activityIn(context, row, up && peer === undefined) : {}),
     callee: outbound && source !== null,
+    ...(list.askers.has(id) ? { consulted: true } : {}),
     source,
     originated: outbound && !virtual && source === null && [...list.legs].some(([, one]) => isDialledBy(one, id)),
     up,
@@ -246,6 +267,11 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
   }
 }
+
+/** States of legs that are answered. In the last one a leg waits while another one is rung for it. */
+const UP: ReadonlySet<string> = new Set(['ACTIVE', 'HELD', 'UNHELD', 'RING_WAIT'])
+
+const isUpIn = (row: Row | undefined): boolean => UP.has(row?.callstate ?? '')
 
 /** Returns whether a leg that may have rung several parties has gone on in the dialplan since. */
 function hasStoppedRinging({ legs }: EslContext, { application = '' }: Row, id: string): boolean {

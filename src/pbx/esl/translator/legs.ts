@@ -74,8 +74,9 @@ export type Leg = {
   handedOverBy: Set<string>
   /** `Event-Sequence` and time stamp of its creation; of a leg that was listed, none. */
   created: { readonly place: number; readonly stamp: string }
-  /** `Event-Sequence` of its last event that was read. */
+  /** `Event-Sequence` of its last event that was read, and when that arrived. */
   heard: number
+  heardUs: number
   /** The dials whose dialplan extension its next event shows: the number of the last dial's event, and its time. */
   dialledFrom: { readonly after: number; readonly atSeconds: number } | null
   /** FusionPBX's directory forwards all calls of the extension that it called. */
@@ -122,6 +123,10 @@ export type EslContext = {
   /** The customers (`null` on a PBX with one) whose conferences have events on this connection. */
   readonly inConferences: Set<string | null>
   count: number
+  /** When the event that is being read arrived. */
+  nowUs: number
+  /** The PBX's clock at the last list, in microseconds; 0 before the first one. */
+  listedUs: number
 }
 
 /** FreeSWITCH's default timeout for ringing. */
@@ -170,6 +175,7 @@ export function addLeg(
     handedOverBy: new Set(),
     created: { place: 0, stamp: '' },
     heard: 0,
+    heardUs: 0,
     dialledFrom: null,
     isForwarded: false,
     ringGroup: '',

@@ -37,6 +37,20 @@ export function diallersIn(
   return found
 }
 
+/** Returns the party that consults each leg (`att_xfer`), for which it has left another one waiting. */
+export function askersIn(legs: ReadonlyMap<string, Row>): Map<string, string> {
+  const asking = [...legs].filter(([, { application }]) => application === 'att_xfer')
+  const found = new Map<string, string>()
+  for (const [id, row] of asking.length === 0 ? [] : legs) {
+    if (row.direction !== 'outbound') continue
+    const mayAsk = ([other, asker]: readonly [string, Row]): boolean =>
+      other !== id && asker.call_uuid === row.call_uuid && isOlder(asker, row) && isNamedIn(row, asker)
+    const asker = asking.find(mayAsk)
+    if (asker !== undefined) found.set(id, asker[0])
+  }
+  return found
+}
+
 /** The number that a leg shows: a rung leg shows the number of the caller for which it is rung. */
 const shownBy = ({ cid_num = '', initial_cid_num = '' }: Row): string => cid_num || initial_cid_num
 
@@ -46,8 +60,10 @@ const isOfOneTenant = (one: string | null, other: string | null): boolean =>
   one === null || other === null || one === other
 
 /** Returns whether the application of a caller may ring a leg: a queue does not name its agents. */
-function isRungBy(row: Row, { application, application_data = '' }: Row): boolean {
-  if (application !== 'bridge') return true
+const isRungBy = (row: Row, caller: Row): boolean => caller.application !== 'bridge' || isNamedIn(row, caller)
+
+/** Returns whether the application of a leg dials another one. */
+function isNamedIn(row: Row, { application_data = '' }: Row): boolean {
   const [, , address = ''] = (row.name ?? '').split('/')
   const names = [userOf(row.presence_id ?? ''), row.initial_dest ?? '', row.dest ?? '', userOf(address)]
   return isDialledIn(application_data, names)

@@ -4,6 +4,7 @@ import type { EventOrder, Prerequisite } from './causal-order.ts'
 import { campingFor, isAutoAnswered, pagerOf, sourceOf } from './channel-create.ts'
 import { type EslContext, type Leg, placeOf } from './legs.ts'
 import { bridgedBy } from './queues.ts'
+import { isBarelyUnlisted } from './unseen-legs.ts'
 
 // Facts that must be known before an event can be understood.
 
@@ -56,7 +57,12 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
     }
     case 'CHANNEL_PROGRESS':
     case 'CHANNEL_PROGRESS_MEDIA':
-      return { own, prerequisites: [...legs(own), ...membersAreMade(context, event)] }
+      return {
+        own,
+        prerequisites: [...(isBarelyUnlisted(context, event) ? [] : legs(own)), ...membersAreMade(context, event)],
+      }
+    case 'CHANNEL_ANSWER':
+      return { own, prerequisites: isBarelyUnlisted(context, event) ? [] : legs(own) }
     default:
       return { own, prerequisites: legs(own) }
   }

@@ -29,7 +29,7 @@ export function meaningOfMeeting(context: EslContext, one: Leg, two: Leg, throug
     return attended([peer, fresh.dialler], waiting, fresh, through)
   }
   if (fresh.source !== null) return []
-  return [{ kind: 'joined', id: fresh.id, into: waiting.id, ...(through ? { through } : {}) }]
+  return [{ kind: 'joined', id: fresh.id, into: waiting.id }]
 }
 
 /**

@@ -24,6 +24,7 @@ import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
 import { unreached, unreachedByBridge } from './unreached.ts'
+import { beginningOf } from './unseen-legs.ts'
 
 type EslOptions = {
   readonly trunks: readonly string[]
@@ -56,14 +57,22 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     agents: new Map(),
     inConferences: new Set(),
     count: 0,
+    nowUs: 0,
+    listedUs: 0,
   }
+  const shownUs = (stamp: string, arrivedUs: number): number =>
+    clockOffset.at(stamp === '' ? null : Number(stamp), arrivedUs)
   const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
+    context.nowUs = arrivedUs
+    const begun = beginningOf(context, event).flatMap(({ signals, stamp }) => {
+      const at: At = { atUs: shownUs(stamp, arrivedUs), arrivedUs }
+      return signals.map((signal): Signal => ({ ...at, ...signal }))
+    })
     const signals = read(context, event)
-    if (signals.length === 0) return []
-    const timestamp = event.get('Event-Date-Timestamp')
-    const shownUs = clockOffset.at(timestamp === '' ? null : Number(timestamp), arrivedUs)
-    const at: At = { atUs: shownUs - (isBeforeNextDial(context, event) ? 1 : 0), arrivedUs }
-    return signals.map((signal): Signal => ({ ...at, ...signal }))
+    if (signals.length === 0) return begun
+    const stampUs = shownUs(event.get('Event-Date-Timestamp'), arrivedUs)
+    const at: At = { atUs: stampUs - (isBeforeNextDial(context, event) ? 1 : 0), arrivedUs }
+    return [...begun, ...signals.map((signal): Signal => ({ ...at, ...signal }))]
   }
   const order = createCausalOrder({ orderOf: (event) => orderOf(context, event), handle: translate })
   function* snapshotInSteps(
@@ -71,8 +80,11 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     arrivedUs: number,
     created?: ReadonlySet<string>,
   ): Generator<void, Signal[]> {
-    const channels = yield* snapshotChannels(context, rows, arrivedUs, created)
-    return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
+    const uncertain = latelyHeard(context, arrivedUs)
+    const listed = yield* snapshotChannels(context, rows, arrivedUs, created)
+    const channels = listed.filter(({ id }) => !uncertain.has(id))
+    const snapshot: Signal = { kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: [...uncertain] }
+    return [snapshot, ...order.release(arrivedUs)]
   }
   return {
     event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
@@ -81,6 +93,13 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     release: order.release,
   }
 }
+
+/** FreeSWITCH writes its list from a queue of events: measured 70 to 150 ms later than it sends them. */
+const LIST_LAG_US = 500_000
+
+/** Returns the legs that had events so lately that a list may not know them. */
+const latelyHeard = ({ legs }: EslContext, nowUs: number): Set<string> =>
+  new Set([...legs.values()].filter((leg) => !leg.gone && nowUs - leg.heardUs < LIST_LAG_US).map(({ id }) => id))
 
 /**
  * Returns whether a leg ended before its dialler dialled the next one, although both events have the same time stamp
@@ -109,6 +128,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
   leg.heard = Math.max(leg.heard, placeOf(event))
+  leg.heardUs = context.nowUs
   // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is no longer bridged.
   return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
 }

@@ -1,0 +1,48 @@
+import type { ChannelSignal } from '../../../calls/calls.ts'
+import { SECOND } from '../../../lib/time.ts'
+import type { EslEvent } from '../event.ts'
+import { createLeg, sourceOf } from './channel-create.ts'
+import type { EslContext } from './legs.ts'
+
+/** Signals, with the PBX's time stamp of what they report. */
+type Stamped = { readonly signals: readonly ChannelSignal[]; readonly stamp: string }
+
+/**
+ * Returns the beginning of a leg whose creation was not seen, and which the list of channels lacked: FreeSWITCH writes
+ * its list some 100 ms after its events, so neither shows a leg that began just before the connection. The leg's later
+ * events have the same facts, with their times.
+ */
+export function beginningOf(context: EslContext, event: EslEvent): Stamped[] {
+  if (!SHOWS_LEG.has(event.name) || !isBarelyUnlisted(context, event)) return []
+  const id = event.get('Unique-ID')
+  if (id === '' || context.legs.has(id) || context.ended.has(id)) return []
+  // Later events do not name the caller for whom a queue or an enterprise group rings.
+  if (event.get('Call-Direction') === 'outbound' && !context.legs.has(sourceOf(event) ?? '')) return []
+  const created = { signals: createLeg(context, event), stamp: event.get('Caller-Channel-Created-Time') }
+  const leg = context.legs.get(id)
+  if (leg === undefined) return []
+  const rang = RINGING_TIMES.map((name) => event.get(name)).find((stamp) => Number(stamp) > 0)
+  if (rang === undefined || leg.source === null) return [created]
+  leg.rang = true
+  return [created, { signals: [{ kind: 'ringing', id }], stamp: rang }]
+}
+
+/** The time before a list in which legs begin that it may lack, and that in which events overtake each other. */
+const BEFORE_US = SECOND
+const BEHIND_US = 50_000
+
+/** Returns whether a leg began so shortly before the last list that it may lack the leg: its creation will not come. */
+export function isBarelyUnlisted({ listedUs }: EslContext, event: EslEvent): boolean {
+  const createdUs = Number(event.get('Caller-Channel-Created-Time'))
+  return listedUs > 0 && createdUs >= listedUs - BEFORE_US && createdUs < listedUs + BEHIND_US
+}
+
+/** Events of a leg's own that have the facts of its creation. */
+const SHOWS_LEG: ReadonlySet<string> = new Set([
+  'CHANNEL_PROGRESS',
+  'CHANNEL_PROGRESS_MEDIA',
+  'CHANNEL_ANSWER',
+  'CHANNEL_BRIDGE',
+])
+
+const RINGING_TIMES = ['Caller-Channel-Progress-Time', 'Caller-Channel-Progress-Media-Time']
