@@ -18,8 +18,8 @@ export type Inbox<Entry> = {
   /** Puts an entry before all others. */
   unshift(entry: Entry): void
   /**
-   * Resolves when few entries wait; `undefined` if few do. While the inbox is paused there is always room, since what
-   * ends the pause arrives among other frames.
+   * Resolves when few entries wait; `undefined` if few do. There is always room before the first `next`, and while the
+   * inbox is paused: what is waited for then arrives behind the entries.
    */
   room(): Promise<void> | undefined
   /** Stops giving out entries until `resume`. */
@@ -136,9 +136,10 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
   let isPaused = false
   let isStopped = false
   let isScheduled = false
+  let isAsked = false
   let receiver: ((slice: readonly Entry[]) => void) | undefined
 
-  const hasRoom = (): boolean => isPaused || isStopped || queue.bytes() < aheadBytes
+  const hasRoom = (): boolean => !isAsked || isPaused || isStopped || queue.bytes() < aheadBytes
   function releaseWaiters(): void {
     if (!hasRoom()) return
     const released = waiters
@@ -188,6 +189,7 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
     next() {
       const { promise, resolve } = Promise.withResolvers<readonly Entry[]>()
       receiver = resolve
+      isAsked = true
       schedule()
       return promise
     },

@@ -20,6 +20,8 @@ function readerOf(maxBytes: number, options: Options = {}) {
   const { of = protocol, log = createLog('silent'), aheadBytes = Number.POSITIVE_INFINITY } = options
   const counts = { events: 0, taints: 0, overruns: 0, longLines: 0, faults: 0 }
   const inbox = createInbox<InboxEntry<string>>({ maxBytes, aheadBytes, isSheddable: () => false, defer: () => {} })
+  // Its first lists are there.
+  void inbox.next()
   let isWanted = false
   let isPaused = false
   const resync = {

@@ -101,9 +101,14 @@ test('what an entry takes beside its bytes counts too: many small ones do not fi
   expect(inbox.waiting()).toEqual([50])
 })
 
-test('there is room while few entries wait, and always while what ends a pause is awaited', async () => {
+test('there is room while few entries wait, and always before the first is asked for, and while paused', async () => {
   const inbox = createInbox<number>({ isSheddable: () => false, aheadBytes: 100, defer: () => {} })
   const waits = (): boolean => inbox.room() !== undefined
+  // A session that still waits for the first lists takes nothing.
+  inbox.push(0, 1_000)
+  expect(waits()).toBe(false)
+  inbox.drain()
+  void inbox.next()
   inbox.push(0, 99)
   expect(waits()).toBe(false)
   inbox.push(1, 1)
